@@ -1,0 +1,99 @@
+//! A campaign: what is compared, by which tests, how often, and where.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Contender, Suite};
+
+/// Where contenders live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// A directory that is mounted already; needs no root.
+    Dir,
+    /// An image file or a device, mounted by this machine's kernel; needs root.
+    Loop,
+    /// A throw-away virtual machine.
+    Vm,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Dir => "dir",
+            Self::Loop => "loop",
+            Self::Vm => "vm",
+        })
+    }
+}
+
+/// How large the tests are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Seconds for each contender: does it work at all?
+    Smoke,
+    /// About a minute for each contender.
+    Quick,
+    /// Large enough that caches do not decide.
+    Standard,
+    /// The published parameters, to the byte.
+    Study,
+}
+
+impl Profile {
+    /// Every profile, from small to large.
+    pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
+
+    /// The word in data files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Smoke => "smoke",
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Study => "study",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|p| p.name() == text)
+            .ok_or_else(|| format!("`{text}` is not a profile: smoke, quick, standard or study"))
+    }
+}
+
+/// Contenders × suites × rounds on one backend with one environment; resolved and self-contained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Campaign {
+    /// A name for people.
+    pub name: String,
+    /// Who competes.
+    pub contenders: Vec<Contender>,
+    /// By which tests, resolved for the profile.
+    pub suites: Vec<Suite>,
+    /// How large.
+    pub profile: Profile,
+    /// How often each test is repeated on a fresh filesystem.
+    pub rounds: u32,
+    /// From which every random choice comes.
+    pub seed: u64,
+    /// Size of the image; a device has its own.
+    pub size: Bytes,
+    /// Memory that a cell and its page cache may use; all of it where absent.
+    pub memory: Option<Bytes>,
+    /// Where contenders live.
+    pub backend: Backend,
+}

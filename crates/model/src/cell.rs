@@ -1,0 +1,25 @@
+//! A cell: one test of one contender in one round.
+
+use serde::{Deserialize, Serialize};
+
+/// The place of a cell in its campaign's plan; also its key in the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CellId(pub u32);
+
+/// Contender × test × round, with the seed from which its random choices come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Place in the plan, from 0.
+    pub id: CellId,
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Name of the test.
+    pub test: String,
+    /// The round, from 1.
+    pub round: u32,
+    /// The same for all contenders of a round, so that they get the same names, sizes and order.
+    pub seed: u64,
+}

@@ -1,0 +1,81 @@
+//! A filesystem of the catalog: how to make, mount, unmount and check one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Class};
+
+/// Who does the work below the system calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Driver {
+    /// A filesystem of the kernel.
+    Kernel,
+    /// A process in user space behind FUSE.
+    Fuse,
+}
+
+/// A filesystem as the catalog describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filesystem {
+    /// The one word that names it everywhere: `ext4`, `ntfs-3g`.
+    pub name: String,
+    /// The name people write: `NTFS (ntfs-3g)`.
+    pub title: String,
+    /// Other words that users may type for it.
+    pub aliases: Vec<String>,
+    /// The class it is expected in; what a run probes is stored beside it and wins.
+    pub class: Class,
+    /// Who drives it.
+    pub driver: Driver,
+    /// Where the facts of this entry come from.
+    pub source: String,
+    /// What must be there before it can run.
+    pub requires: Requirements,
+    /// The command lines.
+    pub commands: Commands,
+    /// What a reader of the figures should know: defaults that were changed, and why.
+    pub quirks: Vec<String>,
+    /// Why no backend of this version can run it, where that is so.
+    pub unavailable: Option<String>,
+}
+
+/// What a filesystem needs from the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirements {
+    /// The name in `/proc/filesystems`: `ext4`, `fuse`, `fuseblk`.
+    pub kernel: Option<String>,
+    /// Kernel modules that provide it, in the order in which they load.
+    pub modules: Vec<String>,
+    /// Debian packages that bring its programs.
+    pub packages: Vec<String>,
+    /// Programs that must be on the path.
+    pub programs: Vec<String>,
+    /// The smallest device it can be made on.
+    pub smallest: Bytes,
+    /// The largest device it can be made on.
+    pub largest: Option<Bytes>,
+}
+
+/// Command lines of a filesystem; each word is one argument, no shell is involved.
+///
+/// `{device}`, `{mountpoint}` and `{options}` are filled in before a run. In `mkfs` the options are
+/// words of their own; in `mount` they are one comma-separated word that begins with `nosuid,nodev`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commands {
+    /// Makes the filesystem; empty where nothing has to be made (tmpfs).
+    pub mkfs: Vec<String>,
+    /// Mounts it.
+    pub mount: Vec<String>,
+    /// Unmounts it.
+    pub umount: Vec<String>,
+    /// Checks it without changing it; empty where no checker exists.
+    pub fsck: Vec<String>,
+    /// Exit codes of `fsck` that mean "nothing wrong".
+    pub fsck_clean: Vec<i32>,
+    /// Options given to `mkfs` by default.
+    pub mkfs_options: Vec<String>,
+    /// Options given to `mount` by default, beside `nosuid,nodev`.
+    pub mount_options: Vec<String>,
+    /// Prints the version of its tools, for the record.
+    pub version: Vec<String>,
+}

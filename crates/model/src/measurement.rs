@@ -1,0 +1,347 @@
+//! From a phase's raw counts to measurements: one number each, with unit and direction.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CacheState, LatencyBucket, Nanos, PhaseResult, Status};
+
+/// What a number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Bytes per second between program and filesystem.
+    Throughput,
+    /// Operations per second.
+    Rate,
+    /// Seconds from begin to end.
+    Elapsed,
+    /// Share of the device that files may fill.
+    Capacity,
+    /// 1 where a feature works, 0 where not.
+    Supported,
+    /// Processor time of the agent and its programs as a share of elapsed time.
+    Cpu,
+    /// Processor time of the filesystem's own processes as a share of elapsed time.
+    CpuDriver,
+    /// Busy time of the whole machine as a share of elapsed time; above 100 % on several processors.
+    CpuMachine,
+    /// Page faults served without I/O.
+    MinorFaults,
+    /// Page faults served by I/O.
+    MajorFaults,
+    /// Median latency of an operation.
+    LatencyP50,
+    /// 90th percentile of the latency.
+    LatencyP90,
+    /// 99th percentile of the latency.
+    LatencyP99,
+    /// 99.9th percentile of the latency.
+    LatencyP999,
+    /// 99.99th percentile of the latency.
+    LatencyP9999,
+    /// Worst latency of an operation.
+    LatencyMax,
+    /// Bytes read from the device.
+    DeviceRead,
+    /// Bytes written to the device.
+    DeviceWritten,
+    /// Flush requests to the device.
+    DeviceFlushes,
+    /// Bytes written to the device for each byte the program wrote.
+    WriteAmplification,
+    /// Bytes that became used on the filesystem.
+    SpaceTaken,
+}
+
+/// The unit of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Operations per second.
+    PerSecond,
+    /// Seconds.
+    Seconds,
+    /// Hundredths.
+    Percent,
+    /// Bytes.
+    Bytes,
+    /// A plain number.
+    Count,
+    /// A ratio of two quantities of one kind.
+    Ratio,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: a number that explains others.
+    Neutral,
+}
+
+impl Metric {
+    /// The word in results and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Rate => "rate",
+            Self::Elapsed => "elapsed",
+            Self::Capacity => "capacity",
+            Self::Supported => "supported",
+            Self::Cpu => "cpu",
+            Self::CpuDriver => "cpu-driver",
+            Self::CpuMachine => "cpu-machine",
+            Self::MinorFaults => "minor-faults",
+            Self::MajorFaults => "major-faults",
+            Self::LatencyP50 => "latency-p50",
+            Self::LatencyP90 => "latency-p90",
+            Self::LatencyP99 => "latency-p99",
+            Self::LatencyP999 => "latency-p999",
+            Self::LatencyP9999 => "latency-p9999",
+            Self::LatencyMax => "latency-max",
+            Self::DeviceRead => "device-read",
+            Self::DeviceWritten => "device-written",
+            Self::DeviceFlushes => "device-flushes",
+            Self::WriteAmplification => "write-amplification",
+            Self::SpaceTaken => "space-taken",
+        }
+    }
+
+    /// The unit in which its values are kept.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Throughput => Unit::BytesPerSecond,
+            Self::Rate => Unit::PerSecond,
+            Self::Elapsed
+            | Self::LatencyP50
+            | Self::LatencyP90
+            | Self::LatencyP99
+            | Self::LatencyP999
+            | Self::LatencyP9999
+            | Self::LatencyMax => Unit::Seconds,
+            Self::Capacity | Self::Cpu | Self::CpuDriver | Self::CpuMachine => Unit::Percent,
+            Self::MinorFaults | Self::MajorFaults | Self::DeviceFlushes | Self::Supported => {
+                Unit::Count
+            }
+            Self::DeviceRead | Self::DeviceWritten | Self::SpaceTaken => Unit::Bytes,
+            Self::WriteAmplification => Unit::Ratio,
+        }
+    }
+
+    /// Which way is better.
+    pub const fn direction(self) -> Direction {
+        match self {
+            Self::Throughput | Self::Rate | Self::Capacity | Self::Supported => Direction::Higher,
+            Self::Elapsed
+            | Self::LatencyP50
+            | Self::LatencyP90
+            | Self::LatencyP99
+            | Self::LatencyP999
+            | Self::LatencyP9999
+            | Self::LatencyMax
+            | Self::WriteAmplification => Direction::Lower,
+            Self::Cpu
+            | Self::CpuDriver
+            | Self::CpuMachine
+            | Self::MinorFaults
+            | Self::MajorFaults
+            | Self::DeviceRead
+            | Self::DeviceWritten
+            | Self::DeviceFlushes
+            | Self::SpaceTaken => Direction::Neutral,
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Unit {
+    /// The symbol behind a number.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "/s",
+            Self::Seconds => "s",
+            Self::Percent => "%",
+            Self::Bytes => "B",
+            Self::Count | Self::Ratio => "",
+        }
+    }
+}
+
+/// One number of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// What it says.
+    pub metric: Metric,
+    /// The number, in the metric's unit.
+    pub value: f64,
+    /// The cache state it was taken in.
+    pub cache: CacheState,
+}
+
+impl PhaseResult {
+    /// Every number that follows from the phase's counts; none where the phase is not `ok`.
+    pub fn measurements(&self) -> Vec<Measurement> {
+        if self.status != Status::Ok {
+            return Vec::new();
+        }
+        let mut numbers = Vec::with_capacity(20);
+        self.speed(&mut numbers);
+        self.cost(&mut numbers);
+        self.latencies(&mut numbers);
+        self.device_work(&mut numbers);
+        numbers
+            .into_iter()
+            .map(|(metric, value)| Measurement {
+                metric,
+                value,
+                cache: self.cache,
+            })
+            .collect()
+    }
+
+    /// The number by which the tables judge the phase.
+    pub fn headline_value(&self) -> Option<f64> {
+        let wanted = self.headline;
+        self.measurements()
+            .into_iter()
+            .find(|m| m.metric == wanted)
+            .map(|m| m.value)
+    }
+
+    fn speed(&self, numbers: &mut Vec<(Metric, f64)>) {
+        let seconds = self.wall.as_secs_f64();
+        match self.headline {
+            Metric::Capacity => {
+                if let (Some(space), Some(size)) = (self.space_after, self.device_size)
+                    && size.0 > 0
+                {
+                    numbers.push((
+                        Metric::Capacity,
+                        100.0 * space.available.0 as f64 / size.0 as f64,
+                    ));
+                }
+                return;
+            }
+            Metric::Supported => {
+                numbers.push((Metric::Supported, 1.0));
+                return;
+            }
+            _ => {}
+        }
+        numbers.push((Metric::Elapsed, seconds));
+        if seconds > 0.0 {
+            if self.bytes.0 > 0 {
+                numbers.push((Metric::Throughput, self.bytes.0 as f64 / seconds));
+            }
+            if self.operations > 0 {
+                numbers.push((Metric::Rate, self.operations as f64 / seconds));
+            }
+        }
+    }
+
+    fn cost(&self, numbers: &mut Vec<(Metric, f64)>) {
+        if self.wall.0 == 0 {
+            return;
+        }
+        let share = |time: Nanos| 100.0 * time.0 as f64 / self.wall.0 as f64;
+        numbers.push((
+            Metric::Cpu,
+            share(Nanos(self.cpu.user.0 + self.cpu.system.0)),
+        ));
+        numbers.push((Metric::CpuDriver, share(self.cpu.driver)));
+        numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
+        numbers.push((Metric::MinorFaults, self.faults.minor as f64));
+        numbers.push((Metric::MajorFaults, self.faults.major as f64));
+    }
+
+    fn latencies(&self, numbers: &mut Vec<(Metric, f64)>) {
+        let Some(worst) = self.latency.last() else {
+            return;
+        };
+        for (metric, quantile) in [
+            (Metric::LatencyP50, 0.5),
+            (Metric::LatencyP90, 0.9),
+            (Metric::LatencyP99, 0.99),
+            (Metric::LatencyP999, 0.999),
+            (Metric::LatencyP9999, 0.9999),
+        ] {
+            numbers.push((metric, quantile_of(&self.latency, quantile).as_secs_f64()));
+        }
+        numbers.push((Metric::LatencyMax, worst.0.as_secs_f64()));
+    }
+
+    fn device_work(&self, numbers: &mut Vec<(Metric, f64)>) {
+        if let Some(device) = self.device {
+            numbers.push((Metric::DeviceRead, device.read_bytes.0 as f64));
+            numbers.push((Metric::DeviceWritten, device.write_bytes.0 as f64));
+            numbers.push((Metric::DeviceFlushes, device.flushes as f64));
+            if self.bytes_written.0 > 0 {
+                let factor = device.write_bytes.0 as f64 / self.bytes_written.0 as f64;
+                numbers.push((Metric::WriteAmplification, factor));
+            }
+        }
+        if let (Some(before), Some(after)) = (self.space_before, self.space_after) {
+            numbers.push((
+                Metric::SpaceTaken,
+                before.free.0 as f64 - after.free.0 as f64,
+            ));
+        }
+    }
+}
+
+/// The smallest bucket below which at least the given share of all operations lies.
+fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
+    let total: u64 = buckets.iter().map(|b| b.1).sum();
+    let wanted = ((total as f64 * quantile).ceil() as u64).max(1);
+    let mut seen = 0;
+    for bucket in buckets {
+        seen += bucket.1;
+        if seen >= wanted {
+            return bucket.0;
+        }
+    }
+    buckets.last().map_or(Nanos(0), |b| b.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_of_a_small_histogram() {
+        let buckets = [
+            LatencyBucket(Nanos(10), 50),
+            LatencyBucket(Nanos(20), 49),
+            LatencyBucket(Nanos(900), 1),
+        ];
+        assert_eq!(quantile_of(&buckets, 0.5), Nanos(10));
+        assert_eq!(quantile_of(&buckets, 0.51), Nanos(20));
+        assert_eq!(quantile_of(&buckets, 0.99), Nanos(20));
+        assert_eq!(quantile_of(&buckets, 0.999), Nanos(900));
+    }
+
+    #[test]
+    fn every_metric_has_a_name_that_reads_back() {
+        for metric in [
+            Metric::Throughput,
+            Metric::LatencyP9999,
+            Metric::WriteAmplification,
+        ] {
+            let json = serde_json::to_string(&metric).unwrap();
+            assert_eq!(json, format!("\"{metric}\""));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Names that users and data files give to things, and what is allowed in them.
+
+use std::fmt;
+
+/// A name that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameError(String);
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is not a name: use lower-case letters, digits, `.`, `_`, `+` and `-`, beginning with a letter or digit",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// Checks a name that becomes a file name, a column and a command-line word.
+///
+/// # Errors
+/// When the name is empty, too long (over 64) or holds any other character.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let allowed = |c: char| {
+        c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')
+    };
+    let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if begins_well && name.len() <= 64 && name.chars().all(allowed) {
+        Ok(())
+    } else {
+        Err(NameError(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_plain_word() {
+        for good in ["ext4", "hfs+", "reiserfs-3.6", "bonnie", "1st"] {
+            assert_eq!(check_name(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            "Ext4",
+            "a b",
+            "../x",
+            "-rf",
+            "a/b",
+            "é",
+            &"x".repeat(65),
+        ] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What became of a cell: status, evidence, and the raw counts of every phase.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, CacheState, End, Features, Metric, Nanos};
+
+/// The one word for what became of a cell or a phase. Never a hole without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It was done, and the figure stands.
+    Ok,
+    /// The filesystem cannot do this.
+    Unsupported,
+    /// An error number, a wrong byte, a program that ended with an error.
+    Failed,
+    /// An oops, a panic, a FUSE process or an agent that died.
+    Crashed,
+    /// No progress in time.
+    Hung,
+    /// An earlier step died.
+    Skipped,
+    /// A total over a step that failed.
+    Invalid,
+}
+
+impl Status {
+    /// The word as it is shown and stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unsupported => "unsupported",
+            Self::Failed => "failed",
+            Self::Crashed => "crashed",
+            Self::Hung => "hung",
+            Self::Skipped => "skipped",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A system call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemError {
+    /// The system call: `pwrite`, `fsync`.
+    pub call: String,
+    /// The error number.
+    pub errno: i32,
+    /// Its name: `ENOSPC`.
+    pub name: String,
+}
+
+/// Why something is not `ok`, with the evidence.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The step or phase that died.
+    pub step: String,
+    /// One line for people: what was being done, to what, and what came of it.
+    pub reason: String,
+    /// The system call, where one failed.
+    pub error: Option<SystemError>,
+    /// Kernel stacks of the processes, where something hung.
+    pub stacks: Vec<String>,
+}
+
+/// A program that was run for a cell: mkfs, mount, umount, fsck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// What it was for.
+    pub step: String,
+    /// The command line as executed.
+    pub command: Vec<String>,
+    /// Exit code; `None` where a signal ended it or it never ended.
+    pub exit: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// How long it took.
+    pub elapsed: Nanos,
+    /// The end of what it printed (standard output and error together).
+    pub output: String,
+}
+
+/// Processor time of a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// User time of the agent and of the programs it ran.
+    pub user: Nanos,
+    /// System time of the agent and of the programs it ran.
+    pub system: Nanos,
+    /// Time of the filesystem's own processes (a FUSE driver).
+    pub driver: Nanos,
+    /// Busy time of the whole machine, all processors together; resolution 10 ms.
+    pub machine: Nanos,
+}
+
+/// Page faults of the agent and of the programs it ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    /// Served without I/O.
+    pub minor: u64,
+    /// Served by I/O.
+    pub major: u64,
+}
+
+/// What the block device did during a phase (`/sys/block/*/stat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Read requests.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+    /// Flush requests.
+    pub flushes: u64,
+    /// Discard requests.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: Bytes,
+}
+
+/// How full a filesystem is (`statfs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    /// Size that the filesystem states.
+    pub total: Bytes,
+    /// Bytes not in use.
+    pub free: Bytes,
+    /// Bytes that an ordinary user may still fill.
+    pub available: Bytes,
+    /// Inodes, 0 where the filesystem makes them as needed.
+    pub inodes: u64,
+    /// Inodes not in use.
+    pub inodes_free: u64,
+}
+
+/// One filled bucket of a latency histogram: so many operations took at most so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencyBucket(pub Nanos, pub u64);
+
+/// A phase as it was measured: raw counts only; rates and shares are derived from them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseResult {
+    /// Name of the phase.
+    pub phase: String,
+    /// What became of it.
+    pub status: Status,
+    /// Why, where it is not `ok`.
+    pub failure: Option<Failure>,
+    /// The figure by which the tables judge it.
+    pub headline: Metric,
+    /// The cache state that it really began with.
+    pub cache: CacheState,
+    /// What the timed part included at its end.
+    pub ends: End,
+    /// Elapsed time.
+    pub wall: Nanos,
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes moved between program and filesystem, either way.
+    pub bytes: Bytes,
+    /// Of these, bytes handed to the filesystem.
+    pub bytes_written: Bytes,
+    /// Whether the time limit of the phase ended it before all operations were done.
+    pub cut_short: bool,
+    /// Processor time.
+    pub cpu: CpuTime,
+    /// Page faults.
+    pub faults: Faults,
+    /// The block device; `None` where there is none (`dir`).
+    pub device: Option<DeviceCounters>,
+    /// Space before.
+    pub space_before: Option<Space>,
+    /// Space after.
+    pub space_after: Option<Space>,
+    /// Size of the device, for shares of it.
+    pub device_size: Option<Bytes>,
+    /// Latency of single operations, ascending; empty where operations were not timed one by one.
+    pub latency: Vec<LatencyBucket>,
+}
+
+/// A cell as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// The worst status of its phases and steps.
+    pub status: Status,
+    /// Why, where it is not `ok`.
+    pub failure: Option<Failure>,
+    /// Its phases, each planned one exactly once.
+    pub phases: Vec<PhaseResult>,
+    /// Programs that were run for it.
+    pub steps: Vec<StepRecord>,
+    /// What the filesystem was found able to do.
+    pub features: Features,
+    /// What the kernel logged meanwhile; complaints come with a level of 4 or below.
+    pub kernel_log: Vec<String>,
+    /// Whether the kernel log could be read at all.
+    pub kernel_log_readable: bool,
+    /// When it began, nanoseconds since 1970.
+    pub started: Nanos,
+    /// How long it took, set-up and all.
+    pub elapsed: Nanos,
+}

@@ -1,0 +1,29 @@
+//! A campaign with what is stored of it: the input of analysis and report.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Campaign, Cell, CellResult, Environment};
+
+/// A cell beside its result; `None` where it has not run yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredCell {
+    /// The plan.
+    pub cell: Cell,
+    /// What became of it.
+    pub result: Option<CellResult>,
+}
+
+/// Everything the store knows of one campaign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CampaignResults {
+    /// Number of the campaign in its store.
+    pub id: i64,
+    /// When it was begun, nanoseconds since 1970.
+    pub started: crate::Nanos,
+    /// What was planned.
+    pub campaign: Campaign,
+    /// What it ran on; one for each session (a resumed campaign has several).
+    pub environments: Vec<Environment>,
+    /// Its cells in the order of the plan.
+    pub cells: Vec<StoredCell>,
+}

@@ -1,0 +1,269 @@
+//! Quantities with their unit in the type: bytes and nanoseconds.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A number of bytes.
+///
+/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`; binary units are powers of 1024, decimal ones of 1000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A span of time in nanoseconds.
+///
+/// Reads `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+/// A quantity that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseUnitError {
+    text: String,
+    expected: &'static str,
+}
+
+impl fmt::Display for ParseUnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not {}", self.text, self.expected)
+    }
+}
+
+impl std::error::Error for ParseUnitError {}
+
+const BINARY: [(&str, u64); 4] = [
+    ("TiB", 1 << 40),
+    ("GiB", 1 << 30),
+    ("MiB", 1 << 20),
+    ("KiB", 1 << 10),
+];
+const DECIMAL: [(&str, u64); 5] = [
+    ("TB", 1_000_000_000_000),
+    ("GB", 1_000_000_000),
+    ("MB", 1_000_000),
+    ("kB", 1_000),
+    ("KB", 1_000),
+];
+const TIMES: [(&str, u64); 6] = [
+    ("h", 3_600_000_000_000),
+    ("min", 60_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+    ("s", 1_000_000_000),
+];
+
+impl Bytes {
+    /// So many KiB (1024 bytes).
+    pub const fn kib(n: u64) -> Self {
+        Self(n << 10)
+    }
+
+    /// So many MiB (1024 KiB).
+    pub const fn mib(n: u64) -> Self {
+        Self(n << 20)
+    }
+
+    /// The quantity as a `usize`, for buffer lengths.
+    ///
+    /// # Panics
+    /// On a machine whose addresses are narrower than the quantity.
+    pub fn as_usize(self) -> usize {
+        usize::try_from(self.0).expect("a buffer length fits the address space")
+    }
+}
+
+impl Nanos {
+    /// So many seconds.
+    pub const fn from_secs(n: u64) -> Self {
+        Self(n * 1_000_000_000)
+    }
+
+    /// The span as seconds, for people and for rates.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The span as the standard library's type.
+    pub const fn as_duration(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0)
+    }
+}
+
+impl From<std::time::Duration> for Nanos {
+    fn from(d: std::time::Duration) -> Self {
+        Self(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Splits `1.5 MiB` into number and unit and multiplies, exactly where the number is whole.
+fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
+    let text = text.trim();
+    let digits = text
+        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number = number.replace('_', "");
+    let unit = unit.trim();
+    let factor = if unit.is_empty() || unit == "B" {
+        1
+    } else {
+        units.into_iter().find(|(name, _)| *name == unit)?.1
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor);
+    }
+    let value = number.parse::<f64>().ok()? * factor as f64;
+    (value.is_finite() && value >= 0.0 && value < u64::MAX as f64 && factor > 1)
+        .then(|| value.round() as u64)
+}
+
+impl FromStr for Bytes {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        scaled(text, BINARY.iter().chain(&DECIMAL))
+            .map(Self)
+            .ok_or_else(|| ParseUnitError {
+                text: text.to_owned(),
+                expected: "a size such as `64 KiB`, `2 GiB` or `700 MB`",
+            })
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        scaled(text, TIMES.iter())
+            .map(Self)
+            .ok_or_else(|| ParseUnitError {
+                text: text.to_owned(),
+                expected: "a time such as `500 ms`, `30 s` or `2 min`",
+            })
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// The largest binary unit that keeps the number whole, else one decimal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, factor) in BINARY {
+            if self.0 >= factor && self.0.is_multiple_of(factor) {
+                return f.pad(&format!("{} {name}", self.0 / factor));
+            }
+        }
+        for (name, factor) in BINARY {
+            if self.0 >= factor {
+                return f.pad(&format!("{:.1} {name}", self.0 as f64 / factor as f64));
+            }
+        }
+        f.pad(&format!("{} B", self.0))
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// Three significant figures in the unit that suits the size.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.0 as f64;
+        let (value, unit) = match self.0 {
+            0..1_000 => return f.pad(&format!("{} ns", self.0)),
+            1_000..1_000_000 => (n / 1e3, "µs"),
+            1_000_000..1_000_000_000 => (n / 1e6, "ms"),
+            1_000_000_000..120_000_000_000 => (n / 1e9, "s"),
+            _ => (n / 6e10, "min"),
+        };
+        let decimals = match value {
+            v if v < 10.0 => 2,
+            v if v < 100.0 => 1,
+            _ => 0,
+        };
+        f.pad(&format!("{value:.decimals$} {unit}"))
+    }
+}
+
+/// Data files say `"8 KiB"`, results say `8192`; both are read.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrText {
+    Number(u64),
+    Text(String),
+}
+
+macro_rules! quantity_serde {
+    ($type:ty) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u64(self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                match NumberOrText::deserialize(deserializer)? {
+                    NumberOrText::Number(n) => Ok(Self(n)),
+                    NumberOrText::Text(text) => text.parse().map_err(serde::de::Error::custom),
+                }
+            }
+        }
+    };
+}
+
+quantity_serde!(Bytes);
+quantity_serde!(Nanos);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_binary_decimal_and_plain_sizes() {
+        assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));
+        assert_eq!("2GiB".parse(), Ok(Bytes(2 << 30)));
+        assert_eq!("700 MB".parse(), Ok(Bytes(700_000_000)));
+        assert_eq!("1.5 MiB".parse(), Ok(Bytes(1_572_864)));
+        assert_eq!("4096".parse(), Ok(Bytes(4096)));
+        assert_eq!("1_000".parse(), Ok(Bytes(1000)));
+    }
+
+    #[test]
+    fn refuses_what_is_no_size_and_says_what_is() {
+        for wrong in [
+            "",
+            "MiB",
+            "-1 MiB",
+            "1 mib",
+            "12 parsecs",
+            "1.2.3 MiB",
+            "0.5",
+        ] {
+            let error = wrong.parse::<Bytes>().unwrap_err().to_string();
+            assert!(error.contains("64 KiB"), "{wrong}: {error}");
+        }
+        assert!("99999999999 TiB".parse::<Bytes>().is_err(), "overflow");
+    }
+
+    #[test]
+    fn reads_and_shows_times() {
+        assert_eq!("1.5 ms".parse(), Ok(Nanos(1_500_000)));
+        assert_eq!("2 min".parse(), Ok(Nanos::from_secs(120)));
+        assert_eq!(Nanos(1_234_567).to_string(), "1.23 ms");
+        assert_eq!(Nanos::from_secs(600).to_string(), "10.0 min");
+        assert_eq!(Nanos(17).to_string(), "17 ns");
+    }
+
+    proptest! {
+        #[test]
+        fn whole_sizes_survive_showing_and_reading(n in 0u64..1 << 50) {
+            let exact = Bytes(n & !0x3ff);
+            prop_assert_eq!(exact.to_string().parse::<Bytes>().unwrap(), exact);
+        }
+
+        #[test]
+        fn reading_never_panics(text in ".*") {
+            let _ = text.parse::<Bytes>();
+            let _ = text.parse::<Nanos>();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the orchestrator and the agent of a cell say to each other.
+//!
+//! The orchestrator writes one [`Job`] as a line of JSON to the agent's standard input and keeps
+//! that end open: when it closes, the agent ends. The agent writes [`Event`]s, a line of JSON each,
+//! to its standard output. Nothing else is said, whether the agent is a child process or PID 1 of a
+//! guest behind a serial port. No I/O happens here.
+
+use std::path::PathBuf;
+
+use model::{Bytes, CellId, Commands, Driver, Features, Nanos, PhaseResult, StepRecord, Test};
+use serde::{Deserialize, Serialize};
+
+/// Version of these messages; both sides refuse any other.
+pub const VERSION: u32 = 1;
+
+/// What an agent is to do: one test on one freshly made filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// [`VERSION`] of the writer.
+    pub version: u32,
+    /// The cell it belongs to.
+    pub cell: CellId,
+    /// Where to work.
+    pub target: Target,
+    /// What to do there.
+    pub test: Test,
+    /// From which every random choice comes.
+    pub seed: u64,
+}
+
+/// Where an agent works.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// A device on which the agent makes and mounts the filesystem.
+    Volume(Volume),
+    /// An empty directory of a filesystem that is mounted already.
+    Directory {
+        /// The directory; the agent never leaves it.
+        path: PathBuf,
+    },
+}
+
+/// A device and how to turn it into a mounted filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Volume {
+    /// The block device; absent for filesystems without one (tmpfs).
+    pub device: Option<PathBuf>,
+    /// Its size.
+    pub size: Bytes,
+    /// An existing directory to mount on.
+    pub mountpoint: PathBuf,
+    /// Who drives the filesystem.
+    pub driver: Driver,
+    /// Command lines with every placeholder filled in.
+    pub commands: Commands,
+}
+
+/// What an agent reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The first event: the agent is up.
+    Hello {
+        /// [`VERSION`] of the agent.
+        version: u32,
+    },
+    /// A step or phase begins.
+    Begin {
+        /// Its name.
+        step: String,
+    },
+    /// Something moved since the last event: operations were done or the device worked.
+    Progress {
+        /// The step or phase that runs.
+        step: String,
+        /// Operations done so far.
+        done: u64,
+        /// Operations planned, where that is known.
+        total: Option<u64>,
+    },
+    /// A program of the filesystem has ended.
+    Step(StepRecord),
+    /// A phase has ended.
+    Phase(Box<PhaseResult>),
+    /// What the mounted filesystem can do.
+    Features(Features),
+    /// A step that is no phase has failed; what follows was skipped.
+    Failed {
+        /// Whether the filesystem or its driver died, rather than said no.
+        crashed: bool,
+        /// What happened.
+        failure: model::Failure,
+    },
+    /// The agent has cleaned up and is about to end.
+    Done,
+}
+
+/// Time after which a cell without any event is given up, unless the campaign says otherwise.
+pub const DEFAULT_PATIENCE: Nanos = Nanos::from_secs(120);
+
+impl Event {
+    /// The event as a line, with its end of line.
+    pub fn to_line(&self) -> String {
+        line(self)
+    }
+}
+
+impl Job {
+    /// The job as a line, with its end of line.
+    pub fn to_line(&self) -> String {
+        line(self)
+    }
+}
+
+fn line<T: Serialize>(message: &T) -> String {
+    let mut line = serde_json::to_string(message).expect("messages hold only what JSON can say");
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_and_reads_back() {
+        let event = Event::Failed {
+            crashed: true,
+            failure: model::Failure {
+                step: "write".into(),
+                reason: "two\nlines, \"quotes\" and \u{202e}marks".into(),
+                ..Default::default()
+            },
+        };
+        let line = event.to_line();
+        assert_eq!(line.matches('\n').count(), 1);
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+
+    #[test]
+    fn a_line_that_is_no_message_is_an_error_and_no_panic() {
+        for junk in ["", "{", "{\"event\":\"nonsense\"}", "null"] {
+            assert!(serde_json::from_str::<Event>(junk).is_err(), "{junk}");
+        }
+    }
+}
