@@ -33,7 +33,7 @@ pub struct Job {
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
     /// A device on which the agent makes and mounts the filesystem.
-    Volume(Volume),
+    Volume(Box<Volume>),
     /// An empty directory of a filesystem that is mounted already.
     Directory {
         /// The directory; the agent never leaves it.
