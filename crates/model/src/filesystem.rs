@@ -37,6 +37,8 @@ pub struct Filesystem {
     pub quirks: Vec<String>,
     /// Why no backend of this version can run it, where that is so.
     pub unavailable: Option<String>,
+    /// Why it competes only when a user names it, where that is so.
+    pub only_when_named: Option<String>,
 }
 
 /// What a filesystem needs from the machine.
@@ -58,8 +60,9 @@ pub struct Requirements {
 
 /// Command lines of a filesystem; each word is one argument, no shell is involved.
 ///
-/// `{device}`, `{mountpoint}` and `{options}` are filled in before a run. In `mkfs` the options are
-/// words of their own; in `mount` they are one comma-separated word that begins with `nosuid,nodev`.
+/// `{device}`, `{mountpoint}`, `{size}` (of the device, in bytes) and `{options}` are filled in before
+/// a run. In `mkfs` the options are words of their own; in `mount` they are one comma-separated word
+/// that begins with `nosuid,nodev`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commands {
     /// Makes the filesystem; empty where nothing has to be made (tmpfs).
