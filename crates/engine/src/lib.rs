@@ -1,1 +1,22 @@
-//! stub
+//! The workloads, and the meters around them.
+//!
+//! An operation ([`model::Op`]) is performed in a [`Workspace`] and counted in a [`Tally`]; a
+//! [`Meter`] reads clocks and counters before and after. Everything happens below one directory.
+//! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
+
+mod error;
+mod meter;
+mod names;
+mod ops;
+mod pattern;
+mod shape;
+mod tally;
+mod workspace;
+
+pub use error::OpError;
+pub use meter::Meter;
+pub use ops::{perform, probe};
+pub use pattern::{Corruption, Pattern};
+pub use shape::{TreeFile, TreeShape, TreeSpec};
+pub use tally::{Progress, Tally};
+pub use workspace::Workspace;

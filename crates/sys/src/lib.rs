@@ -1,1 +1,14 @@
-//! stub
+//! Small safe wrappers over what Linux tells and does for a measuring program.
+//!
+//! The only crate in which `unsafe` may stand; each use says why it is sound. No policy lives here:
+//! what to measure, mount or kill is decided by the callers.
+
+pub mod block;
+pub mod caches;
+pub mod clock;
+pub mod errno;
+pub mod kmsg;
+pub mod mapping;
+pub mod namespace;
+pub mod process;
+pub mod usage;

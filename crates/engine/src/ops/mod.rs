@@ -1,0 +1,346 @@
+//! The operations, a file for each family, and the one place that tells them apart.
+
+mod chars;
+mod copy;
+mod data;
+mod files;
+mod probe;
+mod seek;
+mod tree;
+
+use model::{End, Op};
+use sys::caches;
+
+use crate::error::{Context, OpError};
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+pub use probe::probe;
+
+/// Performs an operation that works on files.
+///
+/// # Errors
+/// The first thing that went wrong; what was done before stays in the tally.
+///
+/// # Panics
+/// When the operation is one of the volume (mkfs, mount, unmount, fsck), a capacity reading or a
+/// feature probe, which the agent does itself.
+pub fn perform(op: &Op, ends: End, ws: &mut Workspace, tally: &mut Tally) -> Result<(), OpError> {
+    match op {
+        Op::Write { file, size, block } => data::write(ws, tally, file, *size, *block, ends)?,
+        Op::Rewrite { file, block } => data::rewrite(ws, tally, file, *block, ends)?,
+        Op::Read {
+            file,
+            block,
+            verify: false,
+        } => data::read(ws, tally, file, *block)?,
+        Op::Read {
+            file,
+            block,
+            verify: true,
+        } => data::verify(ws, tally, file, *block)?,
+        Op::Seek {
+            file,
+            block,
+            operations,
+            threads,
+            write_share,
+        } => {
+            let plan = seek::Plan {
+                block: block.as_usize(),
+                operations: *operations,
+                threads: *threads,
+                write_share: *write_share,
+            };
+            seek::seek(ws, tally, file, plan, ends)?;
+        }
+        Op::WriteChars { file, size } => chars::write(ws, tally, file, *size, ends)?,
+        Op::ReadChars { file } => chars::read(ws, tally, file)?,
+        Op::Create {
+            set,
+            files,
+            directories,
+            size,
+            order,
+            fsync,
+        } => {
+            let spec = files::Spec {
+                files: *files,
+                directories: *directories,
+                size: size.as_usize(),
+                order: *order,
+                fsync: *fsync,
+            };
+            files::create(ws, tally, set, spec)?;
+        }
+        Op::Stat { set, order } => files::stat(ws, tally, set, *order)?,
+        Op::Delete { set, order } => files::delete(ws, tally, set, *order)?,
+        Op::PlantTree {
+            tree,
+            files,
+            directories,
+            bytes,
+            smallest,
+            largest,
+        } => {
+            let spec = crate::TreeSpec {
+                files: *files,
+                directories: *directories,
+                bytes: *bytes,
+                smallest: *smallest,
+                largest: *largest,
+            };
+            tree::plant(ws, tally, tree, &spec)?;
+        }
+        Op::CopyTree { from, to, block } => copy::tree(ws, tally, from, to, *block)?,
+        Op::ListTree { tree } => tree::list(ws, tally, tree)?,
+        Op::FindInTree { tree } => tree::find(ws, tally, tree)?,
+        Op::VerifyTree { tree } => tree::verify(ws, tally, tree)?,
+        Op::RemoveTree { tree } => tree::remove(ws, tally, tree)?,
+        Op::CopyFile { from, to, block } => copy::file(ws, tally, from, to, *block, ends)?,
+        Op::RemoveFile { file } => data::remove(ws, tally, file)?,
+        Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck | Op::Capacity | Op::Probe { .. } => {
+            unreachable!("{op:?} is no operation on files")
+        }
+    }
+    if ends == End::Syncfs {
+        caches::sync_filesystem(ws.root()).of("syncfs", ws.root())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Kind;
+    use model::{Bytes, Nanos, Order};
+    use std::fs;
+    use std::os::unix::fs::FileExt;
+
+    fn run(ws: &mut Workspace, op: &Op) -> Result<Tally, OpError> {
+        let mut tally = Tally::new(None, Default::default());
+        perform(op, End::Syncfs, ws, &mut tally).map(|()| tally)
+    }
+
+    fn write() -> Op {
+        Op::Write {
+            file: "f".into(),
+            size: Bytes(100_000),
+            block: Bytes::kib(8),
+        }
+    }
+
+    fn verify() -> Op {
+        Op::Read {
+            file: "f".into(),
+            block: Bytes::kib(64),
+            verify: true,
+        }
+    }
+
+    fn corruption(outcome: Result<Tally, OpError>) -> Kind {
+        match outcome.unwrap_err() {
+            OpError::Corrupt { corruption, .. } => corruption.kind,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_file_can_be_verified_after_every_kind_of_write() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        let seek = Op::Seek {
+            file: "f".into(),
+            block: Bytes::kib(8),
+            operations: 50,
+            threads: 3,
+            write_share: 0.5,
+        };
+        let rewrite = Op::Rewrite {
+            file: "f".into(),
+            block: Bytes::kib(16),
+        };
+        for op in [write(), seek.clone(), rewrite, seek] {
+            run(&mut ws, &op).unwrap();
+            let tally = run(&mut ws, &verify()).unwrap();
+            assert_eq!(tally.bytes, 100_000);
+        }
+    }
+
+    #[test]
+    fn damage_to_a_file_is_found_and_named() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        run(&mut ws, &write()).unwrap();
+        let file = fs::File::options()
+            .write(true)
+            .open(place.path().join("f"))
+            .unwrap();
+        file.write_all_at(&[0; 4096], 8192).unwrap();
+        assert_eq!(corruption(run(&mut ws, &verify())), Kind::Zeroed);
+        file.set_len(50_000).unwrap();
+        file.write_all_at(&[0], 60_000).unwrap();
+        file.set_len(4096).unwrap();
+        assert_eq!(
+            corruption(run(&mut ws, &verify())),
+            Kind::Short { expected: 100_000 }
+        );
+    }
+
+    #[test]
+    fn a_set_of_files_comes_and_goes() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        for order in [Order::Sequential, Order::Random] {
+            let set = "set".to_owned();
+            let create = Op::Create {
+                set: set.clone(),
+                files: 30,
+                directories: 4,
+                size: Bytes(10),
+                order,
+                fsync: true,
+            };
+            assert_eq!(run(&mut ws, &create).unwrap().bytes_written, 300);
+            let tally = run(
+                &mut ws,
+                &Op::Stat {
+                    set: set.clone(),
+                    order,
+                },
+            )
+            .unwrap();
+            assert_eq!((tally.operations, tally.bytes), (30, 300));
+            run(&mut ws, &Op::Delete { set, order }).unwrap();
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_phase_cut_short_leaves_a_set_that_later_phases_can_use() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        let create = Op::Create {
+            set: "set".into(),
+            files: 30,
+            directories: 1,
+            size: Bytes(0),
+            order: Order::Sequential,
+            fsync: false,
+        };
+        let mut tally = Tally::new(Some(Nanos(0)), Default::default());
+        perform(&create, End::Call, &mut ws, &mut tally).unwrap();
+        assert!(tally.cut_short);
+        assert_eq!(tally.operations, 1);
+        let stat = Op::Stat {
+            set: "set".into(),
+            order: Order::Random,
+        };
+        assert_eq!(run(&mut ws, &stat).unwrap().operations, 1);
+    }
+
+    #[test]
+    fn a_tree_is_copied_listed_found_verified_and_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        let tree = || "tree".to_owned();
+        let plant = Op::PlantTree {
+            tree: tree(),
+            files: 40,
+            directories: 10,
+            bytes: Bytes(400_000),
+            smallest: Bytes(100),
+            largest: Bytes(200_000),
+        };
+        assert_eq!(run(&mut ws, &plant).unwrap().bytes_written, 400_000);
+        let copy = Op::CopyTree {
+            from: tree(),
+            to: "copy".into(),
+            block: Bytes::kib(64),
+        };
+        run(&mut ws, &copy).unwrap();
+        run(
+            &mut ws,
+            &Op::VerifyTree {
+                tree: "copy".into(),
+            },
+        )
+        .unwrap();
+        assert_eq!(
+            run(&mut ws, &Op::ListTree { tree: tree() })
+                .unwrap()
+                .operations,
+            50
+        );
+        run(&mut ws, &Op::FindInTree { tree: tree() }).unwrap();
+
+        let lost = ws
+            .content_files()
+            .into_iter()
+            .find(|p| p.starts_with(ws.path("tree")))
+            .unwrap();
+        fs::remove_file(lost).unwrap();
+        let error = run(&mut ws, &Op::ListTree { tree: tree() }).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                OpError::WrongEntries {
+                    expected: 50,
+                    found: 49,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+
+        run(&mut ws, &Op::RemoveTree { tree: tree() }).unwrap();
+        run(
+            &mut ws,
+            &Op::RemoveTree {
+                tree: "copy".into(),
+            },
+        )
+        .unwrap();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn characters_are_the_same_bytes_as_blocks() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        let put = Op::WriteChars {
+            file: "f".into(),
+            size: Bytes(10_001),
+        };
+        assert_eq!(run(&mut ws, &put).unwrap().bytes, 10_001);
+        assert_eq!(
+            run(&mut ws, &Op::ReadChars { file: "f".into() })
+                .unwrap()
+                .bytes,
+            10_001
+        );
+        run(&mut ws, &verify()).unwrap();
+        let copy = Op::CopyFile {
+            from: "f".into(),
+            to: "g".into(),
+            block: Bytes::kib(4),
+        };
+        run(&mut ws, &copy).unwrap();
+        let verify_copy = Op::Read {
+            file: "g".into(),
+            block: Bytes::kib(4),
+            verify: true,
+        };
+        run(&mut ws, &verify_copy).unwrap();
+    }
+
+    #[test]
+    fn a_phase_without_its_file_says_what_is_missing() {
+        let place = tempfile::tempdir().unwrap();
+        let error = run(&mut Workspace::new(place.path(), 3), &verify()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the file `f` was not made by an earlier phase"
+        );
+    }
+}

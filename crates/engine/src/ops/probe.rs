@@ -1,0 +1,207 @@
+//! Tries what a filesystem can do; nothing is believed that was not seen.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink};
+use std::path::Path;
+
+use model::{Feature, Support};
+use nix::fcntl::{FallocateFlags, OFlag, fallocate};
+
+/// A block that direct I/O takes on every device: aligned to a page and as long.
+const PAGE: usize = 4096;
+
+/// Tries one feature in a directory, which it leaves as it was.
+pub fn probe(feature: Feature, directory: &Path) -> Support {
+    let place = directory.join("fsarena-probe");
+    if let Err(error) = fs::create_dir(&place) {
+        return Support::No(sys::errno::describe(&error));
+    }
+    let found = attempt(feature, &place);
+    let cleared = fs::remove_dir_all(&place);
+    match found.and_then(|seen| cleared.map(|()| seen)) {
+        Ok(None) => Support::Yes,
+        Ok(Some(instead)) => Support::No(instead.to_owned()),
+        Err(error) => Support::No(sys::errno::describe(&error)),
+    }
+}
+
+/// What was seen instead of the feature; nothing where it works.
+type Seen = io::Result<Option<&'static str>>;
+
+fn attempt(feature: Feature, place: &Path) -> Seen {
+    match feature {
+        Feature::HardLinks => hard_links(place),
+        Feature::Symlinks => symlinks(place),
+        Feature::Permissions => permissions(place),
+        Feature::Ownership => ownership(place),
+        Feature::Xattrs => xattrs(place),
+        Feature::SparseFiles => sparse_files(place),
+        Feature::CaseSensitive => case_sensitive(place),
+        Feature::LongNames => long_names(place),
+        Feature::DirectIo => direct_io(place),
+        Feature::SharedMmap => shared_mmap(place),
+        Feature::Preallocation => preallocation(place),
+    }
+}
+
+fn unless(works: bool, instead: &'static str) -> Seen {
+    Ok((!works).then_some(instead))
+}
+
+fn hard_links(place: &Path) -> Seen {
+    let (first, second) = (place.join("first"), place.join("second"));
+    fs::write(&first, "one file")?;
+    fs::hard_link(&first, &second)?;
+    unless(
+        fs::metadata(&first)?.nlink() == 2,
+        "the link count did not become 2",
+    )
+}
+
+fn symlinks(place: &Path) -> Seen {
+    let link = place.join("link");
+    symlink("target", &link)?;
+    unless(
+        fs::read_link(&link)? == Path::new("target"),
+        "the link does not hold its target",
+    )
+}
+
+fn permissions(place: &Path) -> Seen {
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    for mode in [0o640, 0o751] {
+        fs::set_permissions(&file, Permissions::from_mode(mode))?;
+        if fs::metadata(&file)?.mode() & 0o7777 != mode {
+            return Ok(Some("the mode did not stay as set"));
+        }
+    }
+    Ok(None)
+}
+
+fn ownership(place: &Path) -> Seen {
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    let before = fs::metadata(&file)?;
+    // Without root only the owner's own identity can be given; that still tells EPERM from success.
+    let root = nix::unistd::geteuid().is_root();
+    let (user, group) = if root {
+        (1234, 4321)
+    } else {
+        (before.uid(), before.gid())
+    };
+    chown(&file, Some(user), Some(group))?;
+    let after = fs::metadata(&file)?;
+    unless(
+        (after.uid(), after.gid()) == (user, group),
+        "the owner did not stay as set",
+    )
+}
+
+fn xattrs(place: &Path) -> Seen {
+    let file = place.join("file");
+    fs::write(&file, "")?;
+    xattr::set(&file, "user.fsarena", b"value")?;
+    let value = xattr::get(&file, "user.fsarena")?;
+    unless(
+        value.as_deref() == Some(b"value"),
+        "the attribute did not stay as set",
+    )
+}
+
+fn sparse_files(place: &Path) -> Seen {
+    const HOLE: u64 = 8 << 20;
+    let path = place.join("file");
+    let file = File::create(&path)?;
+    file.write_all_at(b"end", HOLE)?;
+    file.sync_all()?;
+    unless(
+        file.metadata()?.blocks() * 512 < HOLE,
+        "the hole takes space",
+    )
+}
+
+fn case_sensitive(place: &Path) -> Seen {
+    fs::write(place.join("name"), "small")?;
+    fs::write(place.join("NAME"), "large")?;
+    unless(
+        fs::read_to_string(place.join("name"))? == "small",
+        "both names are one file",
+    )
+}
+
+fn long_names(place: &Path) -> Seen {
+    let name = "n".repeat(255);
+    fs::write(place.join(&name), "")?;
+    let found = fs::read_dir(place)?
+        .flatten()
+        .any(|e| e.file_name() == name.as_str());
+    unless(found, "the name was changed")
+}
+
+fn direct_io(place: &Path) -> Seen {
+    let path = place.join("file");
+    let mut memory = vec![b'd'; 2 * PAGE];
+    let start = memory.as_ptr().align_offset(PAGE);
+    let page = &mut memory[start..start + PAGE];
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(OFlag::O_DIRECT.bits())
+        .open(&path)?;
+    file.write_all_at(page, 0)?;
+    page.fill(0);
+    file.read_exact_at(page, 0)?;
+    unless(page.iter().all(|&b| b == b'd'), "other bytes came back")
+}
+
+fn shared_mmap(place: &Path) -> Seen {
+    let path = place.join("file");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&path)?;
+    file.write_all(&[0; PAGE])?;
+    sys::mapping::write_through_mapping(&file, b"mapped")?;
+    let mut bytes = [0; 6];
+    File::open(&path)?.read_exact(&mut bytes)?;
+    unless(&bytes == b"mapped", "other bytes came back")
+}
+
+fn preallocation(place: &Path) -> Seen {
+    const RESERVED: i64 = 1 << 20;
+    let file = File::create(place.join("file"))?;
+    fallocate(&file, FallocateFlags::empty(), 0, RESERVED)?;
+    unless(
+        file.metadata()?.len() == RESERVED as u64,
+        "the file did not grow",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_written_supports_nothing_and_says_why() {
+        let nowhere = Path::new("/proc/self");
+        for feature in Feature::ALL {
+            assert!(matches!(probe(feature, nowhere), Support::No(reason) if !reason.is_empty()));
+        }
+    }
+
+    #[test]
+    fn probing_leaves_the_directory_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        assert_eq!(probe(Feature::HardLinks, place.path()), Support::Yes);
+        for feature in Feature::ALL {
+            probe(feature, place.path());
+            assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{feature}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Trees of files: plant, list, find, verify, remove.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use crate::error::{Context, OpError};
+use crate::ops::data;
+use crate::pattern::{Origin, file_id};
+use crate::shape::{TreeShape, TreeSpec};
+use crate::tally::Tally;
+use crate::workspace::{Tree, Workspace};
+
+/// Bytes per request when a tree is planted or verified.
+const REQUEST: usize = 128 << 10;
+
+/// Writes a tree whose content is made in memory, so that no other disk is in the figure.
+pub fn plant(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    spec: &TreeSpec,
+) -> Result<(), OpError> {
+    let top = ws.path(name);
+    let shape = TreeShape::generate(spec, ws.seed());
+    let mut pattern = ws.pattern(REQUEST);
+    let tree = Tree {
+        shape,
+        planted_as: name.to_owned(),
+    };
+    tally.plan(tree.shape.entries() + 1);
+    tally.pause_over();
+    fs::create_dir(&top).of("mkdir", &top)?;
+    tally.lap();
+    for directory in &tree.shape.directories {
+        let path = top.join(directory);
+        fs::create_dir(&path).of("mkdir", &path)?;
+        tally.lap();
+    }
+    for file in &tree.shape.files {
+        let path = top.join(&file.path);
+        let handle = data::create_new(&path)?;
+        let origin = origin(&tree, &file.path);
+        data::write_all(
+            &handle,
+            &path,
+            &mut pattern,
+            origin,
+            file.size.0,
+            REQUEST,
+            tally,
+        )?;
+    }
+    ws.trees.insert(name.to_owned(), tree);
+    Ok(())
+}
+
+/// What the blocks of a file of a tree carry.
+fn origin(tree: &Tree, path: &Path) -> Origin {
+    Origin {
+        file: file_id(&format!("{}/{}", tree.planted_as, path.display())),
+        generation: 1,
+    }
+}
+
+/// Lists every entry with its attributes, as `ls -lR` does, and counts them.
+pub fn list(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+    let expected = ws.tree(name)?.shape.entries();
+    tally.plan(expected);
+    tally.pause_over();
+    let mut found = 0;
+    walk(&ws.path(name), &mut |entry| {
+        let path = entry.path();
+        entry.metadata().of("stat", &path)?;
+        tally.lap();
+        found += 1;
+        Ok(())
+    })?;
+    counted(ws, name, expected, found)
+}
+
+/// Looks for the last planted file by its name through the whole tree, as `find -name` does.
+pub fn find(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+    let shape = &ws.tree(name)?.shape;
+    let wanted = shape
+        .files
+        .last()
+        .and_then(|f| f.path.file_name())
+        .unwrap_or_default()
+        .to_owned();
+    let expected = u64::from(!shape.files.is_empty());
+    tally.plan(shape.entries());
+    tally.pause_over();
+    let mut found = 0;
+    walk(&ws.path(name), &mut |entry| {
+        found += u64::from(entry.file_name() == wanted);
+        tally.lap();
+        Ok(())
+    })?;
+    counted(ws, name, expected, found)
+}
+
+fn counted(ws: &Workspace, name: &str, expected: u64, found: u64) -> Result<(), OpError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(OpError::WrongEntries {
+        path: ws.path(name),
+        expected,
+        found,
+    })
+}
+
+/// Visits every entry below a directory, a directory's entries before what is below them.
+fn walk(
+    top: &Path,
+    visit: &mut dyn FnMut(&fs::DirEntry) -> Result<(), OpError>,
+) -> Result<(), OpError> {
+    let mut waiting = vec![top.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(&directory).of("readdir", &directory)? {
+            let entry = entry.of("readdir", &directory)?;
+            visit(&entry)?;
+            if entry.file_type().of("stat", &directory)?.is_dir() {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads every file and compares it with what was planted.
+pub fn verify(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+    let top = ws.path(name);
+    let pattern = ws.pattern(REQUEST);
+    let tree = ws.tree(name)?;
+    let mut buffer = vec![0; REQUEST];
+    tally.plan(tree.shape.files.len() as u64);
+    tally.pause_over();
+    for file in &tree.shape.files {
+        let path = top.join(&file.path);
+        let handle = File::open(&path).of("open", &path)?;
+        let mut offset = 0;
+        while offset < file.size.0 {
+            let length = (file.size.0 - offset).min(REQUEST as u64) as usize;
+            data::read_exact(&handle, &path, &mut buffer[..length], offset, file.size.0)?;
+            pattern
+                .check(origin(tree, &file.path), offset, &buffer[..length])
+                .map_err(|corruption| OpError::Corrupt {
+                    path: path.clone(),
+                    corruption,
+                })?;
+            tally.bytes += length as u64;
+            offset += length as u64;
+        }
+        tally.lap();
+    }
+    Ok(())
+}
+
+/// Removes a tree, as `rm -r` does: what is found, not what was planted.
+pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+    tally.plan(ws.tree(name)?.shape.entries() + 1);
+    tally.pause_over();
+    remove_directory(&ws.path(name), tally)?;
+    ws.trees.remove(name);
+    Ok(())
+}
+
+fn remove_directory(directory: &Path, tally: &mut Tally) -> Result<(), OpError> {
+    // The whole directory is read before anything is removed: what readdir returns while entries
+    // vanish differs between filesystems.
+    let entries: Vec<_> = fs::read_dir(directory)
+        .of("readdir", directory)?
+        .collect::<Result<_, _>>()
+        .of("readdir", directory)?;
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_type().of("stat", &path)?.is_dir() {
+            remove_directory(&path, tally)?;
+        } else {
+            fs::remove_file(&path).of("unlink", &path)?;
+            tally.lap();
+        }
+    }
+    fs::remove_dir(directory).of("rmdir", directory)?;
+    tally.lap();
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Emptying the kernel's caches, so that the next read is a read of the disk.
+
+use std::fs;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::unistd::{sync, syncfs};
+
+/// Writes everything back and drops page cache, dentries and inodes. Needs root.
+///
+/// # Errors
+/// When `/proc/sys/vm/drop_caches` cannot be written.
+pub fn drop_all() -> io::Result<()> {
+    sync();
+    fs::write("/proc/sys/vm/drop_caches", "3\n")
+}
+
+/// Writes a file back and asks the kernel to forget its pages; needs no root and proves nothing.
+///
+/// # Errors
+/// When the file cannot be opened or written back.
+pub fn forget(file: &Path) -> io::Result<()> {
+    let file = fs::File::open(file)?;
+    file.sync_all()?;
+    Ok(posix_fadvise(
+        file.as_fd(),
+        0,
+        0,
+        PosixFadviseAdvice::POSIX_FADV_DONTNEED,
+    )?)
+}
+
+/// Writes back the filesystem that holds this path.
+///
+/// # Errors
+/// When the path cannot be opened or the filesystem reports an error (`syncfs`).
+pub fn sync_filesystem(path: &Path) -> io::Result<()> {
+    let directory = fs::File::open(path)?;
+    Ok(syncfs(directory)?)
+}

@@ -1,0 +1,64 @@
+//! The kernel log from a moment on.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// A place in the kernel log (`/dev/kmsg`); reading yields what was logged since.
+#[derive(Debug)]
+pub struct KernelLog(File);
+
+/// A record is never longer than this (`CONSOLE_EXT_LOG_MAX` of the kernel).
+const RECORD: usize = 8192;
+
+impl KernelLog {
+    /// A reader that stands at the end of the log.
+    ///
+    /// # Errors
+    /// When the log may not be read (no root and `dmesg_restrict`).
+    pub fn from_now() -> io::Result<Self> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open("/dev/kmsg")?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Self(file))
+    }
+
+    /// Lines logged since the last call, each as `<level> text`.
+    pub fn news(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut record = [0; RECORD];
+        loop {
+            match self.0.read(&mut record) {
+                Ok(0) => return lines,
+                Ok(n) => lines.extend(line_of(&String::from_utf8_lossy(&record[..n]))),
+                // The oldest records were overwritten before they were read; the rest follows.
+                Err(e) if e.raw_os_error() == Some(libc::EPIPE) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return lines,
+            }
+        }
+    }
+}
+
+/// `6,339,5140900,-;text` as `<6> text`.
+/// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
+fn line_of(record: &str) -> Option<String> {
+    let (prefix, text) = record.split_once(';')?;
+    let priority: u32 = prefix.split(',').next()?.parse().ok()?;
+    let text = text.lines().next().unwrap_or_default();
+    Some(format!("<{}> {text}", priority & 7))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_level_and_first_line() {
+        let record = "28,339,5140900,-;EXT4-fs error (device loop0)\n SUBSYSTEM=block\n";
+        assert_eq!(line_of(record).unwrap(), "<4> EXT4-fs error (device loop0)");
+        assert_eq!(line_of("nonsense"), None);
+    }
+}

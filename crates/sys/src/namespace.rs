@@ -1,0 +1,50 @@
+//! Private namespaces for a cell: what is mounted and started in them ends with their first process.
+
+use std::io;
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+
+/// Gives this process mounts of its own, and its next child a PID namespace of its own.
+///
+/// # Errors
+/// Without root.
+pub fn leave() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
+    // Otherwise mounts made here would appear outside where `/` is shared (systemd makes it so).
+    Ok(mount(
+        None::<&str>,
+        "/",
+        None::<&str>,
+        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
+        None::<&str>,
+    )?)
+}
+
+/// Furnishes the namespace from inside: its own `/proc`, and an empty `/run` for the drivers' files.
+///
+/// # Errors
+/// When one of them cannot be mounted.
+pub fn furnish() -> io::Result<()> {
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("proc"), "/proc", Some("proc"), safe, None::<&str>)?;
+    let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(
+        Some("tmpfs"),
+        "/run",
+        Some("tmpfs"),
+        safe,
+        Some("mode=755,size=64m"),
+    )?;
+    std::fs::create_dir_all("/run/lock")
+}
+
+/// Asks the kernel to kill this process when the thread that started it ends.
+///
+/// # Errors
+/// Never on a Linux that fsarena supports.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
+}
