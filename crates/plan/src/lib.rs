@@ -1,1 +1,13 @@
-//! stub
+//! From a campaign to the ordered list of its cells, and from finished cells to the time left.
+//!
+//! Pure: no clock, no file, no environment. The same campaign gives the same plan on every machine
+//! and in every version; a stored campaign is nevertheless resumed from its stored plan.
+
+mod estimate;
+mod order;
+
+pub use estimate::time_left;
+pub use order::{plan, remaining};
+
+#[cfg(test)]
+mod fixture;

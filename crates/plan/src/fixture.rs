@@ -1,0 +1,60 @@
+//! A small campaign for this crate's tests.
+
+use model::{
+    Backend, Bytes, Campaign, Class, Commands, Contender, Driver, Filesystem, Profile,
+    Requirements, Suite, Test,
+};
+
+/// A campaign of the given measures; names are `fs0`, `test0` and so on.
+pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Campaign {
+    Campaign {
+        name: "fixture".into(),
+        contenders: (0..contenders).map(contender).collect(),
+        suites: vec![Suite {
+            name: "suite".into(),
+            title: "A suite".into(),
+            source: "this test".into(),
+            tests: (0..tests).map(test).collect(),
+        }],
+        profile: Profile::Smoke,
+        rounds,
+        seed,
+        size: Bytes::mib(64),
+        memory: None,
+        backend: Backend::Loop,
+    }
+}
+
+fn test(number: usize) -> Test {
+    Test {
+        name: format!("test{number}"),
+        suite: "suite".into(),
+        title: "A test".into(),
+        rationale: "None.".into(),
+        space: Bytes::mib(1),
+        phases: Vec::new(),
+    }
+}
+
+fn contender(number: usize) -> Contender {
+    let name = format!("fs{number}");
+    Contender {
+        name: name.clone(),
+        filesystem: Filesystem {
+            title: name.clone(),
+            name,
+            aliases: Vec::new(),
+            class: Class::Native,
+            driver: Driver::Kernel,
+            source: "this test".into(),
+            requires: Requirements::default(),
+            commands: Commands::default(),
+            quirks: Vec::new(),
+            unavailable: None,
+            only_when_named: None,
+        },
+        mkfs_options: Vec::new(),
+        mount_options: Vec::new(),
+        directory: None,
+    }
+}

@@ -1,0 +1,159 @@
+//! The order in which cells run, and the seed that each one works from.
+
+use std::collections::BTreeSet;
+
+use model::{Campaign, Cell, CellId, SeededRng, Test};
+
+/// The cells of a campaign in the order in which they are to run.
+///
+/// Randomised complete blocks: a round is a replicate that holds every contender × test once, and
+/// all cells of a round come before those of the next. In a round the tests are shuffled, and within
+/// each test the contenders, so that those who are compared run next to each other in a new order
+/// each time and a drift of the machine hits all of them alike. Every choice comes from the
+/// campaign's seed.
+pub fn plan(campaign: &Campaign) -> Vec<Cell> {
+    let rounds = 1..=campaign.rounds;
+    let mut cells: Vec<Cell> = rounds.flat_map(|r| cells_of_round(campaign, r)).collect();
+    for (id, cell) in (0..).zip(&mut cells) {
+        cell.id = CellId(id);
+    }
+    cells
+}
+
+/// The planned cells that are not among the finished ones, in the order of the plan.
+pub fn remaining(cells: &[Cell], done: &BTreeSet<CellId>) -> Vec<Cell> {
+    cells
+        .iter()
+        .filter(|cell| !done.contains(&cell.id))
+        .cloned()
+        .collect()
+}
+
+/// One round's cells, all with the number 0.
+fn cells_of_round(campaign: &Campaign, round: u32) -> Vec<Cell> {
+    let mut order = SeededRng::for_purpose(campaign.seed, &format!("order of round {round}"));
+    let mut tests: Vec<&Test> = campaign.suites.iter().flat_map(|s| &s.tests).collect();
+    order.shuffle(&mut tests);
+    let mut cells = Vec::with_capacity(tests.len() * campaign.contenders.len());
+    for test in tests {
+        let mut contenders: Vec<&str> = campaign
+            .contenders
+            .iter()
+            .map(|c| c.name.as_str())
+            .collect();
+        order.shuffle(&mut contenders);
+        let seed = cell_seed(campaign.seed, round, test);
+        cells.extend(contenders.into_iter().map(|contender| Cell {
+            id: CellId(0),
+            contender: contender.to_owned(),
+            suite: test.suite.clone(),
+            test: test.name.clone(),
+            round,
+            seed,
+        }));
+    }
+    cells
+}
+
+/// The contender has no part in it: all get the same names, sizes and order.
+fn cell_seed(seed: u64, round: u32, test: &Test) -> u64 {
+    let purpose = format!("round {round} of {}/{}", test.suite, test.name);
+    SeededRng::for_purpose(seed, &purpose).next_u64()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixture::campaign;
+
+    fn combinations(cells: &[Cell]) -> BTreeMap<(String, String, u32), usize> {
+        let mut seen = BTreeMap::new();
+        for c in cells {
+            *seen
+                .entry((c.contender.clone(), c.test.clone(), c.round))
+                .or_insert(0) += 1;
+        }
+        seen
+    }
+
+    proptest! {
+        #[test]
+        fn every_combination_exactly_once(
+            seed: u64, contenders in 0usize..6, tests in 0usize..5, rounds in 0u32..5,
+        ) {
+            let cells = plan(&campaign(contenders, tests, rounds, seed));
+            let seen = combinations(&cells);
+            prop_assert_eq!(seen.len(), contenders * tests * rounds as usize);
+            prop_assert!(seen.values().all(|&times| times == 1));
+        }
+
+        #[test]
+        fn numbers_count_up_and_rounds_follow_each_other(seed: u64) {
+            let cells = plan(&campaign(4, 3, 3, seed));
+            prop_assert!(cells.iter().zip(0..).all(|(c, id)| c.id == CellId(id)));
+            prop_assert!(cells.is_sorted_by_key(|c| c.round));
+        }
+
+        #[test]
+        fn the_contenders_of_a_test_run_next_to_each_other(seed: u64) {
+            for block in plan(&campaign(4, 3, 2, seed)).chunks(4) {
+                prop_assert!(block.iter().all(|c| c.test == block[0].test));
+            }
+        }
+
+        #[test]
+        fn a_round_of_a_test_has_one_seed_for_all_contenders_and_no_other_has_it(seed: u64) {
+            let mut seeds: BTreeMap<u64, BTreeSet<(String, u32)>> = BTreeMap::new();
+            for cell in plan(&campaign(4, 3, 3, seed)) {
+                seeds.entry(cell.seed).or_default().insert((cell.test, cell.round));
+            }
+            prop_assert_eq!(seeds.len(), 9);
+            prop_assert!(seeds.values().all(|uses| uses.len() == 1));
+        }
+
+        #[test]
+        fn the_same_seed_gives_the_same_plan(seed: u64) {
+            prop_assert_eq!(plan(&campaign(5, 3, 2, seed)), plan(&campaign(5, 3, 2, seed)));
+        }
+
+        #[test]
+        fn what_remains_and_what_is_done_make_up_the_plan(seed: u64, done: [bool; 12]) {
+            let cells = plan(&campaign(2, 3, 2, seed));
+            let done: BTreeSet<CellId> =
+                cells.iter().zip(done).filter(|(_, d)| *d).map(|(c, _)| c.id).collect();
+            let rest = remaining(&cells, &done);
+            prop_assert_eq!(rest.len() + done.len(), cells.len());
+            prop_assert!(rest.iter().all(|c| !done.contains(&c.id)));
+            prop_assert!(rest.is_sorted_by_key(|c| c.id));
+        }
+    }
+
+    #[test]
+    fn rounds_do_not_repeat_one_order() {
+        let cells = plan(&campaign(8, 1, 4, 1));
+        let orders: BTreeSet<Vec<&str>> = cells
+            .chunks(8)
+            .map(|round| round.iter().map(|c| c.contender.as_str()).collect())
+            .collect();
+        assert_eq!(orders.len(), 4);
+    }
+
+    /// An order that changes silently would make two versions' campaigns incomparable.
+    #[test]
+    fn the_order_of_a_known_campaign() {
+        let lines: Vec<String> = plan(&campaign(3, 2, 2, 2026))
+            .iter()
+            .map(|c| {
+                format!(
+                    "{} round {} {}/{} {} seed {:016x}",
+                    c.id.0, c.round, c.suite, c.test, c.contender, c.seed
+                )
+            })
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+}
