@@ -1,1 +1,57 @@
-//! stub
+//! Drives one cell from inside: makes the filesystem, mounts it, runs the phases, cleans up.
+//!
+//! The agent is the same program as the orchestrator, started as a child process in namespaces of
+//! its own, so that its end is the end of everything that it mounted or started. It reads one
+//! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
+
+mod command;
+mod heartbeat;
+mod isolation;
+mod session;
+mod voice;
+mod volume;
+
+use std::io::{self, BufRead, Read};
+use std::process::ExitCode;
+use std::thread;
+
+use wire::{Event, Job};
+
+pub use isolation::isolate;
+
+/// Exit code of an agent whose orchestrator went away.
+const ORPHANED: i32 = 3;
+
+/// Reads a job from standard input, does it, and says on standard output how it went.
+///
+/// # Errors
+/// When the job cannot be read, is of another version, or the namespace cannot be furnished.
+pub fn serve() -> io::Result<ExitCode> {
+    isolation::settle()?;
+    let voice = voice::Voice::new(io::stdout());
+    voice.say(&Event::Hello {
+        version: wire::VERSION,
+    });
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let job: Job = serde_json::from_str(&line)?;
+    if job.version != wire::VERSION {
+        let theirs = job.version;
+        return Err(io::Error::other(format!(
+            "the job is of version {theirs}, not {}",
+            wire::VERSION
+        )));
+    }
+    thread::spawn(end_with_orchestrator);
+    session::Session::new(&job, voice).run();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Waits until the orchestrator closes its end and ends the agent there and then, and with it, as
+/// it is the first process of its namespace, every driver and every mount.
+fn end_with_orchestrator() {
+    let mut rest = Vec::new();
+    // Whatever comes, end of file or error: nobody is listening any more.
+    let _ = io::stdin().lock().read_to_end(&mut rest);
+    std::process::exit(ORPHANED);
+}

@@ -87,6 +87,31 @@ pub enum Direction {
 }
 
 impl Metric {
+    /// Every metric, in the order of the reports.
+    pub const ALL: [Self; 21] = [
+        Self::Throughput,
+        Self::Rate,
+        Self::Elapsed,
+        Self::Capacity,
+        Self::Supported,
+        Self::Cpu,
+        Self::CpuDriver,
+        Self::CpuMachine,
+        Self::MinorFaults,
+        Self::MajorFaults,
+        Self::LatencyP50,
+        Self::LatencyP90,
+        Self::LatencyP99,
+        Self::LatencyP999,
+        Self::LatencyP9999,
+        Self::LatencyMax,
+        Self::DeviceRead,
+        Self::DeviceWritten,
+        Self::DeviceFlushes,
+        Self::WriteAmplification,
+        Self::SpaceTaken,
+    ];
+
     /// The word in results and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
@@ -335,11 +360,7 @@ mod tests {
 
     #[test]
     fn every_metric_has_a_name_that_reads_back() {
-        for metric in [
-            Metric::Throughput,
-            Metric::LatencyP9999,
-            Metric::WriteAmplification,
-        ] {
+        for metric in Metric::ALL {
             let json = serde_json::to_string(&metric).unwrap();
             assert_eq!(json, format!("\"{metric}\""));
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, CacheState, End, Features, Metric, Nanos};
+use crate::{Bytes, CacheState, End, Features, Metric, Nanos, Phase};
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -187,6 +187,32 @@ pub struct PhaseResult {
     pub device_size: Option<Bytes>,
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
     pub latency: Vec<LatencyBucket>,
+}
+
+impl PhaseResult {
+    /// A phase of which nothing is known yet but what was planned.
+    pub fn blank(phase: &Phase) -> Self {
+        Self {
+            phase: phase.name.clone(),
+            status: Status::Ok,
+            failure: None,
+            headline: phase.op.headline(),
+            cache: phase.cache,
+            ends: phase.ends,
+            wall: Nanos(0),
+            operations: 0,
+            bytes: Bytes(0),
+            bytes_written: Bytes(0),
+            cut_short: false,
+            cpu: CpuTime::default(),
+            faults: Faults::default(),
+            device: None,
+            space_before: None,
+            space_after: None,
+            device_size: None,
+            latency: Vec::new(),
+        }
+    }
 }
 
 /// A cell as it is stored.

@@ -1,1 +1,38 @@
-//! stub
+//! Hands one cell to an executor, watches over it, and turns what it says into a result.
+//!
+//! The orchestrator trusts nothing but events: no event in time is `hung`, a closed channel is
+//! `crashed`. Which cells run, and where results go, is decided elsewhere.
+
+mod collector;
+mod events;
+mod host;
+mod memory;
+mod mock;
+mod oops;
+
+use model::CellResult;
+use wire::{Event, Job};
+
+pub use collector::{Collector, Ending};
+pub use host::HostExecutor;
+pub use memory::{MemoryError, MemoryLimit};
+pub use mock::MockExecutor;
+
+/// A cell that was not run to its end because the user asked to stop: it has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted;
+
+/// Runs one cell.
+pub trait Executor {
+    /// Does the job; `observe` sees each event as it comes, for progress bars.
+    ///
+    /// Whatever happens to the cell is a result.
+    ///
+    /// # Errors
+    /// Only when the user interrupted it; everything the cell had started has ended then, too.
+    fn execute(
+        &mut self,
+        job: &Job,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<CellResult, Interrupted>;
+}

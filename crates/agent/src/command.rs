@@ -1,0 +1,170 @@
+//! Running a program of a filesystem: mkfs, mount, umount, fsck.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use model::{Failure, StepRecord};
+use sys::clock;
+
+/// How much of a program's output is kept: its end, where the reason stands.
+const OUTPUT_KEPT: u64 = 4096;
+/// Where Debian keeps the tools of filesystems, which an ordinary path may lack.
+const TOOL_PATHS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A program that did not do what it was called for.
+pub struct CommandFailed {
+    /// The record, as far as there is one.
+    pub record: Option<StepRecord>,
+    /// Why.
+    pub failure: Failure,
+}
+
+/// Runs a program to its end and takes down how it went; `clean` are the exit codes that are fine.
+///
+/// Its output goes to a file and not through a pipe: a driver that stays in the background keeps
+/// the descriptor, and a pipe would never come to its end.
+pub fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, CommandFailed> {
+    let failed = |record, reason| {
+        Err(CommandFailed {
+            record,
+            failure: Failure {
+                step: step.to_owned(),
+                reason,
+                ..Failure::default()
+            },
+        })
+    };
+    let Some((program, arguments)) = command.split_first() else {
+        return failed(None, format!("the catalog gives no command for {step}"));
+    };
+    let output = match output_file() {
+        Ok(file) => file,
+        Err(error) => {
+            return failed(
+                None,
+                format!("cannot keep the output of {program}: {error}"),
+            );
+        }
+    };
+    let start = clock::now();
+    let status = output.try_clone().and_then(|errors| {
+        Command::new(program)
+            .args(arguments)
+            .env("PATH", search_path())
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(errors)
+            .status()
+    });
+    let elapsed = clock::since(start);
+    let status = match status {
+        Ok(status) => status,
+        Err(error) => return failed(None, format!("cannot run `{program}`: {error}")),
+    };
+    let record = StepRecord {
+        step: step.to_owned(),
+        command: command.to_vec(),
+        exit: status.code(),
+        signal: status.signal(),
+        elapsed,
+        output: tail(&output),
+    };
+    match (record.exit, record.signal) {
+        (Some(code), _) if clean.contains(&code) => Ok(record),
+        (Some(code), _) => {
+            let reason = format!("`{program}` ended with {code}{}", last_line(&record.output));
+            failed(Some(record), reason)
+        }
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            let reason = format!("`{program}` was killed by signal {signal}");
+            failed(Some(record), reason)
+        }
+    }
+}
+
+fn search_path() -> String {
+    match std::env::var("PATH") {
+        Ok(path) if !path.is_empty() => format!("{path}:{TOOL_PATHS}"),
+        _ => TOOL_PATHS.to_owned(),
+    }
+}
+
+/// A file without a name: it is gone when the last descriptor closes.
+fn output_file() -> io::Result<File> {
+    let path = format!("/run/fsarena-output-{}", std::process::id());
+    let file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create_new(true)
+        .open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+fn tail(output: &File) -> String {
+    let length = output.metadata().map_or(0, |m| m.len());
+    let mut bytes = vec![0; length.min(OUTPUT_KEPT) as usize];
+    let read = output
+        .read_at(&mut bytes, length.saturating_sub(OUTPUT_KEPT))
+        .unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..read])
+        .trim_end()
+        .to_owned()
+}
+
+/// The last line that says something, for the reason.
+fn last_line(output: &str) -> String {
+    let line = output.lines().rev().map(str::trim).find(|l| !l.is_empty());
+    line.map(|l| format!(": {l}")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split('|').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn exit_code_output_and_last_line_are_kept() {
+        let command = words("sh|-c|echo one; echo two >&2; exit 3");
+        let failed = run("mkfs", &command, &[0]).err().unwrap();
+        let record = failed.record.unwrap();
+        assert_eq!((record.exit, record.output.as_str()), (Some(3), "one\ntwo"));
+        assert_eq!(failed.failure.reason, "`sh` ended with 3: two");
+        assert!(run("mkfs", &command, &[0, 3]).is_ok(), "3 may be fine");
+    }
+
+    #[test]
+    fn a_missing_program_and_a_killed_one_are_told_apart() {
+        let missing = run("mkfs", &words("no-such-program"), &[0]).err().unwrap();
+        assert!(
+            missing
+                .failure
+                .reason
+                .starts_with("cannot run `no-such-program`")
+        );
+        let killed = run("mkfs", &words("sh|-c|kill -9 $$"), &[0]).err().unwrap();
+        assert_eq!(killed.failure.reason, "`sh` was killed by signal 9");
+    }
+
+    #[test]
+    fn a_program_that_leaves_something_in_the_background_is_not_waited_for() {
+        let command = words("sh|-c|sleep 600 & echo $!");
+        let record = run("mount", &command, &[0]).ok().unwrap();
+        let pid = nix::unistd::Pid::from_raw(record.output.parse().unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_kept() {
+        let record = run("fsck", &words("seq|1|5000"), &[0]).ok().unwrap();
+        assert!(record.output.len() <= 4096 && record.output.ends_with("\n5000"));
+    }
+}

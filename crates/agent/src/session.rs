@@ -1,0 +1,314 @@
+//! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
+
+use engine::{Meter, OpError, Tally, Workspace};
+use model::{CacheState, Failure, Features, Op, Phase, PhaseResult, Status, StepRecord, Support};
+use sys::block::DeviceStat;
+use sys::caches;
+use wire::{Event, Job, Target};
+
+use crate::command::CommandFailed;
+use crate::heartbeat::Heartbeat;
+use crate::voice::Voice;
+use crate::volume::{Mounted, Step};
+
+/// A job being done.
+pub struct Session<'a> {
+    job: &'a Job,
+    voice: Voice,
+    heartbeat: Heartbeat,
+    device: Option<DeviceStat>,
+    volume: Option<Mounted<'a>>,
+    workspace: Workspace,
+    features: Features,
+    /// The step that died; what follows is skipped.
+    died: Option<String>,
+}
+
+/// Why a phase has no figure.
+enum Trouble {
+    Unsupported(String),
+    Failed { crashed: bool, failure: Failure },
+}
+
+impl<'a> Session<'a> {
+    /// A session that reports through this voice.
+    pub fn new(job: &'a Job, voice: Voice) -> Self {
+        let (volume, root) = match &job.target {
+            Target::Volume(volume) => (Some(Mounted::new(volume)), volume.mountpoint.as_path()),
+            Target::Directory { path } => (None, path.as_path()),
+        };
+        let device = match &job.target {
+            Target::Volume(volume) => volume
+                .device
+                .as_deref()
+                .and_then(|d| DeviceStat::of(d).ok()),
+            Target::Directory { .. } => None,
+        };
+        Self {
+            job,
+            heartbeat: Heartbeat::start(voice.clone(), device.clone()),
+            voice,
+            device,
+            volume,
+            workspace: Workspace::new(root, job.seed),
+            features: Features::default(),
+            died: None,
+        }
+    }
+
+    /// Does the job and says everything about it.
+    pub fn run(mut self) {
+        self.set_up();
+        for phase in &self.job.test.phases {
+            self.phase(phase);
+        }
+        if !self.features.0.is_empty() {
+            self.voice.say(&Event::Features(self.features.clone()));
+        }
+        self.tear_down();
+        self.heartbeat.stop();
+        self.voice.say(&Event::Done);
+    }
+
+    fn set_up(&mut self) {
+        let Some(volume) = &self.volume else { return };
+        if let Err(failure) = volume.wipe() {
+            self.die(false, failure);
+            return;
+        }
+        if self.job.test.makes_filesystem() {
+            return;
+        }
+        if volume.can_be_made() {
+            self.step("mkfs", |volume| volume.make());
+        }
+        self.step("mount", Mounted::mount);
+    }
+
+    /// Unmounts what is mounted and checks it, unless something died before.
+    fn tear_down(&mut self) {
+        if self.volume.as_ref().is_some_and(Mounted::is_mounted) {
+            let already_died = self.died.take();
+            self.step("umount", Mounted::unmount);
+            self.died = already_died.or(self.died.take());
+        }
+        let checkable = |v: &Mounted<'_>| v.can_be_checked() && v.has_device() && !v.is_mounted();
+        if !self.job.test.makes_filesystem() && self.volume.as_ref().is_some_and(checkable) {
+            self.step("fsck", |volume| volume.check());
+        }
+    }
+
+    /// Runs a step that is not measured; nothing after one that died.
+    fn step(&mut self, name: &str, action: impl FnOnce(&mut Mounted<'a>) -> Step) {
+        if self.died.is_some() {
+            return;
+        }
+        self.begin(name);
+        let Some(volume) = &mut self.volume else {
+            return;
+        };
+        let outcome = action(volume);
+        if let Err(failed) = self.records(outcome) {
+            self.die(false, failed);
+        }
+    }
+
+    fn begin(&self, name: &str) {
+        self.heartbeat.enter(name);
+        self.voice.say(&Event::Begin {
+            step: name.to_owned(),
+        });
+    }
+
+    /// Passes on the records of the programs that a step ran.
+    fn records(&self, outcome: Step) -> Result<(), Failure> {
+        let say = |record: StepRecord| self.voice.say(&Event::Step(record));
+        match outcome {
+            Ok(records) => records.into_iter().for_each(say),
+            Err(CommandFailed { record, failure }) => {
+                record.into_iter().for_each(say);
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// A step outside the phases died.
+    fn die(&mut self, crashed: bool, failure: Failure) {
+        self.died = Some(failure.step.clone());
+        self.voice.say(&Event::Failed { crashed, failure });
+    }
+
+    fn phase(&mut self, phase: &Phase) {
+        let mut result = PhaseResult::blank(phase);
+        if let Some(step) = &self.died {
+            result.status = Status::Skipped;
+            result.failure = Some(Failure {
+                step: phase.name.clone(),
+                reason: format!("{step} died before it"),
+                ..Failure::default()
+            });
+        } else {
+            self.begin(&phase.name);
+            if let Err(trouble) = self.attempt(phase, &mut result) {
+                self.explain(phase, trouble, &mut result);
+            }
+        }
+        self.voice.say(&Event::Phase(Box::new(result)));
+    }
+
+    fn explain(&mut self, phase: &Phase, trouble: Trouble, result: &mut PhaseResult) {
+        let failure = match trouble {
+            Trouble::Unsupported(reason) => {
+                result.status = Status::Unsupported;
+                Failure {
+                    reason,
+                    ..Failure::default()
+                }
+            }
+            Trouble::Failed { crashed, failure } => {
+                result.status = if crashed {
+                    Status::Crashed
+                } else {
+                    Status::Failed
+                };
+                self.died = Some(phase.name.clone());
+                failure
+            }
+        };
+        result.failure = Some(Failure {
+            step: phase.name.clone(),
+            ..failure
+        });
+    }
+
+    fn attempt(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
+        if let Op::Probe { feature } = phase.op {
+            let found = engine::probe(feature, self.workspace.root());
+            self.features.0.insert(feature, found.clone());
+            return match found {
+                Support::Yes => Ok(()),
+                Support::No(reason) => Err(Trouble::Unsupported(reason)),
+            };
+        }
+        if phase.op.is_command() {
+            return self.measure_command(phase, result);
+        }
+        result.cache = self.prepare_cache(phase.cache)?;
+        self.measure_operation(phase, result)
+    }
+
+    /// Brings about the cache state that a phase asks for, and says which one it became.
+    fn prepare_cache(&mut self, wanted: CacheState) -> Result<CacheState, Trouble> {
+        match (wanted, &mut self.volume) {
+            (CacheState::Direct, _) => Err(Trouble::Unsupported(
+                "this version has no direct I/O path".into(),
+            )),
+            (CacheState::Cold, Some(volume)) if volume.has_device() => {
+                let outcome = volume.remount_cold();
+                self.records(outcome).map_err(|failure| Trouble::Failed {
+                    crashed: false,
+                    failure,
+                })?;
+                Ok(CacheState::Cold)
+            }
+            // What lives in memory alone cannot be cold.
+            (CacheState::Cold, Some(_)) => Ok(CacheState::Warm),
+            (CacheState::Cold, None) => {
+                for file in self.workspace.content_files() {
+                    // A file that an earlier phase could not keep is found missing by this one.
+                    let _ = caches::forget(&file);
+                }
+                Ok(CacheState::Advised)
+            }
+            (other, _) => Ok(other),
+        }
+    }
+
+    fn measure_operation(
+        &mut self,
+        phase: &Phase,
+        result: &mut PhaseResult,
+    ) -> Result<(), Trouble> {
+        let root = self.workspace.root().to_owned();
+        let meter = Meter::start(self.device.clone(), Some(&root));
+        let mut tally = Tally::new(phase.at_most, self.heartbeat.progress());
+        let outcome = match phase.op {
+            Op::Capacity => caches::sync_filesystem(&root).map_err(|error| OpError::System {
+                call: "syncfs",
+                path: root,
+                offset: None,
+                error,
+            }),
+            _ => engine::perform(&phase.op, phase.ends, &mut self.workspace, &mut tally),
+        };
+        meter.stop(None, result);
+        result.operations = tally.operations;
+        result.bytes = model::Bytes(tally.bytes);
+        result.bytes_written = model::Bytes(tally.bytes_written);
+        result.cut_short = tally.cut_short;
+        result.latency = tally.latency_buckets();
+        result.device_size = self.device_size();
+        outcome.map_err(|error| self.judge(&error))
+    }
+
+    fn device_size(&self) -> Option<model::Bytes> {
+        match &self.job.target {
+            Target::Volume(volume) if volume.device.is_some() => Some(volume.size),
+            _ => None,
+        }
+    }
+
+    fn judge(&self, error: &OpError) -> Trouble {
+        let crashed = self
+            .volume
+            .as_ref()
+            .is_some_and(|v| v.driver_died(error.errno()));
+        let mut reason = error.to_string();
+        if crashed {
+            reason.push_str("; the process of the filesystem is gone");
+        }
+        let failure = Failure {
+            reason,
+            error: error.system_error(),
+            ..Failure::default()
+        };
+        Trouble::Failed { crashed, failure }
+    }
+
+    fn measure_command(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
+        let Some(volume) = &mut self.volume else {
+            let reason = "a directory that is mounted already is not made, mounted or checked";
+            return Err(Trouble::Unsupported(reason.into()));
+        };
+        if let Some(reason) = impossible(&phase.op, volume) {
+            return Err(Trouble::Unsupported(reason.into()));
+        }
+        let root = volume.root();
+        let meter = Meter::start(self.device.clone(), None);
+        let outcome = match phase.op {
+            Op::Mkfs => volume.make(),
+            Op::Mount => volume.mount(),
+            Op::Unmount => volume.unmount(),
+            _ => volume.check(),
+        };
+        meter.stop(volume.is_mounted().then_some(root), result);
+        result.operations = 1;
+        result.device_size = self.device_size();
+        self.records(outcome).map_err(|failure| Trouble::Failed {
+            crashed: false,
+            failure,
+        })
+    }
+}
+
+/// Why a step cannot be asked of a volume at all.
+fn impossible(op: &Op, volume: &Mounted<'_>) -> Option<&'static str> {
+    match op {
+        Op::Mkfs if !volume.can_be_made() => Some("there is nothing to make"),
+        Op::Fsck if !volume.can_be_checked() => Some("no checker exists"),
+        Op::Unmount if !volume.has_device() => Some("it lives in memory: an unmount ends it"),
+        Op::Mount if volume.is_mounted() => Some("it is mounted already"),
+        _ => None,
+    }
+}

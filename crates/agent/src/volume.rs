@@ -1,0 +1,195 @@
+//! The filesystem of a cell as something that is made, mounted, unmounted and checked.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use model::{Driver, Failure, Nanos, StepRecord};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+use sys::{caches, clock, process};
+use wire::Volume;
+
+use crate::command::{self, CommandFailed};
+use crate::isolation::is_first;
+
+/// What is zeroed at both ends of a device before mkfs, so that no trace of the contender before
+/// is taken for this one's (btrfs, ZFS and GPT keep copies at the end).
+const WIPED: usize = 1 << 20;
+/// How long a driver may take to end after an unmount.
+const DRIVER_GRACE: Nanos = Nanos::from_secs(60);
+
+/// A volume and whether it is mounted.
+pub struct Mounted<'a> {
+    volume: &'a Volume,
+    mounted: bool,
+}
+
+/// What a step gives back: the records of the programs it ran.
+pub type Step = Result<Vec<StepRecord>, CommandFailed>;
+
+impl<'a> Mounted<'a> {
+    /// A volume that is not mounted.
+    pub const fn new(volume: &'a Volume) -> Self {
+        Self {
+            volume,
+            mounted: false,
+        }
+    }
+
+    /// Where it gets mounted.
+    pub fn root(&self) -> &'a Path {
+        &self.volume.mountpoint
+    }
+
+    /// Whether it is mounted.
+    pub const fn is_mounted(&self) -> bool {
+        self.mounted
+    }
+
+    /// Whether there is a device behind it; what has none loses everything at an unmount.
+    pub const fn has_device(&self) -> bool {
+        self.volume.device.is_some()
+    }
+
+    /// Whether there is a program to make it.
+    pub fn can_be_made(&self) -> bool {
+        !self.volume.commands.mkfs.is_empty()
+    }
+
+    /// Whether there is a program to check it.
+    pub fn can_be_checked(&self) -> bool {
+        !self.volume.commands.fsck.is_empty()
+    }
+
+    /// Removes what an earlier contender left at the ends of the device.
+    pub fn wipe(&self) -> Result<(), Failure> {
+        let Some(device) = &self.volume.device else {
+            return Ok(());
+        };
+        wipe(device, self.volume.size.0).map_err(|error| Failure {
+            step: "wipe".into(),
+            reason: format!("cannot wipe {}: {error}", device.display()),
+            error: sys::errno::system_error("pwrite", &error),
+            ..Failure::default()
+        })
+    }
+
+    /// Makes the filesystem.
+    pub fn make(&self) -> Step {
+        Ok(vec![command::run(
+            "mkfs",
+            &self.volume.commands.mkfs,
+            &[0],
+        )?])
+    }
+
+    /// Mounts it.
+    pub fn mount(&mut self) -> Step {
+        let record = command::run("mount", &self.volume.commands.mount, &[0])?;
+        self.mounted = true;
+        Ok(vec![record])
+    }
+
+    /// Unmounts it and waits until its driver has written everything and ended.
+    pub fn unmount(&mut self) -> Step {
+        let record = command::run("umount", &self.volume.commands.umount, &[0])?;
+        self.mounted = false;
+        match wait_for_drivers() {
+            Ok(()) => Ok(vec![record]),
+            Err(failure) => Err(CommandFailed {
+                record: Some(record),
+                failure,
+            }),
+        }
+    }
+
+    /// Checks it without changing it.
+    pub fn check(&self) -> Step {
+        let commands = &self.volume.commands;
+        Ok(vec![command::run(
+            "fsck",
+            &commands.fsck,
+            &commands.fsck_clean,
+        )?])
+    }
+
+    /// Unmounts, empties every cache, mounts again.
+    pub fn remount_cold(&mut self) -> Step {
+        let mut records = self.unmount()?;
+        if let Err(error) = caches::drop_all() {
+            let failure = Failure {
+                step: "drop caches".into(),
+                reason: format!("cannot drop the kernel's caches: {error}"),
+                ..Failure::default()
+            };
+            return Err(CommandFailed {
+                record: None,
+                failure,
+            });
+        }
+        records.extend(self.mount()?);
+        Ok(records)
+    }
+
+    /// Whether an error number says that the process behind the filesystem is gone.
+    pub fn driver_died(&self, errno: Option<i32>) -> bool {
+        const GONE: [i32; 3] = [libc::ENOTCONN, libc::ECONNABORTED, libc::ESHUTDOWN];
+        self.volume.driver == Driver::Fuse
+            && errno.is_some_and(|errno| {
+                GONE.contains(&errno) || (errno == libc::EIO && is_first() && drivers().is_empty())
+            })
+    }
+}
+
+fn wipe(device: &Path, size: u64) -> io::Result<()> {
+    let zeros = vec![0; WIPED];
+    let file: File = OpenOptions::new().write(true).open(device)?;
+    for offset in [0, size.saturating_sub(WIPED as u64)] {
+        let length = (size - offset).min(WIPED as u64) as usize;
+        file.write_all_at(&zeros[..length], offset)?;
+    }
+    file.sync_all()
+}
+
+/// Processes that live in the agent's namespace beside it.
+fn drivers() -> Vec<process::Process> {
+    // Nobody else waits for what went into the background; no program of ours runs right now.
+    while matches!(waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)), Ok(s) if s.pid().is_some())
+    {
+    }
+    let me = Pid::this();
+    process::all()
+        .into_iter()
+        .filter(|p| p.pid != me && p.state != 'Z')
+        .collect()
+}
+
+fn wait_for_drivers() -> Result<(), Failure> {
+    if !is_first() {
+        return Ok(());
+    }
+    let start = clock::now();
+    loop {
+        let alive = drivers();
+        if alive.is_empty() {
+            return Ok(());
+        }
+        if clock::since(start) > DRIVER_GRACE {
+            let names: Vec<&str> = alive.iter().map(|p| p.name.as_str()).collect();
+            return Err(Failure {
+                step: "umount".into(),
+                reason: format!(
+                    "{} still runs {DRIVER_GRACE} after the unmount",
+                    names.join(", ")
+                ),
+                stacks: alive.iter().flat_map(process::kernel_stacks).collect(),
+                ..Failure::default()
+            });
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}

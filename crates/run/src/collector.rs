@@ -1,0 +1,347 @@
+//! Gathers the events of one cell into its result; pure.
+
+use model::{CellResult, Failure, Features, Nanos, PhaseResult, Status, StepRecord, Test};
+use wire::Event;
+
+use crate::oops;
+
+/// How a cell ended, as seen from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The agent said that it was done.
+    Done,
+    /// The agent went away before.
+    Died {
+        /// How: exit code or signal, and what it wrote to its standard error.
+        how: String,
+    },
+    /// Nothing moved for too long, and the agent was killed.
+    Hung {
+        /// How long nothing moved.
+        silence: Nanos,
+        /// Where its processes were in the kernel.
+        stacks: Vec<String>,
+        /// Whether something could not be killed and is still there.
+        unkillable: bool,
+    },
+}
+
+/// The result of a cell in the making.
+#[derive(Debug)]
+pub struct Collector<'a> {
+    test: &'a Test,
+    step: Option<String>,
+    phases: Vec<PhaseResult>,
+    steps: Vec<StepRecord>,
+    features: Features,
+    failed: Option<(Status, Failure)>,
+}
+
+impl<'a> Collector<'a> {
+    /// Begins with nothing but the plan.
+    pub fn new(test: &'a Test) -> Self {
+        Self {
+            test,
+            step: None,
+            phases: Vec::with_capacity(test.phases.len()),
+            steps: Vec::new(),
+            features: Features::default(),
+            failed: None,
+        }
+    }
+
+    /// Takes in one event.
+    pub fn take(&mut self, event: Event) {
+        match event {
+            Event::Begin { step } => self.step = Some(step),
+            Event::Step(record) => self.steps.push(record),
+            Event::Phase(phase) => {
+                self.step = None;
+                let planned = self.test.phases.get(self.phases.len());
+                // A phase that was not planned, or comes twice, is not believed.
+                if planned.is_some_and(|p| p.name == phase.phase) {
+                    self.phases.push(*phase);
+                }
+            }
+            Event::Features(features) => self.features = features,
+            Event::Failed { crashed, failure } => {
+                let status = if crashed {
+                    Status::Crashed
+                } else {
+                    Status::Failed
+                };
+                self.failed.get_or_insert((status, failure));
+            }
+            Event::Hello { .. } | Event::Progress { .. } | Event::Done => {}
+        }
+    }
+
+    /// Closes the cell: every planned phase has one result, and the status is the gravest of all.
+    pub fn finish(mut self, ending: Ending, kernel_log: Option<Vec<String>>) -> CellResult {
+        let kernel_log_readable = kernel_log.is_some();
+        let kernel_log = kernel_log.unwrap_or_default();
+        self.close(ending, oops::find(&kernel_log));
+        let failed = self.failed.take().or_else(|| gravest(&self.phases));
+        let (status, failure) = match failed {
+            Some((status, failure)) => (status, Some(failure)),
+            None => (Status::Ok, None),
+        };
+        CellResult {
+            status,
+            failure,
+            phases: self.phases,
+            steps: self.steps,
+            features: self.features,
+            kernel_log,
+            kernel_log_readable,
+            started: Nanos(0),
+            elapsed: Nanos(0),
+        }
+    }
+
+    /// Accounts for what the agent can no longer say.
+    fn close(&mut self, ending: Ending, oops: Option<&str>) {
+        let step = self.step.clone().unwrap_or_else(|| "set-up".to_owned());
+        let verdict = match ending {
+            Ending::Done => None,
+            Ending::Died { how } => {
+                let reason = format!("the agent died: {how}");
+                Some((
+                    Status::Crashed,
+                    Failure {
+                        step,
+                        reason,
+                        ..Failure::default()
+                    },
+                ))
+            }
+            Ending::Hung {
+                silence,
+                stacks,
+                unkillable,
+            } => {
+                let mut reason = format!("nothing moved for {silence}");
+                if unkillable {
+                    reason.push_str("; it could not be killed and is still there");
+                }
+                Some((
+                    Status::Hung,
+                    Failure {
+                        step,
+                        reason,
+                        error: None,
+                        stacks,
+                    },
+                ))
+            }
+        };
+        // An oops explains whatever else went wrong, and spoils what seemed to go right.
+        let verdict = match oops {
+            Some(line) => {
+                let step = match (&verdict, &self.failed) {
+                    (Some((_, failure)), _) | (None, Some((_, failure))) => failure.step.clone(),
+                    (None, None) => self.last_trouble(),
+                };
+                let reason = format!("the kernel oopsed: {line}");
+                Some((
+                    Status::Crashed,
+                    Failure {
+                        step,
+                        reason,
+                        ..Failure::default()
+                    },
+                ))
+            }
+            None => verdict,
+        };
+        if let Some((status, failure)) = verdict {
+            self.fill(status, &failure);
+            self.failed = Some((status, failure));
+        }
+        self.fill(Status::Skipped, &Failure::default());
+    }
+
+    /// The phase that did not go well, or the last one.
+    fn last_trouble(&self) -> String {
+        let troubled = self.phases.iter().find(|p| p.status != Status::Ok);
+        troubled
+            .or(self.phases.last())
+            .map_or("set-up", |p| &p.phase)
+            .to_owned()
+    }
+
+    /// Gives the phase that was running its verdict, and skips those that never came.
+    fn fill(&mut self, status: Status, failure: &Failure) {
+        for planned in &self.test.phases[self.phases.len()..] {
+            let mut result = PhaseResult::blank(planned);
+            let running = planned.name == failure.step;
+            result.status = if running { status } else { Status::Skipped };
+            result.failure = Some(if running {
+                failure.clone()
+            } else {
+                let died = if failure.step.is_empty() {
+                    "an earlier step"
+                } else {
+                    &failure.step
+                };
+                let reason = format!("{died} died before it");
+                Failure {
+                    step: planned.name.clone(),
+                    reason,
+                    ..Failure::default()
+                }
+            });
+            self.phases.push(result);
+        }
+    }
+}
+
+/// The first phase of the gravest status; a cell in which only some things are unsupported is `ok`
+/// where anything else was done.
+fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
+    const GRAVE: [Status; 4] = [
+        Status::Crashed,
+        Status::Hung,
+        Status::Failed,
+        Status::Invalid,
+    ];
+    let all_unsupported = phases.iter().all(|p| p.status == Status::Unsupported);
+    let wanted = GRAVE
+        .into_iter()
+        .chain(all_unsupported.then_some(Status::Unsupported));
+    wanted
+        .filter_map(|status| phases.iter().find(|p| p.status == status))
+        .map(|p| (p.status, p.failure.clone().unwrap_or_default()))
+        .next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, CacheState, End, Op, Phase};
+
+    fn test(names: &[&str]) -> Test {
+        let phase = |name: &&str| Phase {
+            name: (*name).into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            op: Op::Capacity,
+        };
+        Test {
+            name: "t".into(),
+            suite: "s".into(),
+            title: String::new(),
+            rationale: String::new(),
+            space: Bytes(0),
+            phases: names.iter().map(phase).collect(),
+        }
+    }
+
+    fn phase(test: &Test, index: usize, status: Status) -> Event {
+        let mut result = PhaseResult::blank(&test.phases[index]);
+        result.status = status;
+        result.failure = (status != Status::Ok).then(|| Failure {
+            step: result.phase.clone(),
+            ..Failure::default()
+        });
+        Event::Phase(Box::new(result))
+    }
+
+    fn statuses(result: &CellResult) -> Vec<Status> {
+        result.phases.iter().map(|p| p.status).collect()
+    }
+
+    #[test]
+    fn all_well() {
+        let test = test(&["a", "b"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Ok));
+        collector.take(phase(&test, 1, Status::Unsupported));
+        let result = collector.finish(Ending::Done, Some(vec![]));
+        assert_eq!(
+            (result.status, result.failure.is_none()),
+            (Status::Ok, true)
+        );
+    }
+
+    #[test]
+    fn a_death_is_pinned_on_the_step_that_ran() {
+        let test = test(&["a", "b", "c"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Ok));
+        collector.take(Event::Begin { step: "b".into() });
+        let result = collector.finish(
+            Ending::Died {
+                how: "signal 9".into(),
+            },
+            None,
+        );
+        assert_eq!(result.status, Status::Crashed);
+        assert_eq!(result.failure.as_ref().unwrap().step, "b");
+        assert_eq!(
+            statuses(&result),
+            [Status::Ok, Status::Crashed, Status::Skipped]
+        );
+        assert!(!result.kernel_log_readable);
+    }
+
+    #[test]
+    fn a_hang_in_mount_skips_every_phase() {
+        let test = test(&["a", "b"]);
+        let mut collector = Collector::new(&test);
+        collector.take(Event::Begin {
+            step: "mount".into(),
+        });
+        let ending = Ending::Hung {
+            silence: Nanos::from_secs(9),
+            stacks: vec!["s".into()],
+            unkillable: true,
+        };
+        let result = collector.finish(ending, Some(vec![]));
+        let failure = result.failure.as_ref().unwrap();
+        assert_eq!(
+            (result.status, failure.step.as_str()),
+            (Status::Hung, "mount")
+        );
+        assert!(failure.reason.contains("9.00 s") && failure.reason.contains("still there"));
+        assert_eq!(statuses(&result), [Status::Skipped, Status::Skipped]);
+        assert_eq!(
+            result.phases[0].failure.as_ref().unwrap().reason,
+            "mount died before it"
+        );
+    }
+
+    #[test]
+    fn an_oops_explains_the_failure_and_outranks_it() {
+        let test = test(&["a", "b"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Failed));
+        collector.take(phase(&test, 1, Status::Skipped));
+        let log = vec!["<1> BUG: unable to handle page fault".to_owned()];
+        let result = collector.finish(Ending::Done, Some(log));
+        assert_eq!(result.status, Status::Crashed);
+        assert_eq!(result.failure.as_ref().unwrap().step, "a");
+    }
+
+    #[test]
+    fn what_was_not_planned_is_not_believed() {
+        let test = test(&["a"]);
+        let other = self::tests::test(&["x"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&other, 0, Status::Ok));
+        collector.take(phase(&test, 0, Status::Ok));
+        collector.take(phase(&test, 0, Status::Failed));
+        assert_eq!(
+            statuses(&collector.finish(Ending::Done, None)),
+            [Status::Ok]
+        );
+    }
+
+    #[test]
+    fn a_silent_end_leaves_no_hole() {
+        let test = test(&["a", "b"]);
+        let result = Collector::new(&test).finish(Ending::Done, None);
+        assert_eq!(statuses(&result), [Status::Skipped, Status::Skipped]);
+    }
+}

@@ -1,0 +1,89 @@
+//! A limit on the memory of a cell, its page cache included, by a control group.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::Bytes;
+use thiserror::Error;
+
+/// Where control groups are mounted, newer interface first.
+const UNIFIED: &str = "/sys/fs/cgroup";
+const VERSION_1: &str = "/sys/fs/cgroup/memory";
+
+/// Memory cannot be limited here.
+#[derive(Debug, Error)]
+pub enum MemoryError {
+    /// No memory controller is mounted.
+    #[error("memory cannot be limited: no control group with a memory controller is mounted")]
+    NoController,
+    /// The group cannot be made.
+    #[error("memory cannot be limited: {path}: {error}")]
+    Refused {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+/// A control group with a memory limit; removed when dropped.
+#[derive(Debug)]
+pub struct MemoryLimit(PathBuf);
+
+impl MemoryLimit {
+    /// Makes a group of this name with a limit. One that a killed run left behind is used again.
+    ///
+    /// # Errors
+    /// Where there is no memory controller, or without root.
+    pub fn new(name: &str, limit: Bytes) -> Result<Self, MemoryError> {
+        let (parent, limit_file) = hierarchy()?;
+        let group = parent.join(name);
+        let refused = |path: &Path| {
+            let path = path.to_owned();
+            |error| MemoryError::Refused { path, error }
+        };
+        match fs::create_dir(&group) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(refused(&group)(e)),
+            _ => {}
+        }
+        let made = Self(group);
+        let limit_file = made.0.join(limit_file);
+        fs::write(&limit_file, limit.0.to_string()).map_err(refused(&limit_file))?;
+        Ok(made)
+    }
+
+    /// Puts a process, and so its later children, under the limit.
+    ///
+    /// # Errors
+    /// When the process is gone already.
+    pub fn hold(&self, pid: u32) -> io::Result<()> {
+        fs::write(self.0.join("cgroup.procs"), pid.to_string())
+    }
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        // A group that still holds a process that cannot be killed stays; the next run uses it again.
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// The directory for groups and the name of the limit's file.
+fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
+    let version_1 = Path::new(VERSION_1);
+    if version_1.join("memory.limit_in_bytes").exists() {
+        return Ok((version_1.to_owned(), "memory.limit_in_bytes"));
+    }
+    let unified = Path::new(UNIFIED);
+    let controllers = fs::read_to_string(unified.join("cgroup.controllers")).unwrap_or_default();
+    if !controllers.split_whitespace().any(|c| c == "memory") {
+        return Err(MemoryError::NoController);
+    }
+    let switch = unified.join("cgroup.subtree_control");
+    fs::write(&switch, "+memory").map_err(|error| MemoryError::Refused {
+        path: switch,
+        error,
+    })?;
+    Ok((unified.to_owned(), "memory.max"))
+}
