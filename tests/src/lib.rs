@@ -1,1 +1,5 @@
-//! End-to-end tests live in the files beside this one.
+//! What the end-to-end tests share: a driver with faults, and a sandbox that notices what is left.
+//!
+//! Only for tests: nothing here is part of fsarena.
+
+pub mod faultfs;
