@@ -107,29 +107,38 @@ impl Pattern {
     }
 }
 
-/// Where the random part of a block lies; a piece too short for a stamp has nothing else.
+/// Where the random part of a block lies. What lies before and behind it belongs to stamp and seal,
+/// also in the short block at the end of a file, which carries as much of them as it holds: the pool
+/// keeps stamps of other blocks in these places.
 fn body(length: usize) -> std::ops::Range<usize> {
-    match length {
-        BLOCK.. => STAMP..BLOCK - SEAL,
-        STAMP.. => STAMP..length,
-        _ => 0..length,
-    }
+    STAMP.min(length)..(BLOCK - SEAL).min(length).max(STAMP.min(length))
 }
 
 fn stamp(block: &mut [u8], origin: Origin, offset: u64) {
-    if block.len() < STAMP {
-        return;
-    }
-    let check = digest(origin, offset);
-    block[..8].copy_from_slice(&MAGIC.to_le_bytes());
-    block[8..16].copy_from_slice(&origin.file.to_le_bytes());
-    block[16..24].copy_from_slice(&offset.to_le_bytes());
-    block[24..28].copy_from_slice(&origin.generation.to_le_bytes());
-    block[28..32].copy_from_slice(&check.to_le_bytes());
-    if block.len() == BLOCK {
-        block[BLOCK - SEAL..BLOCK - 4].copy_from_slice(&origin.generation.to_le_bytes());
-        block[BLOCK - 4..].copy_from_slice(&check.to_le_bytes());
-    }
+    let body = body(block.len());
+    let (head, tail) = (head(origin, offset), seal(origin, offset));
+    block[..body.start].copy_from_slice(&head[..body.start]);
+    let sealed = block.len() - body.end;
+    block[body.end..].copy_from_slice(&tail[..sealed]);
+}
+
+/// Magic, file, offset, generation, digest; little-endian.
+fn head(origin: Origin, offset: u64) -> [u8; STAMP] {
+    let mut head = [0; STAMP];
+    head[..8].copy_from_slice(&MAGIC.to_le_bytes());
+    head[8..16].copy_from_slice(&origin.file.to_le_bytes());
+    head[16..24].copy_from_slice(&offset.to_le_bytes());
+    head[24..28].copy_from_slice(&origin.generation.to_le_bytes());
+    head[28..].copy_from_slice(&digest(origin, offset).to_le_bytes());
+    head
+}
+
+/// Generation and digest once more, at the other end of the block.
+fn seal(origin: Origin, offset: u64) -> [u8; SEAL] {
+    let mut seal = [0; SEAL];
+    seal[..4].copy_from_slice(&origin.generation.to_le_bytes());
+    seal[4..].copy_from_slice(&digest(origin, offset).to_le_bytes());
+    seal
 }
 
 /// Binds the fields of a stamp together, so that a damaged stamp is not taken for another block's.
@@ -145,28 +154,48 @@ fn check_block(
     found: &[u8],
     expected: &[u8],
 ) -> Result<(), Corruption> {
-    let corrupt = |kind| Err(Corruption { offset, kind });
-    if found.len() >= STAMP
-        && let Err(kind) = check_stamp(origin, offset, found)
-    {
-        return corrupt(kind);
-    }
     let range = body(found.len());
-    if found[range.clone()] != expected[range.clone()] {
-        let at = range
-            .clone()
-            .find(|&i| found[i] != expected[i])
-            .unwrap_or(range.start);
-        return corrupt(Kind::Flipped {
-            at: offset + at as u64,
-            expected: expected[at],
-            found: found[at],
+    let outcome = check_stamp(origin, offset, found)
+        .and_then(|()| same(offset, 0, &found[..range.start], &head(origin, offset)))
+        .and_then(|()| {
+            same(
+                offset,
+                range.start,
+                &found[range.clone()],
+                &expected[range.clone()],
+            )
+        })
+        .and_then(|()| {
+            same(
+                offset,
+                range.end,
+                &found[range.end..],
+                &seal(origin, offset),
+            )
         });
-    }
-    Ok(())
+    outcome.map_err(|kind| Corruption { offset, kind })
 }
 
+/// Compares a part of a block with the beginning of what belongs there.
+fn same(offset: u64, part: usize, found: &[u8], expected: &[u8]) -> Result<(), Kind> {
+    if found == &expected[..found.len()] {
+        return Ok(());
+    }
+    let differs = found.iter().zip(expected).position(|(f, e)| f != e);
+    let at = differs.expect("they are not equal");
+    let place = offset + (part + at) as u64;
+    Err(Kind::Flipped {
+        at: place,
+        expected: expected[at],
+        found: found[at],
+    })
+}
+
+/// Finds out from a whole stamp which block this is, so that a wrong one is called by its name.
 fn check_stamp(origin: Origin, offset: u64, block: &[u8]) -> Result<(), Kind> {
+    if block.len() < STAMP {
+        return Ok(());
+    }
     let word = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
     let half = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
     let found = Origin {
@@ -183,8 +212,7 @@ fn check_stamp(origin: Origin, offset: u64, block: &[u8]) -> Result<(), Kind> {
     if word(16) != offset {
         return Err(Kind::Misplaced { belongs: word(16) });
     }
-    let sealed = block.len() < BLOCK
-        || (half(BLOCK - SEAL) == found.generation && half(BLOCK - 4) == half(28));
+    let sealed = block.len() < BLOCK || block[BLOCK - SEAL..] == seal(found, offset);
     if !sealed {
         return Err(Kind::Torn);
     }
@@ -367,11 +395,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_filled_checks(block in 0u64..1 << 20, length in 1usize..300_000, seed: u64) {
-            let offset = block * BLOCK as u64;
-            let mut pattern = Pattern::new(seed, length);
-            let data = pattern.fill(MINE, offset, length).to_vec();
-            prop_assert_eq!(pattern.check(MINE, offset, &data), Ok(()));
+        fn what_was_filled_checks_whatever_was_filled_before(
+            requests in proptest::collection::vec((0u64..600, 1usize..100_000), 1..6),
+            seed: u64,
+        ) {
+            let mut pattern = Pattern::new(seed, 100_000);
+            let fresh = pattern.clone();
+            for (block, length) in requests {
+                let offset = block * BLOCK as u64;
+                let data = pattern.fill(MINE, offset, length).to_vec();
+                prop_assert_eq!(pattern.check(MINE, offset, &data), Ok(()));
+                prop_assert_eq!(fresh.check(MINE, offset, &data), Ok(()));
+            }
         }
 
         #[test]
