@@ -2,4 +2,12 @@
 //!
 //! Only for tests: nothing here is part of fsarena.
 
+pub mod entries;
 pub mod faultfs;
+pub mod leftovers;
+pub mod program;
+pub mod sandbox;
+
+pub use entries::Entry;
+pub use program::Ended;
+pub use sandbox::{Sandbox, cells_of, run};

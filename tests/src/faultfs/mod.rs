@@ -4,6 +4,7 @@
 //! writes them there when it is unmounted, as drivers with a large cache do. Its mount options say
 //! what it does wrong. It knows nothing of fsarena.
 
+mod answers;
 mod content;
 mod driver;
 mod faults;

@@ -1,0 +1,100 @@
+//! Looks for what a run may have left behind on this machine: mounts, loop devices, processes.
+//!
+//! Everything that a sandbox starts names the sandbox's path somewhere; that is how it is recognised.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long the kernel may take to tear down what was killed. It bounds a wait that normally ends at
+/// once; nothing is measured by it.
+const TEARDOWN: Duration = Duration::from_secs(20);
+
+/// Every mount, loop device and process that names this path, one line each.
+pub fn find(path: &Path) -> Vec<String> {
+    let wanted = path.to_str().expect("sandboxes have plain names");
+    let mut found = loop_devices(path);
+    for process in numbered("/proc") {
+        found.extend(mounts(&process, wanted));
+        found.extend(process_line(&process, wanted));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What is left when the kernel had time to tear down what was killed.
+pub fn find_lasting(path: &Path) -> Vec<String> {
+    let start = Instant::now();
+    loop {
+        let found = find(path);
+        if found.is_empty() || start.elapsed() > TEARDOWN {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn numbered(directory: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok())
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Mounts are looked for in every process's namespace, not only in the host's.
+fn mounts(process: &Path, wanted: &str) -> Vec<String> {
+    let table = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
+    table
+        .lines()
+        .filter(|line| line.contains(wanted))
+        .map(|line| format!("mount: {line}"))
+        .collect()
+}
+
+fn process_line(process: &Path, wanted: &str) -> Option<String> {
+    let is_this = process.ends_with(std::process::id().to_string());
+    let words = fs::read(process.join("cmdline")).unwrap_or_default();
+    let line = String::from_utf8_lossy(&words).replace('\0', " ");
+    (!is_this && line.contains(wanted)).then(|| format!("process {}: {line}", process.display()))
+}
+
+fn loop_devices(wanted: &Path) -> Vec<String> {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    devices
+        .filter_map(|device| {
+            let backing = fs::read_to_string(device.path().join("loop/backing_file")).ok()?;
+            let name = device.file_name().to_string_lossy().into_owned();
+            Path::new(backing.trim())
+                .starts_with(wanted)
+                .then(|| format!("{name}: backed by {}", backing.trim()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_is_found_while_it_lives() {
+        let sandbox = tempfile::tempdir().unwrap();
+        assert_eq!(find(sandbox.path()), Vec::<String>::new());
+        let mut child = Command::new("tail")
+            .args(["-f", "--pid", &std::process::id().to_string()])
+            .arg(sandbox.path().join("file"))
+            .arg("/dev/null")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let found = find(sandbox.path());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found.iter().any(|line| line.contains("tail")), "{found:?}");
+        assert_eq!(find_lasting(sandbox.path()), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,82 @@
+//! Where the programs under test are, and how one run of fsarena went.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The fsarena of the same build as the running test; built when first asked for, because cargo
+/// builds for a test only the programs of its own package.
+///
+/// # Panics
+/// When it does not build.
+pub fn fsarena() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let directory = build_directory();
+        let profile = match directory.file_name().and_then(|name| name.to_str()) {
+            Some("debug") | None => "dev",
+            Some(name) => name,
+        };
+        let target = directory.ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "fsarena"])
+            .args(["--profile", profile, "--target-dir"])
+            .arg(target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.is_ok_and(|s| s.success()), "fsarena does not build");
+        directory.join("fsarena")
+    })
+}
+
+/// The driver with faults, which cargo builds before any test of this package.
+pub fn faultfs() -> PathBuf {
+    build_directory().join("faultfs")
+}
+
+/// `TARGET/TRIPLE/PROFILE`: two levels above a test's own program.
+fn build_directory() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own program");
+    let directory = test.ancestors().nth(2).expect("tests lie in PROFILE/deps");
+    directory.to_owned()
+}
+
+/// How a run of fsarena ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Exit code; `None` where a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("fsarena speaks UTF-8");
+        Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+impl Ended {
+    /// Demands an exit code.
+    ///
+    /// # Panics
+    /// When it was another; says all that was printed.
+    #[track_caller]
+    pub fn with(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "exit code; standard error:\n{}\nstandard output:\n{}",
+            self.stderr,
+            self.stdout
+        );
+        self
+    }
+}

@@ -1,0 +1,175 @@
+//! A place for one test: its own database, catalog and work directory, and nothing left at the end.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use model::{CampaignResults, CellResult, StoredCell};
+use nix::unistd::Uid;
+use tempfile::TempDir;
+
+use crate::entries::{self, Entry};
+use crate::leftovers;
+use crate::program::{self, Ended};
+
+/// A place for one test. When it is dropped, nothing may be left that names it.
+#[derive(Debug)]
+pub struct Sandbox {
+    directory: TempDir,
+}
+
+impl Sandbox {
+    /// A sandbox with the suites of [`entries`] in its catalog.
+    ///
+    /// # Panics
+    /// Without root: mounting is what these tests are about, so none of them is skipped.
+    pub fn new() -> Self {
+        assert!(
+            Uid::effective().is_root(),
+            "the end-to-end tests need root: they mount filesystems"
+        );
+        let directory = tempfile::Builder::new()
+            .prefix("fsarena-e2e-")
+            .tempdir()
+            .expect("the directory for temporary files is writable");
+        let sandbox = Self { directory };
+        for sub in ["catalog/filesystems", "catalog/suites", "work"] {
+            fs::create_dir_all(sandbox.path(sub)).expect("a sandbox is writable");
+        }
+        sandbox.add_suite("trial", entries::TRIAL);
+        sandbox.add_suite("abilities", entries::ABILITIES);
+        sandbox
+    }
+
+    /// A path in the sandbox.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The sandbox itself.
+    pub fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Adds a suite to the sandbox's catalog.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub fn add_suite(&self, name: &str, text: &str) {
+        let file = self.path("catalog/suites").join(format!("{name}.toml"));
+        fs::write(file, text).expect("a sandbox is writable");
+    }
+
+    /// Adds a filesystem to the sandbox's catalog.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub fn add(&self, entry: &Entry) {
+        let file = self.path("catalog/filesystems").join(entry.file_name());
+        fs::write(file, entry.toml()).expect("a sandbox is writable");
+    }
+
+    /// Adds a filesystem behind the driver with faults.
+    pub fn add_faulty(&self, name: &str, faults: &[&str]) {
+        self.add(&Entry::faulty(name, &program::faultfs(), faults));
+    }
+
+    /// fsarena with the sandbox's database and catalog, ready to get more arguments.
+    pub fn fsarena(&self) -> Command {
+        let mut command = Command::new(program::fsarena());
+        command
+            .arg("--db")
+            .arg(self.path("fsarena.db"))
+            .arg("--catalog")
+            .arg(self.path("catalog"))
+            .env("XDG_DATA_HOME", self.path("data"))
+            .env_remove("NO_COLOR")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `fsarena run` of the smoke profile in the sandbox's work directory.
+    pub fn campaign(&self, contenders: &[&str], suite: &str) -> Command {
+        let mut command = self.fsarena();
+        command
+            .args(["run", "--profile", "smoke", "--rounds", "1", "--seed", "7"])
+            .args(["--size", "64MiB", "--patience", "60s", "--suite", suite])
+            .arg("--work-dir")
+            .arg(self.path("work"));
+        for contender in contenders {
+            command.args(["--contender", contender]);
+        }
+        command
+    }
+
+    /// Everything that is stored of the last campaign.
+    ///
+    /// # Panics
+    /// When fsarena does not give it.
+    pub fn results(&self) -> CampaignResults {
+        let ended = run(self.fsarena().args(["report", "--format", "json"])).with(0);
+        serde_json::from_str(&ended.stdout).expect("the JSON report holds the campaign's results")
+    }
+
+    /// What runs have left behind in the sandbox, the kernel's tear-down awaited.
+    pub fn leftovers(&self) -> Vec<String> {
+        let mut found = leftovers::find_lasting(self.root());
+        let files = fs::read_dir(self.path("work"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        found.extend(files.map(|file| format!("file: {}", file.path().display())));
+        found
+    }
+
+    /// Demands that runs have left nothing behind.
+    ///
+    /// # Panics
+    /// When something is there.
+    #[track_caller]
+    pub fn assert_clean(&self) {
+        let left = self.leftovers();
+        assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
+    }
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // A second panic would hide the first one.
+        if !std::thread::panicking() {
+            let left = leftovers::find_lasting(self.root());
+            assert!(left.is_empty(), "left behind:\n{}", left.join("\n"));
+        }
+    }
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn run(command: &mut Command) -> Ended {
+    Ended::from(command.output().expect("the program can be started"))
+}
+
+/// The results of one contender, in the order in which they were planned.
+///
+/// # Panics
+/// When a cell of it has none: a campaign that is over has no holes.
+pub fn cells_of<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a CellResult> {
+    let result = |stored: &'a StoredCell| {
+        let result = stored.result.as_ref();
+        result.unwrap_or_else(|| panic!("no result for {:?}", stored.cell))
+    };
+    results
+        .cells
+        .iter()
+        .filter(|stored| stored.cell.contender == contender)
+        .map(result)
+        .collect()
+}
