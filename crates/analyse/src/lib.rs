@@ -1,1 +1,30 @@
-//! stub
+//! From stored facts to medians, intervals, ranks with ties, features and failures.
+//!
+//! [`analyse`] takes everything that is known of a campaign and gives an [`Analysis`], which the
+//! reports show. This crate is pure: it reads no clock and no file and draws no random number, so the
+//! same facts always give the same analysis.
+
+mod analysis;
+mod counts;
+mod facts;
+mod failures;
+mod features;
+mod figure;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+mod interval;
+mod outcome;
+mod rank;
+mod row;
+mod standing;
+
+pub use analysis::{Analysis, analyse};
+pub use counts::{Completeness, Counts};
+pub use failures::{CellFailure, Complaint, PhaseFailure};
+pub use features::{ContenderFeatures, FeatureState, Found};
+pub use figure::{Estimate, Figure, RoundValue, UNSTEADY_ABOVE};
+pub use interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
+pub use outcome::Outcome;
+pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, chance_of_false_mark, rank};
+pub use row::{Ranking, Row};
+pub use standing::Standing;

@@ -1,0 +1,51 @@
+//! The whole analysis of a campaign, put together from its parts.
+
+use model::CampaignResults;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::Facts;
+use crate::{CellFailure, Complaint, ContenderFeatures, Counts, Row, Standing};
+use crate::{failures, features, row, standing};
+
+/// What follows from the facts of a campaign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// Names of the contenders, in the campaign's order.
+    pub contenders: Vec<String>,
+    /// How many cells came to what.
+    pub counts: Counts,
+    /// How each contender did over all phases.
+    pub standings: Vec<Standing>,
+    /// A row for each metric of each phase, in the order of the suites.
+    pub rows: Vec<Row>,
+    /// What each contender can do.
+    pub features: Vec<ContenderFeatures>,
+    /// Cells that are not ok, in the order of the plan.
+    pub failures: Vec<CellFailure>,
+    /// What the kernel complained of in cells that are ok.
+    pub complaints: Vec<Complaint>,
+}
+
+/// Analyses a campaign, complete or not.
+pub fn analyse(results: &CampaignResults) -> Analysis {
+    let contenders: Vec<String> = results
+        .campaign
+        .contenders
+        .iter()
+        .map(|c| c.name.clone())
+        .collect();
+    let rows = row::rows(results, &Facts::of(results));
+    Analysis {
+        counts: Counts::of(results),
+        standings: standing::standings(&contenders, &rows),
+        contenders,
+        rows,
+        features: features::features(results),
+        failures: failures::failures(results),
+        complaints: failures::complaints(results),
+    }
+}
+
+#[cfg(test)]
+#[path = "analysis_tests.rs"]
+mod tests;

@@ -1,0 +1,279 @@
+//! The analysis of hand-made campaigns.
+
+use model::{CacheState, CampaignResults, Class, Direction, Metric, Status};
+
+use super::*;
+use crate::fixture::{self, BIDI, CONTROL, LONG, SCRIPT};
+use crate::{Completeness, Figure, Found, Mark, Outcome, Ranking};
+
+fn row_of<'a>(analysis: &'a Analysis, test: &str, phase: &str, metric: Metric) -> &'a Row {
+    analysis
+        .rows
+        .iter()
+        .find(|r| r.test == test && r.phase == phase && r.metric == metric)
+        .unwrap()
+}
+
+fn figure<'a>(analysis: &'a Analysis, contender: &str, test: &str, phase: &str) -> &'a Figure {
+    analysis
+        .rows
+        .iter()
+        .find(|r| r.test == test && r.phase == phase && r.headline)
+        .and_then(|r| r.figures.iter().find(|f| f.contender == contender))
+        .unwrap()
+}
+
+fn each_phase(
+    results: &mut CampaignResults,
+    mut change: impl FnMut(&str, u32, &mut model::PhaseResult),
+) {
+    for stored in &mut results.cells {
+        let cell = stored.cell.clone();
+        for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+            change(&cell.contender, cell.round, phase);
+        }
+    }
+}
+
+#[test]
+fn medians_intervals_and_places_worked_out_by_hand() {
+    let analysis = analyse(&fixture::plain());
+    let row = row_of(&analysis, "file", "write", Metric::Throughput);
+    let estimate = row.figures[1].estimate.unwrap();
+    // 100 MB in 1.98 s, 2.00 s and 2.02 s.
+    assert!((estimate.median - 5e7).abs() < 1e-3);
+    assert!((estimate.interval.low - 1e8 / 2.02).abs() < 1e-3);
+    assert!((estimate.interval.high - 1e8 / 1.98).abs() < 1e-3);
+    assert!((estimate.interval.confidence - 0.75).abs() < 1e-12);
+    let marks: Vec<_> = row.figures.iter().map(|f| f.place.unwrap().mark).collect();
+    assert_eq!(marks, [Some(Mark::Best), None, Some(Mark::Worst)]);
+    let elapsed = row_of(&analysis, "file", "write", Metric::Elapsed);
+    assert_eq!(elapsed.direction, Direction::Lower);
+    assert_eq!(elapsed.figures[0].place.unwrap().mark, Some(Mark::Best));
+}
+
+#[test]
+fn equal_readers_are_tied_and_nobody_is_marked() {
+    let analysis = analyse(&fixture::plain());
+    for figure in &row_of(&analysis, "file", "read", Metric::Throughput).figures {
+        let place = figure.place.unwrap();
+        assert_eq!((place.rank, place.tied_with, place.mark), (1, 2, None));
+    }
+}
+
+#[test]
+fn standings_count_and_do_not_add_up() {
+    let analysis = analyse(&fixture::plain());
+    let fast = &analysis.standings[0];
+    assert_eq!(
+        (fast.best, fast.first, fast.worst, fast.phases),
+        (1, 2, 0, 2)
+    );
+    let slow = &analysis.standings[2];
+    assert_eq!(
+        (slow.best, slow.first, slow.worst, slow.figures),
+        (0, 1, 1, 2)
+    );
+}
+
+#[test]
+fn neutral_metrics_are_shown_and_not_ranked() {
+    let analysis = analyse(&fixture::plain());
+    let row = row_of(&analysis, "file", "write", Metric::CpuMachine);
+    assert_eq!(row.ranking, Ranking::Neutral);
+    assert!(
+        row.figures
+            .iter()
+            .all(|f| f.place.is_none() && f.estimate.is_some())
+    );
+}
+
+#[test]
+fn the_headline_comes_first_even_where_nobody_has_a_value() {
+    let mut results = fixture::plain();
+    each_phase(&mut results, |_, _, phase| phase.status = Status::Failed);
+    let analysis = analyse(&results);
+    assert_eq!(analysis.rows.len(), 2);
+    assert!(analysis.rows.iter().all(|row| row.headline));
+    let words = analysis.rows[0].figures[0].words();
+    assert_eq!(words, [(Outcome::Failed, 3)]);
+}
+
+#[test]
+fn figures_from_different_cache_states_are_not_ranked() {
+    let mut results = fixture::plain();
+    each_phase(&mut results, |who, _, phase| {
+        if who == "slow" {
+            phase.cache = CacheState::Advised;
+        }
+    });
+    let analysis = analyse(&results);
+    let row = row_of(&analysis, "file", "read", Metric::Throughput);
+    assert_eq!(row.ranking, Ranking::DifferentCaches);
+    assert_eq!(row.caches, [CacheState::Cold, CacheState::Advised]);
+    assert!(row.figures.iter().all(|f| f.place.is_none()));
+}
+
+#[test]
+fn totals_over_different_work_are_not_ranked_but_rates_are() {
+    let mut results = fixture::plain();
+    each_phase(&mut results, |who, round, phase| {
+        phase.cut_short = who == "slow" && round == 2 && phase.phase == "write";
+    });
+    let analysis = analyse(&results);
+    let elapsed = row_of(&analysis, "file", "write", Metric::Elapsed);
+    assert_eq!(elapsed.ranking, Ranking::CutShort);
+    assert!(elapsed.figures[2].is_lower_bound(Metric::Elapsed));
+    let rate = row_of(&analysis, "file", "write", Metric::Throughput);
+    assert_eq!(rate.ranking, Ranking::Ranked);
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_not_measured() {
+    let mut results = fixture::plain();
+    each_phase(&mut results, |_, _, phase| {
+        phase.wall = model::Nanos(0);
+    });
+    let analysis = analyse(&results);
+    let row = row_of(&analysis, "file", "write", Metric::Throughput);
+    assert_eq!(row.figures[0].words(), [(Outcome::NotMeasured, 3)]);
+}
+
+#[test]
+fn every_hole_has_its_word() {
+    let analysis = analyse(&fixture::hostile());
+    let word = |who, test, phase| figure(&analysis, who, test, phase).words()[0];
+    assert_eq!(
+        word(SCRIPT, "bonnie-files", "stat-seq"),
+        (Outcome::Unsupported, 3)
+    );
+    assert_eq!(word(BIDI, "bonnie-block", "read"), (Outcome::Failed, 2));
+    assert_eq!(word(BIDI, "bonnie-block", "seek"), (Outcome::Skipped, 2));
+    assert_eq!(
+        word(CONTROL, "bonnie-block", "write"),
+        (Outcome::Crashed, 3)
+    );
+    assert_eq!(
+        word(CONTROL, "bonnie-files", "create-seq"),
+        (Outcome::Hung, 3)
+    );
+    assert_eq!(
+        word(CONTROL, "bonnie-files", "stat-seq"),
+        (Outcome::Invalid, 3)
+    );
+    assert_eq!(word(LONG, "lifecycle", "fsck"), (Outcome::Skipped, 3));
+    assert_eq!(word(LONG, "bonnie-block", "read"), (Outcome::NotRun, 1));
+    for row in &analysis.rows {
+        for figure in &row.figures {
+            assert_eq!(figure.rounds.len(), 3);
+            for round in &figure.rounds {
+                assert_eq!(round.value.is_some(), round.outcome == Outcome::Ok);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_figure_from_the_rounds_that_survived_is_never_marked() {
+    let analysis = analyse(&fixture::hostile());
+    let figure = figure(&analysis, BIDI, "bonnie-block", "read");
+    assert_eq!(figure.estimate.unwrap().rounds, 1);
+    assert!(figure.has_failed_rounds());
+    assert_eq!(figure.place.unwrap().mark, None);
+}
+
+#[test]
+fn a_campaign_under_way_says_what_has_not_run() {
+    let analysis = analyse(&fixture::hostile());
+    assert_eq!(analysis.counts.completeness, Completeness::Incomplete);
+    assert_eq!(analysis.counts.by_outcome[&Outcome::NotRun], 2);
+    assert_eq!(analysis.counts.cells, 45);
+    assert_eq!(analysis.counts.run, 43);
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result = None;
+    }
+    let nothing = analyse(&results);
+    assert_eq!(nothing.rows[0].figures[0].words(), [(Outcome::NotRun, 3)]);
+    assert!(nothing.failures.is_empty());
+}
+
+#[test]
+fn failures_carry_their_evidence() {
+    let analysis = analyse(&fixture::hostile());
+    let of = |who: &str, test: &str| {
+        analysis
+            .failures
+            .iter()
+            .find(|f| f.contender == who && f.test == test)
+            .unwrap()
+    };
+    let mkfs = of(LONG, "lifecycle");
+    assert_eq!((mkfs.status, mkfs.step.as_str()), (Status::Failed, "mkfs"));
+    assert!(mkfs.steps[0].output.contains("too small"));
+    let link = of(SCRIPT, "bonnie-files");
+    assert_eq!(link.status, Status::Unsupported);
+    assert_eq!(link.error.as_ref().unwrap().name, "EPERM");
+    assert_eq!(link.phases.len(), 1);
+    let oops = of(CONTROL, "bonnie-block");
+    assert!(oops.kernel_log[0].contains("BUG"));
+    let hang = of(CONTROL, "bonnie-files");
+    assert_eq!(hang.stacks.len(), 1);
+    assert_eq!(analysis.failures.len(), 3 + 2 + 3 + 3 + 3);
+}
+
+#[test]
+fn a_failed_phase_makes_a_failure_even_where_the_cell_claims_to_be_ok() {
+    let mut results = fixture::plain();
+    each_phase(&mut results, |who, round, phase| {
+        if who == "slow" && round == 1 && phase.phase == "read" {
+            phase.status = Status::Failed;
+        }
+    });
+    let analysis = analyse(&results);
+    assert_eq!(analysis.failures.len(), 1);
+    let failure = &analysis.failures[0];
+    assert_eq!(
+        (failure.status, failure.step.as_str()),
+        (Status::Failed, "read")
+    );
+    assert_eq!(failure.reason, "no reason was recorded");
+}
+
+#[test]
+fn the_kernel_may_complain_of_a_cell_that_passed() {
+    let analysis = analyse(&fixture::hostile());
+    assert_eq!(analysis.complaints.len(), 1);
+    let complaint = &analysis.complaints[0];
+    assert_eq!(complaint.contender, "ext4");
+    assert_eq!(
+        complaint.lines.len(),
+        1,
+        "the mount message is no complaint"
+    );
+    assert!(complaint.lines[0].contains("checksum"));
+}
+
+#[test]
+fn features_are_merged_and_the_class_follows() {
+    let analysis = analyse(&fixture::hostile());
+    let of = |name: &str| {
+        analysis
+            .features
+            .iter()
+            .find(|f| f.contender == name)
+            .unwrap()
+    };
+    let script = of(SCRIPT);
+    assert_eq!(script.class, Class::Foreign);
+    assert_eq!(script.features[0].found, Found::Varies("EPERM".to_owned()));
+    assert_eq!(script.features[1].found, Found::Yes);
+    assert_eq!(of(CONTROL).class, Class::ForeignUnix);
+}
+
+#[test]
+fn an_analysis_survives_json() {
+    let analysis = analyse(&fixture::realistic());
+    let json = serde_json::to_string(&analysis).unwrap();
+    assert_eq!(serde_json::from_str::<Analysis>(&json).unwrap(), analysis);
+}

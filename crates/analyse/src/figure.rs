@@ -1,0 +1,233 @@
+//! One metric of one phase for one contender: its rounds, its estimate, or the words for their absence.
+//!
+//! The round is the statistical replicate; what happened inside a round is summed up by the model
+//! before it comes here.
+
+use std::collections::BTreeMap;
+
+use model::{CacheState, Metric};
+use serde::{Deserialize, Serialize};
+
+use crate::interval::{Interval, median, median_interval};
+use crate::{Outcome, Place};
+
+/// Coefficient of variation, in percent, above which a figure is flagged as unsteady.
+pub const UNSTEADY_ABOVE: f64 = 10.0;
+
+/// What one planned round gave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundValue {
+    /// The round, from 1.
+    pub round: u32,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The number, in the metric's unit; present exactly where the outcome is `ok`.
+    pub value: Option<f64>,
+    /// The cache state that the phase really began with, where it was done.
+    pub cache: Option<CacheState>,
+    /// Whether the phase's time limit ended it before all operations were done.
+    pub cut_short: bool,
+}
+
+/// What the values of several rounds come to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Rounds that gave a value.
+    pub rounds: u32,
+    /// Their median, in the metric's unit.
+    pub median: f64,
+    /// An interval for the median.
+    pub interval: Interval,
+    /// Coefficient of variation in percent: the standard deviation (n − 1) as a share of the mean;
+    /// absent with one round or a mean of 0.
+    pub variation: Option<f64>,
+}
+
+impl Estimate {
+    /// The estimate from the values; `None` where there are none.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        Some(Self {
+            rounds: u32::try_from(values.len()).unwrap_or(u32::MAX),
+            median: median(values)?,
+            interval: median_interval(values)?,
+            variation: variation(values),
+        })
+    }
+
+    /// Whether the rounds differ so much that the median says little.
+    pub fn unsteady(&self) -> bool {
+        self.variation.is_some_and(|v| v > UNSTEADY_ABOVE)
+    }
+}
+
+/// One metric of one phase for one contender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Name of the contender.
+    pub contender: String,
+    /// Every planned round, in order.
+    pub rounds: Vec<RoundValue>,
+    /// What the rounds come to; `None` where no round gave a value.
+    pub estimate: Option<Estimate>,
+    /// Where it stands among the contenders; `None` where it has no value or is not ranked.
+    pub place: Option<Place>,
+}
+
+impl Figure {
+    /// A figure that is not ranked yet.
+    pub fn new(contender: &str, rounds: Vec<RoundValue>) -> Self {
+        let values: Vec<f64> = rounds.iter().filter_map(|r| r.value).collect();
+        Self {
+            contender: contender.to_owned(),
+            estimate: Estimate::of(&values),
+            rounds,
+            place: None,
+        }
+    }
+
+    /// The outcomes other than `ok` with how many rounds had each: the most frequent first, and of
+    /// equally frequent ones in the order of [`Outcome::ALL`].
+    pub fn words(&self) -> Vec<(Outcome, u32)> {
+        let mut counts = BTreeMap::new();
+        for round in &self.rounds {
+            if round.outcome != Outcome::Ok {
+                *counts.entry(round.outcome).or_insert(0) += 1;
+            }
+        }
+        let mut words: Vec<_> = counts.into_iter().collect();
+        words.sort_by_key(|(outcome, count)| (std::cmp::Reverse(*count), *outcome));
+        words
+    }
+
+    /// Whether a round failed, so that the estimate rests on the rounds that survived.
+    pub fn has_failed_rounds(&self) -> bool {
+        self.rounds.iter().any(|r| r.outcome.is_failure())
+    }
+
+    /// Whether a planned round has not run yet.
+    pub fn is_incomplete(&self) -> bool {
+        self.rounds.iter().any(|r| r.outcome == Outcome::NotRun)
+    }
+
+    /// Whether the number is no more than a lower bound: a total of a phase that was cut short.
+    pub fn is_lower_bound(&self, metric: Metric) -> bool {
+        grows_with_work(metric) && self.rounds.iter().any(|r| r.value.is_some() && r.cut_short)
+    }
+}
+
+/// Whether a metric is a total that would have grown had the phase not been cut short.
+pub(crate) fn grows_with_work(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Elapsed
+            | Metric::MinorFaults
+            | Metric::MajorFaults
+            | Metric::DeviceRead
+            | Metric::DeviceWritten
+            | Metric::DeviceFlushes
+            | Metric::SpaceTaken
+    )
+}
+
+/// Coefficient of variation in percent, by two passes, which loses no digits to cancellation.
+fn variation(values: &[f64]) -> Option<f64> {
+    if values.len() < 2 {
+        return None;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    if mean == 0.0 {
+        return None;
+    }
+    let squares: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    Some(100.0 * (squares / (count - 1.0)).sqrt() / mean.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round(round: u32, outcome: Outcome, value: Option<f64>) -> RoundValue {
+        RoundValue {
+            round,
+            outcome,
+            value,
+            cache: Some(CacheState::Warm),
+            cut_short: false,
+        }
+    }
+
+    #[test]
+    fn variation_of_a_small_sample_by_hand() {
+        // Mean 100, deviations −10, 0, 10: s = 10, so 10 %.
+        let estimate = Estimate::of(&[90.0, 100.0, 110.0]).unwrap();
+        assert!((estimate.variation.unwrap() - 10.0).abs() < 1e-12);
+        assert!(!estimate.unsteady(), "10 % is not above 10 %");
+        assert!(Estimate::of(&[89.0, 100.0, 111.0]).unwrap().unsteady());
+    }
+
+    #[test]
+    fn one_round_and_a_mean_of_nothing_have_no_variation() {
+        assert_eq!(Estimate::of(&[5.0]).unwrap().variation, None);
+        assert_eq!(Estimate::of(&[0.0, 0.0]).unwrap().variation, None);
+        assert_eq!(Estimate::of(&[-1.0, 1.0]).unwrap().variation, None);
+    }
+
+    #[test]
+    fn a_round_that_survives_is_a_figure_but_a_marked_one() {
+        let figure = Figure::new(
+            "ext4",
+            vec![
+                round(1, Outcome::Failed, None),
+                round(2, Outcome::Ok, Some(7.0)),
+                round(3, Outcome::Failed, None),
+            ],
+        );
+        assert_eq!(figure.estimate.unwrap().median, 7.0);
+        assert_eq!(figure.estimate.unwrap().interval.confidence, 0.0);
+        assert!(figure.has_failed_rounds());
+        assert_eq!(figure.words(), [(Outcome::Failed, 2)]);
+    }
+
+    #[test]
+    fn the_most_frequent_word_comes_first() {
+        let figure = Figure::new(
+            "ext4",
+            vec![
+                round(1, Outcome::Failed, None),
+                round(2, Outcome::Hung, None),
+                round(3, Outcome::Hung, None),
+                round(4, Outcome::NotRun, None),
+            ],
+        );
+        let words = [
+            (Outcome::Hung, 2),
+            (Outcome::Failed, 1),
+            (Outcome::NotRun, 1),
+        ];
+        assert_eq!(figure.words(), words);
+        assert!(figure.is_incomplete() && figure.estimate.is_none());
+    }
+
+    #[test]
+    fn a_total_cut_short_is_a_lower_bound_and_a_rate_is_not() {
+        let mut cut = round(1, Outcome::Ok, Some(3.0));
+        cut.cut_short = true;
+        let figure = Figure::new("ext4", vec![cut]);
+        assert!(figure.is_lower_bound(Metric::Elapsed));
+        assert!(!figure.is_lower_bound(Metric::Rate));
+    }
+
+    proptest! {
+        #[test]
+        fn variation_does_not_depend_on_the_unit(
+            values in prop::collection::vec(1.0..1e3f64, 2..12),
+            factor in 1e-6..1e6f64,
+        ) {
+            let scaled: Vec<f64> = values.iter().map(|v| v * factor).collect();
+            let (a, b) = (variation(&values).unwrap(), variation(&scaled).unwrap());
+            prop_assert!((a - b).abs() <= 1e-9 * a.max(1.0));
+        }
+    }
+}
