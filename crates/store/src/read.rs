@@ -1,0 +1,121 @@
+//! Reading back what was stored, as the types it was stored from.
+
+use std::collections::BTreeSet;
+
+use model::{Campaign, CampaignResults, Cell, CellId, Environment, Nanos, StoredCell};
+use rusqlite::{OptionalExtension, Row, types::Type};
+use serde::de::DeserializeOwned;
+
+use crate::{CampaignId, Store, StoreError};
+
+impl Store {
+    /// Everything that is stored of a campaign.
+    ///
+    /// # Errors
+    /// When there is no such campaign, or what is stored cannot be read.
+    pub fn load(&self, id: CampaignId) -> Result<CampaignResults, StoreError> {
+        // One snapshot for all queries, even while another program records cells.
+        let snapshot = self.connection.unchecked_transaction()?;
+        let (started, definition) = self.definition(id)?;
+        let campaign: Campaign = parse("campaign", &definition)?;
+        let results = CampaignResults {
+            id: id.0,
+            started,
+            campaign,
+            environments: self.environments(id)?,
+            cells: self.cells(id)?,
+        };
+        snapshot.finish()?;
+        Ok(results)
+    }
+
+    /// The cells of a campaign that have a result.
+    ///
+    /// # Errors
+    /// When there is no such campaign or SQLite refuses.
+    pub fn done(&self, id: CampaignId) -> Result<BTreeSet<CellId>, StoreError> {
+        self.require(id)?;
+        let mut query = self
+            .connection
+            .prepare("SELECT cell FROM cell WHERE campaign = ?1")?;
+        let cells = query
+            .query_map([id.0], |row| row.get(0).map(CellId))?
+            .collect::<Result<_, _>>()?;
+        Ok(cells)
+    }
+
+    /// The campaign that was begun last; `None` where none is stored.
+    ///
+    /// # Errors
+    /// When SQLite refuses.
+    pub fn latest(&self) -> Result<Option<CampaignId>, StoreError> {
+        let id: Option<i64> =
+            self.connection
+                .query_row("SELECT max(id) FROM campaign", [], |row| row.get(0))?;
+        Ok(id.map(CampaignId))
+    }
+
+    pub(crate) fn require(&self, id: CampaignId) -> Result<(), StoreError> {
+        self.definition(id).map(drop)
+    }
+
+    fn definition(&self, id: CampaignId) -> Result<(Nanos, String), StoreError> {
+        self.connection
+            .query_row(
+                "SELECT started, definition FROM campaign WHERE id = ?1",
+                [id.0],
+                |row| Ok((time(row, 0)?, row.get(1)?)),
+            )
+            .optional()?
+            .ok_or(StoreError::NoCampaign(id))
+    }
+
+    fn environments(&self, id: CampaignId) -> Result<Vec<Environment>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare("SELECT environment FROM session WHERE campaign = ?1 ORDER BY id")?;
+        let texts = query.query_map([id.0], |row| row.get::<_, String>(0))?;
+        texts.map(|text| parse("environment", &text?)).collect()
+    }
+
+    fn cells(&self, id: CampaignId) -> Result<Vec<StoredCell>, StoreError> {
+        let mut query = self.connection.prepare(
+            "SELECT planned_cell.cell, contender, suite, test, round, seed, result
+             FROM planned_cell LEFT JOIN cell USING (campaign, cell)
+             WHERE campaign = ?1 ORDER BY planned_cell.cell",
+        )?;
+        let rows = query.query_map([id.0], |row| {
+            Ok((planned(row)?, row.get::<_, Option<String>>(6)?))
+        })?;
+        rows.map(|row| {
+            let (cell, text) = row?;
+            let result = text.map(|t| parse("result of a cell", &t)).transpose()?;
+            Ok(StoredCell { cell, result })
+        })
+        .collect()
+    }
+}
+
+fn planned(row: &Row<'_>) -> rusqlite::Result<Cell> {
+    let seed: String = row.get(5)?;
+    Ok(Cell {
+        id: CellId(row.get(0)?),
+        contender: row.get(1)?,
+        suite: row.get(2)?,
+        test: row.get(3)?,
+        round: row.get(4)?,
+        seed: seed.parse().map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(5, Type::Text, Box::new(error))
+        })?,
+    })
+}
+
+/// A column of nanoseconds.
+pub fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Nanos> {
+    let n: i64 = row.get(column)?;
+    Ok(Nanos(u64::try_from(n).unwrap_or(0)))
+}
+
+pub fn parse<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|source| StoreError::Corrupt { what, source })
+}

@@ -1,0 +1,102 @@
+//! The tables, built up by numbered migrations; none is ever changed once released.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::StoreError;
+
+/// Marks a file as ours in SQLite's header: `fsar`.
+const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
+
+/// The migrations in their order; the n-th leads to schema n.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_campaigns.sql")];
+
+/// The newest schema known here.
+const KNOWN: u32 = MIGRATIONS.len() as u32;
+
+/// Brings a database to the newest schema; refuses foreign and newer ones.
+///
+/// Everything happens in one transaction that locks out other writers, so that two programs that
+/// open a new file at once do not both create its tables.
+pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let found = check(&transaction, path)?;
+    if found < KNOWN {
+        for migration in &MIGRATIONS[found as usize..] {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", KNOWN)?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The schema of a database, once it is known to be ours and not too new.
+pub fn check(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+    let application: u32 = pragma(connection, "application_id")?;
+    let found: u32 = pragma(connection, "user_version")?;
+    let tables: u32 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let new = tables == 0 && application == 0 && found == 0;
+    if !new && application != APPLICATION_ID {
+        return Err(StoreError::NotOurs {
+            path: path.to_owned(),
+        });
+    }
+    if found > KNOWN {
+        return Err(StoreError::NewerSchema {
+            path: path.to_owned(),
+            found,
+            known: KNOWN,
+        });
+    }
+    Ok(found)
+}
+
+fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u32> {
+    connection.pragma_query_value(None, name, |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn every_migration_file_is_applied_in_the_order_of_its_number() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+        let mut files: Vec<_> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort();
+        assert_eq!(files.len(), MIGRATIONS.len());
+        for (number, (file, applied)) in (1..).zip(files.iter().zip(MIGRATIONS)) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            assert!(name.starts_with(&format!("{number:04}_")), "{name}");
+            assert_eq!(fs::read_to_string(file).unwrap(), applied);
+        }
+    }
+
+    #[test]
+    fn every_table_refuses_change_and_removal() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new(":memory:")).unwrap();
+        let count = |kind: &str| -> u32 {
+            let sql = "SELECT count(*) FROM sqlite_schema WHERE type = ?1";
+            connection.query_row(sql, [kind], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(count("trigger"), 2 * count("table"));
+    }
+
+    #[test]
+    fn migrating_again_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new(":memory:")).unwrap();
+        migrate(&mut connection, Path::new(":memory:")).unwrap();
+        assert_eq!(check(&connection, Path::new(":memory:")).unwrap(), KNOWN);
+    }
+}

@@ -1,0 +1,138 @@
+//! Campaigns and results for the tests of the store.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::collections::BTreeMap;
+
+use model::{
+    Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Environment,
+    Failure, Faults, Features, LatencyBucket, Metric, Nanos, Op, Phase, PhaseResult, Profile,
+    Status, StepRecord, Suite, Test,
+};
+
+/// A campaign with one suite of one test, whose seek phase holds a fraction.
+pub fn campaign() -> Campaign {
+    Campaign {
+        name: "nightly".into(),
+        contenders: Vec::new(),
+        suites: vec![Suite {
+            name: "bonnie".into(),
+            title: "Block I/O".into(),
+            source: "a test".into(),
+            tests: vec![test()],
+        }],
+        profile: Profile::Quick,
+        rounds: 3,
+        seed: u64::MAX,
+        size: Bytes::mib(300),
+        memory: None,
+        device: None,
+        work_dir: "/var/tmp/fsarena".into(),
+        patience: model::Nanos::from_secs(60),
+        backend: Backend::Loop,
+    }
+}
+
+fn test() -> Test {
+    Test {
+        name: "block".into(),
+        suite: "bonnie".into(),
+        title: "Block I/O".into(),
+        rationale: "None.".into(),
+        space: Bytes::mib(200),
+        phases: vec![Phase {
+            name: "seek".into(),
+            cache: CacheState::Cold,
+            ends: End::Call,
+            at_most: None,
+            op: Op::Seek {
+                file: "f".into(),
+                block: Bytes::kib(8),
+                operations: 8000,
+                threads: 5,
+                write_share: 0.1 + 0.2,
+            },
+        }],
+    }
+}
+
+/// A plan of so many cells.
+pub fn cells(count: u32) -> Vec<Cell> {
+    (0..count)
+        .map(|id| Cell {
+            id: CellId(id),
+            contender: "ext4".into(),
+            suite: "bonnie".into(),
+            test: "block".into(),
+            round: id + 1,
+            seed: u64::MAX - u64::from(id),
+        })
+        .collect()
+}
+
+/// An environment that differs by number.
+pub fn environment(number: u32) -> Environment {
+    Environment {
+        program: format!("fsarena 0.{number}"),
+        cpus: number,
+        ..Environment::default()
+    }
+}
+
+/// A phase that went well.
+pub fn phase(name: &str) -> PhaseResult {
+    PhaseResult {
+        phase: name.to_owned(),
+        status: Status::Ok,
+        failure: None,
+        headline: Metric::Throughput,
+        cache: CacheState::Cold,
+        ends: End::Fsync,
+        wall: Nanos::from_secs(2),
+        operations: 100,
+        bytes: Bytes::mib(100),
+        bytes_written: Bytes::mib(100),
+        cut_short: false,
+        cpu: CpuTime::default(),
+        faults: Faults::default(),
+        device: None,
+        space_before: None,
+        space_after: None,
+        device_size: None,
+        latency: vec![LatencyBucket(Nanos(1000), 100)],
+    }
+}
+
+/// A result with the given phases, all of them well.
+pub fn result(phases: &[&str]) -> CellResult {
+    CellResult {
+        status: Status::Ok,
+        failure: None,
+        phases: phases.iter().map(|name| phase(name)).collect(),
+        steps: vec![StepRecord {
+            step: "mkfs".into(),
+            command: vec!["mkfs.ext4".into(), "/dev/loop0".into()],
+            exit: Some(0),
+            signal: None,
+            elapsed: Nanos(5_000_000),
+            output: "Done\n".into(),
+        }],
+        features: Features(BTreeMap::new()),
+        kernel_log: Vec::new(),
+        kernel_log_readable: true,
+        started: Nanos::from_secs(1_700_000_000),
+        elapsed: Nanos::from_secs(9),
+    }
+}
+
+/// A result that failed, with its reason.
+pub fn failed(reason: &str) -> CellResult {
+    CellResult {
+        status: Status::Failed,
+        failure: Some(Failure {
+            step: "mkfs".into(),
+            reason: reason.into(),
+            ..Failure::default()
+        }),
+        ..result(&[])
+    }
+}

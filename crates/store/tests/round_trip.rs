@@ -1,0 +1,234 @@
+//! Any result reads back equal, whatever strings and numbers a filesystem's tools came up with.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use model::{
+    Bytes, CacheState, CellResult, CpuTime, DeviceCounters, End, Failure, Faults, Feature,
+    Features, LatencyBucket, Metric, Nanos, PhaseResult, Space, Status, StepRecord, Support,
+    SystemError,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use store::Store;
+
+fn status() -> impl Strategy<Value = Status> {
+    select(vec![
+        Status::Ok,
+        Status::Unsupported,
+        Status::Failed,
+        Status::Crashed,
+        Status::Hung,
+        Status::Skipped,
+        Status::Invalid,
+    ])
+}
+
+fn nanos() -> impl Strategy<Value = Nanos> {
+    any::<u64>().prop_map(Nanos)
+}
+
+fn bytes() -> impl Strategy<Value = Bytes> {
+    any::<u64>().prop_map(Bytes)
+}
+
+/// Any characters, among them NUL, quotes and line ends.
+fn text() -> impl Strategy<Value = String> {
+    vec(any::<char>(), 0..20).prop_map(String::from_iter)
+}
+
+fn failure() -> impl Strategy<Value = Failure> {
+    let error = (text(), any::<i32>(), text()).prop_map(|(call, errno, name)| SystemError {
+        call,
+        errno,
+        name,
+    });
+    (text(), text(), option::of(error), vec(text(), 0..3)).prop_map(
+        |(step, reason, error, stacks)| Failure {
+            step,
+            reason,
+            error,
+            stacks,
+        },
+    )
+}
+
+fn step() -> impl Strategy<Value = StepRecord> {
+    (
+        text(),
+        vec(text(), 0..4),
+        any::<Option<i32>>(),
+        any::<Option<i32>>(),
+        nanos(),
+        text(),
+    )
+        .prop_map(
+            |(step, command, exit, signal, elapsed, output)| StepRecord {
+                step,
+                command,
+                exit,
+                signal,
+                elapsed,
+                output,
+            },
+        )
+}
+
+fn features() -> impl Strategy<Value = Features> {
+    let support = prop_oneof![Just(Support::Yes), text().prop_map(Support::No)];
+    btree_map(select(Feature::ALL.to_vec()), support, 0..6).prop_map(Features)
+}
+
+fn space() -> impl Strategy<Value = Space> {
+    (bytes(), bytes(), bytes(), any::<u64>(), any::<u64>()).prop_map(
+        |(total, free, available, inodes, inodes_free)| Space {
+            total,
+            free,
+            available,
+            inodes,
+            inodes_free,
+        },
+    )
+}
+
+fn device() -> impl Strategy<Value = DeviceCounters> {
+    (any::<[u64; 4]>(), bytes(), bytes(), bytes()).prop_map(
+        |([reads, writes, flushes, discards], read_bytes, write_bytes, discard_bytes)| {
+            DeviceCounters {
+                reads,
+                read_bytes,
+                writes,
+                write_bytes,
+                flushes,
+                discards,
+                discard_bytes,
+            }
+        },
+    )
+}
+
+/// The counts of a phase, put into the frame of a phase that went well.
+fn phase() -> impl Strategy<Value = PhaseResult> {
+    let words = (
+        text(),
+        status(),
+        option::of(failure()),
+        select(vec![Metric::Throughput, Metric::Rate, Metric::Capacity]),
+        select(vec![CacheState::Cold, CacheState::Warm, CacheState::None]),
+        select(vec![End::Call, End::Fsync, End::Syncfs]),
+    );
+    let counts = (
+        any::<[u64; 10]>(),
+        option::of(device()),
+        option::of(space()),
+        option::of(space()),
+        any::<bool>(),
+        vec((nanos(), any::<u32>()), 0..5),
+    );
+    (words, counts).prop_map(
+        |(
+            (phase, status, failure, headline, cache, ends),
+            (n, device, before, after, cut, slow),
+        )| {
+            PhaseResult {
+                phase,
+                status,
+                failure,
+                headline,
+                cache,
+                ends,
+                wall: Nanos(n[0]),
+                operations: n[1],
+                bytes: Bytes(n[2]),
+                bytes_written: Bytes(n[3]),
+                cut_short: cut,
+                cpu: CpuTime {
+                    user: Nanos(n[4] / 2),
+                    system: Nanos(n[5] / 2),
+                    driver: Nanos(n[6]),
+                    machine: Nanos(n[7]),
+                },
+                faults: Faults {
+                    minor: n[8],
+                    major: n[9],
+                },
+                device,
+                space_before: before,
+                space_after: after,
+                device_size: Some(Bytes(n[0])),
+                latency: slow
+                    .into_iter()
+                    .map(|(n, count)| LatencyBucket(n, u64::from(count)))
+                    .collect(),
+            }
+        },
+    )
+}
+
+fn result() -> impl Strategy<Value = CellResult> {
+    (
+        status(),
+        option::of(failure()),
+        vec(phase(), 0..4),
+        vec(step(), 0..4),
+        features(),
+        vec(text(), 0..4),
+        any::<bool>(),
+        nanos(),
+        nanos(),
+    )
+        .prop_map(
+            |(
+                status,
+                failure,
+                phases,
+                steps,
+                features,
+                kernel_log,
+                kernel_log_readable,
+                started,
+                elapsed,
+            )| {
+                CellResult {
+                    status,
+                    failure,
+                    phases,
+                    steps,
+                    features,
+                    kernel_log,
+                    kernel_log_readable,
+                    started,
+                    elapsed,
+                }
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn results_read_back_equal(results in vec(result(), 1..5), share in 0.0f64..1.0) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&directory.path().join("results.db")).unwrap();
+        let mut campaign = common::campaign();
+        if let model::Op::Seek { write_share, .. } = &mut campaign.suites[0].tests[0].phases[0].op {
+            *write_share = share;
+        }
+        let cells = common::cells(results.len() as u32);
+        let id = store.begin_campaign(&campaign, &cells, Nanos(1)).unwrap();
+        store.begin_session(id, &common::environment(1), Nanos(2)).unwrap();
+        for (cell, result) in cells.iter().zip(&results) {
+            store.record(id, cell, result).unwrap();
+        }
+        let loaded = store.load(id).unwrap();
+        prop_assert_eq!(loaded.campaign, campaign);
+        let read: BTreeMap<_, _> = loaded.cells.into_iter().map(|c| (c.cell.id, c.result)).collect();
+        for (cell, result) in cells.iter().zip(results) {
+            prop_assert_eq!(read[&cell.id].as_ref(), Some(&result));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! What the store promises to its callers.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use model::{CellId, Nanos, Status};
+use store::{CampaignId, Store, StoreError};
+use tempfile::TempDir;
+
+struct Fixture {
+    _directory: TempDir,
+    path: PathBuf,
+    store: Store,
+    id: CampaignId,
+}
+
+/// A store with one campaign of four cells and one session.
+fn fixture() -> Fixture {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("not/yet/there/results.db");
+    let mut store = Store::open(&path).unwrap();
+    let id = store
+        .begin_campaign(&common::campaign(), &common::cells(4), Nanos(7))
+        .unwrap();
+    store
+        .begin_session(id, &common::environment(1), Nanos(8))
+        .unwrap();
+    Fixture {
+        _directory: directory,
+        path,
+        store,
+        id,
+    }
+}
+
+#[test]
+fn a_campaign_reads_back_as_it_was_stored() {
+    let mut f = fixture();
+    let cells = common::cells(4);
+    f.store
+        .record(f.id, &cells[2], &common::result(&["seek"]))
+        .unwrap();
+    f.store
+        .begin_session(f.id, &common::environment(2), Nanos(9))
+        .unwrap();
+    f.store
+        .record(f.id, &cells[0], &common::failed("no space"))
+        .unwrap();
+
+    let results = Store::open(&f.path).unwrap().load(f.id).unwrap();
+    assert_eq!(results.id, f.id.0);
+    assert_eq!(results.started, Nanos(7));
+    assert_eq!(results.campaign, common::campaign());
+    assert_eq!(
+        results.environments,
+        [common::environment(1), common::environment(2)]
+    );
+    let planned: Vec<_> = results.cells.iter().map(|c| c.cell.clone()).collect();
+    assert_eq!(planned, cells);
+    assert_eq!(results.cells[0].result, Some(common::failed("no space")));
+    assert_eq!(results.cells[1].result, None);
+    assert_eq!(results.cells[2].result, Some(common::result(&["seek"])));
+}
+
+#[test]
+fn a_second_result_for_a_cell_is_refused_and_the_first_one_stays() {
+    let mut f = fixture();
+    let cell = &common::cells(4)[1];
+    f.store
+        .record(f.id, cell, &common::result(&["seek"]))
+        .unwrap();
+    let error = f
+        .store
+        .record(f.id, cell, &common::failed("later"))
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        StoreError::AlreadyRecorded { campaign, cell: CellId(1) } if campaign == f.id
+    ));
+    let kept = &f.store.load(f.id).unwrap().cells[1].result;
+    assert_eq!(*kept, Some(common::result(&["seek"])));
+}
+
+#[test]
+fn results_without_plan_session_or_campaign_are_refused() {
+    let mut f = fixture();
+    let stranger = &common::cells(5)[4];
+    assert!(matches!(
+        f.store.record(f.id, stranger, &common::result(&[])),
+        Err(StoreError::NotPlanned {
+            cell: CellId(4),
+            ..
+        })
+    ));
+    let other = f
+        .store
+        .begin_campaign(&common::campaign(), &common::cells(1), Nanos(1))
+        .unwrap();
+    assert!(matches!(
+        f.store
+            .record(other, &common::cells(1)[0], &common::result(&[])),
+        Err(StoreError::NoSession(id)) if id == other
+    ));
+    let none = CampaignId(99);
+    assert!(matches!(f.store.load(none), Err(StoreError::NoCampaign(id)) if id == none));
+    assert!(matches!(f.store.done(none), Err(StoreError::NoCampaign(_))));
+    assert!(matches!(
+        f.store
+            .begin_session(none, &common::environment(1), Nanos(1)),
+        Err(StoreError::NoCampaign(_))
+    ));
+}
+
+#[test]
+fn what_is_stored_cannot_be_changed_or_removed_by_any_statement() {
+    let mut f = fixture();
+    f.store
+        .record(f.id, &common::cells(4)[0], &common::result(&["seek"]))
+        .unwrap();
+    let connection = rusqlite::Connection::open(&f.path).unwrap();
+    for table in [
+        "campaign",
+        "session",
+        "planned_cell",
+        "cell",
+        "phase",
+        "measurement",
+    ] {
+        let first: String = connection
+            .query_row(
+                "SELECT name FROM pragma_table_info(?1) LIMIT 1",
+                [table],
+                |r| r.get(0),
+            )
+            .unwrap();
+        for statement in [
+            format!("DELETE FROM {table}"),
+            format!("UPDATE {table} SET {first} = {first}"),
+        ] {
+            let error = connection.execute(&statement, []).unwrap_err().to_string();
+            assert!(error.contains("append-only"), "{statement}: {error}");
+        }
+    }
+}
+
+#[test]
+fn measurements_are_rows_with_unit_and_direction() {
+    let mut f = fixture();
+    f.store
+        .record(f.id, &common::cells(4)[0], &common::result(&["seek"]))
+        .unwrap();
+    let connection = rusqlite::Connection::open(&f.path).unwrap();
+    let row: (String, f64, String, String) = connection
+        .query_row(
+            "SELECT unit, value, direction, cache FROM measurement WHERE metric = 'throughput'",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
+        )
+        .unwrap();
+    let expected = f64::from(50 * 1024 * 1024);
+    assert_eq!(
+        row,
+        (
+            "bytes-per-second".into(),
+            expected,
+            "higher".into(),
+            "cold".into()
+        )
+    );
+}
+
+#[test]
+fn the_list_counts_cells_by_status() {
+    let mut f = fixture();
+    let cells = common::cells(4);
+    f.store
+        .record(f.id, &cells[0], &common::result(&[]))
+        .unwrap();
+    f.store
+        .record(f.id, &cells[1], &common::failed("x"))
+        .unwrap();
+    f.store
+        .record(f.id, &cells[2], &common::failed("y"))
+        .unwrap();
+    let list = f.store.campaigns().unwrap();
+    assert_eq!(list.len(), 1);
+    assert_eq!(
+        (list[0].name.as_str(), list[0].planned, list[0].done),
+        ("nightly", 4, 3)
+    );
+    assert_eq!(
+        list[0].statuses,
+        BTreeMap::from([(Status::Ok, 1), (Status::Failed, 2)])
+    );
+}
+
+#[test]
+fn the_latest_campaign_is_the_one_begun_last() {
+    let mut f = fixture();
+    assert_eq!(f.store.latest().unwrap(), Some(f.id));
+    let next = f
+        .store
+        .begin_campaign(&common::campaign(), &[], Nanos(1))
+        .unwrap();
+    assert_eq!(f.store.latest().unwrap(), Some(next));
+    let empty = tempfile::tempdir().unwrap();
+    let store = Store::open(&empty.path().join("new.db")).unwrap();
+    assert_eq!(store.latest().unwrap(), None);
+}
+
+#[test]
+fn a_newer_schema_is_refused_in_one_line() {
+    let f = fixture();
+    rusqlite::Connection::open(&f.path)
+        .unwrap()
+        .pragma_update(None, "user_version", 99)
+        .unwrap();
+    let error = Store::open(&f.path).unwrap_err();
+    assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }));
+    let line = error.to_string();
+    assert!(
+        line.contains("newer fsarena (schema 99, this one knows 1)"),
+        "{line}"
+    );
+    assert_eq!(line.lines().count(), 1);
+}
+
+#[test]
+fn other_files_are_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = directory.path().join("notes.txt");
+    let content = "These are my notes, and they are no database.\n".repeat(50);
+    fs::write(&text, &content).unwrap();
+    assert!(matches!(
+        Store::open(&text),
+        Err(StoreError::NotOurs { .. })
+    ));
+    assert_eq!(fs::read_to_string(&text).unwrap(), content);
+
+    let foreign = directory.path().join("browser.db");
+    rusqlite::Connection::open(&foreign)
+        .unwrap()
+        .execute_batch("CREATE TABLE history (url TEXT)")
+        .unwrap();
+    let before = fs::read(&foreign).unwrap();
+    assert!(matches!(
+        Store::open(&foreign),
+        Err(StoreError::NotOurs { .. })
+    ));
+    assert_eq!(fs::read(&foreign).unwrap(), before);
+}
+
+#[test]
+fn looking_makes_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    assert!(matches!(
+        Store::open_existing(&path),
+        Err(StoreError::Absent { .. })
+    ));
+    assert!(!path.exists());
+}
+
+#[test]
+fn two_programs_may_open_a_new_file_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.db");
+    std::thread::scope(|scope| {
+        let openers: Vec<_> = (0..4).map(|_| scope.spawn(|| Store::open(&path))).collect();
+        for opener in openers {
+            opener.join().unwrap().unwrap();
+        }
+    });
+}
