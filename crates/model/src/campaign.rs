@@ -1,11 +1,12 @@
 //! A campaign: what is compared, by which tests, how often, and where.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Contender, Suite};
+use crate::{Bytes, Contender, Nanos, Suite};
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -96,4 +97,10 @@ pub struct Campaign {
     pub memory: Option<Bytes>,
     /// Where contenders live.
     pub backend: Backend,
+    /// The block device to use instead of an image (`loop` backend).
+    pub device: Option<PathBuf>,
+    /// Where images and mount points are made; nothing is left there at the end.
+    pub work_dir: PathBuf,
+    /// Time without any sign of progress after which a cell is `hung`.
+    pub patience: Nanos,
 }

@@ -21,6 +21,9 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         seed,
         size: Bytes::mib(64),
         memory: None,
+        device: None,
+        work_dir: "/var/tmp/fsarena".into(),
+        patience: model::Nanos::from_secs(60),
         backend: Backend::Loop,
     }
 }
