@@ -1,0 +1,221 @@
+//! A campaign as a file of the user's own: who competes, by which tests, how large and where.
+
+use std::path::{Path, PathBuf};
+
+use model::{Backend, Bytes, Contender, Profile};
+
+use crate::contender::check_options;
+use crate::defaults_file::rounds;
+use crate::document::{Source, Table, Value};
+use crate::{Catalog, CatalogError};
+
+const KEYS: [&str; 11] = [
+    "name",
+    "contenders",
+    "directories",
+    "suites",
+    "profile",
+    "rounds",
+    "seed",
+    "size",
+    "memory",
+    "backend",
+    "device",
+];
+const CONTENDER: [&str; 4] = ["name", "filesystem", "mkfs_options", "mount_options"];
+const DIRECTORY: [&str; 2] = ["name", "path"];
+const BACKENDS: [(&str, Backend); 2] = [("loop", Backend::Loop), ("dir", Backend::Dir)];
+
+/// What a campaign file says; `None` and empty lists are left to the command line and the defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CampaignFile {
+    /// A name for people.
+    pub name: Option<String>,
+    /// Who competes, checked against the catalog.
+    pub contenders: Vec<Contender>,
+    /// Mounted directories that compete.
+    pub directories: Vec<Directory>,
+    /// Names of suites, checked against the catalog.
+    pub suites: Vec<String>,
+    /// How large.
+    pub profile: Option<Profile>,
+    /// How often.
+    pub rounds: Option<u32>,
+    /// From which every random choice comes.
+    pub seed: Option<u64>,
+    /// Size of the image.
+    pub size: Option<Bytes>,
+    /// Memory that a cell may use.
+    pub memory: Option<Bytes>,
+    /// Where contenders live.
+    pub backend: Option<Backend>,
+    /// The block device to use instead of an image.
+    pub device: Option<PathBuf>,
+}
+
+/// A mounted directory that competes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Directory {
+    /// What the tables call it; after its path where absent.
+    pub name: Option<String>,
+    /// The directory; a relative path is taken from the campaign file's own directory.
+    pub path: PathBuf,
+}
+
+/// Reads a campaign file.
+///
+/// # Errors
+/// When the file cannot be read, or says anything that cannot be: one line with file and line.
+pub fn read(path: &Path, catalog: &Catalog) -> Result<CampaignFile, CatalogError> {
+    let text = std::fs::read_to_string(path).map_err(|error| CatalogError::Unreadable {
+        path: path.to_owned(),
+        error,
+    })?;
+    let mut campaign = parse(&text, &path.display().to_string(), catalog)?;
+    if let Some(base) = path.parent() {
+        for directory in &mut campaign.directories {
+            directory.path = base.join(&directory.path);
+        }
+    }
+    Ok(campaign)
+}
+
+/// Reads a campaign from text; `file` is what errors call it.
+///
+/// # Errors
+/// When the text says anything that cannot be.
+pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, CatalogError> {
+    let source = Source { file, text };
+    let document = source.parse()?;
+    let top = Table::top(source, &document, &KEYS)?;
+    let campaign = CampaignFile {
+        name: top.read("name", |v| v.text())?,
+        contenders: contenders(&top, catalog)?,
+        directories: directories(&top)?,
+        suites: suites(&top, catalog)?,
+        profile: top.read("profile", |v| v.word(&Profile::ALL.map(|p| (p.name(), p))))?,
+        rounds: top.read("rounds", |v| rounds(&v))?,
+        seed: top.read("seed", |v| v.count(0..u64::MAX))?,
+        size: top.read("size", |v| v.size())?,
+        memory: top.read("memory", |v| v.size())?,
+        backend: top.read("backend", |v| v.word(&BACKENDS))?,
+        device: top.read("device", |v| v.text())?.map(PathBuf::from),
+    };
+    check_together(&campaign, &top)?;
+    Ok(campaign)
+}
+
+/// What keys mean for each other: there is one backend in a campaign.
+fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), CatalogError> {
+    let refuse = |key: &'static str, message: &str| match top.get(key)? {
+        Some(value) => Err(value.error(message.to_owned())),
+        None => Err(top.error(message.to_owned())),
+    };
+    let in_directories = !campaign.directories.is_empty();
+    match (campaign.contenders.is_empty(), in_directories) {
+        (true, false) => return refuse("", "missing key `contenders` (or `directories`)"),
+        (false, true) => {
+            return refuse(
+                "directories",
+                "`directories` and `contenders` cannot be in one campaign: it has one backend",
+            );
+        }
+        _ => {}
+    }
+    match campaign.backend {
+        Some(Backend::Loop) if in_directories => refuse(
+            "backend",
+            "`backend` is `loop`; expected dir, for there are `directories`",
+        ),
+        Some(Backend::Dir) if !in_directories => refuse(
+            "backend",
+            "`backend` is `dir`; expected `directories` beside it, not `contenders`",
+        ),
+        _ if in_directories && campaign.device.is_some() => refuse(
+            "device",
+            "`device` means nothing for `directories`; leave it out",
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn contenders(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<Contender>, CatalogError> {
+    let listed = top.read("contenders", |v| v.list("contenders"))?;
+    let mut contenders: Vec<Contender> = Vec::new();
+    for value in listed.unwrap_or_default() {
+        let contender = contender(&value, catalog)?;
+        if contenders.iter().any(|c| c.name == contender.name) {
+            return Err(value.error(format!(
+                "two contenders are called `{}`; give one of them a name of its own",
+                contender.name
+            )));
+        }
+        contenders.push(contender);
+    }
+    Ok(contenders)
+}
+
+fn contender(value: &Value<'_>, catalog: &Catalog) -> Result<Contender, CatalogError> {
+    if !value.is_table() {
+        let spec = value
+            .text()
+            .map_err(|_| value.wrong("a list of contenders"))?;
+        return catalog
+            .contender(&spec)
+            .map_err(|e| value.error(e.to_string()));
+    }
+    let table = value.table(&CONTENDER)?;
+    let filesystem = table.need("filesystem")?;
+    let filesystem = catalog
+        .filesystem(&filesystem.text()?)
+        .map_err(|e| filesystem.error(e.to_string()))?;
+    let contender = Contender {
+        name: table.need("name")?.name()?,
+        filesystem: filesystem.clone(),
+        mkfs_options: table.texts("mkfs_options")?,
+        mount_options: table.texts("mount_options")?,
+        directory: None,
+    };
+    check_options(&contender).map_err(|m| value.error(m))?;
+    Ok(contender)
+}
+
+fn directories(top: &Table<'_>) -> Result<Vec<Directory>, CatalogError> {
+    let listed = top.read("directories", |v| v.list("directories"))?;
+    listed
+        .unwrap_or_default()
+        .iter()
+        .map(|value| {
+            if !value.is_table() {
+                let path = value
+                    .text()
+                    .map_err(|_| value.wrong("a list of directories"))?;
+                return Ok(Directory {
+                    name: None,
+                    path: path.into(),
+                });
+            }
+            let table = value.table(&DIRECTORY)?;
+            Ok(Directory {
+                name: table.read("name", |v| v.name())?,
+                path: table.text("path")?.into(),
+            })
+        })
+        .collect()
+}
+
+fn suites(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
+    let listed = top.read("suites", |v| v.list("suites"))?;
+    let mut suites: Vec<String> = Vec::new();
+    for value in listed.unwrap_or_default() {
+        let name = value.name()?;
+        catalog
+            .suite(&name, Profile::Smoke)
+            .map_err(|e| value.error(e.to_string()))?;
+        if suites.contains(&name) {
+            return Err(value.error(format!("suite `{name}` is named twice")));
+        }
+        suites.push(name);
+    }
+    Ok(suites)
+}

@@ -1,0 +1,244 @@
+//! The catalog as a whole: what is compiled in, and what a user's own files add or override.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use model::{Filesystem, Profile, Suite};
+
+use crate::defaults_file::{Defaults, ProfileDefaults, position};
+use crate::document::Source;
+use crate::{CatalogError, filesystem_file, suite_file};
+
+static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
+
+/// An entry with the file it came from.
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    file: String,
+    value: T,
+}
+
+/// Filesystems, suites and the defaults of profiles; every entry is checked.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    filesystems: BTreeMap<String, Entry<Filesystem>>,
+    /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
+    suites: BTreeMap<String, Entry<[Suite; 4]>>,
+    defaults: Defaults,
+}
+
+impl Catalog {
+    /// The catalog that is compiled into the program.
+    ///
+    /// # Errors
+    /// When one of its files is wrong; a test of this crate holds that none is.
+    pub fn builtin() -> Result<Self, CatalogError> {
+        let read = |directory: &str| -> Vec<(String, String)> {
+            let files = BUILTIN.get_dir(directory).into_iter().flat_map(Dir::files);
+            files
+                .filter_map(|f| Some((builtin_name(f.path()), f.contents_utf8()?.to_owned())))
+                .collect()
+        };
+        let defaults = BUILTIN
+            .get_file("defaults.toml")
+            .and_then(include_dir::File::contents_utf8)
+            .unwrap_or_default();
+        let mut catalog = Self {
+            filesystems: BTreeMap::new(),
+            suites: BTreeMap::new(),
+            defaults: Defaults::read(Source {
+                file: "catalog/defaults.toml",
+                text: defaults,
+            })?,
+        };
+        catalog.take(&read("filesystems"), &read("suites"))?;
+        for suite in &catalog.defaults.suites {
+            catalog.suite(suite, Profile::Smoke)?;
+        }
+        Ok(catalog)
+    }
+
+    /// Adds the files of a user's directory; an entry of the same name is replaced.
+    ///
+    /// Read are `DIR/filesystems/*.toml` and `DIR/suites/*.toml`; a directory that has neither is
+    /// taken to hold filesystems itself. Nothing is taken over when any file is wrong.
+    ///
+    /// # Errors
+    /// When the directory is no catalog, or a file cannot be read or is wrong.
+    pub fn overlay(&mut self, directory: &Path) -> Result<(), CatalogError> {
+        let (filesystems, suites) = (directory.join("filesystems"), directory.join("suites"));
+        let (filesystems, suites) = match (filesystems.is_dir(), suites.is_dir()) {
+            (false, false) => (read_directory(directory)?, Vec::new()),
+            (true, false) => (read_directory(&filesystems)?, Vec::new()),
+            (false, true) => (Vec::new(), read_directory(&suites)?),
+            (true, true) => (read_directory(&filesystems)?, read_directory(&suites)?),
+        };
+        if filesystems.is_empty() && suites.is_empty() {
+            return Err(CatalogError::NoCatalog {
+                path: directory.to_owned(),
+            });
+        }
+        let mut changed = self.clone();
+        changed.take(&filesystems, &suites)?;
+        *self = changed;
+        Ok(())
+    }
+
+    /// Takes files (name and text) in; names must differ among them.
+    fn take(
+        &mut self,
+        filesystems: &[(String, String)],
+        suites: &[(String, String)],
+    ) -> Result<(), CatalogError> {
+        let mut new = BTreeMap::new();
+        for (file, text) in filesystems {
+            let filesystem = filesystem_file::read(Source { file, text })?;
+            add(&mut new, file, filesystem.name.clone(), filesystem)?;
+        }
+        self.filesystems.extend(new);
+        let mut new = BTreeMap::new();
+        for (file, text) in suites {
+            let resolved = Profile::ALL.map(|p| suite_file::read(Source { file, text }, p));
+            let [smoke, quick, standard, study] = resolved;
+            let suite = [smoke?, quick?, standard?, study?];
+            add(&mut new, file, suite[0].name.clone(), suite)?;
+        }
+        self.suites.extend(new);
+        self.refuse_shared_names()
+    }
+
+    /// Names and aliases of filesystems mean one thing; so do the names of tests.
+    fn refuse_shared_names(&self) -> Result<(), CatalogError> {
+        let mut words: BTreeMap<&str, &str> = self
+            .filesystems
+            .keys()
+            .map(|n| (n.as_str(), n.as_str()))
+            .collect();
+        for entry in self.filesystems.values() {
+            for alias in &entry.value.aliases {
+                if let Some(owner) = words.insert(alias, &entry.value.name) {
+                    return Err(taken(&entry.file, "alias", alias, owner));
+                }
+            }
+        }
+        let mut tests: BTreeMap<&str, &str> = BTreeMap::new();
+        for entry in self.suites.values() {
+            for test in &entry.value[0].tests {
+                if let Some(owner) = tests.insert(&test.name, &test.suite) {
+                    return Err(taken(&entry.file, "test", &test.name, owner));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every filesystem, by name.
+    pub fn filesystems(&self) -> impl Iterator<Item = &Filesystem> {
+        self.filesystems.values().map(|e| &e.value)
+    }
+
+    /// The filesystem of a name or alias.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn filesystem(&self, name: &str) -> Result<&Filesystem, CatalogError> {
+        self.filesystems()
+            .find(|f| f.name == name || f.aliases.iter().any(|a| a == name))
+            .ok_or_else(|| {
+                let known = self.filesystems().flat_map(|f| {
+                    std::iter::once(f.name.as_str()).chain(f.aliases.iter().map(String::as_str))
+                });
+                CatalogError::unknown("filesystem", name, known)
+            })
+    }
+
+    /// Every suite as a profile resolves it: first those that run by default, in their order.
+    pub fn suites(&self, profile: Profile) -> Vec<&Suite> {
+        let by_default = self.default_suites(profile);
+        let others = self.suites.values().map(|e| &e.value[position(profile)]);
+        let others = others.filter(|s| !self.defaults.suites.contains(&s.name));
+        by_default.into_iter().chain(others).collect()
+    }
+
+    /// The suites that run when a user names none, in their order.
+    pub fn default_suites(&self, profile: Profile) -> Vec<&Suite> {
+        let names = self.defaults.suites.iter();
+        names.filter_map(|n| self.suite(n, profile).ok()).collect()
+    }
+
+    /// A suite as a profile resolves it.
+    ///
+    /// # Errors
+    /// When there is none of that name; the error names the nearest.
+    pub fn suite(&self, name: &str, profile: Profile) -> Result<&Suite, CatalogError> {
+        match self.suites.get(name) {
+            Some(entry) => Ok(&entry.value[position(profile)]),
+            None => {
+                let known = self.suites.keys().map(String::as_str);
+                Err(CatalogError::unknown("suite", name, known))
+            }
+        }
+    }
+
+    /// What a profile sets where the user does not.
+    pub fn profile(&self, profile: Profile) -> ProfileDefaults {
+        self.defaults.profile(profile)
+    }
+}
+
+fn add<T>(
+    entries: &mut BTreeMap<String, Entry<T>>,
+    file: &str,
+    name: String,
+    value: T,
+) -> Result<(), CatalogError> {
+    if let Some(other) = entries.get(&name) {
+        return Err(CatalogError::InFile {
+            file: file.to_owned(),
+            line: 1,
+            message: format!("`{name}` is described in {} already", other.file),
+        });
+    }
+    let file = file.to_owned();
+    entries.insert(name, Entry { file, value });
+    Ok(())
+}
+
+fn taken(file: &str, what: &str, name: &str, owner: &str) -> CatalogError {
+    CatalogError::InFile {
+        file: file.to_owned(),
+        line: 1,
+        message: format!("{what} `{name}` belongs to `{owner}` already"),
+    }
+}
+
+fn builtin_name(path: &Path) -> String {
+    format!("catalog/{}", path.display())
+}
+
+/// Names and texts of the `*.toml` files of a directory, by name.
+fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |error| CatalogError::Unreadable { path, error }
+    };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
+        let path = entry.map_err(unreadable(directory))?.path();
+        let hidden = path
+            .file_name()
+            .is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));
+        if !hidden && path.extension().is_some_and(|e| e == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
+            Ok((path.display().to_string(), text))
+        })
+        .collect()
+}

@@ -1,0 +1,301 @@
+//! Command lines of filesystems: which placeholders may stand where, and filling them in.
+//!
+//! Pure: nothing is run here.
+
+use model::{Bytes, Commands, Contender, Filesystem};
+
+/// Options that every mount begins with, whatever the catalog or a user says.
+const SAFE_OPTIONS: &str = "nosuid,nodev";
+
+/// What the placeholders stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The block device; `None` for a filesystem that [needs none](needs_device).
+    pub device: Option<&'a str>,
+    /// The directory to mount on.
+    pub mountpoint: &'a str,
+    /// Size of the device, or what a filesystem without one may take.
+    pub size: Bytes,
+}
+
+/// Whether a filesystem lives on a block device; one that does not (tmpfs) never names it.
+pub fn needs_device(filesystem: &Filesystem) -> bool {
+    let commands = &filesystem.commands;
+    [&commands.mkfs, &commands.mount]
+        .into_iter()
+        .flatten()
+        .any(|word| word.contains(DEVICE))
+}
+
+/// The contender's command lines with every placeholder filled in.
+///
+/// Options of the filesystem come before those of the contender, so that the latter win where a
+/// program takes the last of several. The option lists of the answer hold both.
+pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
+    let raw = &contender.filesystem.commands;
+    let filled =
+        |words: &[String]| -> Vec<String> { words.iter().map(|w| fill(w, place)).collect() };
+    let mkfs_options = filled(&[&raw.mkfs_options[..], &contender.mkfs_options].concat());
+    let mount_options = filled(&[&raw.mount_options[..], &contender.mount_options].concat());
+    let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]]
+        .concat()
+        .join(",");
+    let mut mkfs = Vec::new();
+    for word in &raw.mkfs {
+        if word == "{options}" {
+            mkfs.extend(mkfs_options.iter().cloned());
+        } else {
+            mkfs.push(fill(word, place));
+        }
+    }
+    let mount = raw
+        .mount
+        .iter()
+        .map(|word| fill(&word.replace("{options}", &joined), place))
+        .collect();
+    Commands {
+        mkfs,
+        mount,
+        umount: filled(&raw.umount),
+        fsck: filled(&raw.fsck),
+        fsck_clean: raw.fsck_clean.clone(),
+        mkfs_options,
+        mount_options,
+        version: raw.version.clone(),
+    }
+}
+
+/// Fills in all placeholders but `{options}`.
+fn fill(word: &str, place: &Place<'_>) -> String {
+    if is_script(word) {
+        return word.to_owned();
+    }
+    word.replace("{device}", place.device.unwrap_or("none"))
+        .replace("{mountpoint}", place.mountpoint)
+        .replace("{size}", &place.size.0.to_string())
+}
+
+/// A word with white space is a script for `sh -c`: braces in it are the shell's own.
+fn is_script(word: &str) -> bool {
+    word.contains(char::is_whitespace)
+}
+
+const DEVICE: &str = "{device}";
+const MOUNTPOINT: &str = "{mountpoint}";
+const SIZE: &str = "{size}";
+const OPTIONS: &str = "{options}";
+
+/// A command line of the catalog, and what has to hold for it.
+pub(crate) struct Rule {
+    /// The key under which it stands.
+    pub key: &'static str,
+    /// Placeholders that it may hold.
+    allowed: &'static [&'static str],
+    /// Placeholders that it must hold.
+    needed: &'static [&'static str],
+    /// Whether `{options}` must be a word of its own.
+    options_alone: bool,
+}
+
+/// mkfs: options are words, so they cannot be a part of one. A pool wants to know its mount point.
+pub(crate) const MKFS: Rule = Rule {
+    key: "mkfs",
+    allowed: &[DEVICE, MOUNTPOINT, SIZE, OPTIONS],
+    needed: &[DEVICE],
+    options_alone: true,
+};
+/// mount: without `{options}` it would not be nosuid,nodev.
+pub(crate) const MOUNT: Rule = Rule {
+    key: "mount",
+    allowed: &[DEVICE, MOUNTPOINT, SIZE, OPTIONS],
+    needed: &[MOUNTPOINT, OPTIONS],
+    options_alone: false,
+};
+/// umount.
+pub(crate) const UMOUNT: Rule = Rule {
+    key: "umount",
+    allowed: &[DEVICE, MOUNTPOINT],
+    needed: &[MOUNTPOINT],
+    options_alone: false,
+};
+/// fsck.
+pub(crate) const FSCK: Rule = Rule {
+    key: "fsck",
+    allowed: &[DEVICE],
+    needed: &[DEVICE],
+    options_alone: false,
+};
+/// The version of the tools.
+pub(crate) const VERSION: Rule = Rule {
+    key: "version",
+    allowed: &[],
+    needed: &[],
+    options_alone: false,
+};
+/// Options by default may hold the size, for filesystems that take it there.
+pub(crate) const DEFAULT_OPTIONS: Rule = Rule {
+    key: "options",
+    allowed: &[SIZE],
+    needed: &[],
+    options_alone: false,
+};
+
+impl Rule {
+    /// Checks the placeholders of a command line.
+    pub fn check(&self, words: &[String]) -> Result<(), String> {
+        words.iter().try_for_each(|word| self.check_word(word))?;
+        match self
+            .needed
+            .iter()
+            .find(|n| !words.iter().any(|w| w.contains(**n)))
+        {
+            Some(missing) => Err(format!("`{}` does not say {missing}", self.key)),
+            None => Ok(()),
+        }
+    }
+
+    fn check_word(&self, word: &str) -> Result<(), String> {
+        let holds = |p: &&str| word.contains(*p);
+        if is_script(word) {
+            return match [DEVICE, MOUNTPOINT, SIZE, OPTIONS]
+                .iter()
+                .find(|p| holds(p))
+            {
+                None => Ok(()),
+                Some(placeholder) => Err(format!(
+                    "{placeholder} stands inside a script; hand it over as a word behind the script and use \"$1\""
+                )),
+            };
+        }
+        let mut rest = word;
+        while let Some(at) = rest.find(['{', '}']) {
+            rest = &rest[at..];
+            let Some(known) = self.allowed.iter().find(|p| rest.starts_with(**p)) else {
+                return Err(self.refuse(word));
+            };
+            rest = &rest[known.len()..];
+        }
+        if self.options_alone && word.contains(OPTIONS) && word != OPTIONS {
+            return Err(format!(
+                "`{word}`: {OPTIONS} must be a word of its own here"
+            ));
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, word: &str) -> String {
+        if self.allowed.is_empty() {
+            return format!("`{word}`: no placeholder may stand in `{}`", self.key);
+        }
+        let allowed = crate::error::either(self.allowed);
+        format!("`{word}` holds an unknown placeholder; expected {allowed}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Class, Driver, Requirements};
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn contender() -> Contender {
+        Contender {
+            name: "x".into(),
+            filesystem: Filesystem {
+                name: "x".into(),
+                title: "X".into(),
+                aliases: vec![],
+                class: Class::Native,
+                driver: Driver::Kernel,
+                source: "x(5)".into(),
+                requires: Requirements::default(),
+                commands: Commands {
+                    mkfs: words("mkfs.x {options} {device}"),
+                    mount: words("mount -o {options} {device} {mountpoint}"),
+                    umount: words("umount {mountpoint}"),
+                    fsck: words("fsck.x {device}"),
+                    fsck_clean: vec![0],
+                    mkfs_options: words("-E lazy=0"),
+                    mount_options: words("size={size}"),
+                    version: words("mkfs.x -V"),
+                },
+                quirks: vec![],
+                unavailable: None,
+                only_when_named: None,
+            },
+            mkfs_options: words("-b 1024"),
+            mount_options: words("noatime"),
+            directory: None,
+        }
+    }
+
+    const PLACE: Place<'_> = Place {
+        device: Some("/dev/loop7"),
+        mountpoint: "/run/a b",
+        size: Bytes(4096),
+    };
+
+    #[test]
+    fn options_are_words_for_mkfs_and_one_word_for_mount() {
+        let commands = resolve(&contender(), &PLACE);
+        assert_eq!(commands.mkfs, words("mkfs.x -E lazy=0 -b 1024 /dev/loop7"));
+        assert_eq!(
+            commands.mount,
+            [
+                "mount",
+                "-o",
+                "nosuid,nodev,size=4096,noatime",
+                "/dev/loop7",
+                "/run/a b"
+            ]
+        );
+        assert_eq!(commands.umount, ["umount", "/run/a b"]);
+        assert_eq!(commands.mount_options, ["size=4096", "noatime"]);
+    }
+
+    #[test]
+    fn a_mount_is_nosuid_and_nodev_without_any_option() {
+        let mut bare = contender();
+        bare.filesystem.commands.mount_options.clear();
+        bare.mount_options.clear();
+        assert_eq!(resolve(&bare, &PLACE).mount[2], "nosuid,nodev");
+    }
+
+    #[test]
+    fn a_script_gets_its_values_as_words() {
+        let mut scripted = contender();
+        scripted.filesystem.commands.mount = vec![
+            "sh".into(),
+            "-c".into(),
+            "x=${1}; mount -o \"$2\" \"$x\" \"$3\"".into(),
+            "sh".into(),
+            "{device}".into(),
+            "{options}".into(),
+            "{mountpoint}".into(),
+        ];
+        assert_eq!(MOUNT.check(&scripted.filesystem.commands.mount), Ok(()));
+        let mount = resolve(&scripted, &PLACE).mount;
+        assert_eq!(mount[2], "x=${1}; mount -o \"$2\" \"$x\" \"$3\"");
+        assert_eq!(mount[4], "/dev/loop7");
+    }
+
+    #[test]
+    fn placeholders_are_refused_where_they_mean_nothing() {
+        let error = |rule: &Rule, line: &str| rule.check(&words(line)).unwrap_err();
+        assert!(
+            error(&MKFS, "mkfs {disk}")
+                .contains("expected {device}, {mountpoint}, {size} or {options}")
+        );
+        assert!(error(&MKFS, "mkfs").contains("does not say {device}"));
+        assert!(error(&MKFS, "mkfs -o{options} {device}").contains("word of its own"));
+        assert!(error(&MOUNT, "mount {device} {mountpoint}").contains("does not say {options}"));
+        assert!(error(&FSCK, "fsck {mountpoint}").contains("unknown placeholder"));
+        assert!(error(&VERSION, "x {device}").contains("no placeholder"));
+        assert!(error(&UMOUNT, "umount {mountpoint}}").contains("unknown placeholder"));
+        let script = ["sh".to_owned(), "-c".to_owned(), "mkfs {device}".to_owned()];
+        assert!(MKFS.check(&script).unwrap_err().contains("inside a script"));
+    }
+}

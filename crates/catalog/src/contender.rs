@@ -1,0 +1,123 @@
+//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, a directory.
+
+use std::path::Path;
+
+use model::{Class, Commands, Contender, Driver, Filesystem, Requirements};
+
+use crate::command_line::DEFAULT_OPTIONS;
+use crate::options::{check_mkfs_option, check_mount_option};
+use crate::{Catalog, CatalogError};
+
+impl Catalog {
+    /// The contender that a word on the command line means: a filesystem, and after a colon the
+    /// options it is mounted with, separated by commas.
+    ///
+    /// # Errors
+    /// When the filesystem is not in the catalog, or an option is refused.
+    pub fn contender(&self, spec: &str) -> Result<Contender, CatalogError> {
+        let (name, options) = match spec.split_once(':') {
+            None => (spec, Vec::new()),
+            Some((name, options)) => (name, options.split(',').map(str::to_owned).collect()),
+        };
+        let filesystem = self.filesystem(name)?.clone();
+        let name = match options.is_empty() {
+            true => filesystem.name.clone(),
+            false => format!("{}:{}", filesystem.name, options.join(",")),
+        };
+        let contender = Contender {
+            name,
+            filesystem,
+            mkfs_options: Vec::new(),
+            mount_options: options,
+            directory: None,
+        };
+        check_options(&contender).map_err(|reason| CatalogError::BadContender {
+            spec: spec.to_owned(),
+            reason,
+        })?;
+        Ok(contender)
+    }
+
+    /// The contender that a mounted directory is.
+    ///
+    /// It is called by `name`, or else after its path. `kind` is what the system says is mounted
+    /// there (`ext4`, `fuseblk`, `nfs4`); where the catalog knows that, its entry says the class.
+    ///
+    /// # Errors
+    /// When the name is none, or a path has nothing to make one of.
+    pub fn directory_contender(
+        &self,
+        path: &Path,
+        name: Option<&str>,
+        kind: Option<&str>,
+    ) -> Result<Contender, CatalogError> {
+        let name = name.map_or_else(|| name_of(path), str::to_owned);
+        model::check_name(&name).map_err(|e| CatalogError::BadContender {
+            spec: path.display().to_string(),
+            reason: e.to_string(),
+        })?;
+        let known = kind.and_then(|k| self.filesystem(k).ok());
+        Ok(Contender {
+            name,
+            filesystem: known.map_or_else(|| mounted(kind), Clone::clone),
+            mkfs_options: Vec::new(),
+            mount_options: Vec::new(),
+            directory: Some(path.to_owned()),
+        })
+    }
+}
+
+/// Checks the options of a contender, whoever gave them.
+pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
+    let own = &contender.filesystem.commands;
+    if !contender.mkfs_options.is_empty() && !own.mkfs.iter().any(|w| w == "{options}") {
+        return Err(format!(
+            "`{}` takes no mkfs options",
+            contender.filesystem.name
+        ));
+    }
+    contender
+        .mkfs_options
+        .iter()
+        .try_for_each(|o| check_mkfs_option(o))?;
+    contender
+        .mount_options
+        .iter()
+        .try_for_each(|o| check_mount_option(o))?;
+    DEFAULT_OPTIONS.check(&contender.mkfs_options)?;
+    DEFAULT_OPTIONS.check(&contender.mount_options)
+}
+
+/// `/mnt/big disk` becomes `mnt-big-disk`.
+fn name_of(path: &Path) -> String {
+    let text = path.to_string_lossy().to_lowercase();
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_');
+    let words: Vec<&str> = text
+        .split(|c| !allowed(c))
+        .map(|w| w.trim_start_matches(['.', '_']))
+        .filter(|w| !w.is_empty())
+        .collect();
+    let mut name = words.join("-");
+    name.truncate(64);
+    name
+}
+
+/// A filesystem of which only the name that the system gives it is known.
+///
+/// It is expected to be foreign, so that what the probes find decides its class.
+fn mounted(kind: Option<&str>) -> Filesystem {
+    let kind = kind.unwrap_or("mounted directory");
+    Filesystem {
+        name: kind.to_owned(),
+        title: kind.to_owned(),
+        aliases: Vec::new(),
+        class: Class::Foreign,
+        driver: Driver::Kernel,
+        source: "found mounted".to_owned(),
+        requires: Requirements::default(),
+        commands: Commands::default(),
+        quirks: Vec::new(),
+        unavailable: None,
+        only_when_named: None,
+    }
+}

@@ -1,0 +1,67 @@
+//! `defaults.toml`: how large and how often each profile is, and which suites run when none is named.
+
+use model::{Bytes, Profile};
+
+use crate::CatalogError;
+use crate::document::{Source, Table, Value};
+
+/// What a profile sets where the user does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfileDefaults {
+    /// Size of the image: room for the largest test of the profile, and for what a filesystem takes.
+    pub size: Bytes,
+    /// How often each test is repeated.
+    pub rounds: u32,
+}
+
+/// The whole file.
+#[derive(Clone, Debug)]
+pub(crate) struct Defaults {
+    /// Suites that run when none is named, in their order.
+    pub suites: Vec<String>,
+    profiles: [ProfileDefaults; 4],
+}
+
+impl Defaults {
+    /// Reads the file.
+    pub fn read(source: Source<'_>) -> Result<Self, CatalogError> {
+        let document = source.parse()?;
+        let top = Table::top(source, &document, &["suites", "profile"])?;
+        let suites = top.need("suites")?.list("names")?;
+        let profiles = top
+            .need("profile")?
+            .table(&Profile::ALL.map(Profile::name))?;
+        let [smoke, quick, standard, study] = Profile::ALL.map(|p| read_profile(&profiles, p));
+        Ok(Self {
+            suites: suites.iter().map(Value::name).collect::<Result<_, _>>()?,
+            profiles: [smoke?, quick?, standard?, study?],
+        })
+    }
+
+    /// What a profile sets.
+    pub fn profile(&self, profile: Profile) -> ProfileDefaults {
+        self.profiles[position(profile)]
+    }
+}
+
+/// The place of a profile among all.
+pub(crate) fn position(profile: Profile) -> usize {
+    Profile::ALL
+        .iter()
+        .position(|p| *p == profile)
+        .expect("every profile is one of all")
+}
+
+fn read_profile(profiles: &Table<'_>, profile: Profile) -> Result<ProfileDefaults, CatalogError> {
+    let table = profiles.need(profile.name())?.table(&["size", "rounds"])?;
+    Ok(ProfileDefaults {
+        size: table.need("size")?.size()?,
+        rounds: rounds(&table.need("rounds")?)?,
+    })
+}
+
+/// A number of rounds; the bound keeps a slip of the finger from planning for years.
+pub(crate) fn rounds(value: &Value<'_>) -> Result<u32, CatalogError> {
+    let rounds = value.count(1..10_001)?;
+    Ok(u32::try_from(rounds).unwrap_or(1))
+}

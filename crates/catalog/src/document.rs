@@ -1,0 +1,383 @@
+//! Reads TOML with the place of every key and value kept, so that each error can say file and line.
+//!
+//! Knows nothing of filesystems or suites: what keys there are is the caller's.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use model::{Bytes, Nanos};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::CatalogError;
+use crate::error::either;
+use crate::parameters::Parameters;
+
+/// A data file in memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    /// The name by which errors call it.
+    pub file: &'a str,
+    /// What it holds.
+    pub text: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// Parses the text; values borrow from it.
+    pub fn parse(self) -> Result<Spanned<DeTable<'a>>, CatalogError> {
+        DeTable::parse(self.text).map_err(|e| {
+            let span = e.span().unwrap_or_default();
+            self.error(&span, e.message().to_owned())
+        })
+    }
+
+    /// An error at a place in the file.
+    pub fn error(self, span: &Range<usize>, message: String) -> CatalogError {
+        CatalogError::InFile {
+            file: self.file.to_owned(),
+            line: self.line(span),
+            message,
+        }
+    }
+
+    /// The line, from 1, on which a place lies.
+    pub fn line(self, span: &Range<usize>) -> usize {
+        let before = span.start.min(self.text.len());
+        1 + self.text.as_bytes()[..before]
+            .iter()
+            .filter(|b| **b == b'\n')
+            .count()
+    }
+}
+
+/// A table whose keys are known.
+#[derive(Clone)]
+pub(crate) struct Table<'a> {
+    source: Source<'a>,
+    span: Range<usize>,
+    entries: &'a DeTable<'a>,
+    keys: Vec<&'static str>,
+    parameters: Option<&'a Parameters<'a>>,
+}
+
+impl<'a> Table<'a> {
+    /// The top level of a file, which may hold these keys and no others.
+    pub fn top(
+        source: Source<'a>,
+        document: &'a Spanned<DeTable<'a>>,
+        keys: &[&'static str],
+    ) -> Result<Self, CatalogError> {
+        let table = Self {
+            source,
+            // What is missing at the top level is missing from the file: say line 1.
+            span: 0..0,
+            entries: document.get_ref(),
+            keys: keys.to_vec(),
+            parameters: None,
+        };
+        table.refuse_unknown_keys()?;
+        Ok(table)
+    }
+
+    /// The same table with other keys allowed.
+    pub fn with_keys(mut self, keys: &[&[&'static str]]) -> Result<Self, CatalogError> {
+        self.keys = keys.concat();
+        self.refuse_unknown_keys()?;
+        Ok(self)
+    }
+
+    /// The same table, where a value `"$name"` stands for a parameter.
+    pub fn with_parameters(mut self, parameters: &'a Parameters<'a>) -> Self {
+        self.parameters = Some(parameters);
+        self
+    }
+
+    fn refuse_unknown_keys(&self) -> Result<(), CatalogError> {
+        let unknown = self
+            .entries
+            .keys()
+            .filter(|k| !self.keys.contains(&k.get_ref().as_ref()))
+            .min_by_key(|k| k.span().start);
+        match unknown {
+            None => Ok(()),
+            Some(key) => Err(self.source.error(
+                &key.span(),
+                format!(
+                    "unknown key `{}`; expected one of: {}",
+                    key.get_ref(),
+                    self.keys.join(", ")
+                ),
+            )),
+        }
+    }
+
+    /// The value of a key, or `None` where the table does not hold it.
+    pub fn get(&self, key: &'static str) -> Result<Option<Value<'a>>, CatalogError> {
+        let Some(value) = self.entries.get(key) else {
+            return Ok(None);
+        };
+        let value = Value {
+            source: self.source,
+            key,
+            value,
+            parameters: self.parameters,
+        };
+        match (self.parameters, value.parameter_name()) {
+            (Some(parameters), Some(name)) => parameters.look_up(name, &value).map(Some),
+            _ => Ok(Some(value)),
+        }
+    }
+
+    /// The value of a key that must be there.
+    pub fn need(&self, key: &'static str) -> Result<Value<'a>, CatalogError> {
+        self.get(key)?
+            .ok_or_else(|| self.error(format!("missing key `{key}`")))
+    }
+
+    /// Reads a key where it is there.
+    pub fn read<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(Value<'a>) -> Result<T, CatalogError>,
+    ) -> Result<Option<T>, CatalogError> {
+        self.get(key)?.map(read).transpose()
+    }
+
+    /// A text that must be there and say something.
+    pub fn text(&self, key: &'static str) -> Result<String, CatalogError> {
+        self.need(key)?.text()
+    }
+
+    /// A list of texts; empty where the key is missing.
+    pub fn texts(&self, key: &'static str) -> Result<Vec<String>, CatalogError> {
+        Ok(self.read(key, |v| v.texts())?.unwrap_or_default())
+    }
+
+    /// Every key with its value; for tables whose keys are names.
+    pub fn entries(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let source = self.source;
+        self.entries.iter().map(move |(key, value)| {
+            let key = key.get_ref().as_ref();
+            let value = Value {
+                source,
+                key,
+                value,
+                parameters: None,
+            };
+            (key, value)
+        })
+    }
+
+    /// An error at the place where the table begins.
+    pub fn error(&self, message: String) -> CatalogError {
+        self.source.error(&self.span, message)
+    }
+}
+
+/// A value with its key and its place.
+#[derive(Clone, Copy)]
+pub(crate) struct Value<'a> {
+    source: Source<'a>,
+    key: &'a str,
+    value: &'a Spanned<DeValue<'a>>,
+    parameters: Option<&'a Parameters<'a>>,
+}
+
+impl<'a> Value<'a> {
+    /// The same value under another key: a parameter in the place where it is used.
+    pub fn under_key(self, key: &'a str) -> Self {
+        Self { key, ..self }
+    }
+
+    /// The key.
+    pub fn key(&self) -> &'a str {
+        self.key
+    }
+
+    /// The parameter that the value stands for, where it is written as `"$name"`.
+    fn parameter_name(&self) -> Option<&'a str> {
+        self.raw_text()?.strip_prefix('$')
+    }
+
+    fn raw_text(&self) -> Option<&'a str> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text.as_ref()),
+            _ => None,
+        }
+    }
+
+    /// An error at the place of the value.
+    pub fn error(&self, message: String) -> CatalogError {
+        self.source.error(&self.value.span(), message)
+    }
+
+    /// The error that the value is not what was expected.
+    pub fn wrong(&self, expected: &str) -> CatalogError {
+        self.error(format!(
+            "`{}` is {}; expected {expected}",
+            self.key,
+            self.shown()
+        ))
+    }
+
+    /// The value in few words.
+    fn shown(&self) -> String {
+        match self.value.get_ref() {
+            DeValue::String(text) => {
+                let short: String = text.chars().take(60).collect();
+                let dots = if short.len() < text.len() { "…" } else { "" };
+                format!("`{short}{dots}`")
+            }
+            DeValue::Integer(number) => format!("`{number}`"),
+            DeValue::Float(number) => format!("`{number}`"),
+            DeValue::Boolean(flag) => format!("`{flag}`"),
+            DeValue::Datetime(time) => format!("`{time}`"),
+            DeValue::Array(_) => "a list".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    /// A text that says something.
+    pub fn text(&self) -> Result<String, CatalogError> {
+        match self.raw_text() {
+            Some(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+            _ => Err(self.wrong("a text")),
+        }
+    }
+
+    /// A name as [`model::check_name`] allows it.
+    pub fn name(&self) -> Result<String, CatalogError> {
+        let name = self.raw_text().ok_or_else(|| self.wrong("a name"))?;
+        model::check_name(name).map_err(|e| self.error(format!("`{}`: {e}", self.key)))?;
+        Ok(name.to_owned())
+    }
+
+    /// The elements of a list, each a value with the list's key.
+    pub fn list(&self, of: &str) -> Result<Vec<Value<'a>>, CatalogError> {
+        let DeValue::Array(elements) = self.value.get_ref() else {
+            return Err(self.wrong(&format!("a list of {of}")));
+        };
+        Ok(elements
+            .iter()
+            .map(|value| Value { value, ..*self })
+            .collect())
+    }
+
+    /// A list of texts.
+    pub fn texts(&self) -> Result<Vec<String>, CatalogError> {
+        self.list("texts")?.iter().map(Value::text).collect()
+    }
+
+    /// A whole number within bounds.
+    pub fn count(&self, allowed: Range<u64>) -> Result<u64, CatalogError> {
+        let number = match self.value.get_ref() {
+            DeValue::Integer(n) => u64::from_str_radix(n.as_str(), n.radix()).ok(),
+            _ => None,
+        };
+        number.filter(|n| allowed.contains(n)).ok_or_else(|| {
+            let expected = match (allowed.start, allowed.end) {
+                (first, u64::MAX) => format!("a whole number from {first}"),
+                (first, end) => format!("a whole number from {first} to {}", end - 1),
+            };
+            self.wrong(&expected)
+        })
+    }
+
+    /// A whole number for exit codes and the like.
+    pub fn exit_code(&self) -> Result<i32, CatalogError> {
+        self.count(0..256).map(|n| i32::try_from(n).unwrap_or(0))
+    }
+
+    /// A number from 0 to 1.
+    pub fn share(&self) -> Result<f64, CatalogError> {
+        let number = match self.value.get_ref() {
+            DeValue::Float(n) => n.as_str().parse::<f64>().ok(),
+            DeValue::Integer(n) => n.as_str().parse::<f64>().ok(),
+            _ => None,
+        };
+        number
+            .filter(|n| (0.0..=1.0).contains(n))
+            .ok_or_else(|| self.wrong("a share from 0 to 1"))
+    }
+
+    /// `true` or `false`.
+    pub fn flag(&self) -> Result<bool, CatalogError> {
+        match self.value.get_ref() {
+            DeValue::Boolean(flag) => Ok(*flag),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+
+    /// A size above zero.
+    pub fn size(&self) -> Result<Bytes, CatalogError> {
+        self.size_from(1)
+    }
+
+    /// A size that may not be below this many bytes.
+    pub fn size_from(&self, least: u64) -> Result<Bytes, CatalogError> {
+        let size = match self.value.get_ref() {
+            DeValue::Integer(n) => u64::from_str_radix(n.as_str(), n.radix()).ok().map(Bytes),
+            DeValue::String(text) => text.parse().ok(),
+            _ => None,
+        };
+        size.filter(|s| s.0 >= least)
+            .ok_or_else(|| self.wrong("a size such as `64 KiB`, `2 GiB` or `700 MB`"))
+    }
+
+    /// A time above zero, or `None` for the word `never`.
+    pub fn time_limit(&self) -> Result<Option<Nanos>, CatalogError> {
+        let time = match self.raw_text() {
+            Some("never") => return Ok(None),
+            Some(text) => text.parse::<Nanos>().ok(),
+            None => None,
+        };
+        time.filter(|t| t.0 > 0)
+            .map(Some)
+            .ok_or_else(|| self.wrong("a time such as `500 ms`, `30 s` or `2 min`, or `never`"))
+    }
+
+    /// One of a few words, each with its meaning.
+    pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, CatalogError> {
+        self.raw_text()
+            .and_then(|text| words.iter().find(|(word, _)| *word == text))
+            .map(|(_, meaning)| *meaning)
+            .ok_or_else(|| {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                self.wrong(&either(&words))
+            })
+    }
+
+    /// Whether the value is a table.
+    pub fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+
+    /// A table that may hold any key.
+    pub fn any_table(&self) -> Result<Table<'a>, CatalogError> {
+        let DeValue::Table(entries) = self.value.get_ref() else {
+            return Err(self.wrong("a table"));
+        };
+        Ok(Table {
+            source: self.source,
+            span: self.value.span(),
+            entries,
+            keys: Vec::new(),
+            parameters: self.parameters,
+        })
+    }
+
+    /// A table that may hold these keys and no others.
+    pub fn table(&self, keys: &[&'static str]) -> Result<Table<'a>, CatalogError> {
+        self.any_table()?.with_keys(&[keys])
+    }
+
+    /// A name for each of the profiles' values, or the one value for all.
+    pub fn by_word(
+        &self,
+        words: &[&'static str],
+    ) -> Result<BTreeMap<&'a str, Value<'a>>, CatalogError> {
+        let table = self.table(words)?;
+        words.iter().try_for_each(|w| table.need(w).map(|_| ()))?;
+        Ok(table.entries().collect())
+    }
+}

@@ -1,0 +1,124 @@
+//! What users may hand to mkfs and mount: plain options, nothing that reaches beyond the cell.
+
+/// Mount options that undo `nosuid,nodev`, or that make a mount something else than one of its own.
+const FORBIDDEN: [&str; 27] = [
+    "dev",
+    "suid",
+    "defaults",
+    "bind",
+    "rbind",
+    "move",
+    "remount",
+    "shared",
+    "rshared",
+    "slave",
+    "rslave",
+    "private",
+    "rprivate",
+    "unbindable",
+    "runbindable",
+    "loop",
+    "offset",
+    "sizelimit",
+    "helper",
+    "uhelper",
+    "fd",
+    "modules",
+    "device",
+    "logdev",
+    "rtdev",
+    "journal_dev",
+    "journal_path",
+];
+
+/// Beginnings of mount options that `mount` itself acts upon, outside the filesystem.
+const FORBIDDEN_BEGINNINGS: [&str; 3] = ["X-", "x-", "verity."];
+
+/// Checks one mount option, given without commas around it.
+pub(crate) fn check_mount_option(option: &str) -> Result<(), String> {
+    plain(option, "mount option")?;
+    if option.contains([' ', ',', '\t']) {
+        return Err(format!(
+            "mount option `{option}` holds a space or comma; give one option at a time"
+        ));
+    }
+    let name = option.split('=').next().unwrap_or(option);
+    let forbidden =
+        FORBIDDEN.contains(&name) || FORBIDDEN_BEGINNINGS.iter().any(|b| name.starts_with(b));
+    if forbidden {
+        return Err(format!(
+            "mount option `{name}` is refused: mounts are nosuid,nodev and stay on their own device"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks one word that is added to a mkfs command line.
+pub(crate) fn check_mkfs_option(word: &str) -> Result<(), String> {
+    plain(word, "mkfs option")?;
+    if word.contains('/') {
+        return Err(format!(
+            "mkfs option `{word}` is refused: it names a path, and mkfs works on its own device only"
+        ));
+    }
+    Ok(())
+}
+
+fn plain(word: &str, what: &str) -> Result<(), String> {
+    if word.is_empty() {
+        return Err(format!("an empty {what}"));
+    }
+    if word.chars().any(char::is_control) {
+        return Err(format!("{what} `{word}` holds a control character"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_filesystems_are_accepted() {
+        for good in [
+            "noatime",
+            "data=journal",
+            "compress=zstd:3",
+            "commit=5",
+            "devices",
+        ] {
+            assert_eq!(check_mount_option(good), Ok(()), "{good}");
+        }
+        for good in [
+            "-b",
+            "1024",
+            "-O",
+            "^has_journal",
+            "stride=16,lazy_itable_init=1",
+        ] {
+            assert_eq!(check_mkfs_option(good), Ok(()), "{good}");
+        }
+    }
+
+    #[test]
+    fn options_that_reach_beyond_the_cell_are_refused() {
+        for bad in FORBIDDEN {
+            assert!(check_mount_option(bad).is_err(), "{bad}");
+            assert!(check_mount_option(&format!("{bad}=1")).is_err(), "{bad}=1");
+        }
+        for bad in [
+            "",
+            "a b",
+            "a,dev",
+            "x\ny",
+            "nul\0",
+            "X-mount.mkdir",
+            "verity.hashdevice=y",
+        ] {
+            assert!(check_mount_option(bad).is_err(), "{bad:?}");
+        }
+        for bad in ["", "/dev/sda", "device=/dev/sda", "a\nb", "a\0"] {
+            assert!(check_mkfs_option(bad).is_err(), "{bad:?}");
+        }
+    }
+}

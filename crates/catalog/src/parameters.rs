@@ -1,0 +1,66 @@
+//! Parameters of a test: one value for all profiles, or one for each.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Profile;
+
+use crate::CatalogError;
+use crate::document::{Table, Value};
+
+/// The parameters of a test as one profile sets them.
+pub(crate) struct Parameters<'a> {
+    values: BTreeMap<&'a str, Value<'a>>,
+    used: RefCell<BTreeSet<String>>,
+}
+
+impl<'a> Parameters<'a> {
+    /// Reads `[test.parameters]`; a table without the key has none.
+    pub fn read(test: &Table<'a>, profile: Profile) -> Result<Self, CatalogError> {
+        let mut values = BTreeMap::new();
+        if let Some(table) = test.read("parameters", |v| v.any_table())? {
+            for (name, value) in table.entries() {
+                model::check_name(name).map_err(|e| value.error(format!("parameter {e}")))?;
+                values.insert(name, for_profile(value, profile)?);
+            }
+        }
+        Ok(Self {
+            values,
+            used: RefCell::default(),
+        })
+    }
+
+    /// What `"$name"` stands for at the place where it is written.
+    pub fn look_up(&self, name: &str, place: &Value<'a>) -> Result<Value<'a>, CatalogError> {
+        let Some((name, value)) = self.values.get_key_value(name) else {
+            let known: Vec<String> = self.values.keys().map(|k| format!("`${k}`")).collect();
+            return Err(if known.is_empty() {
+                place.wrong("a value, for the test has no parameters")
+            } else {
+                place.wrong(&format!("a value or one of: {}", known.join(", ")))
+            });
+        };
+        self.used.borrow_mut().insert((*name).to_owned());
+        Ok(value.under_key(place.key()))
+    }
+
+    /// Refuses parameters that nothing stands for: they are misspelt or forgotten.
+    pub fn refuse_unused(&self) -> Result<(), CatalogError> {
+        let used = self.used.borrow();
+        match self.values.iter().find(|(name, _)| !used.contains(**name)) {
+            None => Ok(()),
+            Some((name, value)) => Err(value.error(format!(
+                "parameter `{name}` is not used; write \"${name}\" where it belongs"
+            ))),
+        }
+    }
+}
+
+/// A table gives a value for every profile; anything else is the value for all.
+fn for_profile<'a>(value: Value<'a>, profile: Profile) -> Result<Value<'a>, CatalogError> {
+    if !value.is_table() {
+        return Ok(value);
+    }
+    let names = Profile::ALL.map(Profile::name);
+    Ok(value.by_word(&names)?[profile.name()])
+}
