@@ -8,6 +8,7 @@ pub mod caches;
 pub mod clock;
 pub mod errno;
 pub mod kmsg;
+pub mod loopdev;
 pub mod mapping;
 pub mod namespace;
 pub mod process;

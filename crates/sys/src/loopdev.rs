@@ -1,0 +1,143 @@
+//! The kernel's loop driver: finding a free device, tying a file to it, letting go again.
+//!
+//! Layouts and numbers from `include/uapi/linux/loop.h`. Which file, and what to do when the kernel
+//! says no, is decided by the caller.
+
+use std::fs::File;
+use std::io;
+use std::mem::size_of;
+use std::os::fd::AsRawFd;
+use std::os::raw::{c_int, c_ulong};
+
+const LOOP_CLR_FD: c_ulong = 0x4c01;
+const LOOP_CONFIGURE: c_ulong = 0x4c0a;
+const LOOP_CTL_GET_FREE: c_ulong = 0x4c82;
+const LO_FLAGS_AUTOCLEAR: u32 = 4;
+const LO_FLAGS_DIRECT_IO: u32 = 16;
+const LO_NAME_SIZE: usize = 64;
+const LO_KEY_SIZE: usize = 32;
+
+/// `struct loop_info64`. All fields are plain numbers: every bit pattern is a value.
+#[repr(C)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; LO_NAME_SIZE],
+    crypt_name: [u8; LO_NAME_SIZE],
+    encrypt_key: [u8; LO_KEY_SIZE],
+    init: [u64; 2],
+}
+
+/// `struct loop_config`.
+#[repr(C)]
+struct LoopConfig {
+    fd: u32,
+    block_size: u32,
+    info: LoopInfo,
+    reserved: [u64; 8],
+}
+
+// The kernel copies exactly this many bytes.
+const _: () = assert!(size_of::<LoopInfo>() == 232);
+const _: () = assert!(size_of::<LoopConfig>() == 304);
+
+/// The number of a loop device that is free at this moment; somebody else may take it the next.
+///
+/// # Errors
+/// What the kernel says; `control` must be `/dev/loop-control`.
+pub fn free_number(control: &File) -> io::Result<u32> {
+    // SAFETY: this request takes no argument and touches no memory of ours; the descriptor is open
+    // for as long as `control` is borrowed.
+    let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
+    checked(number)?;
+    u32::try_from(number).map_err(io::Error::other)
+}
+
+/// Ties a file to an unused loop device, in one step, such that the device lets go of it when its
+/// last user closes it. With `direct` the device passes the page cache of the file by, where the
+/// filesystem below can.
+///
+/// # Errors
+/// `EBUSY` where somebody else took the device meanwhile, `EINVAL` where direct I/O is refused, and
+/// whatever else the kernel says.
+pub fn attach(device: &File, backing: &File, name: &str, direct: bool) -> io::Result<()> {
+    let config = LoopConfig {
+        fd: u32::try_from(backing.as_raw_fd()).map_err(io::Error::other)?,
+        block_size: 0,
+        info: LoopInfo {
+            device: 0,
+            inode: 0,
+            rdevice: 0,
+            offset: 0,
+            size_limit: 0,
+            number: 0,
+            encrypt_type: 0,
+            encrypt_key_size: 0,
+            flags: LO_FLAGS_AUTOCLEAR | if direct { LO_FLAGS_DIRECT_IO } else { 0 },
+            file_name: file_name(name),
+            crypt_name: [0; LO_NAME_SIZE],
+            encrypt_key: [0; LO_KEY_SIZE],
+            init: [0; 2],
+        },
+        reserved: [0; 8],
+    };
+    // SAFETY: the kernel reads one `struct loop_config` from the pointer, which is valid for the
+    // whole call and has the kernel's layout (repr(C), sizes asserted above); both descriptors are
+    // open for as long as the files are borrowed. The kernel takes its own reference to `backing`.
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) })
+}
+
+/// Unties a loop device from its file; where others still have it open, when the last one closes it.
+///
+/// # Errors
+/// `ENXIO` where nothing is tied to it.
+pub fn detach(device: &File) -> io::Result<()> {
+    // SAFETY: this request takes no argument and touches no memory of ours; the descriptor is open
+    // for as long as `device` is borrowed.
+    checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD as _) })
+}
+
+/// The name that `losetup` shows, cut to what fits with its closing NUL.
+fn file_name(name: &str) -> [u8; LO_NAME_SIZE] {
+    let mut field = [0; LO_NAME_SIZE];
+    let length = name.len().min(LO_NAME_SIZE - 1);
+    field[..length].copy_from_slice(&name.as_bytes()[..length]);
+    field
+}
+
+fn checked(answer: c_int) -> io::Result<()> {
+    if answer < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_always_ends_with_nul() {
+        assert_eq!(&file_name("img")[..4], b"img\0");
+        assert_eq!(file_name(&"x".repeat(200))[62..], [b'x', 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_loop_device_gives_an_error() {
+        let null = File::open("/dev/null").expect("every Linux has it");
+        assert_eq!(
+            detach(&null).unwrap_err().raw_os_error(),
+            Some(libc::ENOTTY)
+        );
+        assert!(free_number(&null).is_err());
+        assert!(attach(&null, &null, "x", true).is_err());
+    }
+}
