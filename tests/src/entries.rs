@@ -100,9 +100,8 @@ impl Entry {
     }
 }
 
-/// A suite `trial` of two small tests, so that a fault shows within a second.
-///
-/// `data` writes 8 MiB, rewrites and verifies them; `files` makes, reads and deletes 100 files.
+/// A suite `trial` of one test, so that a fault shows within a second: 8 MiB are written, rewritten
+/// and verified.
 pub const TRIAL: &str = r#"
 name = "trial"
 title = "What a fault shows in"
@@ -118,6 +117,13 @@ phase = [
   { name = "rewrite", op = "rewrite", file = "f", block = "64 KiB", cache = "warm", ends = "fsync" },
   { name = "verify", op = "read", file = "f", block = "64 KiB", verify = true, cache = "cold", ends = "call" },
 ]
+"#;
+
+/// A suite `names` of one test: 100 small files are made, read and deleted.
+pub const NAMES: &str = r#"
+name = "names"
+title = "What a fault in directories shows in"
+source = "made for a test"
 
 [[test]]
 name = "files"

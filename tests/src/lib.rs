@@ -2,12 +2,14 @@
 //!
 //! Only for tests: nothing here is part of fsarena.
 
+pub mod device;
 pub mod entries;
 pub mod faultfs;
 pub mod leftovers;
 pub mod program;
 pub mod sandbox;
 
+pub use device::{LoopDevice, succeed};
 pub use entries::Entry;
 pub use program::Ended;
 pub use sandbox::{Sandbox, cells_of, run};

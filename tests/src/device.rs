@@ -1,0 +1,93 @@
+//! Loop devices for tests: one on a plain image, and one that vanishes.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::program;
+
+/// A loop device; detached, and what lies below it unmounted, when dropped.
+#[derive(Debug)]
+pub struct LoopDevice {
+    device: PathBuf,
+    image: PathBuf,
+    below: Option<PathBuf>,
+}
+
+impl LoopDevice {
+    /// A device on a new image of zeros.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn new(image: &Path, size: u64) -> Self {
+        let file = File::create(image).expect("the image can be made");
+        file.set_len(size).expect("the image can be that large");
+        Self::attach(image, None)
+    }
+
+    /// A device on an image behind the driver with faults, which dies when it has written so many
+    /// bytes; from then on the device answers every request with an error.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn vanishing(directory: &Path, size: u64, die_after: u64) -> Self {
+        std::fs::create_dir(directory).expect("the directory is new");
+        let options = format!("die-after={die_after}");
+        let arguments = ["-o", &options, "none"];
+        succeed(
+            Command::new(program::faultfs())
+                .args(arguments)
+                .arg(directory),
+        );
+        let image = directory.join("disk");
+        let file = File::create(&image).expect("the driver makes files");
+        file.set_len(size).expect("files may have holes");
+        Self::attach(&image, Some(directory.to_owned()))
+    }
+
+    fn attach(image: &Path, below: Option<PathBuf>) -> Self {
+        let mut losetup = Command::new("losetup");
+        let device = succeed(losetup.args(["--show", "--find"]).arg(image));
+        Self {
+            device: PathBuf::from(device.trim()),
+            image: image.to_owned(),
+            below,
+        }
+    }
+
+    /// The device: `/dev/loop3`.
+    pub fn path(&self) -> &Path {
+        &self.device
+    }
+
+    /// The file below it.
+    pub fn image(&self) -> &Path {
+        &self.image
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let mut commands = vec![("losetup", "--detach", &self.device)];
+        commands.extend(self.below.as_ref().map(|below| ("umount", "--lazy", below)));
+        for (program, option, what) in commands {
+            // What does not come off is found by the sandbox.
+            let _ = Command::new(program).arg(option).arg(what).status();
+        }
+    }
+}
+
+/// Runs a command that must succeed and returns what it printed.
+///
+/// # Panics
+/// When it fails.
+#[track_caller]
+pub fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("the program can be started");
+    assert!(
+        output.status.success(),
+        "{command:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
