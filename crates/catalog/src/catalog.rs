@@ -7,7 +7,7 @@ use include_dir::{Dir, include_dir};
 use model::{Filesystem, Profile, Suite};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
-use crate::document::Source;
+use crate::document::{Claims, Source};
 use crate::{CatalogError, filesystem_file, suite_file};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
@@ -17,14 +17,19 @@ static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 struct Entry<T> {
     file: String,
     value: T,
+    /// Names that mean this entry and no other.
+    claims: Claims,
 }
+
+/// Entries by name.
+type Entries<T> = BTreeMap<String, Entry<T>>;
 
 /// Filesystems, suites and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    filesystems: BTreeMap<String, Entry<Filesystem>>,
+    filesystems: Entries<Filesystem>,
     /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
-    suites: BTreeMap<String, Entry<[Suite; 4]>>,
+    suites: Entries<[Suite; 4]>,
     defaults: Defaults,
 }
 
@@ -91,46 +96,22 @@ impl Catalog {
         filesystems: &[(String, String)],
         suites: &[(String, String)],
     ) -> Result<(), CatalogError> {
-        let mut new = BTreeMap::new();
+        let mut new = Entries::new();
         for (file, text) in filesystems {
-            let filesystem = filesystem_file::read(Source { file, text })?;
-            add(&mut new, file, filesystem.name.clone(), filesystem)?;
+            let (filesystem, claims) = filesystem_file::read(Source { file, text })?;
+            add(&mut new, filesystem.name.clone(), filesystem, file, claims)?;
         }
-        self.filesystems.extend(new);
-        let mut new = BTreeMap::new();
+        merge(&mut self.filesystems, new)?;
+        let mut new = Entries::new();
         for (file, text) in suites {
-            let resolved = Profile::ALL.map(|p| suite_file::read(Source { file, text }, p));
-            let [smoke, quick, standard, study] = resolved;
-            let suite = [smoke?, quick?, standard?, study?];
-            add(&mut new, file, suite[0].name.clone(), suite)?;
+            let read = |profile| suite_file::read(Source { file, text }, profile);
+            let (smoke, claims) = read(Profile::Smoke)?;
+            let quick = read(Profile::Quick)?.0;
+            let standard = read(Profile::Standard)?.0;
+            let suite = [smoke, quick, standard, read(Profile::Study)?.0];
+            add(&mut new, suite[0].name.clone(), suite, file, claims)?;
         }
-        self.suites.extend(new);
-        self.refuse_shared_names()
-    }
-
-    /// Names and aliases of filesystems mean one thing; so do the names of tests.
-    fn refuse_shared_names(&self) -> Result<(), CatalogError> {
-        let mut words: BTreeMap<&str, &str> = self
-            .filesystems
-            .keys()
-            .map(|n| (n.as_str(), n.as_str()))
-            .collect();
-        for entry in self.filesystems.values() {
-            for alias in &entry.value.aliases {
-                if let Some(owner) = words.insert(alias, &entry.value.name) {
-                    return Err(taken(&entry.file, "alias", alias, owner));
-                }
-            }
-        }
-        let mut tests: BTreeMap<&str, &str> = BTreeMap::new();
-        for entry in self.suites.values() {
-            for test in &entry.value[0].tests {
-                if let Some(owner) = tests.insert(&test.name, &test.suite) {
-                    return Err(taken(&entry.file, "test", &test.name, owner));
-                }
-            }
-        }
-        Ok(())
+        merge(&mut self.suites, new)
     }
 
     /// Every filesystem, by name.
@@ -187,30 +168,51 @@ impl Catalog {
     }
 }
 
+/// Adds an entry to those of one directory, where each name is described once.
 fn add<T>(
-    entries: &mut BTreeMap<String, Entry<T>>,
-    file: &str,
+    new: &mut Entries<T>,
     name: String,
     value: T,
+    file: &str,
+    claims: Claims,
 ) -> Result<(), CatalogError> {
-    if let Some(other) = entries.get(&name) {
+    if let Some(other) = new.get(&name) {
         return Err(CatalogError::InFile {
             file: file.to_owned(),
             line: 1,
             message: format!("`{name}` is described in {} already", other.file),
         });
     }
-    let file = file.to_owned();
-    entries.insert(name, Entry { file, value });
+    let entry = Entry {
+        file: file.to_owned(),
+        value,
+        claims,
+    };
+    new.insert(name, entry);
     Ok(())
 }
 
-fn taken(file: &str, what: &str, name: &str, owner: &str) -> CatalogError {
-    CatalogError::InFile {
-        file: file.to_owned(),
-        line: 1,
-        message: format!("{what} `{name}` belongs to `{owner}` already"),
+/// Takes new entries over; what they claim must be claimed by no other that stays.
+fn merge<T>(entries: &mut Entries<T>, new: Entries<T>) -> Result<(), CatalogError> {
+    let added: Vec<String> = new.keys().cloned().collect();
+    entries.extend(new);
+    for name in &added {
+        let entry = &entries[name];
+        for (claim, line) in &entry.claims {
+            let claims = |e: &Entry<T>| e.claims.iter().filter(|(c, _)| c == claim).count();
+            let own = claims(entry);
+            let owner = entries.iter().find(|(n, e)| *n != name && claims(e) > 0);
+            if own > 1 || owner.is_some() {
+                let owner = owner.map_or(name, |(n, _)| n);
+                return Err(CatalogError::InFile {
+                    file: entry.file.clone(),
+                    line: *line,
+                    message: format!("the name `{claim}` belongs to `{owner}` already"),
+                });
+            }
+        }
     }
+    Ok(())
 }
 
 fn builtin_name(path: &Path) -> String {

@@ -27,7 +27,11 @@ impl<'a> Source<'a> {
     pub fn parse(self) -> Result<Spanned<DeTable<'a>>, CatalogError> {
         DeTable::parse(self.text).map_err(|e| {
             let span = e.span().unwrap_or_default();
-            self.error(&span, e.message().to_owned())
+            let message = match (e.message(), self.text.get(span.clone())) {
+                ("duplicate key", Some(key)) => format!("duplicate key `{key}`"),
+                (message, _) => message.to_owned(),
+            };
+            self.error(&span, message)
         })
     }
 
@@ -49,6 +53,9 @@ impl<'a> Source<'a> {
             .count()
     }
 }
+
+/// Names that a file takes for itself, each with the line that says so.
+pub(crate) type Claims = Vec<(String, usize)>;
 
 /// A table whose keys are known.
 #[derive(Clone)]
@@ -184,6 +191,11 @@ pub(crate) struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// The line on which the value begins.
+    pub fn line(&self) -> usize {
+        self.source.line(&self.value.span())
+    }
+
     /// The same value under another key: a parameter in the place where it is used.
     pub fn under_key(self, key: &'a str) -> Self {
         Self { key, ..self }

@@ -4,7 +4,7 @@ use model::{Class, Commands, Driver, Filesystem, Requirements};
 
 use crate::CatalogError;
 use crate::command_line::{DEFAULT_OPTIONS, FSCK, MKFS, MOUNT, Rule, UMOUNT, VERSION};
-use crate::document::{Source, Table, Value};
+use crate::document::{Claims, Source, Table, Value};
 use crate::options::{check_mkfs_option, check_mount_option};
 
 const KEYS: [&str; 11] = [
@@ -44,8 +44,8 @@ const DRIVERS: [(&str, Driver); 2] = [("kernel", Driver::Kernel), ("fuse", Drive
 /// Programs that every machine has: no package brings them for the sake of a filesystem.
 const EVERYWHERE: [&str; 3] = ["mount", "umount", "sh"];
 
-/// Reads one filesystem.
-pub(crate) fn read(source: Source<'_>) -> Result<Filesystem, CatalogError> {
+/// Reads one filesystem; it claims its name and aliases.
+pub(crate) fn read(source: Source<'_>) -> Result<(Filesystem, Claims), CatalogError> {
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let unavailable = top.read("unavailable", |v| v.text())?;
@@ -59,10 +59,18 @@ pub(crate) fn read(source: Source<'_>) -> Result<Filesystem, CatalogError> {
     if commands.mkfs.is_empty() && class != Class::Floor && unavailable.is_none() {
         return Err(top.error("missing key `mkfs` in `commands`; only a floor goes without".into()));
     }
-    Ok(Filesystem {
-        name: top.need("name")?.name()?,
+    let name = top.need("name")?;
+    let mut claims = vec![(name.name()?, name.line())];
+    for alias in top
+        .read("aliases", |v| v.list("names"))?
+        .unwrap_or_default()
+    {
+        claims.push((alias.name()?, alias.line()));
+    }
+    let filesystem = Filesystem {
+        name: name.name()?,
         title: top.text("title")?,
-        aliases: aliases(&top)?,
+        aliases: claims[1..].iter().map(|(alias, _)| alias.clone()).collect(),
         class,
         driver: top.need("driver")?.word(&DRIVERS)?,
         source: top.text("source")?,
@@ -71,14 +79,8 @@ pub(crate) fn read(source: Source<'_>) -> Result<Filesystem, CatalogError> {
         quirks: top.texts("quirks")?,
         unavailable,
         only_when_named: top.read("only_when_named", |v| v.text())?,
-    })
-}
-
-fn aliases(top: &Table<'_>) -> Result<Vec<String>, CatalogError> {
-    let names = top
-        .read("aliases", |v| v.list("names"))?
-        .unwrap_or_default();
-    names.iter().map(Value::name).collect()
+    };
+    Ok((filesystem, claims))
 }
 
 /// What cannot be run need not say how small it may be.
@@ -177,4 +179,10 @@ fn options(
         options.push(option);
     }
     Ok(options)
+}
+
+/// Every key that such a file may hold.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().chain(REQUIRES).chain(COMMANDS)
 }

@@ -10,12 +10,16 @@ mod command_line;
 mod contender;
 mod defaults_file;
 mod document;
+#[cfg(test)]
+mod documentation_tests;
 mod error;
 mod filesystem_file;
 mod operation;
 mod options;
 mod parameters;
 mod phase_order;
+#[cfg(test)]
+mod reading_tests;
 mod suite_file;
 
 pub use campaign_file::{CampaignFile, Directory};

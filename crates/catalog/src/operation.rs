@@ -77,7 +77,8 @@ const fn operation(
     Operation { word, keys, read }
 }
 
-const OPERATIONS: [Operation; 23] = [
+/// Every operation.
+pub(crate) const OPERATIONS: [Operation; 23] = [
     operation("mkfs", &[], |_| Ok(Op::Mkfs)),
     operation("mount", &[], |_| Ok(Op::Mount)),
     operation("unmount", &[], |_| Ok(Op::Unmount)),

@@ -3,7 +3,7 @@
 use model::{CacheState, End, Op, Phase, Profile, Suite, Test};
 
 use crate::CatalogError;
-use crate::document::{Source, Table};
+use crate::document::{Claims, Source, Table};
 use crate::operation;
 use crate::parameters::Parameters;
 use crate::phase_order::PhaseOrder;
@@ -24,30 +24,33 @@ const ENDS: [(&str, End); 3] = [
     ("syncfs", End::Syncfs),
 ];
 
-/// Reads one suite as a profile sets its parameters.
-pub(crate) fn read(source: Source<'_>, profile: Profile) -> Result<Suite, CatalogError> {
+/// Reads one suite as a profile sets its parameters; it claims the names of its tests.
+pub(crate) fn read(source: Source<'_>, profile: Profile) -> Result<(Suite, Claims), CatalogError> {
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?.name()?;
     let mut tests: Vec<Test> = Vec::new();
-    for value in top.need("test")?.list("tests")? {
+    let mut claims = Claims::new();
+    for value in top.need("test")?.list("tests, each under [[test]]")? {
         let raw = value.table(&TEST)?;
         let parameters = Parameters::read(&raw, profile)?;
         let test = read_test(&raw, &parameters, &name)?;
         if tests.iter().any(|t| t.name == test.name) {
             return Err(raw.error(format!("the suite has two tests `{}`", test.name)));
         }
+        claims.push((test.name.clone(), raw.need("name")?.line()));
         tests.push(test);
     }
     if tests.is_empty() {
         return Err(top.need("test")?.wrong("at least one test"));
     }
-    Ok(Suite {
+    let suite = Suite {
         name,
         title: top.text("title")?,
         source: top.text("source")?,
         tests,
-    })
+    };
+    Ok((suite, claims))
 }
 
 fn read_test(
@@ -58,7 +61,9 @@ fn read_test(
     // Shorter-lived than the document, so that the borrow of the parameters can be.
     let table = raw.clone().with_parameters(parameters);
     let mut phases: Vec<Phase> = Vec::new();
-    let listed = table.need("phase")?.list("phases")?;
+    let listed = table
+        .need("phase")?
+        .list("phases, each under [[test.phase]]")?;
     let mut order = PhaseOrder::default();
     for value in &listed {
         let phase_table = value.any_table()?;
@@ -126,4 +131,10 @@ fn read_phase(raw: &Table<'_>) -> Result<Phase, CatalogError> {
 /// Whether cache state and end of the operation are a choice at all.
 fn works_on_files(op: &Op) -> bool {
     !(op.is_command() || matches!(op, Op::Capacity | Op::Probe { .. }))
+}
+
+/// Every key that such a file may hold, but for those of the operations.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().chain(TEST).chain(PHASE)
 }

@@ -1,7 +1,10 @@
-//! Every file of the catalog loads, says where its facts come from, and what it requires.
+//! The catalog that is compiled in: every file loads, says where its facts come from and what it
+//! requires, and every suite resolves in every profile.
+
+use std::collections::BTreeMap;
 
 use catalog::{Catalog, Place, needs_device, resolve};
-use model::{Bytes, Class, Profile};
+use model::{Bytes, Class, Feature, Op, Profile, Test};
 
 fn catalog() -> Catalog {
     Catalog::builtin().expect("the catalog that is compiled in is right")
@@ -9,8 +12,7 @@ fn catalog() -> Catalog {
 
 #[test]
 fn every_filesystem_names_its_source_and_says_what_it_requires() {
-    let catalog = catalog();
-    for f in catalog.filesystems() {
+    for f in catalog().filesystems() {
         assert!(f.source.len() > 10, "{}: {}", f.name, f.source);
         if f.unavailable.is_some() {
             continue;
@@ -22,4 +24,205 @@ fn every_filesystem_names_its_source_and_says_what_it_requires() {
             assert!(needs_device(f), "{}", f.name);
         }
     }
+}
+
+#[test]
+fn every_file_is_called_after_what_it_describes() {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog");
+    let names = |directory: &str| -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(data.join(directory))
+            .unwrap()
+            .map(|e| {
+                e.unwrap()
+                    .path()
+                    .file_stem()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    };
+    let catalog = catalog();
+    let filesystems: Vec<String> = catalog.filesystems().map(|f| f.name.clone()).collect();
+    assert_eq!(filesystems, names("filesystems"));
+    let mut suites: Vec<String> = catalog
+        .suites(Profile::Smoke)
+        .iter()
+        .map(|s| s.name.clone())
+        .collect();
+    suites.sort();
+    assert_eq!(suites, names("suites"));
+}
+
+#[test]
+fn every_system_of_the_studies_has_its_row() {
+    let catalog = catalog();
+    let rows = "affs-ofs affs-ffs btrfs chunkfs ext2 ext3 ext4 fat12 fat16 fat32 hfs hfsplus hfsx \
+                hpfs hpfs386 jfs nilfs2 ntfs-3g ntfs3 reiser4 reiserfs-3.5 reiserfs-3.6 ufs1 ufs2 \
+                xfs zfs-fuse zfs";
+    for row in rows.split_whitespace() {
+        catalog.filesystem(row).unwrap();
+    }
+}
+
+#[test]
+fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
+    let catalog = catalog();
+    let place = Place {
+        device: Some("/dev/loop0"),
+        mountpoint: "/run/m",
+        size: Bytes::mib(1024),
+    };
+    for f in catalog.filesystems() {
+        let commands = resolve(&catalog.contender(&f.name).unwrap(), &place);
+        let lines = [
+            &commands.mkfs,
+            &commands.mount,
+            &commands.umount,
+            &commands.fsck,
+        ];
+        for word in lines.into_iter().flatten() {
+            for left in ["{device}", "{mountpoint}", "{size}", "{options}"] {
+                assert!(!word.contains(left), "{}: {word}", f.name);
+            }
+        }
+        if !commands.mount.is_empty() {
+            let safe = |w: &String| w.starts_with("nosuid,nodev");
+            assert!(commands.mount.iter().any(safe), "{}", f.name);
+        }
+    }
+}
+
+#[test]
+fn lazy_initialisation_is_off_and_said() {
+    let catalog = catalog();
+    for name in ["ext2", "ext3", "ext4"] {
+        let f = catalog.filesystem(name).unwrap();
+        let options = f.commands.mkfs_options.join(" ");
+        assert!(options.contains("lazy_itable_init=0"), "{name}");
+        assert_eq!(options.contains("lazy_journal_init=0"), name != "ext2");
+        assert!(f.quirks.iter().any(|q| q.contains("Lazy initialisation")));
+    }
+}
+
+fn tests(catalog: &Catalog, profile: Profile) -> Vec<Test> {
+    let suites = catalog.suites(profile);
+    suites.iter().flat_map(|s| s.tests.clone()).collect()
+}
+
+#[test]
+fn every_suite_resolves_in_every_profile_and_fits_its_image() {
+    let catalog = catalog();
+    for profile in Profile::ALL {
+        let size = catalog.profile(profile).size;
+        let tests = tests(&catalog, profile);
+        assert_eq!(tests.len(), 8, "{profile}");
+        for test in tests {
+            // FAT and NTFS round each file up to a cluster; a third is room enough for that.
+            assert!(test.space.0 * 4 / 3 < size.0, "{profile}: {}", test.name);
+            assert!(test.rationale.len() > 100, "{}", test.name);
+        }
+    }
+}
+
+#[test]
+fn a_larger_profile_never_does_less() {
+    let catalog = catalog();
+    let mut least: BTreeMap<String, Bytes> = BTreeMap::new();
+    for profile in Profile::ALL.into_iter().filter(|p| *p != Profile::Study) {
+        for test in tests(&catalog, profile) {
+            let before = least.insert(test.name.clone(), test.space);
+            assert!(
+                before.unwrap_or_default() <= test.space,
+                "{profile}: {}",
+                test.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_suites_that_run_by_default_come_first() {
+    let catalog = catalog();
+    let names = |suites: Vec<&model::Suite>| -> Vec<String> {
+        suites.iter().map(|s| s.name.clone()).collect()
+    };
+    let by_default = names(catalog.default_suites(Profile::Quick));
+    assert_eq!(by_default, ["lifecycle", "bonnie", "large-file", "tree"]);
+    let all = names(catalog.suites(Profile::Quick));
+    assert_eq!(all[..4], by_default[..]);
+    assert_eq!(all[4..], ["bonnie-chars"]);
+}
+
+#[test]
+fn every_feature_is_probed_once() {
+    let catalog = catalog();
+    let suite = catalog.suite("lifecycle", Profile::Quick).unwrap();
+    let phases = suite.tests.iter().flat_map(|t| &t.phases);
+    let probed: Vec<Feature> = phases
+        .filter_map(|p| match p.op {
+            Op::Probe { feature } => Some(feature),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(probed, Feature::ALL);
+}
+
+/// The parameters that the published runs state.
+#[test]
+fn profile_study_has_the_published_parameters() {
+    let catalog = catalog();
+    let tests = tests(&catalog, Profile::Study);
+    let op = |test: &str, phase: &str| -> Op {
+        let test = tests.iter().find(|t| t.name == test).unwrap();
+        let phase = test.phases.iter().find(|p| p.name == phase).unwrap();
+        assert_eq!(phase.at_most, None, "nothing is cut short");
+        phase.op.clone()
+    };
+    assert!(
+        matches!(op("bonnie-block", "write"), Op::Write { size, .. } if size == Bytes::mib(2000))
+    );
+    assert!(matches!(
+        op("bonnie-files", "create-seq"),
+        Op::Create {
+            files: 512_000,
+            size: Bytes(0),
+            directories: 1,
+            fsync: true,
+            ..
+        }
+    ));
+    assert!(matches!(
+        op("bonnie-files", "delete-random"),
+        Op::Delete { .. }
+    ));
+    assert!(matches!(
+        op("large-file", "copy-in"),
+        Op::Write {
+            size: Bytes(700_000_000),
+            ..
+        }
+    ));
+    assert!(matches!(
+        op("large-read", "prepare-file"),
+        Op::Write {
+            size: Bytes(600_000_000),
+            ..
+        }
+    ));
+    assert!(matches!(
+        op("tree", "tree-in"),
+        Op::PlantTree {
+            files: 7_500,
+            directories: 900,
+            bytes: Bytes(1_900_000_000),
+            smallest: Bytes(10_000),
+            largest: Bytes(5_000_000),
+            ..
+        }
+    ));
+    assert_eq!(catalog.profile(Profile::Study).size, Bytes(20_000_000_000));
 }

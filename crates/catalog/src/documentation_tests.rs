@@ -1,0 +1,63 @@
+//! Holds the pages in `docs/` to the loader: their examples load, and every key has its place.
+
+use model::Profile;
+
+use crate::document::Source;
+use crate::{filesystem_file, operation, suite_file};
+
+const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
+const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
+
+/// The TOML of a page.
+fn example(page: &str) -> &str {
+    let (_, rest) = page
+        .split_once("```toml\n")
+        .expect("the page has an example");
+    rest.split_once("```").expect("the example ends").0
+}
+
+#[test]
+fn the_example_of_a_filesystem_loads() {
+    let source = Source {
+        file: "ext4-small.toml",
+        text: example(FILESYSTEM),
+    };
+    let (filesystem, _) = filesystem_file::read(source).unwrap();
+    assert_eq!(filesystem.name, "ext4-small");
+}
+
+#[test]
+fn the_example_of_a_suite_loads_in_every_profile() {
+    let source = Source {
+        file: "mail.toml",
+        text: example(SUITE),
+    };
+    for profile in Profile::ALL {
+        let (suite, _) = suite_file::read(source, profile).unwrap();
+        assert_eq!(suite.tests[0].phases.len(), 3);
+    }
+}
+
+#[test]
+fn every_key_and_operation_is_described() {
+    let described = |page: &str, word: &str| {
+        let quoted = page.contains(&format!("`{word}`"));
+        let headed = [
+            format!("[{word}]"),
+            format!("[[{word}]]"),
+            format!("[test.{word}]"),
+            format!("[[test.{word}]]"),
+        ];
+        assert!(quoted || headed.iter().any(|h| page.contains(h)), "{word}");
+    };
+    for key in filesystem_file::all_keys() {
+        described(FILESYSTEM, key);
+    }
+    for key in suite_file::all_keys() {
+        described(SUITE, key);
+    }
+    for operation in &operation::OPERATIONS {
+        described(SUITE, operation.word);
+        operation.keys.iter().for_each(|key| described(SUITE, key));
+    }
+}

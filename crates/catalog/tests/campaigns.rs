@@ -1,0 +1,153 @@
+//! Contenders and campaign files as users write them.
+
+use std::path::{Path, PathBuf};
+
+use catalog::{Catalog, Directory, campaign_file};
+use model::{Backend, Bytes, Class, Profile};
+use proptest::prelude::*;
+
+fn catalog() -> Catalog {
+    Catalog::builtin().expect("the catalog that is compiled in is right")
+}
+
+#[test]
+fn a_contender_is_a_filesystem_with_options_behind_a_colon() {
+    let catalog = catalog();
+    let plain = catalog.contender("ext4").unwrap();
+    assert_eq!(
+        (plain.name.as_str(), plain.mount_options.len()),
+        ("ext4", 0)
+    );
+    let journal = catalog.contender("ext4:data=journal,noatime").unwrap();
+    assert_eq!(journal.name, "ext4:data=journal,noatime");
+    assert_eq!(journal.mount_options, ["data=journal", "noatime"]);
+    let alias = catalog.contender("ntfs:noatime").unwrap();
+    assert_eq!(alias.name, "ntfs-3g:noatime");
+}
+
+#[test]
+fn a_contender_cannot_undo_safety() {
+    let catalog = catalog();
+    for spec in [
+        "ext4:dev",
+        "ext4:noatime,suid",
+        "ext4:bind",
+        "ext4:a b",
+        "ext4:{device}",
+        "ext4:a,,b",
+    ] {
+        let error = catalog.contender(spec).unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(
+            error.starts_with(&format!("contender `{spec}`: ")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_mounted_directory_is_a_contender() {
+    let catalog = catalog();
+    let path = Path::new("/mnt/Big Disk/.x");
+    let known = catalog
+        .directory_contender(path, None, Some("xfs"))
+        .unwrap();
+    assert_eq!(known.name, "mnt-big-disk-x");
+    assert_eq!(known.filesystem.class, Class::Native);
+    assert_eq!(known.directory.as_deref(), Some(path));
+    let unknown = catalog
+        .directory_contender(path, Some("nas"), Some("nfs4"))
+        .unwrap();
+    assert_eq!(
+        (unknown.name.as_str(), unknown.filesystem.name.as_str()),
+        ("nas", "nfs4")
+    );
+    assert!(
+        catalog
+            .directory_contender(Path::new("/"), None, None)
+            .is_err()
+    );
+    assert!(
+        catalog
+            .directory_contender(path, Some("a b"), None)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_campaign_file_says_all_or_little() {
+    let catalog = catalog();
+    let all = r#"
+name = "Journals"
+contenders = [
+    "ext4",
+    "ext4:data=journal",
+    { name = "ext4-1k", filesystem = "ext4", mkfs_options = ["-b", "1024"], mount_options = ["noatime"] },
+]
+suites = ["tree", "lifecycle"]
+profile = "standard"
+rounds = 5
+seed = 18446744073709551614
+size = "2 GiB"
+memory = "1 GiB"
+backend = "loop"
+device = "/dev/sdz"
+"#;
+    let campaign = campaign_file::parse(all, "c.toml", &catalog).unwrap();
+    let names: Vec<&str> = campaign
+        .contenders
+        .iter()
+        .map(|c| c.name.as_str())
+        .collect();
+    assert_eq!(names, ["ext4", "ext4:data=journal", "ext4-1k"]);
+    assert_eq!(campaign.contenders[2].mkfs_options, ["-b", "1024"]);
+    assert_eq!(campaign.suites, ["tree", "lifecycle"]);
+    assert_eq!(campaign.profile, Some(Profile::Standard));
+    assert_eq!(campaign.seed, Some(u64::MAX - 1));
+    assert_eq!(campaign.memory, Some(Bytes::mib(1024)));
+    assert_eq!(campaign.backend, Some(Backend::Loop));
+    let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", &catalog).unwrap();
+    assert_eq!(
+        (little.profile, little.rounds, little.size),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn relative_directories_are_taken_from_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("c.toml");
+    std::fs::write(
+        &path,
+        "directories = [\"a\", { name = \"b\", path = \"/mnt/b\" }]",
+    )
+    .unwrap();
+    let campaign = campaign_file::read(&path, &catalog()).unwrap();
+    let expected = [
+        Directory {
+            name: None,
+            path: dir.path().join("a"),
+        },
+        Directory {
+            name: Some("b".into()),
+            path: PathBuf::from("/mnt/b"),
+        },
+    ];
+    assert_eq!(campaign.directories, expected);
+}
+
+proptest! {
+    #[test]
+    fn a_contender_of_any_text_is_one_or_an_error_of_one_line(spec in "(ext4|ntfs|tmpfs)?:?.*") {
+        if let Err(error) = catalog().contender(&spec) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_campaign_of_any_text_is_one_or_an_error_of_one_line(text in "[a-z\\[\\]{}=\",.0-9 \n]*|.*") {
+        if let Err(error) = campaign_file::parse(&text, "c.toml", &catalog()) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+        }
+    }
+}

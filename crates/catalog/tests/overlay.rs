@@ -1,0 +1,150 @@
+//! A user's own directory beside the catalog: it adds, it overrides, and it is refused as a whole.
+
+use std::path::Path;
+
+use catalog::Catalog;
+use model::Profile;
+
+fn write(directory: &Path, file: &str, text: &str) {
+    let path = directory.join(file);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn filesystem(name: &str, alias: &str) -> String {
+    format!(
+        r#"name = "{name}"
+title = "Mine"
+aliases = ["{alias}"]
+class = "native"
+driver = "kernel"
+source = "made for a test"
+[requires]
+programs = ["mkfs.mine"]
+smallest = "1 MiB"
+[commands]
+mkfs = "mkfs.mine {{options}} {{device}}"
+mount = "mount -o {{options}} {{device}} {{mountpoint}}"
+"#
+    )
+}
+
+const SUITE: &str = r#"name = "mine"
+title = "Mine"
+source = "made for a test"
+[[test]]
+name = "mine"
+title = "Mine"
+rationale = "To see whether it is read."
+space = "$size"
+[test.parameters]
+size = { smoke = "1 MiB", quick = "2 MiB", standard = "3 MiB", study = "4 MiB" }
+[[test.phase]]
+name = "write"
+op = "write"
+file = "f"
+size = "$size"
+block = "4 KiB"
+cache = "warm"
+ends = "fsync"
+"#;
+
+#[test]
+fn files_add_and_override() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        "filesystems/mine.toml",
+        &filesystem("mine", "my-own"),
+    );
+    write(
+        dir.path(),
+        "filesystems/ext4.toml",
+        &filesystem("ext4", "fourth"),
+    );
+    write(dir.path(), "suites/mine.toml", SUITE);
+    write(dir.path(), "filesystems/notes.txt", "not read");
+    write(dir.path(), "filesystems/.hidden.toml", "not read either");
+    let mut catalog = Catalog::builtin().unwrap();
+    let before = catalog.filesystems().count();
+    catalog.overlay(dir.path()).unwrap();
+    assert_eq!(catalog.filesystems().count(), before + 1);
+    assert_eq!(catalog.filesystem("my-own").unwrap().name, "mine");
+    assert_eq!(catalog.filesystem("ext4").unwrap().title, "Mine");
+    let suite = catalog.suite("mine", Profile::Standard).unwrap();
+    assert_eq!(suite.tests[0].space.to_string(), "3 MiB");
+    assert_eq!(catalog.suites(Profile::Smoke).last().unwrap().name, "mine");
+}
+
+#[test]
+fn a_directory_of_files_holds_filesystems() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "mine.toml", &filesystem("mine", "my-own"));
+    let mut catalog = Catalog::builtin().unwrap();
+    catalog.overlay(dir.path()).unwrap();
+    assert!(catalog.filesystem("mine").is_ok());
+}
+
+#[test]
+fn nothing_is_taken_over_when_any_file_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    write(
+        dir.path(),
+        "filesystems/a.toml",
+        &filesystem("mine", "my-own"),
+    );
+    write(dir.path(), "suites/b.toml", "name = 1");
+    let mut catalog = Catalog::builtin().unwrap();
+    assert!(catalog.overlay(dir.path()).is_err());
+    assert!(catalog.filesystem("mine").is_err());
+}
+
+#[test]
+fn a_name_means_one_thing() {
+    let refused = |files: &[(&str, String)]| -> String {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, text) in files {
+            write(dir.path(), file, text);
+        }
+        let error = Catalog::builtin().unwrap().overlay(dir.path()).unwrap_err();
+        error
+            .to_string()
+            .replace(&format!("{}/", dir.path().display()), "")
+    };
+    let twice = [
+        ("a.toml", filesystem("mine", "a")),
+        ("b.toml", filesystem("mine", "b")),
+    ];
+    assert_eq!(
+        refused(&twice),
+        "b.toml:1: `mine` is described in a.toml already"
+    );
+    assert_eq!(
+        refused(&[("a.toml", filesystem("mine", "xfs"))]),
+        "a.toml:3: the name `xfs` belongs to `xfs` already"
+    );
+    assert_eq!(
+        refused(&[("a.toml", filesystem("openzfs", "mine"))]),
+        "a.toml:1: the name `openzfs` belongs to `zfs` already"
+    );
+    assert_eq!(
+        refused(&[("a.toml", filesystem("mine", "mine"))]),
+        "a.toml:1: the name `mine` belongs to `mine` already"
+    );
+    let suite = SUITE.replace("[[test]]\nname = \"mine\"", "[[test]]\nname = \"tree\"");
+    assert_eq!(
+        refused(&[("suites/a.toml", suite)]),
+        "suites/a.toml:5: the name `tree` belongs to `tree` already"
+    );
+}
+
+#[test]
+fn a_directory_that_is_no_catalog_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut catalog = Catalog::builtin().unwrap();
+    let error = catalog.overlay(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("expected filesystems/*.toml"), "{error}");
+    let missing = dir.path().join("missing");
+    let error = catalog.overlay(&missing).unwrap_err().to_string();
+    assert!(error.contains("No such file"), "{error}");
+}
