@@ -12,4 +12,4 @@ pub mod sandbox;
 pub use device::{LoopDevice, succeed};
 pub use entries::Entry;
 pub use program::Ended;
-pub use sandbox::{Sandbox, cells_of, run};
+pub use sandbox::{Sandbox, cells_of, results_of, run};

@@ -108,8 +108,7 @@ impl Sandbox {
     /// # Panics
     /// When fsarena does not give it.
     pub fn results(&self) -> CampaignResults {
-        let ended = run(self.fsarena().args(["report", "--format", "json"])).with(0);
-        serde_json::from_str(&ended.stdout).expect("the JSON report holds the campaign's results")
+        results_of(run(self.fsarena().args(["report", "--format", "json"])))
     }
 
     /// What runs have left behind in the sandbox, the kernel's tear-down awaited.
@@ -156,6 +155,18 @@ impl Drop for Sandbox {
 /// When it cannot be started.
 pub fn run(command: &mut Command) -> Ended {
     Ended::from(command.output().expect("the program can be started"))
+}
+
+/// What is stored of a campaign, from its report in JSON.
+///
+/// # Panics
+/// When there is none.
+#[track_caller]
+pub fn results_of(report: Ended) -> CampaignResults {
+    let report = report.with(0);
+    let mut document: serde_json::Value =
+        serde_json::from_str(&report.stdout).expect("the report is JSON");
+    serde_json::from_value(document["results"].take()).expect("it holds the campaign's results")
 }
 
 /// The results of one contender, in the order in which they were planned.
