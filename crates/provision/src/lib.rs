@@ -1,1 +1,36 @@
-//! stub
+//! What cells need before they can run: image files, loop devices, directories, programs; and
+//! whether a device that a user names may be overwritten.
+//!
+//! Says what is missing and what brings it. Runs no cell, makes no filesystem, writes to no device.
+
+mod attachment;
+mod device;
+mod device_content;
+mod device_refusal;
+mod device_use;
+mod doctor;
+mod environment;
+mod error;
+mod image;
+mod loop_device;
+mod machine;
+mod mounts;
+mod programs;
+mod space;
+mod sysfs;
+mod tool_version;
+mod workspace;
+
+pub use attachment::is_attached;
+pub use device::UsableDevice;
+pub use device_refusal::Refusal;
+pub use doctor::{Need, Verdict, verdict};
+pub use environment::{Setting, collect, describe_storage};
+pub use error::ProvisionError;
+pub use image::Image;
+pub use loop_device::LoopDevice;
+pub use machine::Machine;
+pub use mounts::filesystem_kind;
+pub use programs::find_program;
+pub use space::{available, require};
+pub use workspace::Workspace;

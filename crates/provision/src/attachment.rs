@@ -1,0 +1,48 @@
+//! Whether a file still lies below a loop device: after a kill the kernel may take a while to let go.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the kernel is asked.
+const INTERVAL: Duration = Duration::from_millis(2);
+
+/// Whether a loop device holds the file after waiting so long for its release.
+pub fn is_attached(file: &Path, patience: Duration) -> bool {
+    let Ok(file) = file.canonicalize() else { return false };
+    let start = Instant::now();
+    while holds(&file) {
+        if start.elapsed() > patience {
+            return true;
+        }
+        thread::sleep(INTERVAL);
+    }
+    false
+}
+
+fn holds(file: &Path) -> bool {
+    let Ok(devices) = fs::read_dir("/sys/block") else { return false };
+    devices.flatten().any(|device| {
+        fs::read_to_string(device.path().join("loop/backing_file"))
+            .is_ok_and(|backing| Path::new(backing.trim_end()) == file)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LoopDevice;
+
+    #[test]
+    fn an_attached_file_is_seen_until_it_is_let_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("image");
+        fs::write(&image, [1; 65_536]).unwrap();
+        assert!(!is_attached(&image, Duration::ZERO));
+        let device = LoopDevice::attach(&image).unwrap();
+        assert!(is_attached(&image, Duration::ZERO));
+        drop(device);
+        assert!(!is_attached(&image, Duration::from_secs(10)));
+    }
+}

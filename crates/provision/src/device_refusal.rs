@@ -1,0 +1,135 @@
+//! Why a device is not overwritten: one line each, with what was found and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a device that the user named is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Nothing is there.
+    #[error("{} does not exist: `lsblk` lists the block devices", path.display())]
+    Absent {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// It is a directory, a terminal, a socket …
+    #[error("{} is neither a block device nor a regular file", path.display())]
+    NotADevice {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// It could not be opened or read.
+    #[error("{} cannot be read ({source}), so what it holds is unknown: run as root", path.display())]
+    Unreadable {
+        /// The device.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// It holds no byte at all.
+    #[error("{} has no size: no medium, or an empty file", path.display())]
+    Empty {
+        /// The device.
+        path: PathBuf,
+    },
+    /// The kernel refuses writes.
+    #[error("{} is read-only", path.display())]
+    ReadOnly {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Two different devices were named.
+    #[error(
+        "--erase {} is not the device of --device {}: name the same one twice",
+        erase.display(), path.display()
+    )]
+    OtherErase {
+        /// What `--device` names.
+        path: PathBuf,
+        /// What `--erase` names.
+        erase: PathBuf,
+    },
+    /// It, or a partition of it, is mounted.
+    #[error("{name} is mounted on {}: unmount it first (--erase does not override this)", on.display())]
+    Mounted {
+        /// The device or its partition.
+        name: String,
+        /// Where.
+        on: PathBuf,
+    },
+    /// It, or a partition of it, is swap space in use.
+    #[error("{name} is swap space in use: `swapoff` it first (--erase does not override this)")]
+    Swap {
+        /// The device or its partition.
+        name: String,
+    },
+    /// Another device is built upon it.
+    #[error("{name} is part of {by}: take that down first (--erase does not override this)")]
+    Held {
+        /// The device or its partition.
+        name: String,
+        /// The device above.
+        by: String,
+    },
+    /// A loop device is tied to it.
+    #[error(
+        "{name} is tied to /dev/{by}: `losetup -d /dev/{by}` first (--erase does not override this)"
+    )]
+    Backing {
+        /// The device, file or partition.
+        name: String,
+        /// The loop device.
+        by: String,
+    },
+    /// The kernel grants no exclusive access.
+    #[error("{} is in use by the kernel or another program (EBUSY): end that use first (--erase does not override this)", path.display())]
+    Busy {
+        /// The device.
+        path: PathBuf,
+    },
+    /// It has partitions.
+    #[error("{} has partitions ({names}): if they may be lost, add `--erase {}`", path.display(), path.display())]
+    Partitions {
+        /// The device.
+        path: PathBuf,
+        /// Their names.
+        names: String,
+    },
+    /// A signature was found on it.
+    #[error("{} holds {found}: if it may be lost, add `--erase {}`", path.display(), path.display())]
+    Signature {
+        /// The device.
+        path: PathBuf,
+        /// What `blkid` calls it.
+        found: String,
+    },
+    /// Bytes of unknown meaning were found on it.
+    #[error("{} holds data at byte {offset}: if they may be lost, add `--erase {}`", path.display(), path.display())]
+    Data {
+        /// The device.
+        path: PathBuf,
+        /// Where the first one was seen.
+        offset: u64,
+    },
+    /// Whether it has a signature could not be found out.
+    #[error("{} cannot be searched for signatures ({reason}): `apt-get install util-linux`, or add `--erase {}`", path.display(), path.display())]
+    NotProbed {
+        /// The device.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Refusal {
+    /// What would be lost if the user gave consent; `None` where no consent overrides the refusal.
+    pub fn loses(&self) -> Option<String> {
+        match self {
+            Self::Partitions { names, .. } => Some(format!("partitions ({names})")),
+            Self::Signature { found, .. } => Some(found.clone()),
+            Self::Data { offset, .. } => Some(format!("data at byte {offset}")),
+            Self::NotProbed { .. } => Some("whatever it holds".to_owned()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Whether a filesystem runs on this machine, and the command that would make it. Pure.
+
+use model::{Backend, Driver, Filesystem};
+use serde::Serialize;
+
+use crate::Machine;
+
+/// Whether a filesystem can compete on a backend of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// As it is.
+    Runs,
+    /// When something is brought in.
+    Missing {
+        /// What is missing, and how to get it; never empty.
+        needs: Vec<Need>,
+    },
+    /// Not on this machine.
+    Impossible {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A thing that is missing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Need {
+    /// What it is, in a few words.
+    pub what: String,
+    /// The command that brings it.
+    pub command: String,
+    /// The Debian packages that it would install.
+    pub packages: Vec<String>,
+}
+
+/// Whether a filesystem can compete on a backend of a machine.
+pub fn verdict(filesystem: &Filesystem, backend: Backend, machine: &Machine) -> Verdict {
+    match backend {
+        // Any mounted directory works, whatever filesystem it is on.
+        Backend::Dir => Verdict::Runs,
+        Backend::Vm => impossible("this version has no vm backend".to_owned()),
+        Backend::Loop => on_loop(filesystem, machine),
+    }
+}
+
+fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Verdict {
+    if let Some(why) = &filesystem.unavailable {
+        return impossible(why.clone());
+    }
+    let mut needs = Vec::new();
+    for check in [driver, loop_driver] {
+        match check(filesystem, machine) {
+            Ok(need) => needs.extend(need),
+            Err(why) => return impossible(why),
+        }
+    }
+    needs.extend(fuse_device(filesystem, machine));
+    needs.extend(programs(filesystem, machine));
+    needs.extend(root(filesystem, machine));
+    if needs.is_empty() {
+        Verdict::Runs
+    } else {
+        Verdict::Missing { needs }
+    }
+}
+
+const fn impossible(why: String) -> Verdict {
+    Verdict::Impossible { why }
+}
+
+/// The filesystem in the kernel: there, or to be loaded, or not to be had.
+fn driver(filesystem: &Filesystem, machine: &Machine) -> Result<Option<Need>, String> {
+    let Some(name) = &filesystem.requires.kernel else {
+        return Ok(None);
+    };
+    if machine.filesystems.contains(name) {
+        return Ok(None);
+    }
+    // Modules stand in the order in which they load: the filesystem itself is the last one.
+    let module = filesystem.requires.modules.last().unwrap_or(name);
+    match module_need(module, machine) {
+        Some(_) if machine.loads_modules => Ok(None),
+        Some(need) => Ok(Some(need)),
+        None => Err(format!(
+            "this kernel ({}) has {name} neither built in nor as a module",
+            machine.kernel
+        )),
+    }
+}
+
+fn loop_driver(filesystem: &Filesystem, machine: &Machine) -> Result<Option<Need>, String> {
+    if machine.loop_control || !uses_device(filesystem) {
+        return Ok(None);
+    }
+    match module_need("loop", machine) {
+        Some(need) => Ok(Some(need)),
+        None => Err(format!(
+            "this kernel ({}) has no loop devices",
+            machine.kernel
+        )),
+    }
+}
+
+/// A module that is there to be loaded.
+fn module_need(module: &str, machine: &Machine) -> Option<Need> {
+    let known = machine.modules.contains(&module.replace('-', "_"));
+    known.then(|| Need {
+        what: format!("the kernel module {module}"),
+        command: as_root(machine, format!("modprobe {module}")),
+        packages: Vec::new(),
+    })
+}
+
+/// The device node alone can be missing, in a container for example.
+fn fuse_device(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
+    let needed = filesystem.driver == Driver::Fuse && machine.filesystems.contains("fuse");
+    (needed && !machine.fuse_device).then(|| Need {
+        what: "/dev/fuse".to_owned(),
+        command: as_root(machine, "mknod -m 666 /dev/fuse c 10 229".to_owned()),
+        packages: Vec::new(),
+    })
+}
+
+fn programs(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
+    let requires = &filesystem.requires;
+    let missing: Vec<&str> = requires
+        .programs
+        .iter()
+        .map(String::as_str)
+        .filter(|program| !(machine.has_program)(program))
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let command = if requires.packages.is_empty() {
+        format!("install {} from its authors", missing.join(" "))
+    } else {
+        let packages = requires.packages.join(" ");
+        as_root(machine, format!("apt-get install {packages}"))
+    };
+    Some(Need {
+        what: missing.join(", "),
+        command,
+        packages: requires.packages.clone(),
+    })
+}
+
+fn root(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
+    (!machine.root).then(|| Need {
+        what: "root".to_owned(),
+        command: format!("sudo fsarena run -c {}", filesystem.name),
+        packages: Vec::new(),
+    })
+}
+
+fn uses_device(filesystem: &Filesystem) -> bool {
+    let commands = &filesystem.commands;
+    let mut words = commands.mkfs.iter().chain(&commands.mount);
+    words.any(|word| word.contains("{device}"))
+}
+
+fn as_root(machine: &Machine, command: String) -> String {
+    if machine.root {
+        command
+    } else {
+        format!("sudo {command}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Bytes, Class, Commands, Requirements};
+
+    use super::*;
+
+    fn machine() -> Machine {
+        Machine {
+            root: true,
+            kernel: "6.1.0".into(),
+            filesystems: ["ext4".to_owned(), "fuse".to_owned()].into(),
+            modules: ["jfs".to_owned()].into(),
+            loads_modules: false,
+            loop_control: true,
+            fuse_device: true,
+            has_program: |name| name == "there",
+        }
+    }
+
+    fn filesystem(kernel: &str, driver: Driver, program: &str) -> Filesystem {
+        Filesystem {
+            name: "it".into(),
+            title: "It".into(),
+            aliases: Vec::new(),
+            class: Class::Native,
+            driver,
+            source: "a test".into(),
+            requires: Requirements {
+                kernel: Some(kernel.into()),
+                modules: Vec::new(),
+                packages: vec!["itprogs".into()],
+                programs: vec![program.into()],
+                smallest: Bytes(0),
+                largest: None,
+            },
+            commands: Commands {
+                mkfs: vec!["mkfs.it".into(), "{device}".into()],
+                ..Commands::default()
+            },
+            quirks: Vec::new(),
+            unavailable: None,
+            only_when_named: None,
+        }
+    }
+
+    fn commands(verdict: Verdict) -> Vec<String> {
+        match verdict {
+            Verdict::Missing { needs } => needs.into_iter().map(|n| n.command).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn why(verdict: Verdict) -> String {
+        match verdict {
+            Verdict::Impossible { why } => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_has_all_it_needs_runs() {
+        let it = filesystem("ext4", Driver::Kernel, "there");
+        assert_eq!(verdict(&it, Backend::Loop, &machine()), Verdict::Runs);
+    }
+
+    #[test]
+    fn a_missing_program_is_a_package_to_install() {
+        let it = filesystem("ext4", Driver::Kernel, "mkfs.it");
+        let found = commands(verdict(&it, Backend::Loop, &machine()));
+        assert_eq!(found, ["apt-get install itprogs"]);
+    }
+
+    #[test]
+    fn without_root_every_command_says_sudo() {
+        let user = Machine {
+            root: false,
+            ..machine()
+        };
+        let it = filesystem("jfs", Driver::Kernel, "mkfs.it");
+        assert_eq!(
+            commands(verdict(&it, Backend::Loop, &user)),
+            [
+                "sudo modprobe jfs",
+                "sudo apt-get install itprogs",
+                "sudo fsarena run -c it"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_module_is_no_obstacle_where_the_kernel_loads_it_itself() {
+        let loading = Machine {
+            loads_modules: true,
+            ..machine()
+        };
+        let it = filesystem("jfs", Driver::Kernel, "there");
+        assert_eq!(verdict(&it, Backend::Loop, &loading), Verdict::Runs);
+        assert_eq!(
+            commands(verdict(&it, Backend::Loop, &machine())),
+            ["modprobe jfs"]
+        );
+    }
+
+    #[test]
+    fn a_kernel_without_driver_or_module_makes_it_impossible() {
+        let it = filesystem("hpfs", Driver::Kernel, "there");
+        let reason = why(verdict(&it, Backend::Loop, &machine()));
+        assert!(
+            reason.contains("6.1.0") && reason.contains("hpfs"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn no_driver_for_linux_leaves_only_a_directory() {
+        let mut it = filesystem("ext4", Driver::Kernel, "there");
+        it.unavailable = Some("OS/2 only".into());
+        assert_eq!(why(verdict(&it, Backend::Loop, &machine())), "OS/2 only");
+        assert_eq!(verdict(&it, Backend::Dir, &machine()), Verdict::Runs);
+        assert!(why(verdict(&it, Backend::Vm, &machine())).contains("no vm backend"));
+    }
+
+    #[test]
+    fn fuse_needs_its_device_and_disks_need_loop_devices() {
+        let bare = Machine {
+            fuse_device: false,
+            loop_control: false,
+            ..machine()
+        };
+        let mut it = filesystem("fuse", Driver::Fuse, "there");
+        assert!(why(verdict(&it, Backend::Loop, &bare)).contains("no loop devices"));
+        it.commands.mkfs.clear();
+        let found = commands(verdict(&it, Backend::Loop, &bare));
+        assert_eq!(found, ["mknod -m 666 /dev/fuse c 10 229"]);
+    }
+}

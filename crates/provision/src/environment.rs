@@ -1,0 +1,218 @@
+//! What a campaign runs on: machine, kernel, storage, versions of the tools.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use model::{Bytes, Environment, Filesystem};
+use nix::sys::utsname::uname;
+
+use crate::mounts;
+use crate::sysfs::{self, Identity};
+use crate::tool_version::tool_version;
+
+/// The parts of an environment that only the caller knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// Version of fsarena.
+    pub program: String,
+    /// What the contenders are put on.
+    pub device: String,
+    /// How the image is attached.
+    pub attachment: String,
+    /// The clock that times are in.
+    pub clock: String,
+}
+
+/// Looks at the machine, and asks the tools of the filesystems for their versions (at most five
+/// seconds each). What cannot be found out is left empty.
+pub fn collect<'a>(
+    setting: Setting,
+    filesystems: impl IntoIterator<Item = &'a Filesystem>,
+) -> Environment {
+    let mut commands: Vec<&[String]> = filesystems
+        .into_iter()
+        .map(|filesystem| filesystem.commands.version.as_slice())
+        .collect();
+    commands.sort_unstable();
+    commands.dedup();
+    Environment {
+        program: setting.program,
+        kernel: kernel(),
+        distribution: distribution(&read("/etc/os-release")),
+        cpu: cpu_model(&read("/proc/cpuinfo")),
+        cpus: thread::available_parallelism()
+            .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        memory: memory(&read("/proc/meminfo")),
+        device: setting.device,
+        attachment: setting.attachment,
+        clock: setting.clock,
+        tools: commands.into_iter().filter_map(tool_version).collect(),
+    }
+}
+
+/// A device, image or directory with the disk that lies below it, for people:
+/// `/dev/sdb (CT1000, 931.5 GiB, SSD)`, `/var/x.img on ext4 on /dev/sda2 (…)`.
+pub fn describe_storage(path: &Path) -> String {
+    let identity = Identity::of(path);
+    if let Some(device @ Identity::Block(..)) = identity {
+        return format!("{}{}", path.display(), hardware(device));
+    }
+    let Some(mount) = mounts::of(path) else {
+        return path.display().to_string();
+    };
+    let below = match Identity::of(&mount.source) {
+        Some(device @ Identity::Block(..)) => {
+            format!(" on {}{}", mount.source.display(), hardware(device))
+        }
+        _ => String::new(),
+    };
+    format!("{} on {}{below}", path.display(), mount.kind)
+}
+
+/// Model, size and kind of a disk, as far as sysfs tells.
+fn hardware(device: Identity) -> String {
+    let size = device
+        .directory()
+        .and_then(|directory| fs::read_to_string(directory.join("size")).ok())
+        .and_then(|sectors| sectors.trim().parse::<u64>().ok())
+        .map(|sectors| rounded(sectors * 512));
+    let kind = sysfs::attribute(device, "queue/rotational").map(|flag| match flag.as_str() {
+        "1" => "rotating".to_owned(),
+        _ => "not rotating".to_owned(),
+    });
+    let cache = sysfs::attribute(device, "queue/write_cache").map(|mode| format!("cache {mode}"));
+    let facts = [sysfs::attribute(device, "device/model"), size, kind, cache];
+    let facts: Vec<String> = facts
+        .into_iter()
+        .flatten()
+        .filter(|f| !f.is_empty())
+        .collect();
+    if facts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", facts.join(", "))
+    }
+}
+
+/// A size for people.
+fn rounded(bytes: u64) -> String {
+    const GIB: u64 = 1 << 30;
+    if bytes >= GIB {
+        format!("{:.1} GiB", bytes as f64 / GIB as f64)
+    } else {
+        Bytes(bytes).to_string()
+    }
+}
+
+fn kernel() -> String {
+    let Ok(name) = uname() else {
+        return String::new();
+    };
+    let parts = [
+        name.sysname(),
+        name.release(),
+        name.version(),
+        name.machine(),
+    ];
+    parts.map(|part| part.to_string_lossy()).join(" ")
+}
+
+fn distribution(os_release: &str) -> String {
+    let line = os_release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    line.unwrap_or_default().trim_matches('"').to_owned()
+}
+
+/// `model name` on x86, `Model` or `cpu model` elsewhere.
+fn cpu_model(cpuinfo: &str) -> String {
+    let value = |wanted: &str| {
+        cpuinfo.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.trim()
+                .eq_ignore_ascii_case(wanted)
+                .then(|| value.trim().to_owned())
+        })
+    };
+    ["model name", "cpu model", "model", "hardware"]
+        .into_iter()
+        .find_map(value)
+        .unwrap_or_default()
+}
+
+fn memory(meminfo: &str) -> Bytes {
+    let kib = meminfo
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next())
+        .and_then(|number| number.parse().ok());
+    Bytes::kib(kib.unwrap_or(0))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Class, Commands, Driver, Requirements};
+
+    use super::*;
+
+    #[test]
+    fn reads_the_systems_files() {
+        assert_eq!(
+            distribution("NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n"),
+            "Debian GNU/Linux 12 (bookworm)"
+        );
+        assert_eq!(
+            cpu_model("processor\t: 0\nmodel\t\t: 85\nmodel name\t: A Chip\n"),
+            "A Chip"
+        );
+        assert_eq!(cpu_model("Model\t: Raspberry Pi\n"), "Raspberry Pi");
+        assert_eq!(memory("MemTotal:  1024 kB\nMemFree: 1 kB\n"), Bytes::mib(1));
+        assert_eq!(
+            (distribution(""), memory("junk")),
+            (String::new(), Bytes(0))
+        );
+    }
+
+    #[test]
+    fn this_machine_is_described_and_each_tool_asked_once() {
+        let version = ["sh", "-c", "echo 1.0"].map(String::from).to_vec();
+        let filesystem = Filesystem {
+            name: "it".into(),
+            title: "It".into(),
+            aliases: Vec::new(),
+            class: Class::Native,
+            driver: Driver::Kernel,
+            source: "a test".into(),
+            requires: Requirements::default(),
+            commands: Commands {
+                version,
+                ..Commands::default()
+            },
+            quirks: Vec::new(),
+            unavailable: None,
+            only_when_named: None,
+        };
+        let environment = collect(Setting::default(), [&filesystem, &filesystem]);
+        assert!(environment.kernel.starts_with("Linux "));
+        assert!(environment.cpus > 0 && environment.memory > Bytes::mib(16));
+        let tools: Vec<_> = environment
+            .tools
+            .iter()
+            .map(|t| t.version.as_str())
+            .collect();
+        assert_eq!(tools, ["1.0"]);
+    }
+
+    #[test]
+    fn a_path_is_described_with_what_it_lies_on() {
+        assert_eq!(
+            describe_storage(Path::new("/proc/self")),
+            "/proc/self on proc"
+        );
+        assert_eq!(describe_storage(Path::new("/no/such/x")), "/no/such/x");
+    }
+}

@@ -1,0 +1,117 @@
+//! A loop device on an image file, for as long as the value lives.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use sys::loopdev;
+
+use crate::ProvisionError;
+
+const CONTROL: &str = "/dev/loop-control";
+/// Between asking for a free device and taking it, another program may take it.
+const ATTEMPTS: u32 = 100;
+
+/// An attached loop device; dropping it detaches it, and so does the kernel when the process dies.
+#[derive(Debug)]
+pub struct LoopDevice {
+    /// Held open: the device lets go of its file when the last one who has it open closes it.
+    file: File,
+    path: PathBuf,
+    direct: bool,
+}
+
+impl LoopDevice {
+    /// Attaches a file, past the page cache of the filesystem below where that can do direct I/O.
+    /// Discards are switched off: they would punch holes into the image, and the next cell would
+    /// pay for filling them. Needs root.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or the kernel has no loop devices or refuses.
+    pub fn attach(image: &Path) -> Result<Self, ProvisionError> {
+        let backing = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(image)
+            .map_err(ProvisionError::io("open", image))?;
+        let control = File::open(CONTROL).map_err(ProvisionError::io("open", CONTROL.as_ref()))?;
+        let (path, file) =
+            take_free(&control, &backing, image).map_err(ProvisionError::io("attach", image))?;
+        let mut device = Self {
+            file,
+            path,
+            direct: false,
+        };
+        device.settle()?;
+        Ok(device)
+    }
+
+    /// The device node.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the page cache of the filesystem below is passed by. Where it is not, the image's
+    /// blocks may be in memory twice, and a cold cache is not quite cold.
+    pub const fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// How it is attached, in the words of a report.
+    pub const fn attachment(&self) -> &'static str {
+        if self.direct {
+            "loop device, direct I/O, no discards"
+        } else {
+            "loop device, buffered (the filesystem below refuses direct I/O: cold reads may come from the host's page cache), no discards"
+        }
+    }
+
+    fn settle(&mut self) -> Result<(), ProvisionError> {
+        let discards = self.attribute("queue/discard_max_bytes");
+        fs::write(&discards, "0").map_err(ProvisionError::io("switch off", &discards))?;
+        let direct = self.attribute("loop/dio");
+        self.direct = fs::read_to_string(&direct)
+            .map_err(ProvisionError::io("read", &direct))?
+            .trim()
+            == "1";
+        Ok(())
+    }
+
+    fn attribute(&self, name: &str) -> PathBuf {
+        let device = self.path.file_name().unwrap_or_default();
+        Path::new("/sys/block").join(device).join(name)
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        // Where this fails the device is gone already, or is let go when the descriptor closes.
+        let _ = loopdev::detach(&self.file);
+    }
+}
+
+fn take_free(control: &File, backing: &File, image: &Path) -> io::Result<(PathBuf, File)> {
+    for _ in 0..ATTEMPTS {
+        let path = PathBuf::from(format!("/dev/loop{}", loopdev::free_number(control)?));
+        let device = OpenOptions::new().read(true).write(true).open(&path)?;
+        match attach_either_way(&device, backing, image) {
+            Ok(()) => return Ok((path, device)),
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other(format!(
+        "{ATTEMPTS} times another program took the free loop device first"
+    )))
+}
+
+/// Some kernels refuse direct I/O with `EINVAL`, others attach the file buffered without a word.
+fn attach_either_way(device: &File, backing: &File, image: &Path) -> io::Result<()> {
+    let name = image.to_string_lossy();
+    match loopdev::attach(device, backing, &name, true) {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            loopdev::attach(device, backing, &name, false)
+        }
+        other => other,
+    }
+}
