@@ -83,18 +83,17 @@ mod tests {
     fn a_process_is_found_while_it_lives() {
         let sandbox = tempfile::tempdir().unwrap();
         assert_eq!(find(sandbox.path()), Vec::<String>::new());
-        let mut child = Command::new("tail")
-            .args(["-f", "--pid", &std::process::id().to_string()])
-            .arg(sandbox.path().join("file"))
-            .arg("/dev/null")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+        // It waits for a line that never comes.
+        let mut child = Command::new("sh")
+            .args(["-c", "read line"])
+            .arg(sandbox.path())
+            .stdin(Stdio::piped())
             .spawn()
             .unwrap();
         let found = find(sandbox.path());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(found.iter().any(|line| line.contains("tail")), "{found:?}");
+        assert!(found.iter().any(|line| line.contains("read line")), "{found:?}");
         assert_eq!(find_lasting(sandbox.path()), Vec::<String>::new());
     }
 }
