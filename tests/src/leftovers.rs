@@ -77,23 +77,32 @@ fn loop_devices(wanted: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
     use std::process::{Command, Stdio};
 
     #[test]
     fn a_process_is_found_while_it_lives() {
         let sandbox = tempfile::tempdir().unwrap();
         assert_eq!(find(sandbox.path()), Vec::<String>::new());
-        // It waits for a line that never comes.
+        // It waits for a line that never comes, and says when it does: until a program has begun,
+        // its command line is empty.
         let mut child = Command::new("sh")
-            .args(["-c", "read line"])
+            .args(["-c", "echo; read line"])
             .arg(sandbox.path())
             .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        let mut said = [0];
+        let mut stdout = child.stdout.take().unwrap();
+        stdout.read_exact(&mut said).unwrap();
         let found = find(sandbox.path());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(found.iter().any(|line| line.contains("read line")), "{found:?}");
+        assert!(
+            found.iter().any(|line| line.contains("read line")),
+            "{found:?}"
+        );
         assert_eq!(find_lasting(sandbox.path()), Vec::<String>::new());
     }
 }
