@@ -10,7 +10,9 @@ const INTERVAL: Duration = Duration::from_millis(2);
 
 /// Whether a loop device holds the file after waiting so long for its release.
 pub fn is_attached(file: &Path, patience: Duration) -> bool {
-    let Ok(file) = file.canonicalize() else { return false };
+    let Ok(file) = file.canonicalize() else {
+        return false;
+    };
     let start = Instant::now();
     while holds(&file) {
         if start.elapsed() > patience {
@@ -22,7 +24,9 @@ pub fn is_attached(file: &Path, patience: Duration) -> bool {
 }
 
 fn holds(file: &Path) -> bool {
-    let Ok(devices) = fs::read_dir("/sys/block") else { return false };
+    let Ok(devices) = fs::read_dir("/sys/block") else {
+        return false;
+    };
     devices.flatten().any(|device| {
         fs::read_to_string(device.path().join("loop/backing_file"))
             .is_ok_and(|backing| Path::new(backing.trim_end()) == file)

@@ -4,11 +4,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
 use crate::sysfs::Identity;
 use crate::{Refusal, mounts, sysfs};
+
+const CLAIM_ATTEMPTS: u32 = 20;
+const CLAIM_PAUSE: Duration = Duration::from_millis(50);
 
 /// Opens a device for reading, after everything that shows a use of it or of one of its partitions.
 pub fn open_unused(path: &Path, device: Identity) -> Result<File, Refusal> {
@@ -85,16 +90,25 @@ fn stands_for(path: &Path, part: Identity) -> bool {
 
 /// `O_EXCL` claims a block device as a mount does (open(2)), so mounts in other namespaces and
 /// claims of any kind show. It is let go of when the file closes: mkfs and mount claim it again.
+///
+/// A claim can be over in a moment: a program that another thread has just started still has copies
+/// of this one's files. Only one that stays is a use.
 fn open_exclusively(path: &Path, device: Identity) -> Result<File, Refusal> {
     let flags = match device {
         Identity::Block(..) => OFlag::O_EXCL,
         Identity::File(..) => OFlag::empty(),
     };
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits())
-        .open(path);
-    opened.map_err(|source| not_opened(path, source))
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.bits());
+    for _ in 1..CLAIM_ATTEMPTS {
+        match options.open(path) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => thread::sleep(CLAIM_PAUSE),
+            other => return other.map_err(|source| not_opened(path, source)),
+        }
+    }
+    options
+        .open(path)
+        .map_err(|source| not_opened(path, source))
 }
 
 fn not_opened(path: &Path, source: io::Error) -> Refusal {
