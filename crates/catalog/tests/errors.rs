@@ -194,6 +194,10 @@ fn suite_files() {
         changed("name = \"read\"", "name = \"write\""),
         changed("rationale = \"To see what is said.\"\n", ""),
         changed("[[test]]", "[test]"),
+        changed(
+            "[[test.phase]]",
+            "[[test.phase]]\nname = \"make\"\nop = \"mkfs\"\n\n[[test.phase]]",
+        ),
         phase("op = \"mkfs\""),
         phase("op = \"fsck\""),
         phase("op = \"unmount\"\ncache = \"cold\""),
