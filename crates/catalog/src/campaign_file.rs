@@ -107,36 +107,30 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
 
 /// What keys mean for each other: there is one backend in a campaign.
 fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), CatalogError> {
-    let refuse = |key: &'static str, message: &str| match top.get(key)? {
-        Some(value) => Err(value.error(message.to_owned())),
-        None => Err(top.error(message.to_owned())),
-    };
     let in_directories = !campaign.directories.is_empty();
-    match (campaign.contenders.is_empty(), in_directories) {
-        (true, false) => return refuse("", "missing key `contenders` (or `directories`)"),
-        (false, true) => {
-            return refuse(
-                "directories",
-                "`directories` and `contenders` cannot be in one campaign: it has one backend",
-            );
-        }
-        _ => {}
+    if campaign.contenders.is_empty() && !in_directories {
+        return Err(top.error("missing key `contenders` (or `directories`)".into()));
     }
-    match campaign.backend {
-        Some(Backend::Loop) if in_directories => refuse(
-            "backend",
-            "`backend` is `loop`; expected dir, for there are `directories`",
+    let (key, message) = match campaign.backend {
+        _ if in_directories && !campaign.contenders.is_empty() => (
+            "directories",
+            "`directories` and `contenders` cannot be in one campaign: it has one backend",
         ),
-        Some(Backend::Dir) if !in_directories => refuse(
-            "backend",
-            "`backend` is `dir`; expected `directories` beside it, not `contenders`",
-        ),
-        _ if in_directories && campaign.device.is_some() => refuse(
+        _ if in_directories && campaign.device.is_some() => (
             "device",
             "`device` means nothing for `directories`; leave it out",
         ),
-        _ => Ok(()),
-    }
+        Some(Backend::Loop) if in_directories => (
+            "backend",
+            "`backend` is `loop`; expected dir, for there are `directories`",
+        ),
+        Some(Backend::Dir) if !in_directories => (
+            "backend",
+            "`backend` is `dir`; expected `directories` beside it, not `contenders`",
+        ),
+        _ => return Ok(()),
+    };
+    Err(top.need(key)?.error(message.to_owned()))
 }
 
 fn contenders(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<Contender>, CatalogError> {

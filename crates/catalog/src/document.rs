@@ -383,7 +383,7 @@ impl<'a> Value<'a> {
         self.any_table()?.with_keys(&[keys])
     }
 
-    /// A name for each of the profiles' values, or the one value for all.
+    /// A table that holds a value for each of these words, and nothing else.
     pub fn by_word(
         &self,
         words: &[&'static str],

@@ -1,6 +1,6 @@
 //! One file of `suites/`: raw TOML → a checked [`Suite`] for one profile.
 
-use model::{CacheState, End, Op, Phase, Profile, Suite, Test};
+use model::{Bytes, CacheState, End, Op, Phase, Profile, Suite, Test};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
@@ -58,28 +58,12 @@ fn read_test(
     parameters: &Parameters<'_>,
     suite: &str,
 ) -> Result<Test, CatalogError> {
-    // Shorter-lived than the document, so that the borrow of the parameters can be.
     let table = raw.clone().with_parameters(parameters);
-    let mut phases: Vec<Phase> = Vec::new();
-    let listed = table
-        .need("phase")?
-        .list("phases, each under [[test.phase]]")?;
-    let mut order = PhaseOrder::default();
-    for value in &listed {
-        let phase_table = value.any_table()?;
-        let phase = read_phase(&phase_table)?;
-        if phases.iter().any(|p| p.name == phase.name) {
-            return Err(phase_table.error(format!("the test has two phases `{}`", phase.name)));
-        }
-        order
-            .admit(&phase)
-            .map_err(|m| phase_table.error(format!("phase `{}`: {m}", phase.name)))?;
-        phases.push(phase);
-    }
-    if phases.is_empty() {
-        return Err(table.need("phase")?.wrong("at least one phase"));
-    }
+    let (phases, written) = read_phases(&table)?;
     let space = table.need("space")?;
+    if space.size()? < written {
+        return Err(space.wrong(&format!("at least {written}, which its phases write")));
+    }
     let test = Test {
         name: table.need("name")?.name()?,
         suite: suite.to_owned(),
@@ -88,14 +72,30 @@ fn read_test(
         space: space.size()?,
         phases,
     };
-    if test.space < order.most_written() {
-        return Err(space.wrong(&format!(
-            "at least {}, which its phases write",
-            order.most_written()
-        )));
-    }
     parameters.refuse_unused()?;
     Ok(test)
+}
+
+/// The phases of a test, and the most that they have on the filesystem at once.
+fn read_phases(test: &Table<'_>) -> Result<(Vec<Phase>, Bytes), CatalogError> {
+    let value = test.need("phase")?;
+    let mut phases: Vec<Phase> = Vec::new();
+    let mut order = PhaseOrder::default();
+    for value in value.list("phases, each under [[test.phase]]")? {
+        let table = value.any_table()?;
+        let phase = read_phase(&table)?;
+        if phases.iter().any(|p| p.name == phase.name) {
+            return Err(table.error(format!("the test has two phases `{}`", phase.name)));
+        }
+        order
+            .admit(&phase)
+            .map_err(|m| table.error(format!("phase `{}`: {m}", phase.name)))?;
+        phases.push(phase);
+    }
+    if phases.is_empty() {
+        return Err(value.wrong("at least one phase"));
+    }
+    Ok((phases, order.most_written()))
 }
 
 fn read_phase(raw: &Table<'_>) -> Result<Phase, CatalogError> {
