@@ -156,6 +156,9 @@ fn wipe(device: &Path, size: u64) -> io::Result<()> {
 }
 
 /// Processes that live in the agent's namespace beside it.
+///
+/// One that shows as ended but cannot be waited for yet still counts: the first of its threads has
+/// ended, others may still hold the device.
 fn drivers() -> Vec<process::Process> {
     // Nobody else waits for what went into the background; no program of ours runs right now.
     while matches!(waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)), Ok(s) if s.pid().is_some())
@@ -164,7 +167,7 @@ fn drivers() -> Vec<process::Process> {
     let me = Pid::this();
     process::all()
         .into_iter()
-        .filter(|p| p.pid != me && p.state != 'Z')
+        .filter(|p| p.pid != me)
         .collect()
 }
 

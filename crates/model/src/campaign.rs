@@ -30,6 +30,19 @@ impl fmt::Display for Backend {
     }
 }
 
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "dir" => Ok(Self::Dir),
+            "loop" => Ok(Self::Loop),
+            "vm" => Err("this version has no `vm` backend: use loop or dir".to_owned()),
+            _ => Err(format!("`{text}` is not a backend: loop or dir")),
+        }
+    }
+}
+
 /// How large the tests are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -26,6 +26,8 @@ use crate::{Executor, Interrupted};
 const ATTENTION: Duration = Duration::from_millis(20);
 /// How long a killed agent may take to go away before it is given up.
 const BURIAL: Duration = Duration::from_secs(10);
+/// The same when the user waits at the terminal: Ctrl-C is to end within two seconds.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Runs agents as child processes.
 pub struct HostExecutor {
@@ -109,7 +111,7 @@ impl HostExecutor {
             }
             if self.stop.load(Ordering::Relaxed) {
                 agent.kill();
-                agent.wait(BURIAL);
+                agent.wait(FAREWELL);
                 return Err(Interrupted);
             }
         }

@@ -1,0 +1,163 @@
+//! Drives a campaign: each cell without a result is provisioned, run and stored, one after another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use model::{Campaign, Cell, CellId, CellResult, Failure, Nanos, StoredCell, Test};
+use provision::ProvisionError;
+use run::{Collector, Ending, Executor, HostExecutor, MemoryLimit};
+use store::{CampaignId, Store};
+use sys::clock;
+use wire::{Event, Job};
+
+use crate::ground::{Consent, Ground};
+use crate::progress::{Position, Progress};
+
+/// How a campaign ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every cell has a result.
+    Complete,
+    /// The user asked to stop; the rest can be resumed.
+    Interrupted,
+}
+
+/// Stores a new campaign with its plan, unless something would refuse it anyway.
+pub fn begin(
+    store: &mut Store,
+    campaign: &Campaign,
+    plan: &[Cell],
+    consent: &Consent,
+) -> anyhow::Result<CampaignId> {
+    Ground::inspect(campaign, consent)?;
+    Ok(store.begin_campaign(campaign, plan, clock::calendar())?)
+}
+
+/// Runs every cell of a stored campaign that has no result yet, and leaves nothing behind.
+pub fn drive(
+    store: &mut Store,
+    id: CampaignId,
+    consent: &Consent,
+    progress: &Progress,
+    stop: Arc<AtomicBool>,
+) -> anyhow::Result<Ended> {
+    let stored = store.load(id)?;
+    let elapsed = |c: &StoredCell| Some((c.cell.id, c.result.as_ref()?.elapsed));
+    let finished: BTreeMap<_, _> = stored.cells.iter().filter_map(elapsed).collect();
+    let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
+    if finished.len() == plan.len() {
+        return Ok(Ended::Complete);
+    }
+    let campaign = stored.campaign;
+    let ground = match Ground::prepare(id, &campaign, consent, progress, &stop) {
+        Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
+        other => other?,
+    };
+    let limit = campaign.memory.map(|memory| MemoryLimit::new(&format!("fsarena-{id}"), memory));
+    let executor = HostExecutor {
+        program: std::env::current_exe().context("cannot find this program")?,
+        patience: campaign.patience,
+        memory: limit.transpose()?,
+        stop,
+    };
+    Drive { store, id, campaign, plan, finished, ground, executor, progress }.run()
+}
+
+fn is_interruption(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+}
+
+/// A campaign being driven.
+struct Drive<'a> {
+    store: &'a mut Store,
+    id: CampaignId,
+    campaign: Campaign,
+    plan: Vec<Cell>,
+    finished: BTreeMap<CellId, Nanos>,
+    ground: Ground,
+    executor: HostExecutor,
+    progress: &'a Progress,
+}
+
+impl Drive<'_> {
+    fn run(mut self) -> anyhow::Result<Ended> {
+        let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
+        let remaining = plan::remaining(&self.plan, &done);
+        let environment = self.ground.environment(&self.campaign);
+        self.store.begin_session(self.id, &environment, clock::calendar())?;
+        let mut ended = Ended::Complete;
+        for cell in &remaining {
+            if !self.cell(cell)? {
+                ended = Ended::Interrupted;
+                break;
+            }
+        }
+        self.progress.finish();
+        self.ground.clear()?;
+        Ok(ended)
+    }
+
+    /// Runs one cell and stores its result before anything else happens; false where it was
+    /// interrupted.
+    fn cell(&mut self, cell: &Cell) -> anyhow::Result<bool> {
+        if self.executor.stop.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        self.progress.begin(cell, self.position());
+        let test = self.test(cell)?.clone();
+        let Ok(result) = self.execute(cell, &test) else { return Ok(false) };
+        self.store.record(self.id, cell, &result)?;
+        self.finished.insert(cell.id, result.elapsed);
+        self.progress.end(cell, &result, self.position());
+        Ok(true)
+    }
+
+    fn execute(&mut self, cell: &Cell, test: &Test) -> Result<CellResult, run::Interrupted> {
+        let (started, start) = (clock::calendar(), clock::now());
+        let plot = match self.ground.plot(&self.campaign, cell, test) {
+            Ok(plot) => plot,
+            Err(error) => {
+                let mut result = without_plot(test, &error);
+                (result.started, result.elapsed) = (started, clock::since(start));
+                return Ok(result);
+            }
+        };
+        let job = Job {
+            version: wire::VERSION,
+            cell: cell.id,
+            target: plot.target(),
+            test: test.clone(),
+            seed: cell.seed,
+        };
+        let progress = self.progress;
+        let outcome = self.executor.execute(&job, &mut |event| progress.event(cell, event));
+        drop(plot);
+        outcome
+    }
+
+    fn test(&self, cell: &Cell) -> anyhow::Result<&Test> {
+        let mut tests = self.campaign.suites.iter().flat_map(|s| &s.tests);
+        tests
+            .find(|t| t.suite == cell.suite && t.name == cell.test)
+            .with_context(|| format!("the campaign has no test `{}`", cell.test))
+    }
+
+    fn position(&self) -> Position {
+        Position {
+            done: self.finished.len() as u64,
+            total: self.plan.len() as u64,
+            left: plan::time_left(&self.plan, &self.finished),
+        }
+    }
+}
+
+/// The result of a cell whose device or directory could not be had.
+fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
+    let mut collector = Collector::new(test);
+    let failure =
+        Failure { step: "provision".into(), reason: format!("{error:#}"), ..Failure::default() };
+    collector.take(Event::Failed { crashed: false, failure });
+    collector.finish(Ending::Done, Some(Vec::new()))
+}

@@ -1,0 +1,273 @@
+//! The command line: what can be asked, with examples; nothing is done here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use model::{Backend, Bytes, Nanos, Profile};
+
+/// Compares filesystems by the same trials and answers with evidence.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fsarena",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  sudo fsarena run                             every contender this machine can drive
+  sudo fsarena run -c ext4 -c xfs -s bonnie    two of them, one suite
+  fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
+  fsarena report --format html -o report.html  the latest campaign as a page
+
+Exit codes:
+  0    done; a contender that failed is a result
+  1    done, but some cell is not ok and --strict was given
+  2    bad input: one line says what and where
+  3    refused, or something is missing: root, space, a tool, a device that is free
+  4    internal error
+  130  interrupted and cleaned up; `fsarena resume` goes on"
+)]
+pub struct Cli {
+    /// What every command takes.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// What is asked.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+pub struct Globals {
+    /// The database of campaigns [default: fsarena.db in the data directory].
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub db: Option<PathBuf>,
+    /// Filesystems and suites of your own, added to the built-in ones.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub catalog: Option<PathBuf>,
+    /// Write JSON for programs instead of text for people.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but results and errors.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a campaign: contenders × suites × rounds.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena run --profile smoke                    a first look, seconds a contender
+  sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
+  sudo fsarena run my-campaign.toml                   as the file says
+  sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
+  fsarena run --dir /srv/data -s tree                 in a mounted directory, without root")]
+    Run(Box<RunArgs>),
+    /// Go on with a campaign that was killed or interrupted.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena resume       the latest campaign
+  sudo fsarena resume 7     campaign 7")]
+    Resume(ResumeArgs),
+    /// List what there is: filesystems, suites, profiles or campaigns.
+    #[command(after_help = "\
+Examples:
+  fsarena list                the filesystems of the catalog
+  fsarena list suites         the suites with their tests
+  fsarena list campaigns      what was run")]
+    List(ListArgs),
+    /// Show a campaign, or one cell of it with all its evidence.
+    #[command(after_help = "\
+Examples:
+  fsarena show                the latest campaign, cell by cell
+  fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
+    Show(ShowArgs),
+    /// Report on a campaign.
+    #[command(after_help = "\
+Examples:
+  fsarena report                                  a table of the latest campaign
+  fsarena report 7 --format html -o report.html   a page
+  fsarena report --format bonnie-csv | bon_csv2html > bonnie.html")]
+    Report(ReportArgs),
+    /// Say which contender runs here and, if not, which command would make it.
+    #[command(after_help = "\
+Examples:
+  fsarena doctor
+  sudo apt-get install $(fsarena doctor --packages)")]
+    Doctor(DoctorArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = "\
+Examples:
+  fsarena completions bash > /etc/bash_completion.d/fsarena
+  fsarena completions zsh > ~/.zfunc/_fsarena")]
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    #[command(after_help = "\
+Examples:
+  fsarena man | man -l -
+  fsarena man > /usr/local/share/man/man1/fsarena.1")]
+    Man,
+    /// Do the work of one cell (started by the orchestrator, not by people).
+    #[command(hide = true)]
+    Agent(AgentArgs),
+}
+
+/// Options of `run`; what is not given comes from the campaign file, then from the profile.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// A campaign file (TOML); options given beside it win.
+    #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// A contender: a filesystem, with mount options behind a colon [default: all that run here].
+    #[arg(short, long = "contender", value_name = "SPEC")]
+    pub contenders: Vec<String>,
+    /// A suite [default: those of a shootout].
+    #[arg(short, long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// How large: smoke, quick, standard or study [default: quick].
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<Profile>,
+    /// How often each test is repeated on a fresh filesystem.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// The seed of every random choice [default: drawn and printed].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Size of the image [default: that of the profile].
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<Bytes>,
+    /// Memory that a cell and its page cache may use [default: all].
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Bytes>,
+    /// Where contenders live: loop or dir [default: dir where --dir is given, else loop].
+    #[arg(long, value_name = "BACKEND")]
+    pub backend: Option<Backend>,
+    /// A mounted directory that competes; may be given several times.
+    #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directories: Vec<PathBuf>,
+    /// A block device to use instead of an image; refused if it holds anything.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    pub device: Option<PathBuf>,
+    /// The same device again, to say that what it holds may be lost.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
+    pub erase: Option<PathBuf>,
+    /// Where the image is made [default: work in the data directory].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub work_dir: Option<PathBuf>,
+    /// Time without any sign of progress after which a cell is hung [default: 2 min].
+    #[arg(long, value_name = "TIME")]
+    pub patience: Option<Nanos>,
+    /// A name for the campaign.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// End with 1 if any cell is not ok.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Options of `resume`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ResumeArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// The campaign's device again, if it still holds what the campaign left there.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    pub erase: Option<PathBuf>,
+    /// End with 1 if any cell is not ok.
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// Options of `list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// What to list.
+    #[arg(value_enum, default_value_t = Listing::Filesystems)]
+    pub what: Listing,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Listing {
+    /// The catalog.
+    Filesystems,
+    /// The suites with their tests.
+    Suites,
+    /// The sizes of tests.
+    Profiles,
+    /// What was run.
+    Campaigns,
+}
+
+/// Options of `show`.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// Number of a cell, to see all that is known of it.
+    #[arg(long, value_name = "N")]
+    pub cell: Option<u32>,
+}
+
+/// Options of `report`.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// The form: table, html, csv, json, markdown or bonnie-csv.
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub format: String,
+    /// A file to write instead of standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// Options of `doctor`.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// Print only the Debian packages that are missing, for apt-get.
+    #[arg(long)]
+    pub packages: bool,
+}
+
+/// Options of `completions`.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Options of `agent`.
+#[derive(Clone, Debug, Args)]
+pub struct AgentArgs {
+    /// Move into namespaces of its own first.
+    #[arg(long)]
+    pub isolate: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_that_people_use_has_an_example() {
+        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("fsarena"), "{} has none", command.get_name());
+        }
+    }
+}

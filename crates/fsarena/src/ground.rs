@@ -1,0 +1,306 @@
+//! The ground that cells are run on: an image, a device or mounted directories; prepared once for a
+//! campaign, given to each cell as a plot, and left as it was found.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use catalog::Place;
+use model::{Backend, Bytes, Campaign, Cell, Contender, Environment, Test};
+use nix::fcntl::{Flock, FlockArg};
+use provision::{Image, LoopDevice, Setting, UsableDevice, Workspace, describe_storage};
+use store::CampaignId;
+use wire::{Target, Volume};
+
+use crate::exit::{BadInput, Refused};
+use crate::progress::Progress;
+
+/// How long the kernel may take to let go of an image whose cell was killed.
+const RELEASE: Duration = Duration::from_secs(10);
+
+/// The device that the user has named a second time, to say that what it holds may be lost.
+#[derive(Clone, Debug, Default)]
+pub struct Consent(pub Option<PathBuf>);
+
+/// What a campaign works on.
+pub struct Ground {
+    id: CampaignId,
+    kind: Kind,
+    place: Option<WorkPlace>,
+    attachment: String,
+}
+
+enum Kind {
+    /// An image of our own; its number counts those that had to be given up.
+    Image { image: Image, given_up: u32 },
+    /// A device or image of the user's.
+    Device(UsableDevice),
+    /// Directories that are mounted already.
+    Directories,
+}
+
+/// What one cell works on.
+pub enum Plot {
+    /// A file behind a loop device, which is detached when the plot is dropped.
+    Loop {
+        /// Keeps the device attached.
+        _device: LoopDevice,
+        /// What the agent sees.
+        volume: Box<Volume>,
+    },
+    /// A device of the user's, or none at all.
+    Bare(Box<Volume>),
+    /// A directory of the cell's own.
+    Directory(Workspace),
+}
+
+impl Plot {
+    /// The plot as the agent is told of it.
+    pub fn target(&self) -> Target {
+        match self {
+            Self::Loop { volume, .. } | Self::Bare(volume) => Target::Volume(volume.clone()),
+            Self::Directory(workspace) => Target::Directory { path: workspace.path() },
+        }
+    }
+}
+
+impl Ground {
+    /// Whether the campaign can run here at all; changes nothing.
+    pub fn inspect(campaign: &Campaign, consent: &Consent) -> anyhow::Result<()> {
+        if campaign.backend == Backend::Dir {
+            return inspect_directories(campaign);
+        }
+        if !nix::unistd::geteuid().is_root() {
+            let advice = "mounting needs root: use sudo, or compare mounted directories with --dir";
+            return Err(Refused(advice.into()).into());
+        }
+        let size = match &campaign.device {
+            Some(device) => UsableDevice::examine(device, consent.0.as_deref())?.size,
+            None => campaign.size,
+        };
+        campaign.contenders.iter().try_for_each(|c| fits(c, size))
+    }
+
+    /// Makes ready what every cell needs, and takes the campaign for this process alone.
+    pub fn prepare(
+        id: CampaignId,
+        campaign: &Campaign,
+        consent: &Consent,
+        progress: &Progress,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Self> {
+        Self::inspect(campaign, consent)?;
+        if campaign.backend == Backend::Dir {
+            let attachment = "a directory of a mounted filesystem".to_owned();
+            return Ok(Self { id, kind: Kind::Directories, place: None, attachment });
+        }
+        let place = WorkPlace::take(&campaign.work_dir, id)?;
+        let kind = match &campaign.device {
+            Some(device) => Kind::Device(UsableDevice::examine(device, consent.0.as_deref())?),
+            None => {
+                let image = make_image(&place.image(0), campaign.size, progress, stop)?;
+                Kind::Image { image, given_up: 0 }
+            }
+        };
+        let attachment = attachment(&kind)?;
+        Ok(Self { id, kind, place: Some(place), attachment })
+    }
+
+    /// What the campaign runs on, for the record.
+    pub fn environment(&self, campaign: &Campaign) -> Environment {
+        let setting = Setting {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            device: self.storage(campaign),
+            attachment: self.attachment.clone(),
+            clock: "real time".to_owned(),
+        };
+        provision::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
+    }
+
+    fn storage(&self, campaign: &Campaign) -> String {
+        let directories = || campaign.contenders.iter().filter_map(|c| c.directory.as_deref());
+        match &self.kind {
+            Kind::Image { image, .. } => {
+                format!("image of {}: {}", image.size(), describe_storage(image.path()))
+            }
+            Kind::Device(device) => describe_storage(&device.path),
+            Kind::Directories => directories().map(describe_storage).collect::<Vec<_>>().join("; "),
+        }
+    }
+
+    /// What a cell works on; an error here is a result of the cell.
+    pub fn plot(&mut self, campaign: &Campaign, cell: &Cell, test: &Test) -> anyhow::Result<Plot> {
+        let contender = campaign.contenders.iter().find(|c| c.name == cell.contender);
+        let contender = contender.with_context(|| format!("no contender `{}`", cell.contender))?;
+        if let Some(directory) = &contender.directory {
+            let advice = "free some, or choose a smaller --profile";
+            provision::require(directory, test.space, advice)?;
+            return Ok(Plot::Directory(Workspace::create(directory, self.id.0, cell.id)?));
+        }
+        let place = self.place.as_ref().context("the work directory is not taken")?;
+        let mountpoint = place.mountpoint()?;
+        if !catalog::needs_device(&contender.filesystem) {
+            return Ok(Plot::Bare(volume(contender, None, campaign.size, mountpoint)));
+        }
+        self.replace_held_image()?;
+        match &self.kind {
+            Kind::Image { image, .. } => on_loop(contender, image.path(), image.size(), mountpoint),
+            Kind::Device(d) if !d.is_block => {
+                anyhow::ensure!(!provision::is_attached(&d.path, RELEASE), "an earlier cell still holds the device");
+                on_loop(contender, &d.path, d.size, mountpoint)
+            }
+            Kind::Device(d) => {
+                Ok(Plot::Bare(volume(contender, Some(&d.path), d.size, mountpoint)))
+            }
+            Kind::Directories => anyhow::bail!("{} has no device", contender.name),
+        }
+    }
+
+    /// Gives up an image that a cell which cannot be killed still holds, for a new one; an unmount
+    /// that a kill left to the kernel is waited for.
+    fn replace_held_image(&mut self) -> anyhow::Result<()> {
+        let (Kind::Image { image, given_up }, Some(place)) = (&mut self.kind, &self.place) else {
+            return Ok(());
+        };
+        if !provision::is_attached(image.path(), RELEASE) {
+            return Ok(());
+        }
+        *given_up += 1;
+        *image = Image::prepare(&place.image(*given_up), image.size(), &mut |_| {
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
+    }
+
+    /// Removes everything that was made for the campaign.
+    pub fn clear(&mut self) -> anyhow::Result<()> {
+        self.place.take().map_or(Ok(()), |place| place.remove())
+    }
+}
+
+fn inspect_directories(campaign: &Campaign) -> anyhow::Result<()> {
+    let space = campaign.suites.iter().flat_map(|s| &s.tests).map(|t| t.space).max();
+    for directory in campaign.contenders.iter().filter_map(|c| c.directory.as_deref()) {
+        let advice = "free some, or choose a smaller --profile";
+        provision::require(directory, space.unwrap_or_default(), advice)?;
+    }
+    Ok(())
+}
+
+fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
+    let requires = &contender.filesystem.requires;
+    let name = &contender.name;
+    if size < requires.smallest {
+        let smallest = requires.smallest;
+        return Err(BadInput(format!("{name} needs {smallest} at least, not {size}: give a larger --size")).into());
+    }
+    match requires.largest {
+        Some(largest) if size > largest => {
+            Err(BadInput(format!("{name} takes {largest} at most, not {size}: give a smaller --size")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_image(
+    path: &Path,
+    size: Bytes,
+    progress: &Progress,
+    stop: &AtomicBool,
+) -> anyhow::Result<Image> {
+    let image = Image::prepare(path, size, &mut |done| {
+        progress.preparing(done.0, size.0);
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(image)
+}
+
+/// How cells will be attached, found out by attaching once.
+fn attachment(kind: &Kind) -> anyhow::Result<String> {
+    let file = match kind {
+        Kind::Image { image, .. } => image.path(),
+        Kind::Device(device) if !device.is_block => &device.path,
+        _ => return Ok("the device itself".to_owned()),
+    };
+    Ok(LoopDevice::attach(file)?.attachment().to_owned())
+}
+
+fn on_loop(
+    contender: &Contender,
+    file: &Path,
+    size: Bytes,
+    mountpoint: PathBuf,
+) -> anyhow::Result<Plot> {
+    let device = LoopDevice::attach(file)?;
+    let volume = volume(contender, Some(device.path()), size, mountpoint);
+    Ok(Plot::Loop { _device: device, volume })
+}
+
+fn volume(
+    contender: &Contender,
+    device: Option<&Path>,
+    size: Bytes,
+    mountpoint: PathBuf,
+) -> Box<Volume> {
+    let node = device.map(|d| d.to_string_lossy());
+    let place = Place { device: node.as_deref(), mountpoint: &mountpoint.to_string_lossy(), size };
+    let commands = catalog::resolve(contender, &place);
+    Box::new(Volume {
+        device: device.map(Path::to_owned),
+        size,
+        driver: contender.filesystem.driver,
+        commands,
+        mountpoint,
+    })
+}
+
+/// The campaign's directory for images and mount points, held by one process.
+struct WorkPlace {
+    directory: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl WorkPlace {
+    fn take(work_dir: &Path, id: CampaignId) -> anyhow::Result<Self> {
+        let directory = work_dir.join(format!("campaign-{id}"));
+        let cannot = |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
+        fs::create_dir_all(&directory).map_err(cannot)?;
+        let file = File::create(directory.join("lock")).map_err(cannot)?;
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => Ok(Self { directory, _lock: lock }),
+            Err(_) => Err(Refused(format!("campaign {id} is being run by another process")).into()),
+        }
+    }
+
+    fn image(&self, number: u32) -> PathBuf {
+        self.directory.join(format!("image-{number}"))
+    }
+
+    fn mountpoint(&self) -> io::Result<PathBuf> {
+        let path = self.directory.join("mnt");
+        fs::create_dir_all(&path)?;
+        Ok(path)
+    }
+
+    /// Removes the directory, and the one around it where that is empty then.
+    fn remove(&self) -> anyhow::Result<()> {
+        let cannot = || format!("cannot remove {}", self.directory.display());
+        fs::remove_dir_all(&self.directory).with_context(cannot)?;
+        if let Some(parent) = self.directory.parent() {
+            // Other campaigns may still be using it.
+            let _ = fs::remove_dir(parent);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WorkPlace {
+    fn drop(&mut self) {
+        // After an error this is all that can be done; after `remove` there is nothing left to do.
+        let _ = self.remove();
+    }
+}

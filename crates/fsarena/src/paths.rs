@@ -1,0 +1,77 @@
+//! Where things are kept, and opening what is kept there.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use catalog::Catalog;
+use store::{CampaignId, Store};
+
+use crate::cli::Globals;
+use crate::exit::BadInput;
+
+/// The user's data directory for fsarena (`$XDG_DATA_HOME/fsarena`).
+pub fn data_directory() -> anyhow::Result<PathBuf> {
+    let directories = directories::ProjectDirs::from("", "", "fsarena")
+        .context("cannot find a data directory: set HOME, or give --db")?;
+    Ok(directories.data_dir().to_owned())
+}
+
+/// The database of campaigns.
+pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
+    globals.db.clone().map_or_else(|| Ok(data_directory()?.join("fsarena.db")), Ok)
+}
+
+/// Where images and mount points are made unless the user says otherwise: beside the database, and
+/// named after it, so that campaigns of two databases never meet.
+pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
+    let database = std::path::absolute(database(globals)?)?;
+    let name = database.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(database.with_file_name(format!("{name}-work")))
+}
+
+/// Where the page of a campaign is written after a run.
+pub fn report_file(globals: &Globals, id: CampaignId) -> anyhow::Result<PathBuf> {
+    let database = std::path::absolute(database(globals)?)?;
+    let directory = database.parent().unwrap_or(Path::new("/"));
+    Ok(directory.join("reports").join(format!("campaign-{id}.html")))
+}
+
+/// The store, made where there is none.
+pub fn store(globals: &Globals) -> anyhow::Result<Store> {
+    Ok(Store::open(&database(globals)?)?)
+}
+
+/// The store of earlier campaigns; where there is none, that is said and nothing is made.
+pub fn existing_store(globals: &Globals) -> anyhow::Result<Store> {
+    let path = database(globals)?;
+    if !path.exists() {
+        let path = path.display();
+        return Err(BadInput(format!("no campaign was run yet: there is no {path}")).into());
+    }
+    Ok(Store::open_existing(&path)?)
+}
+
+/// The campaign that is meant: the one named, or the latest.
+pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
+    let known: Vec<CampaignId> = store.campaigns()?.into_iter().map(|c| c.id).collect();
+    match named.map(CampaignId) {
+        Some(id) if known.contains(&id) => Ok(id),
+        Some(id) => Err(BadInput(format!("there is no campaign {id}: see `fsarena list campaigns`")).into()),
+        None => store.latest()?.ok_or_else(|| BadInput("no campaign was run yet".into()).into()),
+    }
+}
+
+/// The catalog with the user's own files over it.
+pub fn catalog(globals: &Globals) -> anyhow::Result<Catalog> {
+    let mut catalog = Catalog::builtin()?;
+    if let Some(directory) = &globals.catalog {
+        catalog.overlay(directory)?;
+    }
+    Ok(catalog)
+}
+
+/// The command that goes on with a campaign.
+pub fn resume_line(globals: &Globals, id: CampaignId) -> String {
+    let db = globals.db.as_ref().map(|db| format!(" --db {}", db.display())).unwrap_or_default();
+    format!("fsarena resume {id}{db}")
+}

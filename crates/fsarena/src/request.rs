@@ -1,0 +1,179 @@
+//! From the command line and a campaign file to one resolved campaign, checked before anything runs.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use catalog::{CampaignFile, Catalog, CatalogError, Directory, campaign_file};
+use model::{Backend, Campaign, Contender, Nanos, Profile, Suite};
+use provision::{Machine, Need, Verdict};
+use sys::clock;
+
+use crate::cli::{Globals, RunArgs};
+use crate::exit::{BadInput, Refused};
+use crate::paths;
+use crate::progress::Progress;
+
+/// Time without progress after which a cell is given up, unless the user says otherwise.
+const PATIENCE: Nanos = Nanos::from_secs(120);
+
+/// Puts together what the user asks for; options win over the file, the file over the profile.
+pub fn campaign(
+    args: &RunArgs,
+    globals: &Globals,
+    catalog: &Catalog,
+    progress: &Progress,
+) -> anyhow::Result<Campaign> {
+    let file = match &args.file {
+        Some(path) => campaign_file::read(path, catalog)?,
+        None => CampaignFile::default(),
+    };
+    let profile = args.profile.or(file.profile).unwrap_or(Profile::Quick);
+    let defaults = catalog.profile(profile);
+    let directories = directories(args, &file);
+    let backend = backend(args, &file, &directories)?;
+    let contenders = match backend {
+        Backend::Dir => mounted(&directories, catalog)?,
+        _ => contenders(args, &file, catalog, progress)?,
+    };
+    refuse_doubles(&contenders)?;
+    let name = args.name.clone().or(file.name).unwrap_or_else(|| profile.name().to_owned());
+    Ok(Campaign {
+        name,
+        contenders,
+        suites: suites(args, &file.suites, catalog, profile)?,
+        profile,
+        rounds: args.rounds.or(file.rounds).unwrap_or(defaults.rounds),
+        seed: args.seed.or(file.seed).unwrap_or_else(|| clock::calendar().0),
+        size: args.size.or(file.size).unwrap_or(defaults.size),
+        memory: args.memory.or(file.memory),
+        backend,
+        device: args.device.clone().or(file.device),
+        work_dir: match &args.work_dir {
+            Some(directory) => std::path::absolute(directory)?,
+            None => paths::work_directory(globals)?,
+        },
+        patience: args.patience.unwrap_or(PATIENCE),
+    })
+}
+
+fn directories(args: &RunArgs, file: &CampaignFile) -> Vec<Directory> {
+    if args.directories.is_empty() {
+        return file.directories.clone();
+    }
+    let unnamed = |path: &PathBuf| Directory { name: None, path: path.clone() };
+    args.directories.iter().map(unnamed).collect()
+}
+
+fn backend(args: &RunArgs, file: &CampaignFile, directories: &[Directory]) -> anyhow::Result<Backend> {
+    let guess = if directories.is_empty() { Backend::Loop } else { Backend::Dir };
+    let backend = args.backend.or(file.backend).unwrap_or(guess);
+    match (backend, directories.is_empty()) {
+        (Backend::Dir, true) => {
+            Err(BadInput("the dir backend compares mounted directories: give --dir".into()).into())
+        }
+        (Backend::Loop, false) => {
+            Err(BadInput("--dir belongs to the dir backend, not to loop".into()).into())
+        }
+        _ => Ok(backend),
+    }
+}
+
+/// The contenders that are named, each of which must be able to run, or all that are.
+fn contenders(
+    args: &RunArgs,
+    file: &CampaignFile,
+    catalog: &Catalog,
+    progress: &Progress,
+) -> anyhow::Result<Vec<Contender>> {
+    let machine = Machine::look();
+    let named = if args.contenders.is_empty() {
+        file.contenders.clone()
+    } else {
+        args.contenders.iter().map(|spec| catalog.contender(spec)).collect::<Result<_, _>>()?
+    };
+    for contender in &named {
+        if let Some(missing) = missing(&machine, contender) {
+            return Err(Refused(format!("{} cannot run here: {missing}", contender.name)).into());
+        }
+    }
+    if named.is_empty() { all_that_run(&machine, catalog, progress) } else { Ok(named) }
+}
+
+/// What keeps a contender from running, with the command that mends it.
+fn missing(machine: &Machine, contender: &Contender) -> Option<String> {
+    match provision::verdict(&contender.filesystem, Backend::Loop, machine) {
+        Verdict::Runs => None,
+        Verdict::Impossible { why } => Some(why),
+        Verdict::Missing { needs } => Some(list(&needs)),
+    }
+}
+
+/// What is missing, each with the command that brings it.
+fn list(needs: &[Need]) -> String {
+    let each = |need: &Need| format!("{} is missing ({})", need.what, need.command);
+    needs.iter().map(each).collect::<Vec<_>>().join("; ")
+}
+
+fn all_that_run(
+    machine: &Machine,
+    catalog: &Catalog,
+    progress: &Progress,
+) -> anyhow::Result<Vec<Contender>> {
+    let mut contenders = Vec::new();
+    for filesystem in catalog.filesystems() {
+        if filesystem.only_when_named.is_some() {
+            continue;
+        }
+        let contender = catalog.contender(&filesystem.name)?;
+        match provision::verdict(filesystem, Backend::Loop, machine) {
+            Verdict::Runs => contenders.push(contender),
+            Verdict::Missing { needs } => {
+                progress.note(&format!("left out: {}: {}", filesystem.name, list(&needs)));
+            }
+            Verdict::Impossible { .. } => {}
+        }
+    }
+    if contenders.is_empty() {
+        return Err(Refused("nothing can run here: `fsarena doctor` says why".into()).into());
+    }
+    Ok(contenders)
+}
+
+fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<Contender>> {
+    let contender = |directory: &Directory| {
+        let path = existing(&directory.path)?;
+        let kind = provision::filesystem_kind(&path);
+        Ok(catalog.directory_contender(&path, directory.name.as_deref(), kind.as_deref())?)
+    };
+    directories.iter().map(contender).collect()
+}
+
+fn existing(path: &Path) -> anyhow::Result<PathBuf> {
+    match path.canonicalize() {
+        Ok(found) if found.is_dir() => Ok(found),
+        Ok(_) => Err(BadInput(format!("{} is no directory", path.display())).into()),
+        Err(error) => Err(BadInput(format!("{}: {error}", path.display())).into()),
+    }
+}
+
+fn suites(
+    args: &RunArgs,
+    from_file: &[String],
+    catalog: &Catalog,
+    profile: Profile,
+) -> Result<Vec<Suite>, CatalogError> {
+    let names = if args.suites.is_empty() { from_file } else { &args.suites };
+    if names.is_empty() {
+        return Ok(catalog.default_suites(profile).into_iter().cloned().collect());
+    }
+    names.iter().map(|name| catalog.suite(name, profile).cloned()).collect()
+}
+
+/// Two contenders of one name could not be told apart in any table.
+fn refuse_doubles(contenders: &[Contender]) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    match contenders.iter().find(|c| !seen.insert(&c.name)) {
+        Some(double) => Err(BadInput(format!("the contender `{}` is named twice", double.name)).into()),
+        None => Ok(()),
+    }
+}
