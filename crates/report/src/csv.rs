@@ -1,0 +1,208 @@
+//! One line for each round of each figure: tidy data for spreadsheets and statistics programs.
+//!
+//! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A figure
+//! without a value has its status and, where one was recorded, the reason.
+
+use analyse::{Analysis, CellFailure, Figure, Outcome, RoundValue, Row};
+use model::{CampaignResults, Direction, Unit};
+
+use crate::text::visible;
+
+const HEADER: [&str; 14] = [
+    "campaign",
+    "campaign_name",
+    "contender",
+    "suite",
+    "test",
+    "phase",
+    "round",
+    "metric",
+    "unit",
+    "direction",
+    "value",
+    "cache",
+    "status",
+    "reason",
+];
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let mut out = String::new();
+    line(&mut out, &HEADER.map(str::to_owned));
+    for row in &analysis.rows {
+        for figure in &row.figures {
+            for round in &figure.rounds {
+                line(&mut out, &fields(results, analysis, row, figure, round));
+            }
+        }
+    }
+    out
+}
+
+fn fields(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    row: &Row,
+    figure: &Figure,
+    round: &RoundValue,
+) -> [String; 14] {
+    let cache = round.cache.unwrap_or(row.cache);
+    [
+        results.id.to_string(),
+        visible(&results.campaign.name),
+        visible(&figure.contender),
+        visible(&row.suite),
+        visible(&row.test),
+        visible(&row.phase),
+        round.round.to_string(),
+        row.metric.to_string(),
+        unit(row.unit).to_owned(),
+        direction(row.direction).to_owned(),
+        round.value.map(|v| v.to_string()).unwrap_or_default(),
+        cache.to_string(),
+        round.outcome.to_string(),
+        reason(analysis, row, figure, round),
+    ]
+}
+
+/// Why there is no value: the phase's own reason, else that of its cell.
+fn reason(analysis: &Analysis, row: &Row, figure: &Figure, round: &RoundValue) -> String {
+    if !round.outcome.is_failure() {
+        return String::new();
+    }
+    let of_phase = |failure: &CellFailure| {
+        let phase = failure.phases.iter().find(|p| p.phase == row.phase);
+        phase.and_then(|p| p.reason.clone())
+    };
+    analysis
+        .failures
+        .iter()
+        .find(|f| f.contender == figure.contender && f.test == row.test && f.round == round.round)
+        .map(|failure| of_phase(failure).unwrap_or_else(|| of_cell(failure, round.outcome)))
+        .map(|reason| visible(&reason))
+        .unwrap_or_default()
+}
+
+fn of_cell(failure: &CellFailure, outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Skipped | Outcome::Invalid => {
+            format!("after {}: {}", failure.step, failure.reason)
+        }
+        _ => failure.reason.clone(),
+    }
+}
+
+const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BytesPerSecond => "B/s",
+        Unit::PerSecond => "1/s",
+        Unit::Seconds => "s",
+        Unit::Percent => "%",
+        Unit::Bytes => "B",
+        Unit::Count => "count",
+        Unit::Ratio => "ratio",
+    }
+}
+
+const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+        Direction::Neutral => "neutral",
+    }
+}
+
+fn line(out: &mut String, fields: &[String]) {
+    let quoted: Vec<String> = fields.iter().map(|field| quote(field)).collect();
+    out.push_str(&quoted.join(","));
+    out.push_str("\r\n");
+}
+
+/// A field as RFC 4180 §2 wants it: quoted where it holds a comma, a quote or an end of line.
+fn quote(field: &str) -> String {
+    if field.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    /// A reader of RFC 4180 for the tests.
+    fn parse(text: &str) -> Vec<Vec<String>> {
+        let mut records = vec![vec![String::new()]];
+        let mut quoted = false;
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let record = records.last_mut().unwrap();
+            match c {
+                '"' if quoted && chars.peek() == Some(&'"') => {
+                    record.last_mut().unwrap().push('"');
+                    chars.next();
+                }
+                '"' => quoted = !quoted,
+                ',' if !quoted => record.push(String::new()),
+                '\r' if !quoted => {}
+                '\n' if !quoted => records.push(vec![String::new()]),
+                c => record.last_mut().unwrap().push(c),
+            }
+        }
+        records.pop();
+        records
+    }
+
+    #[test]
+    fn every_round_of_every_figure_has_a_line_of_fourteen_fields() {
+        for results in [fixture::hostile(), fixture::realistic()] {
+            let analysis = analyse(&results);
+            let records = parse(&render(&results, &analysis));
+            let rounds: usize = analysis
+                .rows
+                .iter()
+                .flat_map(|row| &row.figures)
+                .map(|figure| figure.rounds.len())
+                .sum();
+            assert_eq!(records.len(), 1 + rounds);
+            assert!(records.iter().all(|fields| fields.len() == HEADER.len()));
+            for fields in &records[1..] {
+                assert_eq!(fields[10].is_empty(), fields[12] != "ok", "{fields:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_are_not_rounded() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        let records = parse(&render(&results, &analysis));
+        let want = analysis.rows[0].figures[0].rounds[0].value.unwrap();
+        assert_eq!(records[1][10].parse::<f64>().unwrap(), want);
+    }
+
+    #[test]
+    fn reasons_come_with_what_has_none_of_its_own() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        let records = parse(&render(&results, &analysis));
+        let find = |contender: &str, phase: &str, status: &str| {
+            records
+                .iter()
+                .find(|f| f[2] == contender && f[5] == phase && f[12] == status)
+                .unwrap()[13]
+                .clone()
+        };
+        assert!(find("ntfs-3g", "copy-again", "failed").starts_with("pwrite of 1 MiB"));
+        assert!(find("ntfs-3g", "remove", "skipped").starts_with("after copy-again: pwrite"));
+    }
+
+    #[test]
+    fn a_small_campaign_in_full() {
+        let mut results = fixture::plain();
+        results.campaign.contenders.truncate(1);
+        let analysis = analyse(&results);
+        insta::assert_snapshot!(render(&results, &analysis).replace("\r\n", "\n"));
+    }
+}

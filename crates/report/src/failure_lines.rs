@@ -1,0 +1,116 @@
+//! What was not ok, a line each: rounds in which the same thing happened share one.
+
+use analyse::{Analysis, CellFailure};
+use model::Status;
+
+use crate::text::clean;
+use crate::words::counted;
+
+/// Rounds of a contender in a test that ended in the same way.
+pub(crate) struct FailureLine<'a> {
+    /// The cells, in the order of the plan; at least one.
+    pub cells: Vec<&'a CellFailure>,
+}
+
+impl FailureLine<'_> {
+    /// The first of the cells, which speaks for all.
+    pub fn first(&self) -> &CellFailure {
+        self.cells[0]
+    }
+
+    /// `round 2` or `rounds 1, 3`.
+    pub fn rounds(&self) -> String {
+        let rounds: Vec<String> = self.cells.iter().map(|c| c.round.to_string()).collect();
+        let noun = if rounds.len() == 1 { "round" } else { "rounds" };
+        format!("{noun} {}", rounds.join(", "))
+    }
+
+    /// The test and what in it died: `bonnie-files, create-seq`.
+    pub fn place(&self) -> String {
+        let first = self.first();
+        if first.step.is_empty() {
+            clean(&first.test)
+        } else {
+            format!("{}, {}", clean(&first.test), clean(&first.step))
+        }
+    }
+
+    /// The reason with its error number and what was skipped after it.
+    pub fn reason(&self) -> String {
+        let first = self.first();
+        let mut text = clean(&first.reason);
+        if let Some(error) = &first.error {
+            text += &format!(
+                " ({}: {}, errno {})",
+                clean(&error.call),
+                clean(&error.name),
+                error.errno
+            );
+        }
+        let after = first
+            .phases
+            .iter()
+            .filter(|p| matches!(p.status, Status::Skipped | Status::Invalid))
+            .count();
+        if after > 0 {
+            text += &format!("; {} not done", counted(after as u64, "phase"));
+        }
+        text
+    }
+}
+
+/// All failures, in the order in which each first happened.
+pub(crate) fn failure_lines(analysis: &Analysis) -> Vec<FailureLine<'_>> {
+    let mut lines: Vec<FailureLine<'_>> = Vec::new();
+    for failure in &analysis.failures {
+        match lines.iter_mut().find(|line| same(line.first(), failure)) {
+            Some(line) => line.cells.push(failure),
+            None => lines.push(FailureLine {
+                cells: vec![failure],
+            }),
+        }
+    }
+    lines
+}
+
+fn same(a: &CellFailure, b: &CellFailure) -> bool {
+    let key = |f: &CellFailure| {
+        (
+            f.contender.clone(),
+            f.test.clone(),
+            f.status,
+            f.step.clone(),
+            f.reason.clone(),
+        )
+    };
+    key(a) == key(b) && a.error == b.error && a.phases == b.phases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn equal_failures_of_several_rounds_share_a_line() {
+        let analysis = analyse(&fixture::realistic());
+        let lines: Vec<String> = failure_lines(&analysis)
+            .iter()
+            .map(|l| {
+                format!(
+                    "{} {} {} {}",
+                    l.first().contender,
+                    l.place(),
+                    l.rounds(),
+                    l.reason()
+                )
+            })
+            .collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(
+            lines[0],
+            "ntfs-3g large-file, copy-again rounds 1, 3 pwrite of 1 MiB at 96 MiB of `copy`: no \
+             space left on device (pwrite: ENOSPC, errno 28); 3 phases not done"
+        );
+    }
+}

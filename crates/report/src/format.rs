@@ -1,0 +1,143 @@
+//! The formats by name, and the one door to all of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use analyse::Analysis;
+use model::CampaignResults;
+
+use crate::{bonnie_csv, csv, html, json, markdown, terminal};
+
+/// A format of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A table for the terminal.
+    Table,
+    /// A page that stands on its own.
+    Html,
+    /// One line for each cell, phase and metric.
+    Csv,
+    /// Facts and analysis, complete.
+    Json,
+    /// Tables as GitHub shows them.
+    Markdown,
+    /// What bonnie++ 2.00 writes, for `bon_csv2html` and `bon_csv2txt`.
+    BonnieCsv,
+}
+
+/// A word that names no format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFormat(String);
+
+/// How a report for people is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Columns of the terminal; wider tables are split into blocks.
+    pub width: usize,
+    /// Whether the terminal shows colours.
+    pub colour: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            width: 100,
+            colour: false,
+        }
+    }
+}
+
+impl Format {
+    /// Every format, in the order of the help text.
+    pub const ALL: [Self; 6] = [
+        Self::Table,
+        Self::Html,
+        Self::Csv,
+        Self::Json,
+        Self::Markdown,
+        Self::BonnieCsv,
+    ];
+
+    /// The word on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Html => "html",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Markdown => "markdown",
+            Self::BonnieCsv => "bonnie-csv",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFormat> {
+        Self::ALL
+            .into_iter()
+            .find(|format| format.name() == text)
+            .ok_or_else(|| UnknownFormat(text.to_owned()))
+    }
+}
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Format::ALL.map(Format::name).join(", ");
+        write!(f, "`{}` is not a format: one of {names}", self.0)
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
+
+/// The report of a campaign; `analysis` is that of the same `results`.
+pub fn render(
+    format: Format,
+    results: &CampaignResults,
+    analysis: &Analysis,
+    options: &Options,
+) -> String {
+    match format {
+        Format::Table => terminal::render(results, analysis, options),
+        Format::Html => html::render(results, analysis),
+        Format::Csv => csv::render(results, analysis),
+        Format::Json => json::render(results, analysis),
+        Format::Markdown => markdown::render(results, analysis),
+        Format::BonnieCsv => bonnie_csv::render(results, analysis),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_and_others_are_refused_with_the_list() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        let error = "pdf".parse::<Format>().unwrap_err().to_string();
+        assert!(error.contains("`pdf`") && error.contains("bonnie-csv"));
+    }
+
+    #[test]
+    fn every_format_has_something_to_say_of_a_campaign_that_has_not_begun() {
+        let mut results = analyse::fixture::plain();
+        for stored in &mut results.cells {
+            stored.result = None;
+        }
+        results.environments.clear();
+        let analysis = analyse::analyse(&results);
+        for format in Format::ALL {
+            let report = render(format, &results, &analysis, &Options::default());
+            assert!(!report.is_empty(), "{format}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The report as a page that stands on its own: it loads nothing and runs nothing.
+//!
+//! The templates (`web/*.html`) only lay out; what they show is put together here and below `html/`.
+//! They escape all text; the only markup passed through is our own style sheet and our own charts,
+//! which escape for themselves. A content security policy forbids everything but inline style.
+
+mod charts;
+mod evidence;
+mod setting;
+
+use analyse::{Analysis, Outcome, Standing};
+use askama::Template;
+use model::CampaignResults;
+
+use crate::overview::{Entry, Tone, legend, overview};
+use crate::text::{clean, short_names};
+use crate::{summary, words};
+
+const STYLE: &str = include_str!("../../../web/page.css");
+
+/// The widest a contender's name may be above a column.
+const WIDEST_NAME: usize = 24;
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page {
+    style: &'static str,
+    title: String,
+    program: String,
+    number: i64,
+    facts: Vec<(&'static str, String)>,
+    outcomes: Vec<Count>,
+    unfinished: Option<String>,
+    contenders: Vec<setting::ContenderView>,
+    standings: Vec<Standing>,
+    /// Names above columns, in the parts between which a line may break.
+    columns: Vec<Vec<String>>,
+    blocks: Vec<BlockView>,
+    legend: Vec<(char, &'static str)>,
+    tests: Vec<charts::TestView>,
+    features: Vec<evidence::FeatureView>,
+    failures: Vec<evidence::FailureView>,
+    complaints: Vec<evidence::ComplaintView>,
+    environments: Vec<setting::EnvironmentView>,
+    commands: Vec<setting::CommandView>,
+    method: Method,
+}
+
+/// Cells with one outcome.
+struct Count {
+    word: &'static str,
+    count: u32,
+    class: &'static str,
+}
+
+/// A test in the overview.
+struct BlockView {
+    id: String,
+    name: String,
+    title: String,
+    lines: Vec<LineView>,
+}
+
+/// A phase in the overview.
+struct LineView {
+    id: String,
+    phase: String,
+    unit: String,
+    entries: Vec<EntryView>,
+}
+
+/// A cell of the overview.
+struct EntryView {
+    text: String,
+    signs: String,
+    class: &'static str,
+}
+
+/// The definitions.
+struct Method {
+    metrics: Vec<(&'static str, &'static str)>,
+    caches: Vec<(&'static str, &'static str)>,
+    ends: Vec<(&'static str, &'static str)>,
+    false_mark_limit: String,
+    unsteady_above: String,
+}
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let name = clean(&results.campaign.name);
+    let page = Page {
+        style: STYLE,
+        title: if name.is_empty() {
+            format!("Campaign {}", results.id)
+        } else {
+            name
+        },
+        program: program(results),
+        number: results.id,
+        facts: summary::facts(results),
+        outcomes: outcomes(analysis),
+        unfinished: summary::unfinished(analysis),
+        contenders: setting::contenders(results),
+        standings: analysis.standings.clone(),
+        columns: columns(analysis),
+        blocks: blocks(results, analysis),
+        legend: legend(&overview(results, analysis)),
+        tests: charts::tests(results, analysis),
+        features: evidence::features(analysis),
+        failures: evidence::failures(analysis),
+        complaints: evidence::complaints(analysis),
+        environments: setting::environments(results),
+        commands: setting::commands(results),
+        method: method(),
+    };
+    page.render().expect("writing to a string does not fail")
+}
+
+fn program(results: &CampaignResults) -> String {
+    results
+        .environments
+        .last()
+        .map_or_else(String::new, |e| clean(&e.program))
+}
+
+fn outcomes(analysis: &Analysis) -> Vec<Count> {
+    summary::outcomes(analysis)
+        .into_iter()
+        .map(|(outcome, count)| Count {
+            word: outcome.name(),
+            count,
+            class: match outcome {
+                Outcome::Ok => "good",
+                _ if outcome.is_failure() => "failed",
+                _ => "absent",
+            },
+        })
+        .collect()
+}
+
+fn columns(analysis: &Analysis) -> Vec<Vec<String>> {
+    short_names(&analysis.contenders, WIDEST_NAME)
+        .iter()
+        .map(|name| {
+            let parts = name.split_inclusive([':', ',', '=']);
+            parts.map(str::to_owned).collect()
+        })
+        .collect()
+}
+
+fn blocks(results: &CampaignResults, analysis: &Analysis) -> Vec<BlockView> {
+    overview(results, analysis)
+        .iter()
+        .enumerate()
+        .map(|(test, block)| BlockView {
+            id: test_id(test),
+            name: clean(&block.test.name),
+            title: clean(&block.test.title),
+            lines: block
+                .lines
+                .iter()
+                .enumerate()
+                .map(|(phase, line)| LineView {
+                    id: phase_id(test, phase),
+                    phase: clean(&line.row.phase),
+                    unit: line.unit.clone(),
+                    entries: line.entries.iter().map(entry).collect(),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn entry(entry: &Entry) -> EntryView {
+    EntryView {
+        text: entry.text.clone(),
+        signs: entry.signs.clone(),
+        class: tone_class(entry.tone),
+    }
+}
+
+const fn tone_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Best => "best",
+        Tone::Worst => "worst",
+        Tone::Failed => "failed",
+        Tone::Absent => "absent",
+    }
+}
+
+/// Anchors are numbers: a name from outside is never part of one.
+fn test_id(test: usize) -> String {
+    format!("test-{}", test + 1)
+}
+
+fn phase_id(test: usize, phase: usize) -> String {
+    format!("test-{}-{}", test + 1, phase + 1)
+}
+
+fn method() -> Method {
+    Method {
+        metrics: model::Metric::ALL
+            .map(|m| (words::title(m), words::definition(m)))
+            .into(),
+        caches: words::CACHES
+            .map(|(state, text)| (words::cache(state), text))
+            .into(),
+        ends: words::ENDS
+            .map(|(end, text)| (words::end(end), text))
+            .into(),
+        false_mark_limit: format!("{:.0}", analyse::FALSE_MARK_LIMIT * 100.0),
+        unsteady_above: format!("{:.0}", analyse::UNSTEADY_ABOVE),
+    }
+}
+
+#[cfg(test)]
+#[path = "html_tests.rs"]
+mod tests;

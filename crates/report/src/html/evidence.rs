@@ -1,0 +1,150 @@
+//! What was found besides figures: features, failures with all their evidence, kernel complaints.
+
+use analyse::{Analysis, CellFailure, Found};
+use model::{Feature, StepRecord};
+
+use crate::failure_lines::{FailureLine, failure_lines};
+use crate::text::{clean, clean_lines};
+use crate::words;
+
+/// A row of the feature table.
+pub(super) struct FeatureView {
+    pub title: &'static str,
+    pub cells: Vec<FeatureCell>,
+}
+
+/// What was found of one feature.
+pub(super) struct FeatureCell {
+    pub text: String,
+    pub class: &'static str,
+}
+
+/// Rounds that ended in the same way.
+pub(super) struct FailureView {
+    pub status: &'static str,
+    pub contender: String,
+    pub place: String,
+    pub rounds: String,
+    pub reason: String,
+    pub cells: Vec<EvidenceView>,
+}
+
+/// The evidence of one cell.
+pub(super) struct EvidenceView {
+    pub title: String,
+    pub phases: Vec<(String, String, String)>,
+    pub steps: Vec<StepView>,
+    pub stacks: String,
+    pub kernel_log: String,
+    pub kernel_log_readable: bool,
+}
+
+/// A program that was run.
+pub(super) struct StepView {
+    pub name: String,
+    pub command: String,
+    pub end: String,
+    pub output: String,
+}
+
+/// What the kernel complained of in a cell that passed.
+pub(super) struct ComplaintView {
+    pub contender: String,
+    pub test: String,
+    pub round: u32,
+    pub lines: String,
+}
+
+pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
+    let row = |title, cell: &dyn Fn(&analyse::ContenderFeatures) -> FeatureCell| FeatureView {
+        title,
+        cells: analysis.features.iter().map(cell).collect(),
+    };
+    let plain = |text: &str| FeatureCell {
+        text: text.to_owned(),
+        class: "plain",
+    };
+    let mut rows = vec![
+        row("Class, as probed", &|c| plain(words::class(c.class))),
+        row("Driver", &|c| plain(words::driver(c.driver))),
+    ];
+    for (index, feature) in Feature::ALL.into_iter().enumerate() {
+        rows.push(row(words::feature(feature), &|c| {
+            found(&c.features[index].found)
+        }));
+    }
+    rows
+}
+
+fn found(found: &Found) -> FeatureCell {
+    let (text, class) = match found {
+        Found::Yes => ("yes".to_owned(), "yes"),
+        Found::No(reason) => (format!("no: {}", clean(reason)), "no"),
+        Found::Varies(reason) => (format!("varies: {}", clean(reason)), "no"),
+        Found::NotProbed => ("not tried".to_owned(), "absent"),
+    };
+    FeatureCell { text, class }
+}
+
+pub(super) fn failures(analysis: &Analysis) -> Vec<FailureView> {
+    failure_lines(analysis).iter().map(failure).collect()
+}
+
+fn failure(line: &FailureLine<'_>) -> FailureView {
+    FailureView {
+        status: line.first().status.name(),
+        contender: clean(&line.first().contender),
+        place: line.place(),
+        rounds: line.rounds(),
+        reason: line.reason(),
+        cells: line.cells.iter().map(|cell| evidence(cell)).collect(),
+    }
+}
+
+fn evidence(cell: &CellFailure) -> EvidenceView {
+    EvidenceView {
+        title: format!("Round {}, cell {}", cell.round, cell.cell.0),
+        phases: cell
+            .phases
+            .iter()
+            .map(|phase| {
+                let reason = phase
+                    .reason
+                    .as_deref()
+                    .map_or_else(|| "an earlier step died".to_owned(), clean);
+                (clean(&phase.phase), phase.status.to_string(), reason)
+            })
+            .collect(),
+        steps: cell.steps.iter().map(step).collect(),
+        stacks: clean_lines(&cell.stacks.join("\n\n")),
+        kernel_log: clean_lines(&cell.kernel_log.join("\n")),
+        kernel_log_readable: cell.kernel_log_readable,
+    }
+}
+
+fn step(step: &StepRecord) -> StepView {
+    let end = match (step.exit, step.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "never ended".to_owned(),
+    };
+    StepView {
+        name: clean(&step.step),
+        command: super::setting::command_line(&step.command),
+        end: format!("{end} after {}", step.elapsed),
+        output: clean_lines(&step.output),
+    }
+}
+
+pub(super) fn complaints(analysis: &Analysis) -> Vec<ComplaintView> {
+    analysis
+        .complaints
+        .iter()
+        .map(|complaint| ComplaintView {
+            contender: clean(&complaint.contender),
+            test: clean(&complaint.test),
+            round: complaint.round,
+            lines: clean_lines(&complaint.lines.join("\n")),
+        })
+        .collect()
+}

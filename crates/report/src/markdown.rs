@@ -1,0 +1,226 @@
+//! The report as Markdown, with tables as GitHub draws them.
+
+use analyse::{Analysis, ContenderFeatures, Found};
+use model::{CampaignResults, Feature};
+
+use crate::failure_lines::failure_lines;
+use crate::overview::{Entry, TestBlock, Tone, legend, overview};
+use crate::text::{clean, short_names};
+use crate::{summary, words};
+
+/// The widest a contender's name may be in a table.
+const WIDEST_NAME: usize = 40;
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let blocks = overview(results, analysis);
+    let names: Vec<String> = short_names(&analysis.contenders, WIDEST_NAME)
+        .iter()
+        .map(|name| escape(name))
+        .collect();
+    let mut out = head(results, analysis);
+    for block in &blocks {
+        out += &test(block, &names);
+    }
+    out += &legend_lines(&blocks);
+    out += &features(analysis, &names);
+    out += &failures(analysis);
+    out += &complaints(analysis);
+    out += &environment(results);
+    out
+}
+
+fn head(results: &CampaignResults, analysis: &Analysis) -> String {
+    let mut out = format!("# {}\n\n", escape(&clean(&results.campaign.name)));
+    out += &format!("{}\n\n", escape(&summary::line(results)));
+    out += &format!("{}\n", escape(&summary::outcome_line(analysis)));
+    if let Some(text) = summary::unfinished(analysis) {
+        out += &format!("\n**{text}**\n");
+    }
+    out
+}
+
+fn test(block: &TestBlock<'_>, names: &[String]) -> String {
+    let test = block.test;
+    let mut out = format!(
+        "\n## {}: {}\n\n{}\n\n",
+        escape(&clean(&test.name)),
+        escape(&clean(&test.title)),
+        escape(&clean(&test.rationale))
+    );
+    let mut header = vec!["phase".to_owned(), "unit".to_owned()];
+    header.extend(names.iter().cloned());
+    let aligned = |i: usize| if i == 0 { ":--" } else { "--:" };
+    out += &line(&header);
+    out += &line(
+        &(0..header.len())
+            .map(aligned)
+            .map(str::to_owned)
+            .collect::<Vec<_>>(),
+    );
+    for phase in &block.lines {
+        let mut cells = vec![escape(&clean(&phase.row.phase)), escape(&phase.unit)];
+        cells.extend(phase.entries.iter().map(entry));
+        out += &line(&cells);
+    }
+    out
+}
+
+fn entry(entry: &Entry) -> String {
+    let text = escape(&format!("{}{}", entry.text, entry.signs));
+    match entry.tone {
+        Tone::Plain | Tone::Worst => text,
+        Tone::Best => format!("**{text}**"),
+        Tone::Failed | Tone::Absent => format!("*{text}*"),
+    }
+}
+
+fn line(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn legend_lines(blocks: &[TestBlock<'_>]) -> String {
+    let entries: Vec<String> = legend(blocks)
+        .into_iter()
+        .map(|(sign, meaning)| format!("{} {meaning}", escape(&sign.to_string())))
+        .collect();
+    format!("\n{}\n", entries.join(" · "))
+}
+
+fn features(analysis: &Analysis, names: &[String]) -> String {
+    let mut out = "\n## Features\n\n".to_owned();
+    let mut header = vec![String::new()];
+    header.extend(names.iter().cloned());
+    out += &line(&header);
+    out += &line(&vec![":--".to_owned(); header.len()]);
+    let row = |title: &str, cell: &dyn Fn(&ContenderFeatures) -> String| {
+        let mut cells = vec![title.to_owned()];
+        cells.extend(analysis.features.iter().map(cell));
+        line(&cells)
+    };
+    out += &row("Class", &|c| words::class(c.class).to_owned());
+    out += &row("Driver", &|c| words::driver(c.driver).to_owned());
+    for (index, feature) in Feature::ALL.into_iter().enumerate() {
+        out += &row(words::feature(feature), &|c| {
+            found(&c.features[index].found)
+        });
+    }
+    out
+}
+
+fn found(found: &Found) -> String {
+    match found {
+        Found::Yes => "yes".to_owned(),
+        Found::No(reason) => format!("no: {}", escape(&clean(reason))),
+        Found::Varies(reason) => format!("varies: {}", escape(&clean(reason))),
+        Found::NotProbed => "not tried".to_owned(),
+    }
+}
+
+fn failures(analysis: &Analysis) -> String {
+    let lines = failure_lines(analysis);
+    if lines.is_empty() {
+        return "\n## Not ok\n\nNothing: every cell that ran is ok.\n".to_owned();
+    }
+    let mut out = "\n## Not ok\n\n".to_owned();
+    for failure in lines {
+        let first = failure.first();
+        let text = format!(
+            "{}, {} ({}): {}",
+            clean(&first.contender),
+            failure.place(),
+            failure.rounds(),
+            failure.reason()
+        );
+        out += &format!("- **{}** {}\n", first.status, escape(&text));
+    }
+    out
+}
+
+fn complaints(analysis: &Analysis) -> String {
+    if analysis.complaints.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n## Kernel complaints during cells that passed\n\n".to_owned();
+    for complaint in &analysis.complaints {
+        for text in &complaint.lines {
+            let text = format!(
+                "{}, {} (round {}): {}",
+                clean(&complaint.contender),
+                clean(&complaint.test),
+                complaint.round,
+                clean(text)
+            );
+            out += &format!("- {}\n", escape(&text));
+        }
+    }
+    out
+}
+
+fn environment(results: &CampaignResults) -> String {
+    let mut out = "\n## Environment\n\n".to_owned();
+    for (name, value) in summary::facts(results) {
+        out += &format!("- {name}: {}\n", escape(&value));
+    }
+    for environment in &results.environments {
+        for (name, value) in summary::environment(environment) {
+            out += &format!("- {name}: {}\n", escape(&value));
+        }
+    }
+    out
+}
+
+/// Text that Markdown and the HTML in it leave alone.
+///
+/// CommonMark §2.4: a backslash takes the meaning from any ASCII punctuation; entities are used for
+/// the characters of HTML, as they hold in every dialect.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    fn shown(results: &CampaignResults) -> String {
+        render(results, &analyse(results))
+    }
+
+    #[test]
+    fn a_small_campaign() {
+        insta::assert_snapshot!(shown(&fixture::plain()));
+    }
+
+    #[test]
+    fn hostile_names_and_every_status() {
+        insta::assert_snapshot!(shown(&fixture::hostile()));
+    }
+
+    #[test]
+    fn no_html_and_no_stray_column_gets_through() {
+        let text = shown(&fixture::hostile());
+        assert!(!text.contains('<') && !text.contains("\u{1b}"));
+        let mut columns = None;
+        for line in text.lines() {
+            let bars = line.replace("\\|", "").matches('|').count();
+            let expected = *columns.get_or_insert(bars);
+            if line.starts_with('|') && expected > 0 {
+                assert!(bars == expected, "{line}");
+            }
+            columns = line.starts_with('|').then_some(bars);
+        }
+    }
+}

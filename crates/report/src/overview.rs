@@ -1,0 +1,257 @@
+//! The table of all phases by the figure that judges each: the same for terminal, Markdown and HTML.
+
+use analyse::{Analysis, Estimate, Figure, Mark, Outcome, Row};
+use model::{CampaignResults, Metric, Test};
+
+use crate::Scale;
+use crate::words;
+
+/// How a cell of the table is meant to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// A number.
+    Plain,
+    /// A number that is marked best.
+    Best,
+    /// A number that is marked worst.
+    Worst,
+    /// A word in place of a number, for something that did not end well.
+    Failed,
+    /// A word in place of a number that nobody is to blame for.
+    Absent,
+}
+
+/// A cell of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// A number, or a word in place of one.
+    pub text: String,
+    /// Signs behind it; see [`LEGEND`].
+    pub signs: String,
+    /// How it is meant to look.
+    pub tone: Tone,
+}
+
+/// A row of the table: a phase with the figure that judges it.
+pub(crate) struct PhaseLine<'a> {
+    /// The row of the analysis behind it.
+    pub row: &'a Row,
+    /// The unit, and which way is better.
+    pub unit: String,
+    /// An entry for each contender, in the campaign's order.
+    pub entries: Vec<Entry>,
+}
+
+/// The rows of one test.
+pub(crate) struct TestBlock<'a> {
+    /// The test.
+    pub test: &'a Test,
+    /// Its phases.
+    pub lines: Vec<PhaseLine<'a>>,
+}
+
+pub(crate) const BEST: char = '▲';
+pub(crate) const WORST: char = '▼';
+pub(crate) const UNSTEADY: char = '~';
+pub(crate) const PARTIAL: char = '!';
+pub(crate) const WAITING: char = '…';
+pub(crate) const LOWER_BOUND: char = '≥';
+
+/// Every sign with its meaning.
+pub(crate) const LEGEND: [(char, &str); 8] = [
+    ('↑', "higher is better"),
+    ('↓', "lower is better"),
+    (BEST, "best: its interval overlaps no other"),
+    (WORST, "worst: its interval overlaps no other"),
+    (UNSTEADY, "varies by more than 10 % between rounds"),
+    (
+        PARTIAL,
+        "failed in some round; the figure is from the others",
+    ),
+    (WAITING, "not all rounds have run yet"),
+    (
+        LOWER_BOUND,
+        "cut short by a time limit; it is at least this",
+    ),
+];
+
+/// The whole table.
+pub(crate) fn overview<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    tests
+        .map(|test| TestBlock {
+            test,
+            lines: analysis
+                .rows
+                .iter()
+                .filter(|row| row.headline && row.suite == test.suite && row.test == test.name)
+                .map(phase_line)
+                .collect(),
+        })
+        .collect()
+}
+
+fn phase_line(row: &Row) -> PhaseLine<'_> {
+    let scale = scale_of(row);
+    PhaseLine {
+        row,
+        unit: format!("{} {}", scale.symbol(), words::arrow(row.direction)),
+        entries: row
+            .figures
+            .iter()
+            .map(|figure| entry(row, figure, &scale))
+            .collect(),
+    }
+}
+
+/// The scale of a row: it suits the middle one of its medians.
+pub(crate) fn scale_of(row: &Row) -> Scale {
+    let medians = row.figures.iter().filter_map(|f| Some(f.estimate?.median));
+    Scale::of(row.unit, medians)
+}
+
+/// What a table says of one figure.
+pub(crate) fn entry(row: &Row, figure: &Figure, scale: &Scale) -> Entry {
+    match &figure.estimate {
+        Some(estimate) => number(row, figure, estimate, scale),
+        None => Entry {
+            text: status_words(figure),
+            signs: String::new(),
+            tone: if figure.has_failed_rounds() {
+                Tone::Failed
+            } else {
+                Tone::Absent
+            },
+        },
+    }
+}
+
+fn number(row: &Row, figure: &Figure, estimate: &Estimate, scale: &Scale) -> Entry {
+    let mark = figure.place.and_then(|place| place.mark);
+    let (tone, sign) = match mark {
+        Some(Mark::Best) => (Tone::Best, Some(BEST)),
+        Some(Mark::Worst) => (Tone::Worst, Some(WORST)),
+        None => (Tone::Plain, None),
+    };
+    let bound = figure.is_lower_bound(row.metric).then_some(LOWER_BOUND);
+    let signs = [
+        sign,
+        estimate.unsteady().then_some(UNSTEADY),
+        figure.has_failed_rounds().then_some(PARTIAL),
+        figure.is_incomplete().then_some(WAITING),
+    ];
+    Entry {
+        text: bound
+            .into_iter()
+            .chain(value(row.metric, estimate.median, scale).chars())
+            .collect(),
+        signs: signs.into_iter().flatten().collect(),
+        tone,
+    }
+}
+
+/// A number; of a feature that was tried and worked, the word for it.
+fn value(metric: Metric, median: f64, scale: &Scale) -> String {
+    if metric == Metric::Supported && median == 1.0 {
+        "yes".to_owned()
+    } else {
+        scale.number(median)
+    }
+}
+
+/// The words for a figure without a value: `failed`, `failed/crashed`.
+pub(crate) fn status_words(figure: &Figure) -> String {
+    let words: Vec<&str> = figure.words().iter().map(|(o, _)| o.name()).collect();
+    words.join("/")
+}
+
+/// The words with how many rounds had each: `failed in 2 of 3 rounds`.
+pub(crate) fn status_counts(figure: &Figure) -> String {
+    let rounds = figure.rounds.len();
+    let counts: Vec<String> = figure
+        .words()
+        .iter()
+        .map(|(outcome, count)| match outcome {
+            Outcome::NotRun => format!("{outcome}: {count} of {rounds} rounds"),
+            _ => format!("{outcome} in {count} of {rounds} rounds"),
+        })
+        .collect();
+    counts.join(", ")
+}
+
+/// The legend's entries for the signs that occur in the table.
+pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
+    let lines = || blocks.iter().flat_map(|block| &block.lines);
+    let occurs = |sign: char| {
+        lines().any(|line| {
+            line.unit.contains(sign)
+                || line
+                    .entries
+                    .iter()
+                    .any(|e| e.signs.contains(sign) || e.text.starts_with(sign))
+        })
+    };
+    LEGEND
+        .into_iter()
+        .filter(|(sign, _)| occurs(*sign))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn every_entry_says_something() {
+        let results = fixture::hostile();
+        let analysis = analyse(&results);
+        for block in overview(&results, &analysis) {
+            assert_eq!(block.lines.len(), block.test.phases.len());
+            for entry in block.lines.iter().flat_map(|line| &line.entries) {
+                assert!(!entry.text.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_legend_explains_what_occurs_and_nothing_else() {
+        let results = fixture::plain();
+        let analysis = analyse(&results);
+        let signs: String = legend(&overview(&results, &analysis))
+            .iter()
+            .map(|(sign, _)| *sign)
+            .collect();
+        assert_eq!(signs, "↑▲▼");
+    }
+
+    #[test]
+    fn a_feature_that_works_is_a_yes_and_not_a_one() {
+        assert_eq!(
+            value(
+                Metric::Supported,
+                1.0,
+                &Scale::of(model::Unit::Count, [1.0])
+            ),
+            "yes"
+        );
+    }
+
+    #[test]
+    fn a_total_that_was_cut_short_is_shown_as_a_lower_bound() {
+        let mut results = fixture::realistic();
+        for stored in &mut results.cells {
+            for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+                phase.cut_short = phase.phase == "mkfs" && stored.cell.contender == "xfs";
+            }
+        }
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        let xfs = &blocks[0].lines[0].entries[4];
+        assert!(xfs.text.starts_with(LOWER_BOUND), "{xfs:?}");
+        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == LOWER_BOUND));
+    }
+}

@@ -1,0 +1,131 @@
+//! The same figure has the same value in every format.
+
+use analyse::{Analysis, Figure, Row, analyse, fixture};
+use model::CampaignResults;
+
+use crate::overview::{entry, scale_of};
+use crate::{Format, Options, render};
+
+fn shown(format: Format, results: &CampaignResults, analysis: &Analysis) -> String {
+    let options = Options {
+        width: 400,
+        colour: false,
+    };
+    render(format, results, analysis, &options)
+}
+
+/// Headline rows with what the tables say of each figure, number and signs together.
+fn judged(analysis: &Analysis) -> Vec<(&Row, Vec<String>)> {
+    let texts = |row: &Row| {
+        let scale = scale_of(row);
+        let text = |figure: &Figure| {
+            let entry = entry(row, figure, &scale);
+            format!("{}{}", entry.text, entry.signs)
+        };
+        row.figures.iter().map(text).collect()
+    };
+    let rows = analysis.rows.iter().filter(|row| row.headline);
+    rows.map(|row| (row, texts(row))).collect()
+}
+
+/// The lines of a report that begin with the name of a phase, as words.
+fn phase_lines(report: &str, phase: &str, bar: bool) -> Vec<Vec<String>> {
+    report
+        .lines()
+        .map(|line| {
+            if bar {
+                line.replace(['|', '*'], " ").replace('\\', "")
+            } else {
+                line.to_owned()
+            }
+        })
+        .map(|line| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .filter(|words| words.first().is_some_and(|first| first == phase))
+        .collect()
+}
+
+#[test]
+fn terminal_markdown_and_page_say_the_same() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let table = shown(Format::Table, &results, &analysis);
+    let markdown = shown(Format::Markdown, &results, &analysis);
+    let html = shown(Format::Html, &results, &analysis);
+    for (row, texts) in judged(&analysis) {
+        for (report, bar) in [(&table, false), (&markdown, true)] {
+            let lines = phase_lines(report, &row.phase, bar);
+            assert!(
+                lines.iter().any(|words| words.ends_with(&texts)),
+                "{} {texts:?}",
+                row.phase
+            );
+        }
+        for (figure, text) in row.figures.iter().zip(&texts) {
+            if figure.estimate.is_some() {
+                let in_table = format!("\">{text}</td>");
+                let in_chart = format!("\">{text}</text>");
+                assert!(
+                    html.contains(&in_table) && html.contains(&in_chart),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn csv_and_json_hold_what_the_tables_round() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let csv = shown(Format::Csv, &results, &analysis);
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(Format::Json, &results, &analysis)).unwrap();
+    let mut checked = 0;
+    for (row_number, row) in analysis.rows.iter().enumerate() {
+        for (i, figure) in row.figures.iter().enumerate() {
+            let Some(estimate) = figure.estimate else {
+                continue;
+            };
+            let begin = format!(
+                "7,shootout,{},{},{},{},",
+                figure.contender, row.suite, row.test, row.phase
+            );
+            let metric = row.metric.name();
+            let mut values: Vec<f64> = csv
+                .lines()
+                .filter(|line| row.headline && line.starts_with(&begin))
+                .map(|line| line.split(',').collect::<Vec<_>>())
+                .filter(|fields| fields[7] == metric)
+                .filter_map(|fields| fields[10].parse().ok())
+                .collect();
+            let in_json = &json["analysis"]["rows"][row_number]["figures"][i]["estimate"]["median"];
+            assert_eq!(in_json.as_f64(), Some(estimate.median));
+            if row.headline {
+                values.sort_by(f64::total_cmp);
+                assert_eq!(analyse::median(&values), Some(estimate.median), "{begin}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 200, "{checked}");
+}
+
+#[test]
+fn the_lines_for_bonnie_hold_the_same_rates() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let report = shown(Format::BonnieCsv, &results, &analysis);
+    let row = analysis
+        .rows
+        .iter()
+        .find(|r| r.phase == "create-seq" && r.headline)
+        .unwrap();
+    for (line, figure) in report.lines().zip(&row.figures) {
+        let rate: f64 = line.split(',').nth(26).unwrap().parse().unwrap();
+        assert!((rate - figure.estimate.unwrap().median).abs() <= 0.5);
+    }
+}

@@ -1,0 +1,105 @@
+//! The lines above every report for people: what was compared, how often, on what, and what came
+//! of the cells.
+
+use analyse::{Analysis, Completeness, Outcome};
+use model::{CampaignResults, Environment};
+
+use crate::date::moment;
+use crate::text::clean;
+use crate::words::counted;
+
+/// What a campaign was, as pairs of a word and its value.
+pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
+    let campaign = &results.campaign;
+    let memory = campaign
+        .memory
+        .map_or_else(|| "all there is".to_owned(), |m| m.to_string());
+    vec![
+        ("Begun", moment(results.started)),
+        ("Profile", campaign.profile.to_string()),
+        ("Rounds", campaign.rounds.to_string()),
+        ("Backend", campaign.backend.to_string()),
+        ("Clock", clock(results)),
+        ("Seed", campaign.seed.to_string()),
+        ("Size", campaign.size.to_string()),
+        ("Memory", memory),
+    ]
+}
+
+/// The clock that times are in.
+pub(crate) fn clock(results: &CampaignResults) -> String {
+    results
+        .environments
+        .first()
+        .map_or_else(|| "clock not recorded".to_owned(), |e| clean(&e.clock))
+}
+
+/// What a campaign was, in one line.
+pub(crate) fn line(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    format!(
+        "campaign {} “{}”: profile {}, {}, backend {}, {}, seed {}",
+        results.id,
+        clean(&campaign.name),
+        campaign.profile,
+        counted(campaign.rounds, "round"),
+        campaign.backend,
+        clock(results),
+        campaign.seed,
+    )
+}
+
+/// What came of the cells, in one line.
+pub(crate) fn outcome_line(analysis: &Analysis) -> String {
+    let tests: std::collections::BTreeSet<&str> =
+        analysis.rows.iter().map(|row| row.test.as_str()).collect();
+    let counts = outcomes(analysis)
+        .into_iter()
+        .map(|(outcome, count)| format!("{count} {outcome}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    format!(
+        "{}, {}, {}: {counts}",
+        counted(analysis.contenders.len() as u64, "contender"),
+        counted(tests.len() as u64, "test"),
+        counted(analysis.counts.cells, "cell"),
+    )
+}
+
+/// Outcomes of cells with their counts, in the order of [`Outcome::ALL`].
+pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(Outcome, u32)> {
+    let counts = &analysis.counts.by_outcome;
+    Outcome::ALL
+        .into_iter()
+        .filter_map(|outcome| Some((outcome, *counts.get(&outcome)?)))
+        .collect()
+}
+
+/// What to say of a campaign that is not finished.
+pub(crate) fn unfinished(analysis: &Analysis) -> Option<String> {
+    let counts = &analysis.counts;
+    (counts.completeness == Completeness::Incomplete).then(|| {
+        format!(
+            "This campaign is not finished: {} of {} cells have not run yet.",
+            counts.cells - counts.run,
+            counts.cells
+        )
+    })
+}
+
+/// What a session of the campaign ran on, as pairs of a word and its value.
+pub(crate) fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
+    vec![
+        ("fsarena", clean(&environment.program)),
+        ("Kernel", clean(&environment.kernel)),
+        ("Distribution", clean(&environment.distribution)),
+        (
+            "Processor",
+            format!("{} × {}", environment.cpus, clean(&environment.cpu)),
+        ),
+        ("Main memory", environment.memory.to_string()),
+        ("Device", clean(&environment.device)),
+        ("Attached", clean(&environment.attachment)),
+        ("Clock", clean(&environment.clock)),
+    ]
+}
