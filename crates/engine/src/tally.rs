@@ -42,7 +42,7 @@ impl Progress {
 pub struct Tally {
     /// Operations done.
     pub operations: u64,
-    /// Bytes moved, either way.
+    /// Bytes moved, either way; each once where it is read and written back.
     pub bytes: u64,
     /// Of these, bytes written.
     pub bytes_written: u64,

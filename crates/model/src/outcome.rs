@@ -167,7 +167,8 @@ pub struct PhaseResult {
     pub wall: Nanos,
     /// Operations done.
     pub operations: u64,
-    /// Bytes moved between program and filesystem, either way.
+    /// Bytes moved between program and filesystem, either way; each once where it is read and
+    /// written back.
     pub bytes: Bytes,
     /// Of these, bytes handed to the filesystem.
     pub bytes_written: Bytes,

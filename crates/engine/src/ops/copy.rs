@@ -76,7 +76,6 @@ fn copy_contents(
         data::read_exact(&from, source, &mut buffer[..length], offset, size)?;
         to.write_all_at(&buffer[..length], offset)
             .at("pwrite", target, offset)?;
-        tally.bytes += length as u64;
         tally.lap_written(length);
         offset += length as u64;
     }

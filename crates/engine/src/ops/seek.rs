@@ -126,7 +126,6 @@ impl Seeker<'_> {
         self.file
             .write_all_at(data, offset)
             .at("pwrite", self.path, offset)?;
-        self.tally.bytes += length as u64;
         self.tally.bytes_written += length as u64;
         Ok(())
     }
