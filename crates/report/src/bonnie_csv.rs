@@ -6,35 +6,105 @@
 //! `bon_csv2txt.in`). What bonnie++ did not do it leaves empty, and so is a phase that is not ok. The
 //! readers know no quoting and do not escape, so names lose what would break them.
 
-use analyse::{Analysis, Figure};
-use model::{CampaignResults, Metric, Op, Phase};
+use analyse::Analysis;
+use model::{CampaignResults, Metric, Op, Order, Phase, Test};
 
 /// The value that both readers insist on in the first column.
 const FORMAT_VERSION: &str = "1.98";
 /// The version whose format this is.
 const BONNIE_VERSION: &str = "2.00";
+/// The tests that do what bonnie++ does.
+const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
 /// The longest name: the readers take lines of at most 1023 bytes.
 const LONGEST_NAME: usize = 60;
 
-/// Phases of a column pair, in bonnie++'s order: test, phase, and the figure it reports.
-type Columns<const N: usize> = [(&'static str, &'static str, Metric); N];
+/// A pair of columns: which operation it reports, and by which figure.
+type Column = (fn(&Op) -> bool, Metric);
 
-const INPUT_OUTPUT: Columns<6> = [
-    ("bonnie-chars", "putc", Metric::Throughput),
-    ("bonnie-block", "write", Metric::Throughput),
-    ("bonnie-block", "rewrite", Metric::Throughput),
-    ("bonnie-chars", "getc", Metric::Throughput),
-    ("bonnie-block", "read", Metric::Throughput),
-    ("bonnie-block", "seek", Metric::Rate),
+/// Reads and writes of one large file, in bonnie++'s order.
+const INPUT_OUTPUT: [Column; 6] = [
+    (|op| matches!(op, Op::WriteChars { .. }), Metric::Throughput),
+    (|op| matches!(op, Op::Write { .. }), Metric::Throughput),
+    (|op| matches!(op, Op::Rewrite { .. }), Metric::Throughput),
+    (|op| matches!(op, Op::ReadChars { .. }), Metric::Throughput),
+    (|op| matches!(op, Op::Read { .. }), Metric::Throughput),
+    (|op| matches!(op, Op::Seek { .. }), Metric::Rate),
 ];
 
-const FILES: Columns<6> = [
-    ("bonnie-files", "create-seq", Metric::Rate),
-    ("bonnie-files", "stat-seq", Metric::Rate),
-    ("bonnie-files", "delete-seq", Metric::Rate),
-    ("bonnie-files", "create-random", Metric::Rate),
-    ("bonnie-files", "stat-random", Metric::Rate),
-    ("bonnie-files", "delete-random", Metric::Rate),
+/// Work on many files, in bonnie++'s order.
+const FILES: [Column; 6] = [
+    (
+        |op| {
+            matches!(
+                op,
+                Op::Create {
+                    order: Order::Sequential,
+                    ..
+                }
+            )
+        },
+        Metric::Rate,
+    ),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::Stat {
+                    order: Order::Sequential,
+                    ..
+                }
+            )
+        },
+        Metric::Rate,
+    ),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::Delete {
+                    order: Order::Sequential,
+                    ..
+                }
+            )
+        },
+        Metric::Rate,
+    ),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::Create {
+                    order: Order::Random,
+                    ..
+                }
+            )
+        },
+        Metric::Rate,
+    ),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::Stat {
+                    order: Order::Random,
+                    ..
+                }
+            )
+        },
+        Metric::Rate,
+    ),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::Delete {
+                    order: Order::Random,
+                    ..
+                }
+            )
+        },
+        Metric::Rate,
+    ),
 ];
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -45,6 +115,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 
 fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> String {
     let figures = Figures {
+        results,
         analysis,
         contender,
     };
@@ -56,111 +127,120 @@ fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> Str
         results.campaign.seed.to_string(),
     ];
     fields.extend(file_shape(results));
-    fields.extend(INPUT_OUTPUT.iter().flat_map(|column| figures.speed(column)));
+    fields.extend(
+        INPUT_OUTPUT
+            .into_iter()
+            .flat_map(|column| figures.speed(column)),
+    );
     fields.extend(set_shape(results));
-    fields.extend(FILES.iter().flat_map(|column| figures.speed(column)));
-    let latencies = INPUT_OUTPUT.iter().chain(&FILES);
+    fields.extend(FILES.into_iter().flat_map(|column| figures.speed(column)));
+    let latencies = INPUT_OUTPUT.into_iter().chain(FILES);
     fields.extend(latencies.map(|column| figures.latency(column)));
     format!("{}\n", fields.join(","))
 }
 
 /// File size, chunk size, number of seeks and seeking processes.
 fn file_shape(results: &CampaignResults) -> [String; 4] {
-    let (size, chunk) = match find(results, "bonnie-block", "write").map(|p| &p.op) {
-        Some(Op::Write { size, block, .. }) => (format!("{}M", size.0 >> 20), block.0.to_string()),
-        _ => (String::new(), String::new()),
-    };
-    let (seeks, processes) = match find(results, "bonnie-block", "seek").map(|p| &p.op) {
-        Some(Op::Seek {
-            operations,
-            threads,
-            ..
-        }) => (operations.to_string(), threads.to_string()),
-        _ => (String::new(), String::new()),
-    };
+    let [mut size, mut chunk, mut seeks, mut processes] = <[String; 4]>::default();
+    if let Some(Op::Write { size: s, block, .. }) = op(results, INPUT_OUTPUT[1]) {
+        (size, chunk) = (format!("{}M", s.0 >> 20), block.0.to_string());
+    }
+    if let Some(Op::Seek {
+        operations,
+        threads,
+        ..
+    }) = op(results, INPUT_OUTPUT[5])
+    {
+        (seeks, processes) = (operations.to_string(), threads.to_string());
+    }
     [size, chunk, seeks, processes]
 }
 
 /// Number of files in units of 1024, largest and smallest size, directories, chunk size.
 fn set_shape(results: &CampaignResults) -> [String; 5] {
-    match find(results, "bonnie-files", "create-seq").map(|p| &p.op) {
-        Some(Op::Create {
-            files,
-            directories,
-            size,
-            ..
-        }) => {
-            let kilo = *files as f64 / 1024.0;
-            let files = if kilo.fract() == 0.0 {
-                kilo.to_string()
-            } else {
-                format!("{kilo:.2}")
-            };
-            let size = if size.0 == 0 {
-                String::new()
-            } else {
-                size.0.to_string()
-            };
-            [
-                files,
-                size.clone(),
-                size,
-                directories.to_string(),
-                String::new(),
-            ]
+    let Some(Op::Create {
+        files,
+        directories,
+        size,
+        ..
+    }) = op(results, FILES[0])
+    else {
+        return Default::default();
+    };
+    let units = *files as f64 / 1024.0;
+    let files = if units.fract() == 0.0 {
+        units.to_string()
+    } else {
+        format!("{units:.2}")
+    };
+    // bonnie++ leaves out what is as by default: empty files in one directory.
+    let unless = |usual: u64, value: u64| {
+        if value == usual {
+            String::new()
+        } else {
+            value.to_string()
         }
-        _ => Default::default(),
-    }
+    };
+    let size = unless(0, size.0);
+    [
+        files,
+        size.clone(),
+        size,
+        unless(1, *directories),
+        String::new(),
+    ]
 }
 
-fn find<'a>(results: &'a CampaignResults, test: &str, phase: &str) -> Option<&'a Phase> {
+/// The test and phase that a column reports: the first of that operation in bonnie's own tests.
+fn find(results: &CampaignResults, (is_it, _): Column) -> Option<(&Test, &Phase)> {
     results
         .campaign
         .suites
         .iter()
         .flat_map(|suite| &suite.tests)
-        .find(|t| t.name == test)
-        .and_then(|t| t.phases.iter().find(|p| p.name == phase))
+        .filter(|test| TESTS.contains(&test.name.as_str()))
+        .find_map(|test| Some((test, test.phases.iter().find(|p| is_it(&p.op))?)))
+}
+
+fn op(results: &CampaignResults, column: Column) -> Option<&Op> {
+    find(results, column).map(|(_, phase)| &phase.op)
 }
 
 /// The figures of one contender.
 struct Figures<'a> {
+    results: &'a CampaignResults,
     analysis: &'a Analysis,
     contender: usize,
 }
 
 impl Figures<'_> {
-    fn median(&self, test: &str, phase: &str, metric: Metric) -> Option<f64> {
+    fn median(&self, column: Column, metric: Metric) -> Option<f64> {
+        let (test, phase) = find(self.results, column)?;
         let row = self
             .analysis
             .rows
             .iter()
-            .find(|r| r.test == test && r.phase == phase && r.metric == metric)?;
-        let figure: &Figure = row.figures.get(self.contender)?;
-        Some(figure.estimate?.median)
+            .find(|r| r.test == test.name && r.phase == phase.name && r.metric == metric)?;
+        Some(row.figures.get(self.contender)?.estimate?.median)
     }
 
     /// KiB or operations per second, and the processor's share.
-    fn speed(&self, (test, phase, metric): &(&str, &str, Metric)) -> [String; 2] {
-        let speed = self.median(test, phase, *metric);
-        let share = self.median(test, phase, Metric::Cpu);
-        let shown = |value: f64| match metric {
-            Metric::Throughput => format!("{:.0}", value / 1024.0),
-            _ if value < 1000.0 => format!("{value:.1}"),
-            _ => format!("{value:.0}"),
+    fn speed(&self, column: Column) -> [String; 2] {
+        let Some(speed) = self.median(column, column.1) else {
+            return Default::default();
         };
-        match speed {
-            Some(speed) => [
-                shown(speed),
-                share.map_or_else(String::new, |s| format!("{s:.0}")),
-            ],
-            None => Default::default(),
-        }
+        let shown = match column.1 {
+            Metric::Throughput => format!("{:.0}", speed / 1024.0),
+            _ if speed < 1000.0 => format!("{speed:.1}"),
+            _ => format!("{speed:.0}"),
+        };
+        let share = self.median(column, Metric::Cpu);
+        [shown, share.map_or_else(String::new, |s| format!("{s:.0}"))]
     }
 
     /// The slowest operation, in the unit that bonnie++ would choose.
-    fn latency(&self, (test, phase, _): &(&str, &str, Metric)) -> String {
-        let Some(seconds) = self.median(test, phase, Metric::LatencyMax) else {
+    fn latency(&self, column: Column) -> String {
+        let Some(seconds) = self.median(column, Metric::LatencyMax) else {
             return String::new();
         };
         if seconds < 0.1 {

@@ -68,25 +68,52 @@ fn bon_csv2html_shows_the_medians() {
     let analysis = analyse(&results);
     let (html, complaints) = read_by("bon_csv2html", &render(&results, &analysis));
     assert_eq!(complaints, "");
-    let figures = Figures {
-        analysis: &analysis,
-        contender: 2,
+    let median = |test: &str, phase: &str| {
+        let mut rows = analysis.rows.iter().filter(|r| r.headline);
+        let row = rows.find(|r| r.test == test && r.phase == phase).unwrap();
+        row.figures[2].estimate.unwrap().median
     };
-    let median = |test, phase, metric| figures.median(test, phase, metric).unwrap();
     let row = html_row(&html, "ext4");
     // Name, size, chunk size, then pairs of speed and processor; files and directories between.
-    let mebibytes = median("bonnie-block", "write", Metric::Throughput) / 1048576.0;
+    let mebibytes = median("bonnie-block", "write") / 1_048_576.0;
     let shown: f64 = row[5].parse().unwrap();
     assert!(
         (shown - mebibytes).abs() <= 0.51,
         "{shown} {mebibytes} {row:?}"
     );
-    let seeks = median("bonnie-block", "seek", Metric::Rate);
-    assert_eq!(row[13], format!("{seeks:.0}"), "{row:?}");
-    let creates = median("bonnie-files", "create-seq", Metric::Rate);
-    assert_eq!(row[17], format!("{creates:.0}"), "{row:?}");
-    let deletes = median("bonnie-files", "delete-random", Metric::Rate);
-    assert_eq!(row[27], format!("{deletes:.0}"), "{row:?}");
+    for (cell, phase) in [(17, "create-seq"), (19, "stat-seq"), (27, "delete-random")] {
+        assert_eq!(
+            row[cell],
+            format!("{:.0}", median("bonnie-files", phase)),
+            "{row:?}"
+        );
+    }
+    assert_eq!(
+        row[13],
+        format!("{:.0}", median("bonnie-block", "seek")),
+        "{row:?}"
+    );
+}
+
+#[test]
+fn characters_have_their_columns_where_they_were_moved() {
+    let mut results = fixture::plain();
+    let phases = &mut results.campaign.suites[0].tests[0].phases;
+    phases[0].op = Op::WriteChars {
+        file: "data".to_owned(),
+        size: model::Bytes(100_000_000),
+    };
+    phases[1].op = Op::ReadChars {
+        file: "data".to_owned(),
+    };
+    results.campaign.suites[0].tests[0].name = "bonnie-chars".to_owned();
+    for stored in &mut results.cells {
+        stored.cell.test = "bonnie-chars".to_owned();
+    }
+    let csv = shown(&results);
+    let slow: Vec<&str> = csv.lines().nth(2).unwrap().split(',').collect();
+    // 100 MB in 4 s and in 1 s, in KiB/s.
+    assert_eq!((slow[9], slow[11], slow[15]), ("24414", "", "97656"));
 }
 
 #[test]

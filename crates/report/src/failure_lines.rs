@@ -1,7 +1,7 @@
 //! What was not ok, a line each: rounds in which the same thing happened share one.
 
 use analyse::{Analysis, CellFailure};
-use model::Status;
+use model::{Status, SystemError};
 
 use crate::text::clean;
 use crate::words::counted;
@@ -38,15 +38,7 @@ impl FailureLine<'_> {
     /// The reason with its error number and what was skipped after it.
     pub fn reason(&self) -> String {
         let first = self.first();
-        let mut text = clean(&first.reason);
-        if let Some(error) = &first.error {
-            text += &format!(
-                " ({}: {}, errno {})",
-                clean(&error.call),
-                clean(&error.name),
-                error.errno
-            );
-        }
+        let mut text = with_error(&first.reason, first.error.as_ref());
         let after = first
             .phases
             .iter()
@@ -56,6 +48,20 @@ impl FailureLine<'_> {
             text += &format!("; {} not done", counted(after as u64, "phase"));
         }
         text
+    }
+}
+
+/// A reason with the system call that failed: `no space left (pwrite: ENOSPC, errno 28)`.
+pub(crate) fn with_error(reason: &str, error: Option<&SystemError>) -> String {
+    let reason = clean(reason);
+    match error {
+        None => reason,
+        Some(error) => format!(
+            "{reason} ({}: {}, errno {})",
+            clean(&error.call),
+            clean(&error.name),
+            error.errno
+        ),
     }
 }
 

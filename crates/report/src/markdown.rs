@@ -5,7 +5,7 @@ use model::{CampaignResults, Feature};
 
 use crate::failure_lines::failure_lines;
 use crate::overview::{Entry, TestBlock, Tone, legend, overview};
-use crate::text::{clean, short_names};
+use crate::text::{clean, prose, short_names};
 use crate::{summary, words};
 
 /// The widest a contender's name may be in a table.
@@ -45,7 +45,7 @@ fn test(block: &TestBlock<'_>, names: &[String]) -> String {
         "\n## {}: {}\n\n{}\n\n",
         escape(&clean(&test.name)),
         escape(&clean(&test.title)),
-        escape(&clean(&test.rationale))
+        escape(&prose(&test.rationale))
     );
     let mut header = vec!["phase".to_owned(), "unit".to_owned()];
     header.extend(names.iter().cloned());

@@ -10,11 +10,13 @@ const LONGEST_LINE: usize = 400;
 /// One line of text: what could move a cursor, turn the direction of writing or hide is shown by
 /// its number; ends of lines become spaces; what is very long is shortened.
 pub(crate) fn clean(text: &str) -> String {
-    let flat = text
-        .trim()
-        .replace("\r\n", " ")
-        .replace(['\n', '\r', '\t'], " ");
-    shorten(&visible(&flat), LONGEST_LINE)
+    shorten(&prose(text), LONGEST_LINE)
+}
+
+/// A paragraph, cleaned as [`clean`] does but of any length.
+pub(crate) fn prose(text: &str) -> String {
+    let flat = text.trim().replace("\r\n", " ");
+    visible(&flat.replace(['\n', '\r', '\t'], " "))
 }
 
 /// Several lines of text, cleaned as [`clean`] does but for the ends of lines.

@@ -7,7 +7,7 @@ use super::{phase_id, test_id, tone_class};
 use crate::overview::{entry, scale_of, status_counts};
 use crate::scale::three_figures;
 use crate::svg::{Bar, Chart, LABEL_COLUMNS, Value, draw};
-use crate::text::{clean, short_names, shorten};
+use crate::text::{clean, prose, short_names, shorten};
 use crate::{Scale, words};
 
 /// The widest a contender's name may be in the table behind a chart.
@@ -20,6 +20,7 @@ pub(super) struct TestView {
     pub path: String,
     pub title: String,
     pub rationale: String,
+    pub source: String,
     pub phases: Vec<PhaseView>,
 }
 
@@ -54,15 +55,17 @@ pub(super) struct FigureView {
 
 pub(super) fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestView> {
     let labels = short_names(&analysis.contenders, LABEL_COLUMNS);
-    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let suites = results.campaign.suites.iter();
+    let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
     tests
         .enumerate()
-        .map(|(index, test)| TestView {
+        .map(|(index, (suite, test))| TestView {
             id: test_id(index),
             name: clean(&test.name),
             path: path(test),
             title: clean(&test.title),
-            rationale: clean(&test.rationale),
+            rationale: prose(&test.rationale),
+            source: clean(&suite.source),
             phases: phases(index, test, analysis, &labels),
         })
         .collect()

@@ -1,9 +1,9 @@
 //! What was found besides figures: features, failures with all their evidence, kernel complaints.
 
-use analyse::{Analysis, CellFailure, Found};
+use analyse::{Analysis, CellFailure, Found, PhaseFailure};
 use model::{Feature, StepRecord};
 
-use crate::failure_lines::{FailureLine, failure_lines};
+use crate::failure_lines::{FailureLine, failure_lines, with_error};
 use crate::text::{clean, clean_lines};
 use crate::words;
 
@@ -108,17 +108,21 @@ fn evidence(cell: &CellFailure) -> EvidenceView {
             .phases
             .iter()
             .map(|phase| {
-                let reason = phase
-                    .reason
-                    .as_deref()
-                    .map_or_else(|| "an earlier step died".to_owned(), clean);
-                (clean(&phase.phase), phase.status.to_string(), reason)
+                let status = phase.status.to_string();
+                (clean(&phase.phase), status, reason(phase))
             })
             .collect(),
         steps: cell.steps.iter().map(step).collect(),
         stacks: clean_lines(&cell.stacks.join("\n\n")),
         kernel_log: clean_lines(&cell.kernel_log.join("\n")),
         kernel_log_readable: cell.kernel_log_readable,
+    }
+}
+
+fn reason(phase: &PhaseFailure) -> String {
+    match &phase.reason {
+        Some(reason) => with_error(reason, phase.error.as_ref()),
+        None => "an earlier step died".to_owned(),
     }
 }
 

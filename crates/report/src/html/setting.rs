@@ -2,7 +2,7 @@
 
 use model::{CampaignResults, Contender, Environment, StepRecord};
 
-use crate::text::clean;
+use crate::text::{clean, prose};
 use crate::{summary, words};
 
 /// A contender, as it was entered.
@@ -51,7 +51,7 @@ fn contender(contender: &Contender) -> ContenderView {
             .filesystem
             .quirks
             .iter()
-            .map(|q| clean(q))
+            .map(|q| prose(q))
             .collect(),
     }
 }
