@@ -18,6 +18,14 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
+    /// The file could not be opened or made.
+    #[error("cannot open the database {}: {source}", path.display())]
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
     /// There is no such file, and it was not to be made.
     #[error("no results are stored yet: {} does not exist", path.display())]
     Absent {

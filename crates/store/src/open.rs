@@ -30,9 +30,11 @@ impl Store {
                 source,
             })?;
         }
-        let mut store = Self {
-            connection: Connection::open(path)?,
-        };
+        let connection = Connection::open(path).map_err(|source| StoreError::CannotOpen {
+            path: path.to_owned(),
+            source,
+        })?;
+        let mut store = Self { connection };
         store.prepare(path).map_err(|error| not_ours(error, path))?;
         Ok(store)
     }

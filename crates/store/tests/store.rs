@@ -254,6 +254,15 @@ fn other_files_are_left_alone() {
 }
 
 #[test]
+fn a_directory_is_no_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = Store::open(directory.path()).unwrap_err();
+    assert!(matches!(error, StoreError::CannotOpen { .. }));
+    let name = directory.path().display().to_string();
+    assert!(error.to_string().contains(&name), "{error}");
+}
+
+#[test]
 fn looking_makes_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("results.db");
