@@ -1,10 +1,14 @@
 //! The command line: what can be asked, with examples; nothing is done here.
 
+use std::fmt::Debug;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use model::{Backend, Bytes, Nanos, Profile};
+use report::Format;
 
 /// Compares filesystems by the same trials and answers with evidence.
 #[derive(Debug, Parser)]
@@ -40,6 +44,7 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub struct Globals {
     /// The database of campaigns [default: fsarena.db in the data directory].
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -128,8 +133,8 @@ pub struct RunArgs {
     /// A suite [default: those of a shootout].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// How large: smoke, quick, standard or study [default: quick].
-    #[arg(long, value_name = "PROFILE")]
+    /// How large [default: quick].
+    #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]
     pub profile: Option<Profile>,
     /// How often each test is repeated on a fresh filesystem.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -143,8 +148,8 @@ pub struct RunArgs {
     /// Memory that a cell and its page cache may use [default: all].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Bytes>,
-    /// Where contenders live: loop or dir [default: dir where --dir is given, else loop].
-    #[arg(long, value_name = "BACKEND")]
+    /// Where contenders live [default: dir where --dir is given, else loop].
+    #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir"]))]
     pub backend: Option<Backend>,
     /// A mounted directory that competes; may be given several times.
     #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -221,8 +226,8 @@ pub struct ReportArgs {
     /// Number of the campaign [default: the latest].
     #[arg(value_name = "ID")]
     pub id: Option<i64>,
-    /// The form: table, html, csv, json, markdown or bonnie-csv.
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    /// The form.
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)))]
     pub format: String,
     /// A file to write instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -253,6 +258,17 @@ pub struct AgentArgs {
     pub isolate: bool,
 }
 
+/// Reads one of the given words, which help and completions then show.
+fn words<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).map(|word| {
+        word.parse()
+            .expect("every word shown is one that its type reads")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,9 +280,25 @@ mod tests {
     }
 
     #[test]
+    fn every_word_shown_is_read() {
+        for profile in Profile::ALL.map(Profile::name) {
+            Cli::try_parse_from(["fsarena", "run", "--profile", profile]).unwrap();
+        }
+        for backend in ["loop", "dir"] {
+            Cli::try_parse_from(["fsarena", "run", "--backend", backend]).unwrap();
+        }
+    }
+
+    #[test]
     fn every_command_that_people_use_has_an_example() {
-        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set()) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for command in Cli::command()
+            .get_subcommands()
+            .filter(|c| !c.is_hide_set())
+        {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             assert!(help.contains("fsarena"), "{} has none", command.get_name());
         }
     }

@@ -4,6 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use provision::ProvisionError;
+use store::StoreError;
 
 /// What the program's end means to a script; documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +45,16 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
         return Code::Done.into();
     }
-    let text = one_line(&format!("{error:#}"));
+    tell(&one_line(&format!("{error:#}")), json);
+    code(error).into()
+}
+
+fn tell(text: &str, json: bool) {
     if json {
         eprintln!("{}", serde_json::json!({ "event": "error", "text": text }));
     } else {
         eprintln!("fsarena: {text}");
     }
-    code(error).into()
 }
 
 /// Tells a wrong command line in one line; help and version are no errors.
@@ -57,39 +62,76 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         // Whoever reads the help may stop reading it.
         let _ = error.print();
-        return if error.use_stderr() { Code::BadInput } else { Code::Done }.into();
+        return if error.use_stderr() {
+            Code::BadInput
+        } else {
+            Code::Done
+        }
+        .into();
     }
     let text = error.render().to_string();
     let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
-    let reason = reason.split("\n\nFor more information").next().unwrap_or(reason);
-    eprintln!("fsarena: {} (see --help)", one_line(reason.trim_start_matches("error: ")));
+    let reason = reason
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(reason);
+    // Nothing was parsed, so that the option has to be looked for.
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    let reason = one_line(reason.trim_start_matches("error: "));
+    tell(&format!("{reason} (see --help)"), json);
     Code::BadInput.into()
 }
 
 fn one_line(text: &str) -> String {
-    text.split(['\n', '\r']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+    text.split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
-/// Which kind of error this is, by its type.
+/// Which kind of error this is, by the first type in its chain that says so.
 fn code(error: &anyhow::Error) -> Code {
-    let is = |found: bool, code: Code| found.then_some(code);
-    error
-        .chain()
-        .find_map(|e| {
-            is(e.is::<BadInput>() || e.is::<catalog::CatalogError>(), Code::BadInput)
-                .or(is(matches!(e.downcast_ref(), Some(provision::ProvisionError::Interrupted)), Code::Interrupted))
-                .or(is(e.is::<Refused>(), Code::Refused))
-                .or(is(e.is::<provision::ProvisionError>(), Code::Refused))
-                .or(is(e.is::<provision::Refusal>(), Code::Refused))
-                .or(is(e.is::<run::MemoryError>(), Code::Refused))
-        })
-        .unwrap_or(Code::Internal)
+    error.chain().find_map(kind).unwrap_or(Code::Internal)
+}
+
+fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
+    if let Some(error) = error.downcast_ref::<StoreError>() {
+        return of_store(error);
+    }
+    if let Some(ProvisionError::Interrupted) = error.downcast_ref() {
+        return Some(Code::Interrupted);
+    }
+    let input = error.is::<BadInput>() || error.is::<catalog::CatalogError>();
+    let refused = error.is::<Refused>()
+        || error.is::<ProvisionError>()
+        || error.is::<provision::Refusal>()
+        || error.is::<run::MemoryError>();
+    match (input, refused) {
+        (true, _) => Some(Code::BadInput),
+        (false, true) => Some(Code::Refused),
+        (false, false) => None,
+    }
+}
+
+/// A database that cannot be used was named by the user; what goes wrong later was not.
+const fn of_store(error: &StoreError) -> Option<Code> {
+    match error {
+        StoreError::Directory { .. }
+        | StoreError::CannotOpen { .. }
+        | StoreError::Absent { .. }
+        | StoreError::NewerSchema { .. }
+        | StoreError::NotOurs { .. }
+        | StoreError::NoCampaign(_) => Some(Code::BadInput),
+        _ => None,
+    }
 }
 
 /// Whoever read the output has seen enough (`fsarena list | head`).
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|e| {
-        e.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        e.downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
 }
 
@@ -101,7 +143,10 @@ mod tests {
     fn the_kind_of_error_decides_and_not_its_place_in_the_chain() {
         let input = anyhow::Error::new(BadInput("no".into())).context("while reading");
         assert_eq!(code(&input), Code::BadInput);
-        assert_eq!(code(&anyhow::Error::new(Refused("no".into()))), Code::Refused);
+        assert_eq!(
+            code(&anyhow::Error::new(Refused("no".into()))),
+            Code::Refused
+        );
         assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
     }
 

@@ -1,2 +1,52 @@
-//! stub
-fn main() {}
+//! fsarena: puts filesystems through the same trials and answers with evidence.
+//!
+//! This crate is wiring only: it reads the command line and calls the crates that do the work, in
+//! the order plan → provision → run → collect → store → analyse → report.
+
+mod agent_command;
+mod campaign;
+mod cell_page;
+mod cli;
+mod completions_command;
+mod doctor_command;
+mod exit;
+#[cfg(test)]
+mod fixture;
+mod ground;
+mod list_command;
+mod man_command;
+mod output;
+mod paths;
+mod progress;
+mod report_command;
+mod request;
+mod resume_command;
+mod run_command;
+mod show_command;
+mod stop;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    let globals = &cli.globals;
+    let outcome = match &cli.command {
+        Command::Run(args) => run_command::run(args, globals),
+        Command::Resume(args) => resume_command::run(args, globals),
+        Command::List(args) => list_command::run(args, globals),
+        Command::Show(args) => show_command::run(args, globals),
+        Command::Report(args) => report_command::run(args, globals),
+        Command::Doctor(args) => doctor_command::run(args, globals),
+        Command::Completions(args) => completions_command::run(args),
+        Command::Man => man_command::run(),
+        Command::Agent(args) => agent_command::run(args.isolate),
+    };
+    outcome.unwrap_or_else(|error| exit::report(&error, globals.json))
+}

@@ -1,0 +1,89 @@
+//! A cell with every kind of evidence, for this crate's tests.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Bytes, CacheState, Cell, CellId, CellResult, CpuTime, End, Failure, Faults, Feature, Features,
+    LatencyBucket, Metric, Nanos, PhaseResult, Status, StepRecord, StoredCell, Support,
+    SystemError,
+};
+
+/// A cell whose second phase found the filesystem full.
+pub fn failed_cell() -> StoredCell {
+    StoredCell {
+        cell: Cell {
+            id: CellId(12),
+            contender: "ext4:data=journal".into(),
+            suite: "bonnie".into(),
+            test: "bonnie-block".into(),
+            round: 2,
+            seed: 7,
+        },
+        result: Some(CellResult {
+            status: Status::Failed,
+            failure: Some(full()),
+            phases: vec![
+                phase("write", Status::Ok, None),
+                phase("rewrite", Status::Failed, Some(full())),
+            ],
+            steps: vec![mkfs()],
+            features: Features(BTreeMap::from([
+                (Feature::HardLinks, Support::Yes),
+                (Feature::Xattrs, Support::No("EOPNOTSUPP".into())),
+            ])),
+            kernel_log: vec!["EXT4-fs (loop0): \u{1b}[31mwarning".into()],
+            kernel_log_readable: true,
+            started: Nanos::from_secs(1_760_000_000),
+            elapsed: Nanos::from_secs(90),
+        }),
+    }
+}
+
+fn full() -> Failure {
+    Failure {
+        step: "rewrite".into(),
+        reason: "pwrite of 8 KiB to `big`: no space left".into(),
+        error: Some(SystemError {
+            call: "pwrite".into(),
+            errno: 28,
+            name: "ENOSPC".into(),
+        }),
+        stacks: vec!["agent (thread 7, state D):\n[<0>] wait\n".into()],
+    }
+}
+
+fn mkfs() -> StepRecord {
+    StepRecord {
+        step: "mkfs".into(),
+        command: ["mkfs.ext4", "-L", "two words", "/dev/loop0"]
+            .map(String::from)
+            .into(),
+        exit: Some(0),
+        signal: None,
+        elapsed: Nanos(12_300_000),
+        output: "Creating journal\n\tdone\n".into(),
+    }
+}
+
+fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
+    PhaseResult {
+        phase: name.into(),
+        status,
+        failure,
+        headline: Metric::Throughput,
+        cache: CacheState::Cold,
+        ends: End::Fsync,
+        wall: Nanos::from_secs(2),
+        operations: 256,
+        bytes: Bytes(200_000_000),
+        bytes_written: Bytes(200_000_000),
+        cut_short: false,
+        cpu: CpuTime::default(),
+        faults: Faults::default(),
+        device: None,
+        space_before: None,
+        space_after: None,
+        device_size: None,
+        latency: vec![LatencyBucket(Nanos(1_000_000), 256)],
+    }
+}

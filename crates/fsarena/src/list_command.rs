@@ -1,0 +1,171 @@
+//! `fsarena list`: filesystems, suites, profiles, campaigns.
+
+use std::process::ExitCode;
+
+use catalog::Catalog;
+use model::{Driver, Filesystem, Profile, Suite};
+use serde_json::{Value, json};
+use store::{CampaignSummary, Store};
+
+use crate::cli::{Globals, ListArgs, Listing};
+use crate::exit::Code;
+use crate::output::{line, moment, print, print_json, table};
+use crate::paths;
+
+/// Writes the list that is asked for.
+pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let (text, value) = match args.what {
+        Listing::Filesystems => filesystems(&paths::catalog(globals)?),
+        Listing::Suites => suites(&paths::catalog(globals)?),
+        Listing::Profiles => profiles(&paths::catalog(globals)?),
+        Listing::Campaigns => campaigns(&stored(globals)?),
+    };
+    if globals.json {
+        print_json(&value)?;
+    } else {
+        print(&text)?;
+    }
+    Ok(Code::Done.into())
+}
+
+fn filesystems(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&Filesystem> = catalog.filesystems().collect();
+    let row = |f: &&Filesystem| {
+        let driver = match f.driver {
+            Driver::Kernel => "kernel",
+            Driver::Fuse => "fuse",
+        };
+        [
+            f.name.clone(),
+            driver.to_owned(),
+            line(&f.title),
+            line(&f.aliases.join(" ")),
+            note(f),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    (
+        table(["name", "driver", "title", "also", "note"], &rows),
+        json!(all),
+    )
+}
+
+/// What keeps a filesystem out of a campaign that does not name it.
+fn note(filesystem: &Filesystem) -> String {
+    match (&filesystem.unavailable, &filesystem.only_when_named) {
+        (Some(why), _) => format!("not available: {}", line(why)),
+        (None, Some(why)) => format!("only when named: {}", line(why)),
+        (None, None) => String::new(),
+    }
+}
+
+/// The text is that of one profile, for profiles differ in sizes only; the JSON has them all.
+fn suites(catalog: &Catalog) -> (String, Value) {
+    let by_default = catalog.default_suites(Profile::Quick);
+    let mut rows = Vec::new();
+    for suite in catalog.suites(Profile::Quick) {
+        let default = if by_default.contains(&suite) {
+            "yes"
+        } else {
+            ""
+        };
+        rows.extend(suite.tests.iter().map(|test| {
+            [
+                &suite.name,
+                default,
+                &test.name,
+                &test.phases.len().to_string(),
+                &line(&test.title),
+            ]
+            .map(str::to_owned)
+        }));
+    }
+    let all: Vec<(Profile, Vec<&Suite>)> = Profile::ALL
+        .map(|profile| (profile, catalog.suites(profile)))
+        .into();
+    let value = all
+        .iter()
+        .map(|(p, suites)| (p.name().to_owned(), json!(suites)))
+        .collect();
+    (
+        table(["suite", "default", "test", "phases", "title"], &rows),
+        Value::Object(value),
+    )
+}
+
+fn profiles(catalog: &Catalog) -> (String, Value) {
+    let rows = Profile::ALL.map(|profile| {
+        let set = catalog.profile(profile);
+        [
+            profile.name().to_owned(),
+            set.size.to_string(),
+            set.rounds.to_string(),
+            meaning(profile).to_owned(),
+        ]
+    });
+    let value = Profile::ALL.map(|profile| {
+        let set = catalog.profile(profile);
+        json!({ "name": profile, "size": set.size, "rounds": set.rounds, "meaning": meaning(profile) })
+    });
+    (
+        table(["profile", "image", "rounds", "meaning"], &rows),
+        json!(value),
+    )
+}
+
+const fn meaning(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Smoke => "does it work at all? seconds a contender",
+        Profile::Quick => "a first comparison, about a minute a contender",
+        Profile::Standard => "large enough that caches do not decide",
+        Profile::Study => "the published parameters, to the byte",
+    }
+}
+
+/// The stored campaigns; none where there is no database yet, and none is made.
+fn stored(globals: &Globals) -> anyhow::Result<Vec<CampaignSummary>> {
+    let path = paths::database(globals)?;
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    Ok(Store::open_existing(&path)?.campaigns()?)
+}
+
+fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
+    let row = |c: &CampaignSummary| {
+        [
+            c.id.to_string(),
+            line(&c.name),
+            moment(c.started),
+            c.profile.to_string(),
+            c.backend.to_string(),
+            format!("{}/{}", c.done, c.planned),
+            statuses(c),
+            line(&c.contenders.join(" ")),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let heading = [
+        "id",
+        "name",
+        "started",
+        "profile",
+        "backend",
+        "cells",
+        "of these",
+        "contenders",
+    ];
+    let text = match rows.is_empty() {
+        true => "no campaign was run yet\n".to_owned(),
+        false => table(heading, &rows),
+    };
+    (text, json!(all))
+}
+
+fn statuses(campaign: &CampaignSummary) -> String {
+    let each = campaign
+        .statuses
+        .iter()
+        .map(|(status, count)| format!("{count} {status}"));
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,113 @@
+//! Text for people and JSON for programs, on standard output.
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use model::Nanos;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+/// Blanks between two columns.
+const GAP: usize = 2;
+
+/// Writes a text.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}
+
+/// Writes a value as JSON.
+pub fn print_json(value: &Value) -> io::Result<()> {
+    print(&format!("{value:#}\n"))
+}
+
+/// Columns under a heading, a line each. Only the last column may be of any length: a terminal
+/// breaks it, and grep finds it whole.
+pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    let heading = heading.map(str::to_uppercase);
+    let lines = || std::iter::once(&heading).chain(rows);
+    let widths: [usize; N] =
+        std::array::from_fn(|column| lines().map(|line| line[column].width()).max().unwrap_or(0));
+    let mut text = String::new();
+    for line in lines() {
+        let mut padded = String::new();
+        for (cell, width) in line.iter().zip(widths) {
+            padded += cell;
+            padded.push_str(&" ".repeat(width - cell.width() + GAP));
+        }
+        text += padded.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// Text from outside in one line, such that it cannot move the cursor or hide.
+pub fn line(text: &str) -> String {
+    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Lines from outside, each behind a margin, such that they cannot move the cursor or hide.
+pub fn indented(margin: &str, text: &str) -> String {
+    let lines = text.trim_end().lines();
+    lines
+        .map(|line| format!("{margin}{}\n", visible(&line.replace('\t', "    "))))
+        .collect()
+}
+
+/// Control characters, and those that turn the direction of writing (UAX #9), by their number.
+fn visible(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if hidden(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A moment, given as nanoseconds since 1970: `2026-03-14 15:09 UTC`.
+pub fn moment(since_1970: Nanos) -> String {
+    Timestamp::from_nanosecond(i128::from(since_1970.0)).map_or_else(
+        |_| since_1970.0.to_string(),
+        |moment| moment.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_each_other_whatever_the_script() {
+        let rows = [
+            ["é".to_owned(), "x".to_owned()],
+            ["測試".to_owned(), "y".to_owned()],
+        ];
+        assert_eq!(table(["a", "b"], &rows), "A     B\né     x\n測試  y\n");
+    }
+
+    #[test]
+    fn text_from_outside_stays_where_it_is_put() {
+        assert_eq!(line(" a\n\tb\u{1b}[2J "), "a b\\u{1b}[2J");
+        assert_eq!(
+            indented("  ", "a\n\tb\u{202e}c\n"),
+            "  a\n      b\\u{202e}c\n"
+        );
+    }
+
+    #[test]
+    fn a_moment_is_shown_in_universal_time() {
+        assert_eq!(
+            moment(Nanos::from_secs(951_782_399)),
+            "2000-02-28 23:59 UTC"
+        );
+        assert_eq!(moment(Nanos(u64::MAX)), "2554-07-21 23:34 UTC");
+    }
+}

@@ -1,0 +1,242 @@
+//! What the command line promises: help with examples, mistakes in one line, exit codes, machine
+//! output, and quiet ends of pipes.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// fsarena with a home of its own and no terminal.
+fn fsarena(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
+    command
+        .args(arguments)
+        .env("XDG_DATA_HOME", home)
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let home = tempfile::tempdir().unwrap();
+    fsarena(home.path(), arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Standard output of a command that went well and complained of nothing.
+fn said(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+    assert_eq!(text(&output.stderr), "", "{arguments:?}");
+    text(&output.stdout)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&said(arguments)).unwrap()
+}
+
+#[test]
+fn help_of_every_command() {
+    insta::assert_snapshot!("help", said(&["--help"]));
+    for command in [
+        "run",
+        "resume",
+        "list",
+        "show",
+        "report",
+        "doctor",
+        "completions",
+        "man",
+    ] {
+        insta::assert_snapshot!(format!("help-{command}"), said(&[command, "--help"]));
+    }
+}
+
+#[test]
+fn a_mistake_is_one_line_and_exit_code_2() {
+    for arguments in [
+        vec!["frobnicate"],
+        vec!["run", "--rounds", "0"],
+        vec!["run", "--rounds", "many"],
+        vec!["run", "--size", "12 parsecs"],
+        vec!["run", "--profile", "huge"],
+        vec!["run", "--backend", "cloud"],
+        vec!["run", "--patience", "long"],
+        vec!["run", "--erase", "/dev/null"],
+        vec!["run", "-c", "ext5"],
+        vec!["run", "-s", "bony"],
+        vec!["run", "no-such-file.toml"],
+        vec!["run", "--dir", "/no/such/directory"],
+        vec!["list", "everything"],
+        vec!["show", "--cell", "-1"],
+        vec!["report", "--format", "papyrus"],
+        vec!["completions", "basic"],
+        vec!["--catalog", "/no/such/directory", "list"],
+    ] {
+        let output = run(&arguments);
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{arguments:?}: {complaint}");
+        assert!(complaint.starts_with("fsarena: "), "{complaint}");
+        assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn without_a_command_there_is_help_and_exit_code_2() {
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("Usage: fsarena"));
+}
+
+#[test]
+fn looking_at_what_is_not_there_says_so_and_makes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    for command in ["show", "report", "resume"] {
+        let output = fsarena(home.path(), &[command]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(text(&output.stderr).contains("no campaign"), "{output:?}");
+    }
+    let output = fsarena(home.path(), &["list", "campaigns"])
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stdout), "no campaign was run yet\n");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn every_list_is_there_for_people_and_for_programs() {
+    assert!(said(&["list"]).contains("\next4 "));
+    assert!(said(&["list", "suites"]).contains("\nlifecycle "));
+    assert!(said(&["list", "profiles"]).contains("\nstudy "));
+    let names = json(&["list", "--json"]);
+    let names: Vec<_> = names
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| &f["name"])
+        .collect();
+    assert!(
+        names.contains(&&Value::from("hpfs386")),
+        "no row is left out"
+    );
+    assert!(json(&["list", "suites", "--json"])["study"].is_array());
+    assert_eq!(json(&["list", "profiles", "--json"])[0]["name"], "smoke");
+    assert_eq!(json(&["list", "campaigns", "--json"]), Value::Array(vec![]));
+}
+
+#[test]
+fn a_catalog_of_ones_own_is_listed_and_examined() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("mine.toml");
+    let entry = include_str!("../../../catalog/filesystems/ext2.toml");
+    fs::write(
+        file,
+        entry
+            .replace("\"ext2\"", "\"mine\"")
+            .replace("mke2fs", "mkfs.mine"),
+    )
+    .unwrap();
+    let catalog = directory.path().to_str().unwrap();
+    assert!(said(&["--catalog", catalog, "list"]).contains("\nmine "));
+    let verdicts = json(&["--catalog", catalog, "doctor", "--json"]);
+    let mine = verdicts
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|v| v["contender"] == "mine")
+        .unwrap();
+    assert_eq!(mine["backends"]["dir"]["verdict"], "runs");
+    assert_eq!(mine["backends"]["vm"]["verdict"], "impossible");
+}
+
+#[test]
+fn the_doctor_has_a_word_for_every_filesystem() {
+    let table = said(&["doctor"]);
+    for filesystem in json(&["list", "--json"]).as_array().unwrap() {
+        let name = filesystem["name"].as_str().unwrap();
+        let row = table
+            .lines()
+            .find(|l| l.split(' ').next() == Some(name))
+            .expect(name);
+        let word = row.split_whitespace().nth(1).unwrap();
+        assert!(["runs", "missing", "impossible"].contains(&word), "{row}");
+    }
+}
+
+#[test]
+fn packages_are_one_line_of_names() {
+    let line = said(&["doctor", "--packages"]);
+    assert_eq!(line.matches('\n').count(), 1);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "+-. \n".contains(c);
+    assert!(line.chars().all(allowed), "{line}");
+}
+
+#[test]
+fn completions_and_the_manual_know_every_option() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = said(&["completions", shell]);
+        assert!(
+            script.contains("patience") && script.contains("doctor"),
+            "{shell}"
+        );
+    }
+    let page = said(&["man"]);
+    assert!(page.contains("\\-\\-patience") && page.contains(".SH \"FSARENA RUN\""));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_quietly() {
+    let home = tempfile::tempdir().unwrap();
+    for arguments in [
+        vec!["list", "--json"],
+        vec!["doctor"],
+        vec!["man"],
+        vec!["completions", "bash"],
+        vec!["--help"],
+    ] {
+        let mut child = fsarena(home.path(), &arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut complaint = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut complaint)
+            .unwrap();
+        assert_eq!(
+            child.wait().unwrap().code(),
+            Some(0),
+            "{arguments:?}: {complaint}"
+        );
+        assert_eq!(complaint, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn nothing_is_coloured_when_piped() {
+    for arguments in [["list"], ["doctor"], ["--help"]] {
+        assert!(!said(&arguments).contains('\u{1b}'), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_error_is_json_where_json_is_asked_for() {
+    for arguments in [
+        vec!["--json", "show"],
+        vec!["--json", "run", "--rounds", "0"],
+    ] {
+        let output = run(&arguments);
+        let event: Value = serde_json::from_slice(&output.stderr).expect("a line of JSON");
+        assert_eq!(event["event"], "error", "{arguments:?}");
+    }
+}

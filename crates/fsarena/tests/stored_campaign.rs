@@ -1,0 +1,177 @@
+//! Commands that look at a stored campaign.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use model::{
+    Backend, Bytes, Campaign, Cell, CellResult, Environment, Failure, Features, Nanos, Profile,
+    Status,
+};
+use serde_json::Value;
+use store::Store;
+use tempfile::TempDir;
+
+struct Stored {
+    _directory: TempDir,
+    database: PathBuf,
+}
+
+/// A campaign of two contenders and one test: the first cell failed, the second never ran.
+fn stored() -> Stored {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("results.db");
+    let campaign = campaign();
+    let plan = plan::plan(&campaign);
+    let mut store = Store::open(&database).unwrap();
+    let started = Nanos::from_secs(1_760_000_000);
+    let id = store.begin_campaign(&campaign, &plan, started).unwrap();
+    store.begin_session(id, &environment(), started).unwrap();
+    store.record(id, &plan[0], &failed(&plan[0])).unwrap();
+    Stored {
+        _directory: directory,
+        database,
+    }
+}
+
+fn environment() -> Environment {
+    Environment {
+        program: "fsarena 0.1.0".into(),
+        kernel: "Linux 6.1.0 x86_64".into(),
+        ..Environment::default()
+    }
+}
+
+fn campaign() -> Campaign {
+    let catalog = catalog::Catalog::builtin().unwrap();
+    Campaign {
+        name: "two of them".into(),
+        contenders: ["ext4", "xfs"]
+            .map(|c| catalog.contender(c).unwrap())
+            .into(),
+        suites: vec![catalog.suite("large-file", Profile::Smoke).unwrap().clone()],
+        profile: Profile::Smoke,
+        rounds: 1,
+        seed: 3,
+        size: Bytes::mib(384),
+        memory: None,
+        backend: Backend::Loop,
+        device: None,
+        work_dir: "/nowhere".into(),
+        patience: Nanos::from_secs(60),
+    }
+}
+
+fn failed(cell: &Cell) -> CellResult {
+    CellResult {
+        status: Status::Failed,
+        failure: Some(Failure {
+            step: "mkfs".into(),
+            reason: format!("mkfs of {} ended with exit code 1\u{1b}[2J", cell.contender),
+            ..Failure::default()
+        }),
+        phases: Vec::new(),
+        steps: Vec::new(),
+        features: Features::default(),
+        kernel_log: vec!["loop0: I/O error".into()],
+        kernel_log_readable: true,
+        started: Nanos::from_secs(1_760_000_001),
+        elapsed: Nanos(1_500_000_000),
+    }
+}
+
+fn fsarena(database: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fsarena"))
+        .arg("--db")
+        .arg(database)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn said(database: &Path, arguments: &[&str]) -> String {
+    let output = fsarena(database, arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_campaign_is_listed_with_how_far_it_came() {
+    let stored = stored();
+    insta::assert_snapshot!(
+        "list-campaigns",
+        said(&stored.database, &["list", "campaigns"])
+    );
+    let json: Value =
+        serde_json::from_str(&said(&stored.database, &["list", "campaigns", "--json"])).unwrap();
+    assert_eq!(json[0]["done"], 1);
+    assert_eq!(json[0]["statuses"]["failed"], 1);
+}
+
+#[test]
+fn a_campaign_is_shown_cell_by_cell() {
+    let stored = stored();
+    let shown = said(&stored.database, &["show"]);
+    insta::assert_snapshot!("show", shown);
+    assert_eq!(said(&stored.database, &["show", "1"]), shown);
+    assert!(!shown.contains('\u{1b}'), "a tool's output moves no cursor");
+}
+
+#[test]
+fn a_cell_is_shown_with_its_evidence() {
+    let stored = stored();
+    insta::assert_snapshot!(
+        "show-cell",
+        said(&stored.database, &["show", "--cell", "0"])
+    );
+    let json: Value =
+        serde_json::from_str(&said(&stored.database, &["show", "--cell", "0", "--json"])).unwrap();
+    assert_eq!(json["result"]["status"], "failed");
+}
+
+#[test]
+fn a_campaign_or_cell_that_is_not_there_is_bad_input() {
+    let stored = stored();
+    for (arguments, hint) in [
+        (vec!["show", "9"], "list campaigns"),
+        (vec!["show", "--cell", "99"], "its cells are 0 to"),
+        (vec!["report", "9"], "list campaigns"),
+    ] {
+        let output = fsarena(&stored.database, &arguments);
+        let complaint = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{complaint}");
+        assert!(
+            complaint.contains(hint) && complaint.lines().count() == 1,
+            "{complaint}"
+        );
+    }
+}
+
+#[test]
+fn a_report_comes_in_every_format_and_into_a_file() {
+    let stored = stored();
+    for format in ["table", "html", "csv", "json", "markdown", "bonnie-csv"] {
+        let text = said(&stored.database, &["report", "--format", format]);
+        let file = stored.database.with_extension(format);
+        let written = said(
+            &stored.database,
+            &["report", "--format", format, "-o", file.to_str().unwrap()],
+        );
+        assert_eq!(written, "", "{format}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "{format}");
+    }
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("notes.txt");
+    std::fs::write(&database, "not a database, but notes\n".repeat(100)).unwrap();
+    let output = fsarena(&database, &["show"]);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        complaint.contains("--db") && complaint.lines().count() == 1,
+        "{complaint}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
