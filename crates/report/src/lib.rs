@@ -8,6 +8,7 @@
 
 mod axis;
 mod bonnie_csv;
+mod complaint_lines;
 mod csv;
 mod date;
 mod failure_lines;

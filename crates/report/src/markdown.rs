@@ -3,6 +3,7 @@
 use analyse::{Analysis, ContenderFeatures, Found};
 use model::{CampaignResults, Feature};
 
+use crate::complaint_lines::complaint_lines;
 use crate::failure_lines::failure_lines;
 use crate::overview::{Entry, TestBlock, Tone, legend, overview};
 use crate::text::{clean, prose, short_names};
@@ -141,17 +142,14 @@ fn complaints(analysis: &Analysis) -> String {
         return String::new();
     }
     let mut out = "\n## Kernel complaints during cells that passed\n\n".to_owned();
-    for complaint in &analysis.complaints {
-        for text in &complaint.lines {
-            let text = format!(
-                "{}, {} (round {}): {}",
-                clean(&complaint.contender),
-                clean(&complaint.test),
-                complaint.round,
-                clean(text)
-            );
-            out += &format!("- {}\n", escape(&text));
-        }
+    for complaint in complaint_lines(analysis) {
+        let text = format!(
+            "{} ({}): {}",
+            complaint.contender(),
+            complaint.extent(),
+            complaint.example()
+        );
+        out += &format!("- {}\n", escape(&text));
     }
     out
 }

@@ -9,7 +9,7 @@ use model::CampaignResults;
 use crate::format::Options;
 use crate::overview::{Entry, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names, width};
-use crate::{failure_lines::failure_lines, summary};
+use crate::{complaint_lines::complaint_lines, failure_lines::failure_lines, summary};
 
 /// The widest a contender's name may make its column.
 const WIDEST_NAME: usize = 17;
@@ -269,16 +269,13 @@ fn complaints(analysis: &Analysis, paint: Paint) -> String {
     }
     let title = "The kernel complained during cells that passed:";
     let mut out = format!("\n{}\n", paint.bold(title));
-    for complaint in &analysis.complaints {
-        for line in &complaint.lines {
-            out += &format!(
-                "  {}: {} (round {}): {}\n",
-                clean(&complaint.contender),
-                clean(&complaint.test),
-                complaint.round,
-                clean(line)
-            );
-        }
+    for complaint in complaint_lines(analysis) {
+        out += &format!(
+            "  {} ({}): {}\n",
+            complaint.contender(),
+            complaint.extent(),
+            complaint.example()
+        );
     }
     out
 }

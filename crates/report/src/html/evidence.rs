@@ -3,6 +3,7 @@
 use analyse::{Analysis, CellFailure, Found, PhaseFailure};
 use model::{Feature, StepRecord};
 
+use crate::complaint_lines::{ComplaintLine, complaint_lines};
 use crate::failure_lines::{FailureLine, failure_lines, with_error};
 use crate::text::{clean, clean_lines};
 use crate::words;
@@ -47,11 +48,11 @@ pub(super) struct StepView {
     pub output: String,
 }
 
-/// What the kernel complained of in a cell that passed.
+/// What the kernel complained of in cells that passed, one kind of it.
 pub(super) struct ComplaintView {
     pub contender: String,
-    pub test: String,
-    pub round: u32,
+    pub extent: String,
+    pub example: String,
     pub lines: String,
 }
 
@@ -141,14 +142,22 @@ fn step(step: &StepRecord) -> StepView {
 }
 
 pub(super) fn complaints(analysis: &Analysis) -> Vec<ComplaintView> {
-    analysis
-        .complaints
+    complaint_lines(analysis)
         .iter()
         .map(|complaint| ComplaintView {
-            contender: clean(&complaint.contender),
-            test: clean(&complaint.test),
-            round: complaint.round,
-            lines: clean_lines(&complaint.lines.join("\n")),
+            contender: complaint.contender(),
+            extent: complaint.extent(),
+            example: complaint.example(),
+            lines: every_line(complaint),
         })
         .collect()
+}
+
+/// Each line behind the test and round of its cell.
+fn every_line(complaint: &ComplaintLine<'_>) -> String {
+    let lines = complaint.lines.iter().map(|(cell, line)| {
+        let place = format!("{}, round {}", clean(&cell.test), cell.round);
+        format!("{place}: {}", clean(line))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
