@@ -4,5 +4,9 @@ use std::process::ExitCode;
 
 /// Runs the agent, in namespaces of its own where the orchestrator asks for them.
 pub fn run(isolate: bool) -> anyhow::Result<ExitCode> {
-    Ok(if isolate { agent::isolate()? } else { agent::serve()? })
+    Ok(if isolate {
+        agent::isolate()?
+    } else {
+        agent::serve()?
+    })
 }

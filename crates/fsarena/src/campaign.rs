@@ -55,14 +55,26 @@ pub fn drive(
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
     };
-    let limit = campaign.memory.map(|memory| MemoryLimit::new(&format!("fsarena-{id}"), memory));
+    let limit = campaign
+        .memory
+        .map(|memory| MemoryLimit::new(&format!("fsarena-{id}"), memory));
     let executor = HostExecutor {
         program: std::env::current_exe().context("cannot find this program")?,
         patience: campaign.patience,
         memory: limit.transpose()?,
         stop,
     };
-    Drive { store, id, campaign, plan, finished, ground, executor, progress }.run()
+    Drive {
+        store,
+        id,
+        campaign,
+        plan,
+        finished,
+        ground,
+        executor,
+        progress,
+    }
+    .run()
 }
 
 fn is_interruption(error: &anyhow::Error) -> bool {
@@ -86,7 +98,8 @@ impl Drive<'_> {
         let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
         let remaining = plan::remaining(&self.plan, &done);
         let environment = self.ground.environment(&self.campaign);
-        self.store.begin_session(self.id, &environment, clock::calendar())?;
+        self.store
+            .begin_session(self.id, &environment, clock::calendar())?;
         let mut ended = Ended::Complete;
         for cell in &remaining {
             if !self.cell(cell)? {
@@ -107,7 +120,9 @@ impl Drive<'_> {
         }
         self.progress.begin(cell, self.position());
         let test = self.test(cell)?.clone();
-        let Ok(result) = self.execute(cell, &test) else { return Ok(false) };
+        let Ok(result) = self.execute(cell, &test) else {
+            return Ok(false);
+        };
         self.store.record(self.id, cell, &result)?;
         self.finished.insert(cell.id, result.elapsed);
         self.progress.end(cell, &result, self.position());
@@ -132,7 +147,9 @@ impl Drive<'_> {
             seed: cell.seed,
         };
         let progress = self.progress;
-        let outcome = self.executor.execute(&job, &mut |event| progress.event(cell, event));
+        let outcome = self
+            .executor
+            .execute(&job, &mut |event| progress.event(cell, event));
         drop(plot);
         outcome
     }
@@ -156,8 +173,14 @@ impl Drive<'_> {
 /// The result of a cell whose device or directory could not be had.
 fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
     let mut collector = Collector::new(test);
-    let failure =
-        Failure { step: "provision".into(), reason: format!("{error:#}"), ..Failure::default() };
-    collector.take(Event::Failed { crashed: false, failure });
+    let failure = Failure {
+        step: "provision".into(),
+        reason: format!("{error:#}"),
+        ..Failure::default()
+    };
+    collector.take(Event::Failed {
+        crashed: false,
+        failure,
+    });
     collector.finish(Ending::Done, Some(Vec::new()))
 }

@@ -63,7 +63,9 @@ impl Plot {
     pub fn target(&self) -> Target {
         match self {
             Self::Loop { volume, .. } | Self::Bare(volume) => Target::Volume(volume.clone()),
-            Self::Directory(workspace) => Target::Directory { path: workspace.path() },
+            Self::Directory(workspace) => Target::Directory {
+                path: workspace.path(),
+            },
         }
     }
 }
@@ -96,7 +98,12 @@ impl Ground {
         Self::inspect(campaign, consent)?;
         if campaign.backend == Backend::Dir {
             let attachment = "a directory of a mounted filesystem".to_owned();
-            return Ok(Self { id, kind: Kind::Directories, place: None, attachment });
+            return Ok(Self {
+                id,
+                kind: Kind::Directories,
+                place: None,
+                attachment,
+            });
         }
         let place = WorkPlace::take(&campaign.work_dir, id)?;
         let kind = match &campaign.device {
@@ -107,7 +114,12 @@ impl Ground {
             }
         };
         let attachment = attachment(&kind)?;
-        Ok(Self { id, kind, place: Some(place), attachment })
+        Ok(Self {
+            id,
+            kind,
+            place: Some(place),
+            attachment,
+        })
     }
 
     /// What the campaign runs on, for the record.
@@ -122,40 +134,71 @@ impl Ground {
     }
 
     fn storage(&self, campaign: &Campaign) -> String {
-        let directories = || campaign.contenders.iter().filter_map(|c| c.directory.as_deref());
+        let directories = || {
+            campaign
+                .contenders
+                .iter()
+                .filter_map(|c| c.directory.as_deref())
+        };
         match &self.kind {
             Kind::Image { image, .. } => {
-                format!("image of {}: {}", image.size(), describe_storage(image.path()))
+                format!(
+                    "image of {}: {}",
+                    image.size(),
+                    describe_storage(image.path())
+                )
             }
             Kind::Device(device) => describe_storage(&device.path),
-            Kind::Directories => directories().map(describe_storage).collect::<Vec<_>>().join("; "),
+            Kind::Directories => directories()
+                .map(describe_storage)
+                .collect::<Vec<_>>()
+                .join("; "),
         }
     }
 
     /// What a cell works on; an error here is a result of the cell.
     pub fn plot(&mut self, campaign: &Campaign, cell: &Cell, test: &Test) -> anyhow::Result<Plot> {
-        let contender = campaign.contenders.iter().find(|c| c.name == cell.contender);
+        let contender = campaign
+            .contenders
+            .iter()
+            .find(|c| c.name == cell.contender);
         let contender = contender.with_context(|| format!("no contender `{}`", cell.contender))?;
         if let Some(directory) = &contender.directory {
             let advice = "free some, or choose a smaller --profile";
             provision::require(directory, test.space, advice)?;
-            return Ok(Plot::Directory(Workspace::create(directory, self.id.0, cell.id)?));
+            return Ok(Plot::Directory(Workspace::create(
+                directory, self.id.0, cell.id,
+            )?));
         }
-        let place = self.place.as_ref().context("the work directory is not taken")?;
+        let place = self
+            .place
+            .as_ref()
+            .context("the work directory is not taken")?;
         let mountpoint = place.mountpoint()?;
         if !catalog::needs_device(&contender.filesystem) {
-            return Ok(Plot::Bare(volume(contender, None, campaign.size, mountpoint)));
+            return Ok(Plot::Bare(volume(
+                contender,
+                None,
+                campaign.size,
+                mountpoint,
+            )));
         }
         self.replace_held_image()?;
         match &self.kind {
             Kind::Image { image, .. } => on_loop(contender, image.path(), image.size(), mountpoint),
             Kind::Device(d) if !d.is_block => {
-                anyhow::ensure!(!provision::is_attached(&d.path, RELEASE), "an earlier cell still holds the device");
+                anyhow::ensure!(
+                    !provision::is_attached(&d.path, RELEASE),
+                    "an earlier cell still holds the device"
+                );
                 on_loop(contender, &d.path, d.size, mountpoint)
             }
-            Kind::Device(d) => {
-                Ok(Plot::Bare(volume(contender, Some(&d.path), d.size, mountpoint)))
-            }
+            Kind::Device(d) => Ok(Plot::Bare(volume(
+                contender,
+                Some(&d.path),
+                d.size,
+                mountpoint,
+            ))),
             Kind::Directories => anyhow::bail!("{} has no device", contender.name),
         }
     }
@@ -183,8 +226,17 @@ impl Ground {
 }
 
 fn inspect_directories(campaign: &Campaign) -> anyhow::Result<()> {
-    let space = campaign.suites.iter().flat_map(|s| &s.tests).map(|t| t.space).max();
-    for directory in campaign.contenders.iter().filter_map(|c| c.directory.as_deref()) {
+    let space = campaign
+        .suites
+        .iter()
+        .flat_map(|s| &s.tests)
+        .map(|t| t.space)
+        .max();
+    for directory in campaign
+        .contenders
+        .iter()
+        .filter_map(|c| c.directory.as_deref())
+    {
         let advice = "free some, or choose a smaller --profile";
         provision::require(directory, space.unwrap_or_default(), advice)?;
     }
@@ -196,12 +248,16 @@ fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
     let name = &contender.name;
     if size < requires.smallest {
         let smallest = requires.smallest;
-        return Err(BadInput(format!("{name} needs {smallest} at least, not {size}: give a larger --size")).into());
+        return Err(BadInput(format!(
+            "{name} needs {smallest} at least, not {size}: give a larger --size"
+        ))
+        .into());
     }
     match requires.largest {
-        Some(largest) if size > largest => {
-            Err(BadInput(format!("{name} takes {largest} at most, not {size}: give a smaller --size")).into())
-        }
+        Some(largest) if size > largest => Err(BadInput(format!(
+            "{name} takes {largest} at most, not {size}: give a smaller --size"
+        ))
+        .into()),
         _ => Ok(()),
     }
 }
@@ -214,7 +270,11 @@ fn make_image(
 ) -> anyhow::Result<Image> {
     let image = Image::prepare(path, size, &mut |done| {
         progress.preparing(done.0, size.0);
-        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
     Ok(image)
 }
@@ -237,7 +297,10 @@ fn on_loop(
 ) -> anyhow::Result<Plot> {
     let device = LoopDevice::attach(file)?;
     let volume = volume(contender, Some(device.path()), size, mountpoint);
-    Ok(Plot::Loop { _device: device, volume })
+    Ok(Plot::Loop {
+        _device: device,
+        volume,
+    })
 }
 
 fn volume(
@@ -247,7 +310,11 @@ fn volume(
     mountpoint: PathBuf,
 ) -> Box<Volume> {
     let node = device.map(|d| d.to_string_lossy());
-    let place = Place { device: node.as_deref(), mountpoint: &mountpoint.to_string_lossy(), size };
+    let place = Place {
+        device: node.as_deref(),
+        mountpoint: &mountpoint.to_string_lossy(),
+        size,
+    };
     let commands = catalog::resolve(contender, &place);
     Box::new(Volume {
         device: device.map(Path::to_owned),
@@ -267,11 +334,15 @@ struct WorkPlace {
 impl WorkPlace {
     fn take(work_dir: &Path, id: CampaignId) -> anyhow::Result<Self> {
         let directory = work_dir.join(format!("campaign-{id}"));
-        let cannot = |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
+        let cannot =
+            |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
         fs::create_dir_all(&directory).map_err(cannot)?;
         let file = File::create(directory.join("lock")).map_err(cannot)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => Ok(Self { directory, _lock: lock }),
+            Ok(lock) => Ok(Self {
+                directory,
+                _lock: lock,
+            }),
             Err(_) => Err(Refused(format!("campaign {id} is being run by another process")).into()),
         }
     }

@@ -18,14 +18,21 @@ pub fn data_directory() -> anyhow::Result<PathBuf> {
 
 /// The database of campaigns.
 pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
-    globals.db.clone().map_or_else(|| Ok(data_directory()?.join("fsarena.db")), Ok)
+    globals
+        .db
+        .clone()
+        .map_or_else(|| Ok(data_directory()?.join("fsarena.db")), Ok)
 }
 
 /// Where images and mount points are made unless the user says otherwise: beside the database, and
 /// named after it, so that campaigns of two databases never meet.
 pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
     let database = std::path::absolute(database(globals)?)?;
-    let name = database.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = database
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     Ok(database.with_file_name(format!("{name}-work")))
 }
 
@@ -33,7 +40,9 @@ pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
 pub fn report_file(globals: &Globals, id: CampaignId) -> anyhow::Result<PathBuf> {
     let database = std::path::absolute(database(globals)?)?;
     let directory = database.parent().unwrap_or(Path::new("/"));
-    Ok(directory.join("reports").join(format!("campaign-{id}.html")))
+    Ok(directory
+        .join("reports")
+        .join(format!("campaign-{id}.html")))
 }
 
 /// The store, made where there is none.
@@ -56,8 +65,13 @@ pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<Campaign
     let known: Vec<CampaignId> = store.campaigns()?.into_iter().map(|c| c.id).collect();
     match named.map(CampaignId) {
         Some(id) if known.contains(&id) => Ok(id),
-        Some(id) => Err(BadInput(format!("there is no campaign {id}: see `fsarena list campaigns`")).into()),
-        None => store.latest()?.ok_or_else(|| BadInput("no campaign was run yet".into()).into()),
+        Some(id) => Err(BadInput(format!(
+            "there is no campaign {id}: see `fsarena list campaigns`"
+        ))
+        .into()),
+        None => store
+            .latest()?
+            .ok_or_else(|| BadInput("no campaign was run yet".into()).into()),
     }
 }
 
@@ -72,6 +86,10 @@ pub fn catalog(globals: &Globals) -> anyhow::Result<Catalog> {
 
 /// The command that goes on with a campaign.
 pub fn resume_line(globals: &Globals, id: CampaignId) -> String {
-    let db = globals.db.as_ref().map(|db| format!(" --db {}", db.display())).unwrap_or_default();
+    let db = globals
+        .db
+        .as_ref()
+        .map(|db| format!(" --db {}", db.display()))
+        .unwrap_or_default();
     format!("fsarena resume {id}{db}")
 }

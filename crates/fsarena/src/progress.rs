@@ -70,7 +70,10 @@ impl Progress {
             Self::Bar(bar) => {
                 bar.set_length(position.total);
                 bar.set_position(position.done);
-                let left = position.left.map(|l| format!(", {l} left")).unwrap_or_default();
+                let left = position
+                    .left
+                    .map(|l| format!(", {l} left"))
+                    .unwrap_or_default();
                 bar.set_prefix(format!("{}/{}{left}", position.done, position.total));
                 bar.set_message(name(cell));
             }
@@ -100,12 +103,24 @@ impl Progress {
         let failure = result.failure.as_ref().map(|f| f.reason.as_str());
         match self {
             Self::Bar(bar) if result.status != Status::Ok => bar.suspend(|| {
-                eprintln!("{}: {}: {}", name(cell), result.status, plain(failure.unwrap_or_default()));
+                eprintln!(
+                    "{}: {}: {}",
+                    name(cell),
+                    result.status,
+                    plain(failure.unwrap_or_default())
+                );
             }),
             Self::Lines => {
-                let reason = failure.map(|r| format!(": {}", plain(r))).unwrap_or_default();
+                let reason = failure
+                    .map(|r| format!(": {}", plain(r)))
+                    .unwrap_or_default();
                 let (done, total) = (position.done, position.total);
-                eprintln!("[{done}/{total}] {}: {} in {}{reason}", name(cell), result.status, result.elapsed);
+                eprintln!(
+                    "[{done}/{total}] {}: {} in {}{reason}",
+                    name(cell),
+                    result.status,
+                    result.elapsed
+                );
             }
             Self::Json => emit(&json!({
                 "event": "cell-end", "cell": cell, "status": result.status,
@@ -125,12 +140,19 @@ impl Progress {
 }
 
 fn name(cell: &Cell) -> String {
-    format!("{} · {} · round {}", plain(&cell.contender), cell.test, cell.round)
+    format!(
+        "{} · {} · round {}",
+        plain(&cell.contender),
+        cell.test,
+        cell.round
+    )
 }
 
 /// A text from outside without anything that could move the cursor.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// Writes an event; a reader that went away is no reason to lose the campaign.
@@ -140,8 +162,9 @@ fn emit(event: &serde_json::Value) {
 
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
-    let style = ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {prefix} {msg}")
-        .expect("the template is valid");
+    let style =
+        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {prefix} {msg}")
+            .expect("the template is valid");
     bar.set_style(style.progress_chars("━╸ "));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar

@@ -19,8 +19,15 @@ const PIPED_WIDTH: usize = 120;
 
 /// Writes the report that is asked for.
 pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let format: Format = args.format.parse().map_err(|e: report::UnknownFormat| BadInput(e.to_string()))?;
-    let format = if globals.json && format == Format::Table { Format::Json } else { format };
+    let format: Format = args
+        .format
+        .parse()
+        .map_err(|e: report::UnknownFormat| BadInput(e.to_string()))?;
+    let format = if globals.json && format == Format::Table {
+        Format::Json
+    } else {
+        format
+    };
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
     let text = rendered(&results, format, args.output.is_none());
@@ -49,9 +56,16 @@ pub fn after_run(
         print(&format!("\nreport: {}\n", page.display()))?;
     }
     let all_ok = results.cells.iter().all(|c| {
-        c.result.as_ref().is_some_and(|r| matches!(r.status, model::Status::Ok | model::Status::Unsupported))
+        c.result
+            .as_ref()
+            .is_some_and(|r| matches!(r.status, model::Status::Ok | model::Status::Unsupported))
     });
-    Ok(if strict && !all_ok { Code::NotAllOk } else { Code::Done }.into())
+    Ok(if strict && !all_ok {
+        Code::NotAllOk
+    } else {
+        Code::Done
+    }
+    .into())
 }
 
 fn rendered(results: &CampaignResults, format: Format, to_stdout: bool) -> String {
@@ -62,7 +76,11 @@ fn rendered(results: &CampaignResults, format: Format, to_stdout: bool) -> Strin
 fn options(to_stdout: bool) -> Options {
     let terminal = to_stdout && io::stdout().is_terminal();
     Options {
-        width: if terminal { terminal_width() } else { PIPED_WIDTH },
+        width: if terminal {
+            terminal_width()
+        } else {
+            PIPED_WIDTH
+        },
         colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }
 }

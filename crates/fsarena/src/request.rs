@@ -36,14 +36,21 @@ pub fn campaign(
         _ => contenders(args, &file, catalog, progress)?,
     };
     refuse_doubles(&contenders)?;
-    let name = args.name.clone().or(file.name).unwrap_or_else(|| profile.name().to_owned());
+    let name = args
+        .name
+        .clone()
+        .or(file.name)
+        .unwrap_or_else(|| profile.name().to_owned());
     Ok(Campaign {
         name,
         contenders,
         suites: suites(args, &file.suites, catalog, profile)?,
         profile,
         rounds: args.rounds.or(file.rounds).unwrap_or(defaults.rounds),
-        seed: args.seed.or(file.seed).unwrap_or_else(|| clock::calendar().0),
+        seed: args
+            .seed
+            .or(file.seed)
+            .unwrap_or_else(|| clock::calendar().0),
         size: args.size.or(file.size).unwrap_or(defaults.size),
         memory: args.memory.or(file.memory),
         backend,
@@ -60,12 +67,23 @@ fn directories(args: &RunArgs, file: &CampaignFile) -> Vec<Directory> {
     if args.directories.is_empty() {
         return file.directories.clone();
     }
-    let unnamed = |path: &PathBuf| Directory { name: None, path: path.clone() };
+    let unnamed = |path: &PathBuf| Directory {
+        name: None,
+        path: path.clone(),
+    };
     args.directories.iter().map(unnamed).collect()
 }
 
-fn backend(args: &RunArgs, file: &CampaignFile, directories: &[Directory]) -> anyhow::Result<Backend> {
-    let guess = if directories.is_empty() { Backend::Loop } else { Backend::Dir };
+fn backend(
+    args: &RunArgs,
+    file: &CampaignFile,
+    directories: &[Directory],
+) -> anyhow::Result<Backend> {
+    let guess = if directories.is_empty() {
+        Backend::Loop
+    } else {
+        Backend::Dir
+    };
     let backend = args.backend.or(file.backend).unwrap_or(guess);
     match (backend, directories.is_empty()) {
         (Backend::Dir, true) => {
@@ -89,14 +107,21 @@ fn contenders(
     let named = if args.contenders.is_empty() {
         file.contenders.clone()
     } else {
-        args.contenders.iter().map(|spec| catalog.contender(spec)).collect::<Result<_, _>>()?
+        args.contenders
+            .iter()
+            .map(|spec| catalog.contender(spec))
+            .collect::<Result<_, _>>()?
     };
     for contender in &named {
         if let Some(missing) = missing(&machine, contender) {
             return Err(Refused(format!("{} cannot run here: {missing}", contender.name)).into());
         }
     }
-    if named.is_empty() { all_that_run(&machine, catalog, progress) } else { Ok(named) }
+    if named.is_empty() {
+        all_that_run(&machine, catalog, progress)
+    } else {
+        Ok(named)
+    }
 }
 
 /// What keeps a contender from running, with the command that mends it.
@@ -162,18 +187,31 @@ fn suites(
     catalog: &Catalog,
     profile: Profile,
 ) -> Result<Vec<Suite>, CatalogError> {
-    let names = if args.suites.is_empty() { from_file } else { &args.suites };
+    let names = if args.suites.is_empty() {
+        from_file
+    } else {
+        &args.suites
+    };
     if names.is_empty() {
-        return Ok(catalog.default_suites(profile).into_iter().cloned().collect());
+        return Ok(catalog
+            .default_suites(profile)
+            .into_iter()
+            .cloned()
+            .collect());
     }
-    names.iter().map(|name| catalog.suite(name, profile).cloned()).collect()
+    names
+        .iter()
+        .map(|name| catalog.suite(name, profile).cloned())
+        .collect()
 }
 
 /// Two contenders of one name could not be told apart in any table.
 fn refuse_doubles(contenders: &[Contender]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     match contenders.iter().find(|c| !seen.insert(&c.name)) {
-        Some(double) => Err(BadInput(format!("the contender `{}` is named twice", double.name)).into()),
+        Some(double) => {
+            Err(BadInput(format!("the contender `{}` is named twice", double.name)).into())
+        }
         None => Ok(()),
     }
 }

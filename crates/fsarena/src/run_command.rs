@@ -19,7 +19,11 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 
     let mut store = paths::store(globals)?;
     let id = campaign::begin(&mut store, &campaign, &plan, &consent)?;
-    progress.note(&format!("campaign {id}: {} cells, seed {}", plan.len(), campaign.seed));
+    progress.note(&format!(
+        "campaign {id}: {} cells, seed {}",
+        plan.len(),
+        campaign.seed
+    ));
     let ended = campaign::drive(&mut store, id, &consent, &progress, stop)?;
     finish(ended, id, &store, args.strict, globals)
 }
