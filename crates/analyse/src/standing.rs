@@ -1,7 +1,9 @@
 //! How each contender did over all phases, by the figure that judges each phase.
 //!
-//! Counts only: phases are not alike, and a sum over them would say that they are.
+//! Counts only: phases are not alike, and a sum over them would say that they are. What a filesystem
+//! can do is no contest, so phases that try a feature are left out.
 
+use model::Metric;
 use serde::{Deserialize, Serialize};
 
 use crate::{Mark, Row};
@@ -37,7 +39,7 @@ pub(crate) fn standings(contenders: &[String], rows: &[Row]) -> Vec<Standing> {
 fn standing(index: usize, name: &str, rows: &[Row]) -> Standing {
     let figures = || {
         rows.iter()
-            .filter(|row| row.headline)
+            .filter(|row| row.headline && row.metric != Metric::Supported)
             .map(move |row| &row.figures[index])
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);

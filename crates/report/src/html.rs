@@ -8,9 +8,9 @@ mod charts;
 mod evidence;
 mod setting;
 
-use analyse::{Analysis, Outcome, Standing};
+use analyse::{Analysis, Outcome, Row, Standing};
 use askama::Template;
-use model::CampaignResults;
+use model::{CampaignResults, Metric};
 
 use crate::overview::{Entry, Tone, legend, overview};
 use crate::text::{clean, short_names};
@@ -160,7 +160,7 @@ fn blocks(results: &CampaignResults, analysis: &Analysis) -> Vec<BlockView> {
                 .iter()
                 .enumerate()
                 .map(|(phase, line)| LineView {
-                    id: phase_id(test, phase),
+                    id: link(test, phase, line.row),
                     phase: clean(&line.row.phase),
                     unit: line.unit.clone(),
                     entries: line.entries.iter().map(entry).collect(),
@@ -193,13 +193,22 @@ fn test_id(test: usize) -> String {
     format!("test-{}", test + 1)
 }
 
+/// Where the overview links to: the phase's chart, or the feature table for what is a yes or a no.
+fn link(test: usize, phase: usize, row: &Row) -> String {
+    if row.metric == Metric::Supported {
+        "features".to_owned()
+    } else {
+        phase_id(test, phase)
+    }
+}
+
 fn phase_id(test: usize, phase: usize) -> String {
     format!("test-{}-{}", test + 1, phase + 1)
 }
 
 fn method() -> Method {
     Method {
-        metrics: model::Metric::ALL
+        metrics: Metric::ALL
             .map(|m| (words::title(m), words::definition(m)))
             .into(),
         caches: words::CACHES

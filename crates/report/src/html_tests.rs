@@ -209,3 +209,24 @@ fn an_unfinished_and_an_empty_campaign_say_so() {
     assert!(html.contains("nothing has run yet"));
     tags(&html);
 }
+
+#[test]
+fn features_are_answers_in_the_table_and_no_charts() {
+    let mut results = fixture::plain();
+    for phase in &mut results.campaign.suites[0].tests[0].phases {
+        phase.op = model::Op::Probe {
+            feature: model::Feature::HardLinks,
+        };
+    }
+    for stored in &mut results.cells {
+        for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+            phase.headline = Metric::Supported;
+        }
+    }
+    let analysis = analyse(&results);
+    assert!(analysis.standings.iter().all(|s| s.phases == 0));
+    let html = render(&results, &analysis);
+    assert_eq!(count(&html, "<svg"), 0);
+    assert!(html.contains("<a href=\"#features\">write</a>"));
+    assert!(html.contains(">yes</td>"));
+}

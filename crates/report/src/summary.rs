@@ -2,7 +2,7 @@
 //! of the cells.
 
 use analyse::{Analysis, Completeness, Outcome};
-use model::{CampaignResults, Environment};
+use model::{Bytes, CampaignResults, Environment};
 
 use crate::date::moment;
 use crate::text::clean;
@@ -97,9 +97,14 @@ pub(crate) fn environment(environment: &Environment) -> Vec<(&'static str, Strin
             "Processor",
             format!("{} × {}", environment.cpus, clean(&environment.cpu)),
         ),
-        ("Main memory", environment.memory.to_string()),
+        ("Main memory", gibibytes(environment.memory)),
         ("Device", clean(&environment.device)),
         ("Attached", clean(&environment.attachment)),
         ("Clock", clean(&environment.clock)),
     ]
+}
+
+/// Main memory is never a round number: what the firmware keeps is missing from it.
+fn gibibytes(memory: Bytes) -> String {
+    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }

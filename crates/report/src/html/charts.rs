@@ -1,7 +1,7 @@
 //! The charts of the page: one for every metric of every phase, each with the table behind it.
 
 use analyse::{Analysis, Figure, Row};
-use model::{CacheState, CampaignResults, Direction, Test};
+use model::{CacheState, CampaignResults, Direction, Metric, Test};
 
 use super::{phase_id, test_id, tone_class};
 use crate::overview::{entry, scale_of, status_counts};
@@ -80,10 +80,11 @@ fn path(test: &Test) -> String {
     }
 }
 
+/// Every phase but those that try a feature: their answers are in the feature table.
 fn phases(index: usize, test: &Test, analysis: &Analysis, labels: &[String]) -> Vec<PhaseView> {
-    test.phases
-        .iter()
-        .enumerate()
+    let phases = test.phases.iter().enumerate();
+    phases
+        .filter(|(_, phase)| phase.op.headline() != Metric::Supported)
         .map(|(number, phase)| {
             let rows = analysis
                 .rows
