@@ -3,6 +3,7 @@
 use std::io;
 use std::process::{Command, ExitCode};
 
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::namespace;
 
@@ -22,11 +23,21 @@ pub fn isolate() -> io::Result<ExitCode> {
 
 /// Settles in: a private `/proc` and `/run` where the agent is first in its namespace.
 pub fn settle() -> io::Result<()> {
-    namespace::die_with_parent()?;
     if is_first() {
-        namespace::furnish()?;
+        // It must not be killed with its parent: it has to end the drivers first.
+        namespace::furnish()
+    } else {
+        namespace::die_with_parent()
     }
-    Ok(())
+}
+
+/// Kills all others in the namespace. The end of the agent would do it, too, but a call of its own
+/// may wait, deaf to every signal, for a driver that never answers.
+pub fn end_drivers() {
+    if is_first() {
+        // There may be none.
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    }
 }
 
 /// Whether this is the first process of its PID namespace, so that all others there are drivers.

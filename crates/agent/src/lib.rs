@@ -53,5 +53,6 @@ fn end_with_orchestrator() {
     let mut rest = Vec::new();
     // Whatever comes, end of file or error: nobody is listening any more.
     let _ = io::stdin().lock().read_to_end(&mut rest);
+    isolation::end_drivers();
     std::process::exit(ORPHANED);
 }

@@ -183,10 +183,12 @@ impl Agent {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Kills the agent proper first: it is the first process of its namespace, so that the parent that
-    /// waits for it outside sees the end of everything inside.
+    /// Kills everything inside and leaves the parent outside, which waits for the agent proper, to see
+    /// the end of it. Drivers are killed, too, and not left to the end of their namespace: the agent
+    /// may wait, deaf to every signal, for one that never answers.
     fn kill(&mut self) {
-        let inside = process::children(self.pid());
+        let family = process::family(self.pid());
+        let inside = family.get(1..).unwrap_or_default();
         if inside.is_empty() {
             // A plain child, or one that has not come to starting the agent proper.
             let _ = self.child.kill();
