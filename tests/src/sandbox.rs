@@ -12,6 +12,16 @@ use crate::entries::{self, Entry};
 use crate::leftovers;
 use crate::program::{self, Ended};
 
+/// What every campaign begins with: a file, because options given beside it win.
+const CAMPAIGN: &str = r#"
+contenders = ["tmpfs"]
+profile = "smoke"
+rounds = 1
+seed = 7
+size = "64 MiB"
+"#;
+const CAMPAIGN_FILE: &str = "small.toml";
+
 /// A place for one test. When it is dropped, nothing may be left that names it.
 #[derive(Debug)]
 pub struct Sandbox {
@@ -39,6 +49,7 @@ impl Sandbox {
         sandbox.add_suite("trial", entries::TRIAL);
         sandbox.add_suite("names", entries::NAMES);
         sandbox.add_suite("abilities", entries::ABILITIES);
+        fs::write(sandbox.path(CAMPAIGN_FILE), CAMPAIGN).expect("a sandbox is writable");
         sandbox
     }
 
@@ -89,13 +100,13 @@ impl Sandbox {
         command
     }
 
-    /// `fsarena run` of the smoke profile in the sandbox's work directory.
+    /// `fsarena run` of a small campaign in the sandbox's work directory; more options win over it.
     pub fn campaign(&self, contenders: &[&str], suite: &str) -> Command {
         let mut command = self.fsarena();
         command
-            .args(["run", "--profile", "smoke", "--rounds", "1", "--seed", "7"])
-            .args(["--size", "64MiB", "--patience", "60s", "--suite", suite])
-            .arg("--work-dir")
+            .arg("run")
+            .arg(self.path(CAMPAIGN_FILE))
+            .args(["--suite", suite, "--work-dir"])
             .arg(self.path("work"));
         for contender in contenders {
             command.args(["--contender", contender]);

@@ -1,0 +1,232 @@
+//! Failure is a result: whatever a filesystem does wrong gets its status and its evidence, the campaign
+//! goes on with the next contender, and nothing is left behind.
+
+use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, run};
+use model::{CampaignResults, CellResult, Failure, PhaseResult, Status};
+
+const GOOD: &str = "ext4";
+
+/// Two rounds of a bad and a good contender: the good one comes at least once after the bad one has
+/// failed, and must not notice.
+fn contest(sandbox: &Sandbox, bad: &str, good: &str, more: &[&str]) -> CampaignResults {
+    let mut command = sandbox.campaign(&[bad, good], "trial");
+    run(command.args(["--rounds", "2"]).args(more)).with(0);
+    let results = sandbox.results();
+    for cell in cells_of(&results, good) {
+        assert_eq!(cell.status, Status::Ok, "{good}: {:?}", cell.failure);
+    }
+    sandbox.assert_clean();
+    results
+}
+
+/// The one verdict on all cells of the bad contender.
+fn verdict<'a>(results: &'a CampaignResults, bad: &str) -> (&'a CellResult, &'a Failure) {
+    let cells = cells_of(results, bad);
+    assert_eq!(cells.len(), 2, "a cell for each round");
+    assert_eq!(cells[0].status, cells[1].status);
+    let failure = cells[0].failure.as_ref().expect("what failed says why");
+    (cells[0], failure)
+}
+
+fn phase<'a>(cell: &'a CellResult, name: &str) -> &'a PhaseResult {
+    let found = cell.phases.iter().find(|p| p.phase == name);
+    found.unwrap_or_else(|| panic!("no phase {name}: {:?}", cell.phases))
+}
+
+fn error_name(failure: &Failure) -> &str {
+    failure.error.as_ref().map_or("", |error| &error.name)
+}
+
+#[test]
+fn mkfs_that_exits_1_fails_with_its_output() {
+    let sandbox = Sandbox::new();
+    let script = "echo out of luck >&2; exit 1";
+    sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    assert_eq!(failure.step, "mkfs");
+    assert!(
+        failure.reason.contains("ended with 1: out of luck"),
+        "{failure:?}"
+    );
+    let record = cell.steps.iter().find(|s| s.step == "mkfs").unwrap();
+    assert_eq!(
+        (record.exit, record.output.as_str()),
+        (Some(1), "out of luck")
+    );
+    assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
+}
+
+#[test]
+fn mkfs_that_is_not_there_fails_and_says_so() {
+    let sandbox = Sandbox::new();
+    let script = "exec mkfs.nowhere \"$1\"";
+    sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    assert!(
+        failure.reason.contains("mkfs.nowhere: not found"),
+        "{failure:?}"
+    );
+}
+
+#[test]
+fn a_mount_that_never_returns_is_hung() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["hang-on=mount"]);
+    let results = contest(&sandbox, "bad", GOOD, &["--patience", "2s"]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Hung);
+    assert_eq!(failure.step, "mount");
+    assert!(
+        failure.reason.contains("nothing moved for 2."),
+        "{failure:?}"
+    );
+    let stacks = failure.stacks.join("\n");
+    assert!(
+        stacks.contains("faultfs"),
+        "says who hangs and where: {stacks}"
+    );
+    assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
+}
+
+#[test]
+fn a_driver_that_stops_answering_is_hung() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["hang-on=fsync"]);
+    let results = contest(&sandbox, "bad", GOOD, &["--patience", "2s"]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Hung);
+    assert_eq!(failure.step, "write");
+    assert!(!failure.stacks.is_empty());
+    assert_eq!(phase(cell, "write").status, Status::Hung);
+    assert_eq!(phase(cell, "rewrite").status, Status::Skipped);
+}
+
+#[test]
+fn a_driver_killed_in_mid_test_is_crashed() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["die-after=4MiB"]);
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Crashed);
+    assert_eq!(failure.step, "write");
+    assert!(
+        ["ENOTCONN", "ECONNABORTED"].contains(&error_name(failure)),
+        "{failure:?}"
+    );
+    assert!(
+        failure.reason.contains("process of the filesystem is gone"),
+        "{failure:?}"
+    );
+    assert_eq!(phase(cell, "verify").status, Status::Skipped);
+}
+
+#[test]
+fn a_filesystem_that_fills_up_fails_with_enospc() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["capacity=4MiB"]);
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    assert_eq!(failure.step, "write");
+    assert_eq!(error_name(failure), "ENOSPC");
+    let reason = &failure.reason;
+    assert!(
+        reason.contains("ENOSPC") && reason.contains("at offset"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn an_error_of_fsync_is_no_success() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["errno-on=fsync:EIO"]);
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    let error = failure.error.as_ref().unwrap();
+    assert_eq!((error.call.as_str(), error.name.as_str()), ("fsync", "EIO"));
+}
+
+#[test]
+fn what_a_filesystem_cannot_do_is_unsupported() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["no-links", "no-symlinks", "no-permissions"]);
+    sandbox.add_faulty("forgetful", &["forgets-permissions"]);
+    let contenders = ["bad", "forgetful", GOOD];
+    run(&mut sandbox.campaign(&contenders, "abilities")).with(0);
+    let results = sandbox.results();
+    let cells = cells_of(&results, "bad");
+    assert_eq!(cells.len(), 3);
+    for cell in cells {
+        assert_eq!(cell.status, Status::Unsupported, "{:?}", cell.failure);
+        let reason = &cell.failure.as_ref().unwrap().reason;
+        assert!(reason.contains("EPERM"), "{reason}");
+    }
+    let forgetful = cells_of(&results, "forgetful");
+    let of = |status| forgetful.iter().filter(|c| c.status == status).count();
+    assert_eq!((of(Status::Ok), of(Status::Unsupported)), (2, 1));
+    assert!(
+        cells_of(&results, GOOD)
+            .iter()
+            .all(|c| c.status == Status::Ok)
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_wrong_byte_is_corrupt_with_its_place() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["corrupt-byte-at=5000"]);
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    assert!(failure.reason.starts_with("corrupt: "), "{failure:?}");
+    assert!(failure.reason.contains("at offset 5000"), "{failure:?}");
+    assert!(failure.error.is_none(), "no call failed");
+}
+
+#[test]
+fn old_content_of_a_rewritten_block_is_corrupt() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["stale"]);
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    assert_eq!(failure.step, "verify");
+    assert!(
+        failure.reason.contains("generation 1 instead of 3"),
+        "{failure:?}"
+    );
+}
+
+#[test]
+fn a_device_that_vanishes_is_a_failure_with_the_kernels_word_for_it() {
+    const SIZE: u64 = 64 << 20;
+    // Beyond what mkfs writes, within what the first phase writes.
+    const LAST_WRITE: u64 = 14 << 20;
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::vanishing(&sandbox.path("vanishing"), SIZE, LAST_WRITE);
+    let word = device.path().to_str().unwrap();
+    let mut command = sandbox.campaign(&[GOOD, "tmpfs"], "trial");
+    run(command.args(["--rounds", "2", "--device", word])).with(0);
+    let results = sandbox.results();
+    let cells = cells_of(&results, GOOD);
+    let first = cells[0].failure.as_ref().unwrap();
+    assert_eq!(cells[0].status, Status::Failed, "{first:?}");
+    assert_eq!((first.step.as_str(), error_name(first)), ("write", "EIO"));
+    let log = cells[0].kernel_log.join("\n");
+    assert!(
+        log.contains("I/O error") && log.contains("EXT4-fs"),
+        "{log}"
+    );
+    assert_eq!(cells[1].status, Status::Failed, "{:?}", cells[1].failure);
+    for cell in cells_of(&results, "tmpfs") {
+        assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    }
+    drop(device);
+    sandbox.assert_clean();
+}
