@@ -1,0 +1,47 @@
+//! Cold and warm are different things: the device is read in the one phase and not in the other.
+
+use end_to_end::{Sandbox, cells_of, run};
+use model::{CacheState, Status};
+
+const SIZE: u64 = 16 << 20;
+
+const SUITE: &str = r#"
+name = "temperature"
+title = "The same file, warm and cold"
+source = "made for a test"
+
+[[test]]
+name = "temperature"
+title = "The same file, warm and cold"
+rationale = "What was just written is in memory; after an unmount it is not."
+space = "16 MiB"
+phase = [
+  { name = "write", op = "write", file = "f", size = "16 MiB", block = "64 KiB", cache = "warm", ends = "fsync" },
+  { name = "warm", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
+  { name = "cold", op = "read", file = "f", block = "64 KiB", verify = true, cache = "cold", ends = "call" },
+  { name = "warm-again", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
+]
+"#;
+
+/// One campaign and one test: a second agent at the same time would drop the caches of the first.
+#[test]
+fn the_device_is_read_when_cold_and_not_when_warm() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("temperature", SUITE);
+    let mut command = sandbox.campaign(&["ext4", "xfs"], "temperature");
+    run(command.args(["--size", "320MiB"])).with(0);
+    let results = sandbox.results();
+    for contender in ["ext4", "xfs"] {
+        let cell = cells_of(&results, contender)[0];
+        assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+        for phase in &cell.phases[1..] {
+            let read = phase.device.expect("it lives on a device").read_bytes.0;
+            match phase.cache {
+                CacheState::Cold => assert!(read >= SIZE, "{contender} read {read} cold"),
+                CacheState::Warm => assert_eq!(read, 0, "{contender} {} phase", phase.phase),
+                other => panic!("{contender}: {other} was never asked for"),
+            }
+        }
+    }
+    sandbox.assert_clean();
+}

@@ -1,0 +1,177 @@
+//! A device that holds anything is refused, whatever it holds, and is not touched.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use end_to_end::{LoopDevice, Sandbox, cells_of, run, succeed};
+use model::Status;
+
+const SIZE: u64 = 128 << 20;
+const SECTOR: u64 = 512;
+
+fn device(sandbox: &Sandbox) -> LoopDevice {
+    LoopDevice::new(&sandbox.path("disk"), SIZE)
+}
+
+/// fsarena refuses the device in one line that names it and what it holds, and changes no byte of it.
+#[track_caller]
+fn assert_refused(sandbox: &Sandbox, device: &LoopDevice, held: &str) {
+    succeed(&mut Command::new("sync"));
+    let before = fs::read(device.image()).unwrap();
+    let word = device.path().to_str().unwrap();
+    let mut command = sandbox.campaign(&["ext4"], "trial");
+    let ended = run(command.args(["--device", word])).with(3);
+    assert_eq!(
+        ended.stderr.trim_end().lines().count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains(word), "{}", ended.stderr);
+    let said = ended.stderr.to_lowercase();
+    assert!(said.contains(held), "says that it holds {held}: {said}");
+    assert!(
+        fs::read(device.image()).unwrap() == before,
+        "{held}: untouched"
+    );
+}
+
+fn write_at(device: &Path, offset: u64, bytes: &[u8]) {
+    let file = OpenOptions::new().write(true).open(device).unwrap();
+    file.write_all_at(bytes, offset).unwrap();
+    file.sync_all().unwrap();
+}
+
+#[test]
+fn a_filesystem() {
+    for (line, name) in [
+        (&["mke2fs", "-q", "-t", "ext4"][..], "ext4"),
+        (&["mkfs.btrfs", "-q"], "btrfs"),
+    ] {
+        let sandbox = Sandbox::new();
+        let device = device(&sandbox);
+        succeed(Command::new(line[0]).args(&line[1..]).arg(device.path()));
+        assert_refused(&sandbox, &device, name);
+    }
+}
+
+#[test]
+fn a_swap_area() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    succeed(Command::new("mkswap").arg(device.path()));
+    assert_refused(&sandbox, &device, "swap");
+}
+
+/// A master boot record with one Linux partition.
+/// Source: the classical layout, four entries of 16 bytes at offset 446 before the mark 55 AA.
+#[test]
+fn a_partition_table() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    let mut record = [0; 512];
+    record[446..462].copy_from_slice(&[0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0, 2, 0]);
+    record[510..].copy_from_slice(&[0x55, 0xaa]);
+    write_at(device.path(), 0, &record);
+    assert_refused(&sandbox, &device, "partition");
+}
+
+/// A label of LVM in the second sector, checksum and all.
+/// Source: `lib/label/label.h` of LVM2; the checksum is CRC-32 begun with 0xf597a6cf, not inverted.
+#[test]
+fn a_physical_volume_of_lvm() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    let mut label = [0; 512];
+    label[..8].copy_from_slice(b"LABELONE");
+    label[8..16].copy_from_slice(&1u64.to_le_bytes());
+    label[20..24].copy_from_slice(&32u32.to_le_bytes());
+    label[24..32].copy_from_slice(b"LVM2 001");
+    label[32..64].copy_from_slice(b"0123456789abcdefghijklmnopqrstuv");
+    label[64..72].copy_from_slice(&SIZE.to_le_bytes());
+    let sum = label[20..].iter().fold(0xf597_a6cf_u32, |sum, &byte| {
+        (0..8).fold(sum ^ u32::from(byte), |s, _| {
+            (s >> 1) ^ (0xedb8_8320 * (s & 1))
+        })
+    });
+    label[16..20].copy_from_slice(&sum.to_le_bytes());
+    write_at(device.path(), SECTOR, &label);
+    assert_refused(&sandbox, &device, "lvm");
+}
+
+#[test]
+fn a_mount() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    succeed(
+        Command::new("mke2fs")
+            .args(["-q", "-t", "ext2"])
+            .arg(device.path()),
+    );
+    let mountpoint = sandbox.path("mounted");
+    fs::create_dir(&mountpoint).unwrap();
+    succeed(Command::new("mount").arg(device.path()).arg(&mountpoint));
+    // What the mount itself changes is changed before, so that the bytes can be compared.
+    succeed(Command::new("sync").arg("-f").arg(&mountpoint));
+    assert_refused(&sandbox, &device, "mounted");
+    succeed(Command::new("umount").arg(&mountpoint));
+}
+
+/// A device that somebody else has for himself: what md, a volume manager or another fsarena do.
+#[test]
+fn a_holder() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    let holder = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_EXCL)
+        .open(device.path())
+        .unwrap();
+    assert_refused(&sandbox, &device, "use");
+    drop(holder);
+}
+
+#[test]
+fn an_empty_device_is_taken_and_a_full_one_when_named_twice() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    let word = device.path().to_str().unwrap();
+    for more in [
+        &["--device", word][..],
+        &["--device", word, "--erase", word],
+    ] {
+        // The first campaign leaves a filesystem there, which the second one is told to erase.
+        run(sandbox.campaign(&["ext4"], "trial").args(more)).with(0);
+        let results = sandbox.results();
+        assert_eq!(cells_of(&results, "ext4")[0].status, Status::Ok);
+        assert!(results.environments[0].device.contains(word));
+    }
+    assert!(device.path().exists() && device.image().exists(), "kept");
+}
+
+#[test]
+fn naming_another_device_for_erasing_does_not_erase_this_one() {
+    let sandbox = Sandbox::new();
+    let device = device(&sandbox);
+    succeed(
+        Command::new("mke2fs")
+            .args(["-q", "-t", "ext2"])
+            .arg(device.path()),
+    );
+    let word = device.path().to_str().unwrap();
+    let mut command = sandbox.campaign(&["ext4"], "trial");
+    run(command.args(["--erase", word])).with(2);
+    let mut command = sandbox.campaign(&["ext4"], "trial");
+    let ended = run(command.args(["--device", word, "--erase", "/dev/null"]));
+    assert!(matches!(ended.code, Some(2 | 3)), "{ended:?}");
+    assert_eq!(
+        ended.stderr.trim_end().lines().count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    succeed(Command::new("e2fsck").arg("-fn").arg(device.path()));
+}
