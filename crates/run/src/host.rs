@@ -19,6 +19,7 @@ use wire::{Event, Job, Target};
 
 use crate::collector::{Collector, Ending};
 use crate::events;
+use crate::kernel_log;
 use crate::memory::MemoryLimit;
 use crate::{Executor, Interrupted};
 
@@ -56,7 +57,10 @@ impl Executor for HostExecutor {
                 how: format!("it could not be started: {error}"),
             },
         };
-        let mut result = collector.finish(ending, kernel_log.as_mut().map(KernelLog::news));
+        let news = kernel_log
+            .as_mut()
+            .map(|log| kernel_log::of_cell(log.news(), job));
+        let mut result = collector.finish(ending, news);
         result.started = started;
         result.elapsed = clock::since(start);
         Ok(result)

@@ -6,6 +6,7 @@
 mod collector;
 mod events;
 mod host;
+mod kernel_log;
 mod memory;
 mod mock;
 mod oops;

@@ -1,0 +1,50 @@
+//! Which lines of the kernel log belong to a cell: the log is one for the whole machine.
+
+use wire::{Job, Target};
+
+/// A loud cell does not fill the store: so many lines are kept from the beginning of its log, where
+/// the cause stands, and none after.
+const KEPT: usize = 500;
+
+/// The lines that may be about this cell: all but those that name another loop device.
+pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
+    let own = match &job.target {
+        Target::Volume(volume) => volume.device.as_deref().and_then(|d| d.file_name()),
+        Target::Directory { .. } => None,
+    };
+    let own = own.unwrap_or_default().to_string_lossy();
+    lines
+        .into_iter()
+        .filter(|line| !names_another(line, &own))
+        .take(KEPT)
+        .collect()
+}
+
+/// Whether a line names loop devices, and ours is not among them.
+fn names_another(line: &str, own: &str) -> bool {
+    let words = line.split(|c: char| !c.is_ascii_alphanumeric());
+    let mut devices = words.filter(|w| is_loop_device(w)).peekable();
+    devices.peek().is_some() && devices.all(|device| device != own)
+}
+
+fn is_loop_device(word: &str) -> bool {
+    let number = word.strip_prefix("loop");
+    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_about_another_loop_device_is_not_ours() {
+        assert!(names_another("<3> I/O error, dev loop1, sector 0", "loop0"));
+        assert!(names_another("<3> EXT4-fs (loop10): error", "loop1"));
+        assert!(!names_another("<3> EXT4-fs (loop1): error", "loop1"));
+        assert!(!names_another("<4> loop1 lies above loop2", "loop2"));
+        assert!(!names_another(
+            "<1> BUG: unable to handle page fault in loop_queue_work",
+            "loop0"
+        ));
+    }
+}
