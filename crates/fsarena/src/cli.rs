@@ -160,7 +160,7 @@ pub struct RunArgs {
     /// The same device again, to say that what it holds may be lost.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
     pub erase: Option<PathBuf>,
-    /// Where the image is made [default: work in the data directory].
+    /// Where the image is made [default: beside the database].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub work_dir: Option<PathBuf>,
     /// Time without any sign of progress after which a cell is hung [default: 2 min].

@@ -105,7 +105,7 @@ impl Ground {
                 attachment,
             });
         }
-        let place = WorkPlace::take(&campaign.work_dir, id)?;
+        let place = WorkPlace::take(campaign, id)?;
         let kind = match &campaign.device {
             Some(device) => Kind::Device(UsableDevice::examine(device, consent.0.as_deref())?),
             None => {
@@ -332,8 +332,11 @@ struct WorkPlace {
 }
 
 impl WorkPlace {
-    fn take(work_dir: &Path, id: CampaignId) -> anyhow::Result<Self> {
-        let directory = work_dir.join(format!("campaign-{id}"));
+    /// The seed stands in the name so that campaigns of two databases do not meet.
+    fn take(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
+        let directory = campaign
+            .work_dir
+            .join(format!("fsarena-{id}-{:x}", campaign.seed));
         let cannot =
             |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
         fs::create_dir_all(&directory).map_err(cannot)?;
@@ -357,15 +360,9 @@ impl WorkPlace {
         Ok(path)
     }
 
-    /// Removes the directory, and the one around it where that is empty then.
     fn remove(&self) -> anyhow::Result<()> {
         let cannot = || format!("cannot remove {}", self.directory.display());
-        fs::remove_dir_all(&self.directory).with_context(cannot)?;
-        if let Some(parent) = self.directory.parent() {
-            // Other campaigns may still be using it.
-            let _ = fs::remove_dir(parent);
-        }
-        Ok(())
+        fs::remove_dir_all(&self.directory).with_context(cannot)
     }
 }
 

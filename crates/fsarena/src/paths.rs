@@ -24,16 +24,10 @@ pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
         .map_or_else(|| Ok(data_directory()?.join("fsarena.db")), Ok)
 }
 
-/// Where images and mount points are made unless the user says otherwise: beside the database, and
-/// named after it, so that campaigns of two databases never meet.
+/// Where images and mount points are made unless the user says otherwise: beside the database.
 pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
     let database = std::path::absolute(database(globals)?)?;
-    let name = database
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    Ok(database.with_file_name(format!("{name}-work")))
+    Ok(database.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 /// Where the page of a campaign is written after a run.
