@@ -132,7 +132,7 @@ impl Agent {
     /// Puts the agent under the memory limit and writes its job, in this order.
     fn receive(mut self, job: &Job, memory: Option<&MemoryLimit>) -> io::Result<Self> {
         let outcome = memory
-            .map_or(Ok(()), |limit| limit.hold(self.child.id()))
+            .map_or(Ok(()), |limit| limit.hold(self.pid()))
             .and_then(|()| {
                 let stdin = self.child.stdin.as_mut().expect("piped at the start");
                 stdin.write_all(job.to_line().as_bytes())

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::Bytes;
+use nix::unistd::Pid;
+use sys::process;
 use thiserror::Error;
 
 /// Where control groups are mounted, newer interface first.
@@ -53,12 +55,20 @@ impl MemoryLimit {
         Ok(made)
     }
 
-    /// Puts a process, and so its later children, under the limit.
+    /// Puts a process, with what it has started and will start, under the limit.
     ///
     /// # Errors
-    /// When the process is gone already.
-    pub fn hold(&self, pid: u32) -> io::Result<()> {
-        fs::write(self.0.join("cgroup.procs"), pid.to_string())
+    /// When one of the processes is gone already.
+    pub fn hold(&self, pid: Pid) -> io::Result<()> {
+        let members = self.0.join("cgroup.procs");
+        fs::write(&members, pid.to_string())?;
+        // From now on its children are born under the limit, but the kernel takes its time to move
+        // a process: some may be older.
+        let family = process::family(pid);
+        let older = family.iter().skip(1);
+        older
+            .map(|p| fs::write(&members, p.pid.to_string()))
+            .collect()
     }
 }
 
