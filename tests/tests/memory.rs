@@ -1,0 +1,98 @@
+//! A limit on memory holds a cell with its page cache, and nothing of it stays.
+
+use std::fs;
+use std::path::Path;
+
+use end_to_end::{Entry, Sandbox, cells_of, run};
+use model::{CampaignResults, CellResult, Status};
+
+const SIZE: u64 = 64 << 20;
+
+const SUITE: &str = r#"
+name = "again"
+title = "The same file twice"
+source = "made for a test"
+
+[[test]]
+name = "again"
+title = "The same file twice"
+rationale = "What does not fit into memory has to be read once more."
+space = "64 MiB"
+phase = [
+  { name = "write", op = "write", file = "f", size = "64 MiB", block = "64 KiB", cache = "warm", ends = "fsync" },
+  { name = "once", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
+  { name = "again", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
+]
+"#;
+
+/// Mounts, and says which control groups it does so in.
+const MOUNT: &str = "mount -o \"$1\" \"$2\" \"$3\" && cat /proc/self/cgroup";
+
+/// Where control groups with memory limits are: the old interface, the new one.
+const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
+
+/// The results of a campaign file with these lines more.
+fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("again", SUITE);
+    let mount = [
+        "sh",
+        "-c",
+        MOUNT,
+        "sh",
+        "{options}",
+        "{device}",
+        "{mountpoint}",
+    ];
+    sandbox.add(&Entry::ext4("watched").mount(&mount));
+    let file = sandbox.path("campaign.toml");
+    let text = "contenders = [\"watched\"]\nsuites = [\"again\"]\nprofile = \"smoke\"\n\
+                rounds = 1\nsize = \"160 MiB\"\n";
+    fs::write(&file, format!("{text}{lines}\n")).unwrap();
+    let mut command = sandbox.fsarena();
+    command.arg("run").arg(file).arg("--work-dir");
+    run(command.arg(sandbox.path("work"))).with(0);
+    let results = sandbox.results();
+    sandbox.assert_clean();
+    (sandbox, results)
+}
+
+fn cell(results: &CampaignResults) -> &CellResult {
+    let cell = cells_of(results, "watched")[0];
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    cell
+}
+
+/// Bytes that the second reading took from the device.
+fn read_again(cell: &CellResult) -> u64 {
+    let again = cell.phases.iter().find(|p| p.phase == "again").unwrap();
+    again.device.expect("it lives on a device").read_bytes.0
+}
+
+/// The control group of ours that the cell was in, by its path below the hierarchy.
+fn group(cell: &CellResult) -> Option<&str> {
+    let mount = cell.steps.iter().find(|s| s.step == "mount").unwrap();
+    let mut paths = mount.output.lines().filter_map(|l| l.split(':').nth(2));
+    paths.find(|path| path.contains("/fsarena-"))
+}
+
+#[test]
+fn what_is_larger_than_the_limit_does_not_stay_in_memory() {
+    let (_sandbox, results) = campaign("memory = \"24 MiB\"");
+    let cell = cell(&results);
+    let group = group(cell).expect("the cell was in a group of its own");
+    let read = read_again(cell);
+    assert!(read >= SIZE / 2, "only {read} bytes were read again");
+    for hierarchy in HIERARCHIES {
+        let path = Path::new(hierarchy).join(group.trim_start_matches('/'));
+        assert!(!path.exists(), "{} is left", path.display());
+    }
+}
+
+#[test]
+fn without_a_limit_it_stays() {
+    let (_sandbox, results) = campaign("");
+    let cell = cell(&results);
+    assert_eq!(group(cell), None);
+    assert_eq!(read_again(cell), 0);
+}

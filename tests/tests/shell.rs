@@ -1,0 +1,175 @@
+//! At home in a shell: help, completions, a manual page, JSON lines, colours, exit codes.
+
+use std::process::Command;
+
+use end_to_end::{Entry, Sandbox, run, succeed};
+
+const ESCAPE: char = '\u{1b}';
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let sandbox = Sandbox::new();
+    let mut commands = vec![vec!["--help"]];
+    let names = [
+        "run",
+        "resume",
+        "list",
+        "show",
+        "report",
+        "doctor",
+        "completions",
+        "man",
+    ];
+    commands.extend(names.map(|name| vec![name, "--help"]));
+    for words in commands {
+        let help = run(sandbox.fsarena().args(&words)).with(0).stdout;
+        assert!(help.contains("Examples:"), "{words:?}:\n{help}");
+        assert!(help.contains("fsarena "), "{words:?}:\n{help}");
+        assert!(!help.contains(ESCAPE), "{words:?} is piped: no colours");
+    }
+}
+
+#[test]
+fn exit_codes_are_documented() {
+    let sandbox = Sandbox::new();
+    let help = run(sandbox.fsarena().arg("--help")).with(0).stdout;
+    for code in ["0", "1", "2", "3", "4", "130"] {
+        let documented = help.lines().any(|l| l.trim_start().starts_with(code));
+        assert!(documented, "exit code {code}:\n{help}");
+    }
+}
+
+#[test]
+fn completions_are_what_the_shell_takes() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(sandbox.fsarena().args(["completions", shell]))
+            .with(0)
+            .stdout;
+        assert!(
+            script.contains("fsarena") && script.contains("resume"),
+            "{shell}"
+        );
+        if shell == "bash" {
+            let file = sandbox.path("completions");
+            std::fs::write(&file, script).unwrap();
+            succeed(Command::new("bash").arg("-n").arg(file));
+        }
+    }
+}
+
+#[test]
+fn the_manual_page_is_one() {
+    let sandbox = Sandbox::new();
+    let page = run(sandbox.fsarena().arg("man")).with(0).stdout;
+    assert!(page.contains(".TH FSARENA 1"), "{page}");
+    assert!(page.contains(".SH") && page.contains("130"), "{page}");
+}
+
+/// Bad input: code 2 and one line that says what, and what was expected.
+#[test]
+fn bad_input_is_one_line_and_code_2() {
+    let sandbox = Sandbox::new();
+    let campaign = sandbox.path("campaign.toml");
+    std::fs::write(
+        &campaign,
+        "name = \"x\"\ncontenders = [\"ext4\"]\nround = 3\n",
+    )
+    .unwrap();
+    let campaign = campaign.to_str().unwrap();
+    let cases: [(&[&str], &[&str]); 5] = [
+        (&["run", "-c", "ext5"], &["ext5", "ext4"]),
+        (&["run", "-c", "ext4:suid"], &["suid", "nosuid"]),
+        (&["run", "-c", "ext4", "-s", "bonny"], &["bonny", "bonnie"]),
+        (
+            &["run", campaign],
+            &["campaign.toml:3", "`round`", "rounds"],
+        ),
+        (&["show", "4711"], &["campaign"]),
+    ];
+    for (words, expected) in cases {
+        let ended = run(sandbox.fsarena().args(words)).with(2);
+        assert_eq!(
+            ended.stderr.trim_end().lines().count(),
+            1,
+            "{words:?}:\n{}",
+            ended.stderr
+        );
+        for word in expected {
+            assert!(
+                ended.stderr.contains(word),
+                "{words:?}: {word}:\n{}",
+                ended.stderr
+            );
+        }
+        assert_eq!(ended.stdout, "", "{words:?}");
+    }
+}
+
+#[test]
+fn a_missing_tool_is_refused_with_the_way_to_get_it() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("odd").mkfs(&["mkfs.nowhere", "{device}"]));
+    let ended = run(&mut sandbox.campaign(&["odd"], "trial")).with(3);
+    assert!(ended.stderr.contains("mkfs.nowhere"), "{}", ended.stderr);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_failed_cell_is_a_result_unless_strict() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("bad").mkfs(&["false", "{device}"]));
+    run(&mut sandbox.campaign(&["bad"], "trial")).with(0);
+    run(sandbox.campaign(&["bad"], "trial").arg("--strict")).with(1);
+    run(sandbox.campaign(&["ext4"], "trial").arg("--strict")).with(0);
+}
+
+#[test]
+fn events_are_json_lines_and_nothing_else_is_on_standard_output() {
+    let sandbox = Sandbox::new();
+    let ended = run(sandbox.campaign(&["ext4"], "names").arg("--json")).with(0);
+    assert!(ended.stdout.lines().count() > 3, "{}", ended.stdout);
+    for line in ended.stdout.lines() {
+        let event: serde_json::Value = serde_json::from_str(line).expect(line);
+        assert!(event["event"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn piped_there_is_no_progress_and_no_colour() {
+    let sandbox = Sandbox::new();
+    let ended = run(&mut sandbox.campaign(&["ext4"], "names")).with(0);
+    assert!(
+        ended.stdout.contains("ext4") && ended.stdout.contains("create"),
+        "{ended:?}"
+    );
+    assert!(!ended.stdout.contains([ESCAPE, '\r']), "{}", ended.stdout);
+    assert!(!ended.stderr.contains([ESCAPE, '\r']), "{}", ended.stderr);
+    let quiet = run(sandbox.campaign(&["ext4"], "names").arg("-q")).with(0);
+    assert_eq!(quiet.stderr, "");
+}
+
+/// `script` gives the program a terminal: colours there, unless NO_COLOR says otherwise.
+#[test]
+fn a_terminal_gets_colours_unless_no_color_is_set() {
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.campaign(&["ext4", "tmpfs"], "names")).with(0);
+    let mut report = sandbox.fsarena();
+    report.args(["report", "--format", "table"]);
+    let words = std::iter::once(report.get_program()).chain(report.get_args());
+    let line: Vec<&str> = words.map(|w| w.to_str().unwrap()).collect();
+    let on_a_terminal = |no_color: &str| {
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", &line.join(" "), "/dev/null"])
+            .env("TERM", "xterm-256color");
+        if no_color.is_empty() {
+            script.env_remove("NO_COLOR");
+        } else {
+            script.env("NO_COLOR", no_color);
+        }
+        succeed(&mut script)
+    };
+    assert!(on_a_terminal("").contains(ESCAPE), "colours on a terminal");
+    assert!(!on_a_terminal("1").contains(ESCAPE), "NO_COLOR is heeded");
+}
