@@ -65,10 +65,8 @@ impl MemoryLimit {
         // From now on its children are born under the limit, but the kernel takes its time to move
         // a process: some may be older.
         let family = process::family(pid);
-        let older = family.iter().skip(1);
-        older
-            .map(|p| fs::write(&members, p.pid.to_string()))
-            .collect()
+        let mut older = family.iter().skip(1);
+        older.try_for_each(|p| fs::write(&members, p.pid.to_string()))
     }
 }
 
