@@ -50,6 +50,7 @@ fn completions_are_what_the_shell_takes() {
             script.contains("fsarena") && script.contains("resume"),
             "{shell}"
         );
+        assert!(!script.contains("agent"), "{shell}: the agent is hidden");
         if shell == "bash" {
             let file = sandbox.path("completions");
             std::fs::write(&file, script).unwrap();
