@@ -1,0 +1,253 @@
+//! The shape of the workspace as tests: which crate may use which, what is pure, where `unsafe` may
+//! stand, that every file says what it is for, and that every promise of the specification has a test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Arrows point one way: a crate may use what is listed for it, and nothing else of ours.
+const EDGES: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("wire", &["model"]),
+    ("sys", &["model"]),
+    ("catalog", &["model"]),
+    ("plan", &["model"]),
+    ("store", &["model"]),
+    ("analyse", &["model"]),
+    ("report", &["model", "analyse"]),
+    ("provision", &["model", "sys"]),
+    ("engine", &["model", "sys"]),
+    ("agent", &["model", "sys", "engine", "wire"]),
+    ("run", &["model", "sys", "wire"]),
+    (
+        "fsarena",
+        &[
+            "agent",
+            "analyse",
+            "catalog",
+            "model",
+            "plan",
+            "provision",
+            "report",
+            "run",
+            "store",
+            "sys",
+            "wire",
+        ],
+    ),
+];
+
+/// Crates that compute and nothing else.
+const PURE: &[&str] = &["model", "wire", "plan", "analyse", "report"];
+
+/// What a pure crate must not touch: files, clocks, the environment, processes, the network.
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::time::Instant",
+    "SystemTime",
+    "Instant::now",
+    "std::env::",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "File::open",
+    "println!",
+    "eprintln!",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+fn sources(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(below).unwrap_or_else(|e| panic!("{}: {e}", below.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The code of a file without its unit tests, which stand at its end.
+fn production(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]\nmod ").next().unwrap().to_owned()
+}
+
+fn is_test_file(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.contains("/tests/") || text.ends_with("_tests.rs") || text.contains("fixture")
+}
+
+fn crates() -> BTreeMap<String, toml::Table> {
+    let mut crates = BTreeMap::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        crates.insert(name, manifest.parse().unwrap());
+    }
+    crates
+}
+
+#[test]
+fn crates_use_only_what_lies_below_them() {
+    let crates = crates();
+    let ours: BTreeSet<&str> = crates.keys().map(String::as_str).collect();
+    let allowed: BTreeMap<&str, &[&str]> = EDGES.iter().copied().collect();
+    assert_eq!(
+        ours,
+        allowed.keys().copied().collect(),
+        "every crate has its line in EDGES"
+    );
+    for (name, manifest) in &crates {
+        let used = manifest["dependencies"].as_table().unwrap();
+        for dependency in used.keys().filter(|d| ours.contains(d.as_str())) {
+            let listed = allowed[name.as_str()].contains(&dependency.as_str());
+            assert!(listed, "{name} must not use {dependency}");
+        }
+    }
+}
+
+#[test]
+fn pure_crates_touch_no_file_and_no_clock() {
+    for name in PURE {
+        for path in sources(&root().join("crates").join(name).join("src")) {
+            if is_test_file(&path) {
+                continue;
+            }
+            let code = production(&path);
+            for forbidden in IMPURE {
+                let line = code
+                    .lines()
+                    .find(|l| l.contains(forbidden) && !l.trim_start().starts_with("//"));
+                assert_eq!(line, None, "{} uses {forbidden}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn unsafe_stands_only_in_sys_and_says_why() {
+    for path in sources(&root().join("crates")) {
+        let code = fs::read_to_string(&path).unwrap();
+        let in_sys = path.starts_with(root().join("crates/sys"));
+        let lines: Vec<&str> = code.lines().collect();
+        for (i, line) in lines.iter().enumerate() {
+            let code = line.split("//").next().unwrap();
+            if !["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"]
+                .iter()
+                .any(|u| code.contains(u))
+            {
+                continue;
+            }
+            assert!(in_sys, "{}:{} holds unsafe code", path.display(), i + 1);
+            let reason = lines[i.saturating_sub(6)..i]
+                .iter()
+                .any(|l| l.contains("SAFETY:"));
+            assert!(
+                reason,
+                "{}:{} does not say why it is sound",
+                path.display(),
+                i + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn every_file_opens_with_what_it_is_for() {
+    for path in sources(&root().join("crates")) {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("//! "), "{} does not", path.display());
+    }
+}
+
+#[test]
+fn nothing_is_left_unfinished_or_switched_off() {
+    let marks = [
+        "todo!(",
+        "unimplemented!(",
+        "#[ignore",
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+    ];
+    for path in sources(&root().join("crates"))
+        .into_iter()
+        .chain(sources(&root().join("tests")))
+    {
+        if path.ends_with("architecture.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for mark in marks {
+            assert!(!text.contains(mark), "{} holds {mark}", path.display());
+        }
+    }
+}
+
+/// The names of all test functions, by the file's path and by themselves.
+fn test_names() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for path in sources(&root().join("crates"))
+        .into_iter()
+        .chain(sources(&root().join("tests")))
+    {
+        let text = fs::read_to_string(&path).unwrap();
+        let file = path.strip_prefix(root()).unwrap().display().to_string();
+        for line in text.lines().map(str::trim_start) {
+            if let Some(name) = line.strip_prefix("fn ").and_then(|l| l.split('(').next()) {
+                names.insert(format!("{file}::{name}"));
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn every_promise_of_the_specification_is_held_by_a_test_that_exists() {
+    let specification = fs::read_to_string(root().join("SPECIFICATION.md")).unwrap();
+    let known = test_names();
+    let mut promises = 0;
+    let mut numbers = BTreeSet::new();
+    for line in specification.lines().filter(|l| l.starts_with("| P")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, number, promise, tests, _] = cells[..] else {
+            panic!("not three cells: {line}")
+        };
+        assert!(numbers.insert(number.to_owned()), "{number} is there twice");
+        assert!(!promise.is_empty());
+        let named: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "{number} names no test");
+        for test in named {
+            assert!(
+                known.contains(test),
+                "{number} names {test}, which does not exist"
+            );
+        }
+        promises += 1;
+    }
+    assert!(
+        promises >= 20,
+        "the specification has only {promises} promises"
+    );
+}
+
+#[test]
+fn every_catalog_file_names_its_source() {
+    for kind in ["filesystems", "suites"] {
+        for entry in fs::read_dir(root().join("catalog").join(kind)).unwrap() {
+            let path = entry.unwrap().path();
+            let table: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();
+            let source = table["source"].as_str().unwrap();
+            assert!(source.len() > 10, "{} names none", path.display());
+        }
+    }
+}
