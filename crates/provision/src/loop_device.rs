@@ -1,19 +1,16 @@
 //! A loop device on an image file, for as long as the value lives.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use model::Bytes;
-use sys::{block, loopdev};
+use sys::loopdev;
 
 use crate::ProvisionError;
 
 const CONTROL: &str = "/dev/loop-control";
 /// Between asking for a free device and taking it, another program may take it.
 const ATTEMPTS: u32 = 100;
-/// What is zeroed at the end of a device to find out how it zeroes: a sector of the largest kind.
-const PROBED: Bytes = Bytes::kib(4);
 
 /// An attached loop device; dropping it detaches it, and so does the kernel when the process dies.
 #[derive(Debug)]
@@ -27,7 +24,7 @@ pub struct LoopDevice {
 impl LoopDevice {
     /// Attaches a file, past the page cache of the filesystem below where that can do direct I/O.
     /// Discards are switched off: they would punch holes into the image, and the next cell would
-    /// pay for filling them. The last 4 KiB are zeroed. Needs root.
+    /// pay for filling them. Needs root.
     ///
     /// # Errors
     /// When the file cannot be opened, or the kernel has no loop devices or refuses.
@@ -72,24 +69,12 @@ impl LoopDevice {
     fn settle(&mut self) -> Result<(), ProvisionError> {
         let discards = self.attribute("queue/discard_max_bytes");
         fs::write(&discards, "0").map_err(ProvisionError::io("switch off", &discards))?;
-        self.refuse_write_zeroes();
         let direct = self.attribute("loop/dio");
         self.direct = fs::read_to_string(&direct)
             .map_err(ProvisionError::io("read", &direct))?
             .trim()
             == "1";
         Ok(())
-    }
-
-    /// Without discards the loop driver refuses WRITE_ZEROES, too, but only once it is asked, and the
-    /// kernel logs that as an I/O error and writes zeros from then on. Asking now, at the end of the
-    /// device, keeps this out of the log of a cell.
-    fn refuse_write_zeroes(&self) {
-        let size = (&self.file).seek(SeekFrom::End(0)).unwrap_or(0);
-        if size >= PROBED.0 {
-            // A device that cannot be written shows that soon enough.
-            let _ = block::zero_out(&self.file, Bytes(size - PROBED.0), PROBED);
-        }
     }
 
     fn attribute(&self, name: &str) -> PathBuf {

@@ -6,7 +6,13 @@ use wire::{Job, Target};
 /// the cause stands, and none after.
 const KEPT: usize = 500;
 
-/// The lines that may be about this cell: all but those that name another loop device.
+/// What the kernel logs because of the way images are attached and not because of a filesystem: a
+/// loop device without discards refuses WRITE_ZEROES, upon which the kernel writes zeros itself and
+/// logs an error each time, or how many of these it left out.
+const OF_THE_ATTACHMENT: [&str; 2] = ["op 0x9:(WRITE_ZEROES)", "blk_print_req_error: "];
+
+/// The lines that may be about this cell: all but those that name another loop device, and those
+/// that are about none.
 pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
     let own = match &job.target {
         Target::Volume(volume) => volume.device.as_deref().and_then(|d| d.file_name()),
@@ -18,6 +24,11 @@ pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
         .filter(|line| !names_another(line, &own))
         .take(KEPT)
         .collect()
+}
+
+fn of_the_attachment(line: &str) -> bool {
+    let refusal = line.contains("operation not supported error") || line.ends_with(" suppressed");
+    refusal && OF_THE_ATTACHMENT.iter().any(|sign| line.contains(sign))
 }
 
 /// Whether a line names loop devices, and ours is not among them.
@@ -35,6 +46,21 @@ fn is_loop_device(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_switching_discards_off_brings_is_no_complaint_and_an_io_error_is() {
+        let refused = "<3> operation not supported error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800";
+        assert!(of_the_attachment(refused));
+        assert!(of_the_attachment(
+            "<4> blk_print_req_error: 84 callbacks suppressed"
+        ));
+        assert!(!of_the_attachment(
+            "<3> I/O error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800"
+        ));
+        assert!(!of_the_attachment(
+            "<3> I/O error, dev loop0, sector 8 op 0x1:(WRITE) flags 0x800"
+        ));
+    }
 
     #[test]
     fn a_line_about_another_loop_device_is_not_ours() {

@@ -1,8 +1,7 @@
 //! Counters of a block device.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -11,8 +10,6 @@ use model::{Bytes, DeviceCounters};
 /// The unit of the counters, whatever the device's own sector size.
 /// Source: Documentation/block/stat.rst of the kernel.
 const SECTOR: u64 = 512;
-/// From `include/uapi/linux/fs.h`.
-const BLKZEROOUT: u32 = 0x127f;
 
 /// Reads the counters of one block device.
 #[derive(Clone, Debug)]
@@ -40,22 +37,6 @@ impl DeviceStat {
     /// The counters since the device exists; `None` once it is gone.
     pub fn read(&self) -> Option<DeviceCounters> {
         parse(&fs::read_to_string(&self.0).ok()?)
-    }
-}
-
-/// Asks the device to zero a range, by whatever means it has (`BLKZEROOUT`).
-///
-/// # Errors
-/// When the device cannot be written, or the range is not of whole sectors.
-pub fn zero_out(device: &File, offset: Bytes, length: Bytes) -> io::Result<()> {
-    let range = [offset.0, length.0];
-    // SAFETY: the request reads two 64-bit numbers from the pointer, which is valid for the whole
-    // call; the descriptor is open for as long as `device` is borrowed.
-    let answer = unsafe { libc::ioctl(device.as_raw_fd(), BLKZEROOUT as _, range.as_ptr()) };
-    if answer < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
     }
 }
 
