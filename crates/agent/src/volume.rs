@@ -165,10 +165,7 @@ fn drivers() -> Vec<process::Process> {
     {
     }
     let me = Pid::this();
-    process::all()
-        .into_iter()
-        .filter(|p| p.pid != me)
-        .collect()
+    process::all().into_iter().filter(|p| p.pid != me).collect()
 }
 
 fn wait_for_drivers() -> Result<(), Failure> {

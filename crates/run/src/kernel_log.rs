@@ -19,11 +19,8 @@ pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
         Target::Directory { .. } => None,
     };
     let own = own.unwrap_or_default().to_string_lossy();
-    lines
-        .into_iter()
-        .filter(|line| !names_another(line, &own))
-        .take(KEPT)
-        .collect()
+    let ours = |line: &String| !names_another(line, &own) && !of_the_attachment(line);
+    lines.into_iter().filter(ours).take(KEPT).collect()
 }
 
 fn of_the_attachment(line: &str) -> bool {
