@@ -28,7 +28,7 @@ impl FailureLine<'_> {
     /// The test and what in it died: `bonnie-files, create-seq`.
     pub fn place(&self) -> String {
         let first = self.first();
-        if first.step.is_empty() {
+        if first.step.is_empty() || first.status == Status::Unsupported {
             clean(&first.test)
         } else {
             format!("{}, {}", clean(&first.test), clean(&first.step))
@@ -38,6 +38,9 @@ impl FailureLine<'_> {
     /// The reason with its error number and what was skipped after it.
     pub fn reason(&self) -> String {
         let first = self.first();
+        if first.status == Status::Unsupported {
+            return unsupported(first);
+        }
         let mut text = with_error(&first.reason, first.error.as_ref());
         let after = first
             .phases
@@ -48,6 +51,29 @@ impl FailureLine<'_> {
             text += &format!("; {} not done", counted(after as u64, "phase"));
         }
         text
+    }
+}
+
+/// Everything that a filesystem cannot do, each with its reason: `symlinks ENOSYS, xattrs EOPNOTSUPP`.
+fn unsupported(failure: &CellFailure) -> String {
+    let phases = failure
+        .phases
+        .iter()
+        .filter(|p| p.status == Status::Unsupported);
+    let each = phases.map(|p| {
+        format!(
+            "{} {}",
+            clean(&p.phase),
+            clean(p.reason.as_deref().unwrap_or_default())
+        )
+        .trim_end()
+        .to_owned()
+    });
+    let list = each.collect::<Vec<_>>().join(", ");
+    if list.is_empty() {
+        clean(&failure.reason)
+    } else {
+        list
     }
 }
 
