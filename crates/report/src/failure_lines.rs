@@ -54,24 +54,23 @@ impl FailureLine<'_> {
     }
 }
 
-/// Everything that a filesystem cannot do, each with its reason: `symlinks ENOSYS, xattrs EOPNOTSUPP`.
+/// Everything that a filesystem cannot do, each with its reason: `symlinks: ENOSYS; xattrs: EPERM`.
 fn unsupported(failure: &CellFailure) -> String {
-    let phases = failure
+    let each = failure
         .phases
         .iter()
-        .filter(|p| p.status == Status::Unsupported);
-    let each = phases.map(|p| {
-        format!(
-            "{} {}",
-            clean(&p.phase),
-            clean(p.reason.as_deref().unwrap_or_default())
-        )
-        .trim_end()
-        .to_owned()
-    });
-    let list = each.collect::<Vec<_>>().join(", ");
+        .filter(|p| p.status == Status::Unsupported)
+        .map(|p| {
+            let reason = p.reason.as_deref().unwrap_or("no reason recorded");
+            format!(
+                "{}: {}",
+                clean(&p.phase),
+                with_error(reason, p.error.as_ref())
+            )
+        });
+    let list = each.collect::<Vec<_>>().join("; ");
     if list.is_empty() {
-        clean(&failure.reason)
+        with_error(&failure.reason, failure.error.as_ref())
     } else {
         list
     }
