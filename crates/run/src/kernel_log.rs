@@ -6,26 +6,30 @@ use wire::{Job, Target};
 /// the cause stands, and none after.
 const KEPT: usize = 500;
 
-/// What the kernel logs because of the way images are attached and not because of a filesystem: a
-/// loop device without discards refuses WRITE_ZEROES, upon which the kernel writes zeros itself and
-/// logs an error each time, or how many of these it left out.
-const OF_THE_ATTACHMENT: [&str; 2] = ["op 0x9:(WRITE_ZEROES)", "blk_print_req_error: "];
-
-/// The lines that may be about this cell: all but those that name another loop device, and those
-/// that are about none.
+/// The lines that may be about this cell: all but those that name another loop device, and
+/// those that are about no filesystem.
 pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
     let own = match &job.target {
         Target::Volume(volume) => volume.device.as_deref().and_then(|d| d.file_name()),
         Target::Directory { .. } => None,
     };
     let own = own.unwrap_or_default().to_string_lossy();
-    let ours = |line: &String| !names_another(line, &own) && !of_the_attachment(line);
+    let ours = |line: &String| {
+        !names_another(line, &own) && !is_of_the_attachment(line) && !is_a_count(line)
+    };
     lines.into_iter().filter(ours).take(KEPT).collect()
 }
 
-fn of_the_attachment(line: &str) -> bool {
-    let refusal = line.contains("operation not supported error") || line.ends_with(" suppressed");
-    refusal && OF_THE_ATTACHMENT.iter().any(|sign| line.contains(sign))
+/// What the kernel logs because of the way images are attached and not because of a filesystem: a
+/// loop device without discards refuses WRITE_ZEROES, upon which the kernel writes zeros itself and
+/// logs an error.
+fn is_of_the_attachment(line: &str) -> bool {
+    line.contains("operation not supported error") && line.contains("op 0x9:(WRITE_ZEROES)")
+}
+
+/// How many lines of one kind were left out, whoever caused them; the first ones of it are there.
+fn is_a_count(line: &str) -> bool {
+    line.ends_with(" callbacks suppressed")
 }
 
 /// Whether a line names loop devices, and ours is not among them.
@@ -47,14 +51,14 @@ mod tests {
     #[test]
     fn what_switching_discards_off_brings_is_no_complaint_and_an_io_error_is() {
         let refused = "<3> operation not supported error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800";
-        assert!(of_the_attachment(refused));
-        assert!(of_the_attachment(
+        assert!(is_of_the_attachment(refused));
+        assert!(is_a_count(
             "<4> blk_print_req_error: 84 callbacks suppressed"
         ));
-        assert!(!of_the_attachment(
+        assert!(!is_of_the_attachment(
             "<3> I/O error, dev loop0, sector 8 op 0x9:(WRITE_ZEROES) flags 0x800"
         ));
-        assert!(!of_the_attachment(
+        assert!(!is_of_the_attachment(
             "<3> I/O error, dev loop0, sector 8 op 0x1:(WRITE) flags 0x800"
         ));
     }
