@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use model::{Campaign, Cell, CellId, CellResult, Failure, Nanos, StoredCell, Test};
 use provision::ProvisionError;
-use run::{Collector, Ending, Executor, HostExecutor, MemoryLimit};
+use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
 use store::{CampaignId, Store};
 use sys::clock;
 use wire::{Event, Job};
@@ -47,21 +47,21 @@ pub fn drive(
     let elapsed = |c: &StoredCell| Some((c.cell.id, c.result.as_ref()?.elapsed));
     let finished: BTreeMap<_, _> = stored.cells.iter().filter_map(elapsed).collect();
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
+    let campaign = stored.campaign;
     if finished.len() == plan.len() {
+        Ground::sweep(id, &campaign)?;
+        // What a killed run has left of the limit goes with it; where there is none, none is left.
+        let _ = memory_limit(id, &campaign);
         return Ok(Ended::Complete);
     }
-    let campaign = stored.campaign;
     let ground = match Ground::prepare(id, &campaign, consent, progress, &stop) {
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
     };
-    let limit = campaign
-        .memory
-        .map(|memory| MemoryLimit::new(&format!("fsarena-{id}"), memory));
     let executor = HostExecutor {
         program: std::env::current_exe().context("cannot find this program")?,
         patience: campaign.patience,
-        memory: limit.transpose()?,
+        memory: memory_limit(id, &campaign)?,
         stop,
     };
     Drive {
@@ -75,6 +75,16 @@ pub fn drive(
         progress,
     }
     .run()
+}
+
+/// The limit that the campaign has. The seed stands in the name so that campaigns of two databases do
+/// not meet.
+fn memory_limit(id: CampaignId, campaign: &Campaign) -> Result<Option<MemoryLimit>, MemoryError> {
+    let name = format!("fsarena-{id}-{:x}", campaign.seed);
+    let limit = campaign
+        .memory
+        .map(|memory| MemoryLimit::new(&name, memory));
+    limit.transpose()
 }
 
 fn is_interruption(error: &anyhow::Error) -> bool {

@@ -219,6 +219,14 @@ impl Ground {
         Ok(())
     }
 
+    /// Removes what a run has left that was killed after its last cell.
+    pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
+        if WorkPlace::directory(campaign, id).exists() {
+            WorkPlace::take(campaign, id)?.remove()?;
+        }
+        Ok(())
+    }
+
     /// Removes everything that was made for the campaign.
     pub fn clear(&mut self) -> anyhow::Result<()> {
         self.place.take().map_or(Ok(()), |place| place.remove())
@@ -333,10 +341,13 @@ struct WorkPlace {
 
 impl WorkPlace {
     /// The seed stands in the name so that campaigns of two databases do not meet.
+    fn directory(campaign: &Campaign, id: CampaignId) -> PathBuf {
+        let name = format!("fsarena-{id}-{:x}", campaign.seed);
+        campaign.work_dir.join(name)
+    }
+
     fn take(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
-        let directory = campaign
-            .work_dir
-            .join(format!("fsarena-{id}-{:x}", campaign.seed));
+        let directory = Self::directory(campaign, id);
         let cannot =
             |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
         fs::create_dir_all(&directory).map_err(cannot)?;
