@@ -1,11 +1,15 @@
 //! Putting the agent into namespaces of its own.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::namespace;
+
+/// Above this, an exit code is the number of the signal that killed the agent proper.
+const SIGNALLED: i32 = 128;
 
 /// Starts the agent as the first process of new mount and PID namespaces and waits for its end.
 ///
@@ -15,8 +19,9 @@ pub fn isolate() -> io::Result<ExitCode> {
     namespace::die_with_parent()?;
     namespace::leave()?;
     let status = Command::new("/proc/self/exe").arg("agent").status()?;
-    Ok(status
-        .code()
+    // A signal is told as shells tell it.
+    let code = status.code().or(status.signal().map(|s| SIGNALLED + s));
+    Ok(code
         .and_then(|code| u8::try_from(code).ok())
         .map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -220,6 +220,8 @@ impl Agent {
 
 fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
+        // The parent of the agent proper tells a signal as shells do.
+        (Some(code @ 129..=192), _) => format!("signal {} killed it", code - 128),
         (Some(code), _) => format!("it ended with {code}"),
         (None, Some(signal)) => format!("signal {signal} killed it"),
         (None, None) => "its end is unknown".to_owned(),
