@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::faultfs::HANGING;
+
 /// How long the kernel may take to tear down what was killed. It bounds a wait that normally ends at
 /// once; nothing is measured by it.
 const TEARDOWN: Duration = Duration::from_secs(20);
@@ -36,7 +38,7 @@ pub fn find_lasting(path: &Path) -> Vec<String> {
     }
 }
 
-fn numbered(directory: &str) -> Vec<PathBuf> {
+fn numbered(directory: impl AsRef<Path>) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok())
@@ -54,11 +56,30 @@ fn mounts(process: &Path, wanted: &str) -> Vec<String> {
         .collect()
 }
 
+/// A process that names the path in its command line, or inherited it: an agent has it only in its
+/// environment.
 fn process_line(process: &Path, wanted: &str) -> Option<String> {
     let is_this = process.ends_with(std::process::id().to_string());
-    let words = fs::read(process.join("cmdline")).unwrap_or_default();
-    let line = String::from_utf8_lossy(&words).replace('\0', " ");
-    (!is_this && line.contains(wanted)).then(|| format!("process {}: {line}", process.display()))
+    let words = |file: &str| {
+        let bytes = fs::read(process.join(file)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ")
+    };
+    let line = words("cmdline");
+    let names_it = line.contains(wanted) || words("environ").contains(wanted);
+    (!is_this && names_it).then(|| format!("process {}: {line}", process.display()))
+}
+
+/// Whether a driver with faults has come to the call that it never answers.
+pub fn hangs(path: &Path) -> bool {
+    let wanted = path.to_str().expect("sandboxes have plain names");
+    let is_hanging = |thread: &PathBuf| {
+        let name = fs::read(thread.join("comm")).unwrap_or_default();
+        name.trim_ascii_end() == HANGING.to_bytes()
+    };
+    numbered("/proc").iter().any(|process| {
+        process_line(process, wanted).is_some()
+            && numbered(process.join("task")).iter().any(is_hanging)
+    })
 }
 
 fn loop_devices(wanted: &Path) -> Vec<String> {

@@ -1,8 +1,15 @@
 //! Failure is a result: whatever a filesystem does wrong gets its status and its evidence, the campaign
 //! goes on with the next contender, and nothing is left behind.
 
-use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, run};
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, leftovers, run};
 use model::{CampaignResults, CellResult, Failure, PhaseResult, Status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 const GOOD: &str = "ext4";
 
@@ -201,6 +208,50 @@ fn old_content_of_a_rewritten_block_is_corrupt() {
         failure.reason.contains("generation 1 instead of 3"),
         "{failure:?}"
     );
+}
+
+/// The agent above a driver that is being started: the only program with such a command line.
+fn agent_above(sandbox: &Sandbox) -> Option<Pid> {
+    let found = leftovers::find(sandbox.root());
+    let line = found.iter().find(|line| line.contains("--serve"))?;
+    let mut process = line.split([' ', ':']).nth(1)?.to_owned();
+    while fs::read(format!("{process}/cmdline")).ok()? != b"/proc/self/exe\0agent\0" {
+        let status = fs::read_to_string(format!("{process}/status")).ok()?;
+        let parent = status.lines().find_map(|l| l.strip_prefix("PPid:\t"))?;
+        process = format!("/proc/{parent}");
+    }
+    let pid = process.strip_prefix("/proc/")?.parse().ok()?;
+    Some(Pid::from_raw(pid))
+}
+
+/// As the kernel does when memory runs out.
+#[test]
+fn an_agent_that_is_killed_costs_one_cell() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["hang-on=mount"]);
+    let mut command = sandbox.campaign(&["bad", GOOD], "trial");
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let agent = loop {
+        match agent_above(&sandbox) {
+            Some(agent) => break agent,
+            None => assert_eq!(child.try_wait().unwrap(), None, "it waits for the driver"),
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    kill(agent, Signal::SIGKILL).unwrap();
+    assert!(child.wait().unwrap().success());
+    let results = sandbox.results();
+    let cells = cells_of(&results, "bad");
+    let failure = cells[0].failure.as_ref().unwrap();
+    assert_eq!(cells[0].status, Status::Crashed, "{failure:?}");
+    assert_eq!(failure.step, "mount");
+    assert!(failure.reason.contains("signal 9"), "{failure:?}");
+    assert_eq!(cells_of(&results, GOOD)[0].status, Status::Ok);
+    sandbox.assert_clean();
 }
 
 #[test]

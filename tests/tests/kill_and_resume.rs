@@ -25,6 +25,21 @@ fn campaign(sandbox: &Sandbox) -> Command {
     command
 }
 
+/// Two contenders, two tests, one round.
+const CELLS: usize = 4;
+
+/// The same in a directory: one contender.
+fn in_a_directory(sandbox: &Sandbox) -> Command {
+    let place = sandbox.path("place");
+    fs::create_dir_all(&place).expect("a sandbox is writable");
+    let mut command = sandbox.fsarena();
+    command
+        .args(["run", "--profile", "smoke", "--rounds", "1", "--seed", "7"])
+        .args(["--suite", "trial", "--suite", "names", "--dir"])
+        .arg(place);
+    command
+}
+
 fn resume(sandbox: &Sandbox) -> Command {
     let mut command = sandbox.fsarena();
     command.arg("resume");
@@ -44,13 +59,13 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed())
 }
 
-fn assert_complete(results: &CampaignResults) {
+/// Every cell is there with its result, and so many there are.
+fn assert_complete(results: &CampaignResults, cells: usize) {
     let mut seen: Vec<_> = results.cells.iter().map(|c| c.cell.id).collect();
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), results.cells.len(), "every cell exactly once");
-    // Two contenders, two tests, one round.
-    assert_eq!(seen.len(), 4);
+    assert_eq!(seen.len(), cells);
     for stored in &results.cells {
         let result = stored.result.as_ref().expect("every cell has its result");
         let planned: Vec<_> = results
@@ -87,7 +102,7 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
     let begin = Instant::now();
     run(&mut campaign(&measured)).with(0);
     let whole = begin.elapsed();
-    assert_complete(&measured.results());
+    assert_complete(&measured.results(), CELLS);
     drop(measured);
 
     let mut rng = SeededRng::for_purpose(50, "kill");
@@ -97,8 +112,7 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
         let mut child = start(&mut campaign(&sandbox));
         while kill_after(child, whole.mul_f64(rng.unit())) {
             kills += 1;
-            let left = leftovers::find_lasting(sandbox.root());
-            assert!(left.is_empty(), "left by a kill: {left:?}");
+            assert_nothing_left(&sandbox);
             // Killed before it was stored: nothing to resume, so it begins once more.
             let begun = run(sandbox.fsarena().args(["report", "--format", "json"])).code == Some(0);
             child = start(&mut if begun {
@@ -107,33 +121,55 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
                 campaign(&sandbox)
             });
         }
-        assert_complete(&sandbox.results());
+        assert_complete(&sandbox.results(), CELLS);
         sandbox.assert_clean();
     }
 }
 
-/// Waits until the campaign has mounted something, wherever that is to be seen.
-fn wait_for_a_mount(sandbox: &Sandbox) {
+/// Waits for what comes at once or never.
+#[track_caller]
+fn wait_until(what: &str, has_come: impl Fn() -> bool) {
     let begin = Instant::now();
-    while !leftovers::find(sandbox.root())
-        .iter()
-        .any(|l| l.starts_with("mount: "))
-    {
-        assert!(
-            begin.elapsed() < NEVER,
-            "the campaign never mounted anything"
-        );
+    while !has_come() {
+        assert!(begin.elapsed() < NEVER, "it never came that {what}");
         thread::sleep(Duration::from_millis(5));
     }
 }
 
+/// Waits until the campaign has mounted something, wherever that is to be seen.
+#[track_caller]
+fn wait_for_a_mount(sandbox: &Sandbox) {
+    wait_until("it mounted something", || {
+        let found = leftovers::find(sandbox.root());
+        found.iter().any(|line| line.starts_with("mount: "))
+    });
+}
+
+/// A campaign that waits for a driver which never answers, and has come to that.
+fn start_hanging(sandbox: &Sandbox) -> Child {
+    sandbox.add_faulty("bad", &["hang-on=write"]);
+    let child = start(&mut sandbox.campaign(&["bad"], "trial"));
+    wait_until("the driver hangs", || leftovers::hangs(sandbox.root()));
+    child
+}
+
+#[track_caller]
+fn assert_nothing_left(sandbox: &Sandbox) {
+    let left = leftovers::find_lasting(sandbox.root());
+    assert!(left.is_empty(), "left behind: {left:?}");
+}
+
 /// Ctrl-C as a terminal sends it: to the whole group of processes.
 fn interrupt(child: Child) -> Ended {
-    killpg(pid(&child), Signal::SIGINT).expect("it is our child");
+    end_by(child, Signal::SIGINT)
+}
+
+fn end_by(child: Child, signal: Signal) -> Ended {
+    killpg(pid(&child), signal).expect("it is our child");
     let begin = Instant::now();
     let ended = Ended::from(child.wait_with_output().expect("it is our child"));
     let took = begin.elapsed();
-    assert!(took < PROMISE, "Ctrl-C took {took:?}");
+    assert!(took < PROMISE, "{signal} took {took:?}");
     ended
 }
 
@@ -141,8 +177,7 @@ fn assert_interrupted(sandbox: &Sandbox, ended: Ended) {
     let ended = ended.with(130);
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert!(said.contains("fsarena resume"), "says how to go on: {said}");
-    let left = leftovers::find_lasting(sandbox.root());
-    assert!(left.is_empty(), "left by Ctrl-C: {left:?}");
+    assert_nothing_left(sandbox);
 }
 
 #[test]
@@ -152,28 +187,33 @@ fn ctrl_c_ends_within_two_seconds_and_the_campaign_can_be_resumed() {
     wait_for_a_mount(&sandbox);
     assert_interrupted(&sandbox, interrupt(child));
     run(&mut resume(&sandbox)).with(0);
-    assert_complete(&sandbox.results());
+    assert_complete(&sandbox.results(), CELLS);
     sandbox.assert_clean();
+}
+
+#[test]
+fn what_else_ends_programs_is_heeded_like_ctrl_c() {
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        let sandbox = Sandbox::new();
+        let child = start(&mut campaign(&sandbox));
+        wait_for_a_mount(&sandbox);
+        assert_interrupted(&sandbox, end_by(child, signal));
+    }
 }
 
 #[test]
 fn ctrl_c_ends_within_two_seconds_while_a_driver_does_not_answer() {
     let sandbox = Sandbox::new();
-    sandbox.add_faulty("bad", &["hang-on=write"]);
-    let child = start(&mut sandbox.campaign(&["bad"], "trial"));
-    wait_for_a_mount(&sandbox);
+    let child = start_hanging(&sandbox);
     assert_interrupted(&sandbox, interrupt(child));
 }
 
 #[test]
 fn a_kill_while_a_driver_does_not_answer_leaves_nothing_running() {
     let sandbox = Sandbox::new();
-    sandbox.add_faulty("bad", &["hang-on=write"]);
-    let child = start(&mut sandbox.campaign(&["bad"], "trial"));
-    wait_for_a_mount(&sandbox);
+    let child = start_hanging(&sandbox);
     assert!(kill_after(child, Duration::ZERO), "it was still running");
-    let left = leftovers::find_lasting(sandbox.root());
-    assert!(left.is_empty(), "left by a kill: {left:?}");
+    assert_nothing_left(&sandbox);
 }
 
 #[test]
@@ -181,12 +221,64 @@ fn ctrl_c_ends_within_two_seconds_while_the_image_is_written() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["ext4"], "trial");
     let child = start(command.args(["--size", "2GiB"]));
-    let begin = Instant::now();
-    while !is_being_written(&sandbox.path("work")) {
-        assert!(begin.elapsed() < NEVER, "no image was ever begun");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the image is begun", || {
+        is_being_written(&sandbox.path("work"))
+    });
     assert_interrupted(&sandbox, interrupt(child));
+}
+
+#[test]
+fn a_campaign_in_a_directory_is_killed_interrupted_and_resumed() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("place");
+    let child = start(&mut in_a_directory(&sandbox));
+    wait_until("it writes", || is_being_written(&place));
+    assert!(kill_after(child, Duration::ZERO), "it was still running");
+    assert_nothing_left(&sandbox);
+    let child = start(&mut resume(&sandbox));
+    wait_until("it goes on", || {
+        let found = leftovers::find(sandbox.root());
+        found.iter().any(|line| line.contains("fsarena agent"))
+    });
+    assert_interrupted(&sandbox, interrupt(child));
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
+    run(&mut resume(&sandbox)).with(0);
+    assert_complete(&sandbox.results(), CELLS / 2);
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
+}
+
+#[test]
+fn a_campaign_is_run_by_one_process_at_a_time() {
+    let sandbox = Sandbox::new();
+    let child = start_hanging(&sandbox);
+    let second = run(&mut resume(&sandbox)).with(3);
+    assert!(second.stderr.contains("another process"), "{second:?}");
+    assert!(leftovers::hangs(sandbox.root()), "the first one still runs");
+    assert_interrupted(&sandbox, interrupt(child));
+}
+
+#[test]
+fn resuming_what_is_complete_changes_nothing() {
+    let sandbox = Sandbox::new();
+    run(&mut campaign(&sandbox)).with(0);
+    let before = sandbox.results();
+    run(&mut resume(&sandbox)).with(0);
+    assert_eq!(sandbox.results(), before);
+    run(resume(&sandbox).arg("4711")).with(2);
+    sandbox.assert_clean();
+}
+
+/// Killed after the last cell was stored and before the image was removed.
+#[test]
+fn resuming_what_is_complete_removes_what_a_kill_has_left() {
+    let sandbox = Sandbox::new();
+    run(&mut campaign(&sandbox)).with(0);
+    // Named after the campaign's number and its seed.
+    let left = sandbox.path("work/fsarena-1-7");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("image-0"), "an image").unwrap();
+    run(&mut resume(&sandbox)).with(0);
+    sandbox.assert_clean();
 }
 
 /// Whether some file of the work directory has bytes in it.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::UNIX_EPOCH;
 
 use fuser::{FileAttr, FileType, INodeNo};
+use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -168,7 +169,11 @@ impl Driver {
     }
 }
 
+/// The name of a thread that will never answer, for tests that wait until it is so.
+pub const HANGING: &std::ffi::CStr = c"hanging";
+
 fn hang() -> ! {
+    prctl::set_name(HANGING).expect("the name is short");
     loop {
         std::thread::park();
     }

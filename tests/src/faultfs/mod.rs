@@ -13,6 +13,7 @@ mod reading;
 mod service;
 mod tree;
 
+pub use driver::HANGING;
 pub use faults::{Call, Faults};
 pub use image::format;
 pub use service::{mount_in_background, serve};
