@@ -126,6 +126,31 @@ fn a_failed_cell_is_a_result_unless_strict() {
 }
 
 #[test]
+fn what_failed_is_told_wherever_results_are_told() {
+    let sandbox = Sandbox::new();
+    let script = "echo out of luck >&2; exit 1";
+    sandbox.add(&Entry::ext4("bad").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    run(&mut sandbox.campaign(&["bad", "ext4"], "names")).with(0);
+    let results = sandbox.results();
+    let bad = results.cells.iter().find(|c| c.cell.contender == "bad");
+    let cell = bad.unwrap().cell.id.0.to_string();
+    for words in [
+        &["report"][..],
+        &["report", "--format", "markdown"],
+        &["report", "--format", "html"],
+        &["show", "--cell", &cell],
+    ] {
+        let told = run(sandbox.fsarena().args(words)).with(0).stdout;
+        assert!(told.contains("failed"), "{words:?}:\n{told}");
+        assert!(told.contains("out of luck"), "{words:?}:\n{told}");
+    }
+    for words in [&["show"][..], &["list", "campaigns"]] {
+        let told = run(sandbox.fsarena().args(words)).with(0).stdout;
+        assert!(told.contains("failed"), "{words:?}:\n{told}");
+    }
+}
+
+#[test]
 fn events_are_json_lines_and_nothing_else_is_on_standard_output() {
     let sandbox = Sandbox::new();
     let ended = run(sandbox.campaign(&["ext4"], "names").arg("--json")).with(0);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use end_to_end::{Sandbox, cells_of, run};
 use model::{CampaignResults, Metric, Nanos, PhaseResult, Status};
 
-const CONTENDERS: [&str; 5] = ["ext2", "ext4", "xfs", "btrfs", "fuse2fs-ext4"];
+const CONTENDERS: [&str; 6] = ["ext2", "ext4", "xfs", "btrfs", "fuse2fs-ext4", "ntfs-3g"];
 const SUITES: [&str; 5] = ["lifecycle", "bonnie", "bonnie-chars", "large-file", "tree"];
 
 fn shootout(sandbox: &Sandbox) {
