@@ -34,7 +34,7 @@ fn in_a_directory(sandbox: &Sandbox) -> Command {
     fs::create_dir_all(&place).expect("a sandbox is writable");
     let mut command = sandbox.fsarena();
     command
-        .args(["run", "--profile", "smoke", "--rounds", "1", "--seed", "7"])
+        .args(["run", "--profile", "smoke", "--seed", "7"])
         .args(["--suite", "trial", "--suite", "names", "--dir"])
         .arg(place);
     command
@@ -255,6 +255,22 @@ fn a_campaign_is_run_by_one_process_at_a_time() {
     assert!(second.stderr.contains("another process"), "{second:?}");
     assert!(leftovers::hangs(sandbox.root()), "the first one still runs");
     assert_interrupted(&sandbox, interrupt(child));
+}
+
+#[test]
+fn a_campaign_in_a_directory_is_run_by_one_process_at_a_time() {
+    let sandbox = Sandbox::new();
+    let mut command = in_a_directory(&sandbox);
+    let child = start(command.args(["--rounds", "20"]));
+    let place = sandbox.path("place");
+    wait_until("it writes", || is_being_written(&place));
+    kill(pid(&child), Signal::SIGSTOP).unwrap();
+    let second = run(&mut resume(&sandbox));
+    kill(pid(&child), Signal::SIGCONT).unwrap();
+    assert_interrupted(&sandbox, interrupt(child));
+    let second = second.with(3);
+    assert!(second.stderr.contains("another process"), "{second:?}");
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
 }
 
 #[test]

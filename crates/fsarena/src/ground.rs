@@ -96,16 +96,16 @@ impl Ground {
         stop: &AtomicBool,
     ) -> anyhow::Result<Self> {
         Self::inspect(campaign, consent)?;
+        let place = WorkPlace::take(campaign, id)?;
         if campaign.backend == Backend::Dir {
             let attachment = "a directory of a mounted filesystem".to_owned();
             return Ok(Self {
                 id,
                 kind: Kind::Directories,
-                place: None,
+                place: Some(place),
                 attachment,
             });
         }
-        let place = WorkPlace::take(campaign, id)?;
         let kind = match &campaign.device {
             Some(device) => Kind::Device(UsableDevice::examine(device, consent.0.as_deref())?),
             None => {
