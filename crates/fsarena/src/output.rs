@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 use model::Nanos;
+use report::visible;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -53,23 +54,6 @@ pub fn indented(margin: &str, text: &str) -> String {
     lines
         .map(|line| format!("{margin}{}\n", visible(&line.replace('\t', "    "))))
         .collect()
-}
-
-/// Control characters, and those that turn the direction of writing (UAX #9), by their number.
-fn visible(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if hidden(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 /// A moment, given as nanoseconds since 1970: `2026-03-14 15:09 UTC`.

@@ -8,6 +8,8 @@ use model::{Cell, CellResult, Nanos, Status};
 use serde_json::json;
 use wire::Event;
 
+use crate::output;
+
 /// How progress is shown.
 pub enum Progress {
     /// A bar on the terminal, with the time left.
@@ -107,12 +109,12 @@ impl Progress {
                     "{}: {}: {}",
                     name(cell),
                     result.status,
-                    plain(failure.unwrap_or_default())
+                    output::line(failure.unwrap_or_default())
                 );
             }),
             Self::Lines => {
                 let reason = failure
-                    .map(|r| format!(": {}", plain(r)))
+                    .map(|r| format!(": {}", output::line(r)))
                     .unwrap_or_default();
                 let (done, total) = (position.done, position.total);
                 eprintln!(
@@ -142,17 +144,10 @@ impl Progress {
 fn name(cell: &Cell) -> String {
     format!(
         "{} · {} · round {}",
-        plain(&cell.contender),
+        output::line(&cell.contender),
         cell.test,
         cell.round
     )
-}
-
-/// A text from outside without anything that could move the cursor.
-fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 /// Writes an event; a reader that went away is no reason to lose the campaign.

@@ -1,7 +1,7 @@
 //! `fsarena report`: a stored campaign in one of the formats; and the report at the end of a run.
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,6 +12,7 @@ use store::{CampaignId, Store};
 
 use crate::cli::{Globals, ReportArgs};
 use crate::exit::{BadInput, Code};
+use crate::output::print;
 use crate::paths;
 
 /// Width of a table where standard output is no terminal.
@@ -102,8 +103,4 @@ fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
     partial.push(".partial");
     fs::write(&partial, text).with_context(cannot)?;
     fs::rename(&partial, path).with_context(cannot)
-}
-
-fn print(text: &str) -> io::Result<()> {
-    io::stdout().write_all(text.as_bytes())
 }

@@ -27,6 +27,7 @@ mod words;
 pub use format::{Format, Options, UnknownFormat, render};
 pub use json::SCHEMA;
 pub use scale::Scale;
+pub use text::visible;
 
 #[cfg(test)]
 mod same_figures;

@@ -26,7 +26,7 @@ pub(crate) fn clean_lines(text: &str) -> String {
 }
 
 /// The text with every character that is not plainly visible replaced by `\u{…}`.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if is_hidden(c) {
