@@ -7,6 +7,8 @@ use clap::error::ErrorKind;
 use provision::ProvisionError;
 use store::StoreError;
 
+use crate::output;
+
 /// What the program's end means to a script; documented in `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
@@ -51,9 +53,9 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
 
 fn tell(text: &str, json: bool) {
     if json {
-        eprintln!("{}", serde_json::json!({ "event": "error", "text": text }));
+        output::remark(&serde_json::json!({ "event": "error", "text": text }).to_string());
     } else {
-        eprintln!("fsarena: {text}");
+        output::remark(&format!("fsarena: {text}"));
     }
 }
 

@@ -43,6 +43,11 @@ pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String
     text
 }
 
+/// Says something on standard error; that nobody reads it is no reason to lose a campaign.
+pub fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// Text from outside in one line, such that it cannot move the cursor or hide.
 pub fn line(text: &str) -> String {
     visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))

@@ -14,8 +14,8 @@ use crate::output;
 pub enum Progress {
     /// A bar on the terminal, with the time left.
     Bar(ProgressBar),
-    /// A line for each cell, where standard error is no terminal.
-    Lines,
+    /// Nothing but notes and cells that are not ok, where standard error is no terminal.
+    Notes,
     /// An event for each cell and step on standard output, as JSON lines.
     Json,
     /// Nothing.
@@ -43,15 +43,15 @@ impl Progress {
         } else if io::stderr().is_terminal() {
             Self::Bar(bar())
         } else {
-            Self::Lines
+            Self::Notes
         }
     }
 
     /// Says something that is no cell: how an image gets on, why something was left out.
     pub fn note(&self, text: &str) {
         match self {
-            Self::Bar(bar) => bar.suspend(|| eprintln!("{text}")),
-            Self::Lines => eprintln!("{text}"),
+            Self::Bar(bar) => bar.suspend(|| output::remark(text)),
+            Self::Notes => output::remark(text),
             Self::Json => emit(&json!({ "event": "note", "text": text })),
             Self::Quiet => {}
         }
@@ -83,7 +83,7 @@ impl Progress {
                 "event": "cell-begin", "cell": cell, "done": position.done,
                 "total": position.total, "left_ns": position.left,
             })),
-            Self::Lines | Self::Quiet => {}
+            Self::Notes | Self::Quiet => {}
         }
     }
 
@@ -104,32 +104,16 @@ impl Progress {
     pub fn end(&self, cell: &Cell, result: &CellResult, position: Position) {
         let failure = result.failure.as_ref().map(|f| f.reason.as_str());
         match self {
-            Self::Bar(bar) if result.status != Status::Ok => bar.suspend(|| {
-                eprintln!(
-                    "{}: {}: {}",
-                    name(cell),
-                    result.status,
-                    output::line(failure.unwrap_or_default())
-                );
-            }),
-            Self::Lines => {
-                let reason = failure
-                    .map(|r| format!(": {}", output::line(r)))
-                    .unwrap_or_default();
-                let (done, total) = (position.done, position.total);
-                eprintln!(
-                    "[{done}/{total}] {}: {} in {}{reason}",
-                    name(cell),
-                    result.status,
-                    result.elapsed
-                );
+            Self::Bar(_) | Self::Notes if result.status != Status::Ok => {
+                let reason = output::line(failure.unwrap_or_default());
+                self.note(&format!("{}: {}: {reason}", name(cell), result.status));
             }
             Self::Json => emit(&json!({
                 "event": "cell-end", "cell": cell, "status": result.status,
                 "reason": failure, "elapsed_ns": result.elapsed,
                 "done": position.done, "total": position.total,
             })),
-            Self::Bar(_) | Self::Quiet => {}
+            Self::Bar(_) | Self::Notes | Self::Quiet => {}
         }
     }
 

@@ -6,7 +6,7 @@ use crate::campaign::{self, Ended};
 use crate::cli::{Globals, RunArgs};
 use crate::ground::Consent;
 use crate::progress::Progress;
-use crate::{paths, report_command, request, stop};
+use crate::{output, paths, report_command, request, stop};
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -39,7 +39,9 @@ pub fn finish(
     match ended {
         Ended::Interrupted => {
             let resume = paths::resume_line(globals, id);
-            eprintln!("interrupted; everything is cleaned up. To go on: {resume}");
+            output::remark(&format!(
+                "interrupted; everything is cleaned up. To go on: {resume}"
+            ));
             Ok(crate::exit::Code::Interrupted.into())
         }
         Ended::Complete => report_command::after_run(store, id, strict, globals),
