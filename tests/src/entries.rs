@@ -25,7 +25,7 @@ impl Entry {
             name: name.to_owned(),
             driver: "kernel",
             programs: words(&["mke2fs"]),
-            mkfs: words(&["mke2fs", "-q", "-F", "-t", "ext4", "{device}"]),
+            mkfs: words(&["mke2fs", "-q", "-F", "-t", "ext4", "{options}", "{device}"]),
             mount: words(&["mount", "-o", "{options}", "{device}", "{mountpoint}"]),
             mount_options: Vec::new(),
         }
