@@ -21,7 +21,7 @@ const NEVER: Duration = Duration::from_secs(60);
 
 fn campaign(sandbox: &Sandbox) -> Command {
     let mut command = sandbox.campaign(&["ext4", "tmpfs"], "trial");
-    command.args(["--suite", "names"]);
+    command.args(["--suite", "names", "--size", "24MiB"]);
     command
 }
 
@@ -220,7 +220,7 @@ fn a_kill_while_a_driver_does_not_answer_leaves_nothing_running() {
 fn ctrl_c_ends_within_two_seconds_while_the_image_is_written() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["ext4"], "trial");
-    let child = start(command.args(["--size", "2GiB"]));
+    let child = start(command.args(["--size", "1GiB"]));
     wait_until("the image is begun", || {
         is_being_written(&sandbox.path("work"))
     });
