@@ -2,6 +2,7 @@
 
 use std::io;
 
+use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
@@ -10,17 +11,17 @@ use nix::sys::signal::Signal;
 /// Gives this process mounts of its own, and its next child a PID namespace of its own.
 ///
 /// # Errors
-/// Without root.
+/// Without root, or in a chroot whose root is no mount point.
 pub fn leave() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
     // Otherwise mounts made here would appear outside where `/` is shared (systemd makes it so).
-    Ok(mount(
-        None::<&str>,
-        "/",
-        None::<&str>,
-        MsFlags::MS_REC | MsFlags::MS_PRIVATE,
-        None::<&str>,
-    )?)
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    match mount(None::<&str>, "/", None::<&str>, private, None::<&str>) {
+        Err(Errno::EINVAL) => Err(io::Error::other(
+            "mounts cannot be made private: `/` is no mount point, as in a chroot; run outside of it",
+        )),
+        other => Ok(other?),
+    }
 }
 
 /// Furnishes the namespace from inside: its own `/proc`, and an empty `/run` for the drivers' files.
