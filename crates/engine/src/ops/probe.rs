@@ -1,28 +1,48 @@
 //! Tries what a filesystem can do; nothing is believed that was not seen.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
-use model::{Feature, Support};
+use model::{Feature, Nanos, Support};
 use nix::fcntl::{FallocateFlags, OFlag, fallocate};
+use sys::clock;
 
 /// A block that direct I/O takes on every device: aligned to a page and as long.
 const PAGE: usize = 4096;
 
+/// How long a driver may take to come to a close that it was told of.
+const CLOSING: Nanos = Nanos::from_secs(5);
+
 /// Tries one feature in a directory, which it leaves as it was.
 pub fn probe(feature: Feature, directory: &Path) -> Support {
-    let place = directory.join("fsarena-probe");
+    let place = directory.join(format!("fsarena-probe-{}", feature.name()));
     if let Err(error) = fs::create_dir(&place) {
         return Support::No(sys::errno::describe(&error));
     }
     let found = attempt(feature, &place);
-    let cleared = fs::remove_dir_all(&place);
+    let cleared = clear(&place);
     match found.and_then(|seen| cleared.map(|()| seen)) {
         Ok(None) => Support::Yes,
         Ok(Some(instead)) => Support::No(instead.to_owned()),
         Err(error) => Support::No(sys::errno::describe(&error)),
+    }
+}
+
+/// Removes what a probe has made. A FUSE driver may hear of a close only after the removal, and libfuse
+/// then hides the file where it is: the directory is not empty until the driver has come to it.
+fn clear(place: &Path) -> io::Result<()> {
+    let start = clock::now();
+    loop {
+        match fs::remove_dir_all(place) {
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && clock::since(start) < CLOSING => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            other => return other,
+        }
     }
 }
 
