@@ -3,7 +3,7 @@
 
 TARGET  := x86_64-unknown-linux-gnu
 FSARENA := target/$(TARGET)/release/fsarena
-SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo --preserve-env=HOME,XDG_DATA_HOME)
+SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: shootout test build check clean
 
@@ -18,7 +18,7 @@ build:
 
 # Style first, as it fails fastest; then unit, property, snapshot and end-to-end tests.
 test: check
-	cargo test --workspace --locked
+	cargo test --workspace --all-targets --locked
 
 check:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)
