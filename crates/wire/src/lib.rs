@@ -7,10 +7,10 @@
 
 use std::path::PathBuf;
 
-use model::{Bytes, CellId, Commands, Driver, Features, Nanos, PhaseResult, StepRecord, Test};
+use model::{Bytes, CellId, Commands, Driver, Features, PhaseResult, StepRecord, Test};
 use serde::{Deserialize, Serialize};
 
-/// Version of these messages; both sides refuse any other.
+/// Version of these messages; an agent refuses a job of any other.
 pub const VERSION: u32 = 1;
 
 /// What an agent is to do: one test on one freshly made filesystem.
@@ -95,9 +95,6 @@ pub enum Event {
     /// The agent has cleaned up and is about to end.
     Done,
 }
-
-/// Time after which a cell without any event is given up, unless the campaign says otherwise.
-pub const DEFAULT_PATIENCE: Nanos = Nanos::from_secs(120);
 
 impl Event {
     /// The event as a line, with its end of line.
