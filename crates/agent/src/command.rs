@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{Failure, StepRecord};
 use sys::clock;
@@ -96,7 +97,9 @@ fn search_path() -> String {
 
 /// A file without a name: it is gone when the last descriptor closes.
 fn output_file() -> io::Result<File> {
-    let path = format!("/run/fsarena-output-{}", std::process::id());
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = format!("/run/fsarena-output-{}-{number}", std::process::id());
     let file = OpenOptions::new()
         .read(true)
         .append(true)

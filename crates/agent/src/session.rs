@@ -232,7 +232,7 @@ impl<'a> Session<'a> {
     ) -> Result<(), Trouble> {
         let root = self.workspace.root().to_owned();
         let meter = Meter::start(self.device.clone(), Some(&root));
-        let mut tally = Tally::new(phase.at_most, self.heartbeat.progress());
+        let mut tally = Tally::new(phase.at_most, self.heartbeat.progress(), meter);
         let outcome = match phase.op {
             Op::Capacity => caches::sync_filesystem(&root).map_err(|error| OpError::System {
                 call: "syncfs",
@@ -242,12 +242,7 @@ impl<'a> Session<'a> {
             }),
             _ => engine::perform(&phase.op, phase.ends, &mut self.workspace, &mut tally),
         };
-        meter.stop(None, result);
-        result.operations = tally.operations;
-        result.bytes = model::Bytes(tally.bytes);
-        result.bytes_written = model::Bytes(tally.bytes_written);
-        result.cut_short = tally.cut_short;
-        result.latency = tally.latency_buckets();
+        tally.end(result);
         result.device_size = self.device_size();
         outcome.map_err(|error| self.judge(&error))
     }

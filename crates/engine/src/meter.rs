@@ -12,40 +12,57 @@ use sys::{clock, usage};
 pub struct Meter {
     device: Option<DeviceStat>,
     root: Option<PathBuf>,
-    space_before: Option<Space>,
-    device_before: Option<DeviceCounters>,
-    usage_before: usage::Reading,
-    start: Nanos,
+    before: Readings,
+}
+
+/// What is read at the beginning.
+#[derive(Debug, Default)]
+struct Readings {
+    space: Option<Space>,
+    device: Option<DeviceCounters>,
+    usage: usage::Reading,
+    clock: Nanos,
 }
 
 impl Meter {
-    /// Takes the readings from which the phase is counted; the clock last.
-    ///
-    /// `root` is where the filesystem is mounted, where it is.
+    /// A meter for a device and for the filesystem mounted at `root`, where there are such; it has
+    /// started.
     pub fn start(device: Option<DeviceStat>, root: Option<&Path>) -> Self {
-        Self {
-            space_before: root.and_then(space),
-            device_before: device.as_ref().and_then(DeviceStat::read),
-            root: root.map(Path::to_owned),
+        let mut meter = Self {
             device,
-            usage_before: usage::read(),
-            start: clock::now(),
-        }
+            root: root.map(Path::to_owned),
+            before: Readings::default(),
+        };
+        meter.restart();
+        meter
+    }
+
+    /// Takes the readings from which the phase is counted anew, the clock last: what was done since
+    /// the start was preparation.
+    pub fn restart(&mut self) {
+        self.before = Readings {
+            space: self.root.as_deref().and_then(space),
+            device: self.device.as_ref().and_then(DeviceStat::read),
+            usage: usage::read(),
+            clock: clock::now(),
+        };
     }
 
     /// Takes the readings at the phase's end, the clock first, and writes the differences down.
-    pub fn stop(self, root: Option<&Path>, result: &mut PhaseResult) {
-        result.wall = clock::since(self.start);
-        let used = usage::difference(&self.usage_before, &usage::read());
+    /// `mounted` is where a filesystem was mounted meanwhile.
+    pub fn stop(&self, mounted: Option<&Path>, result: &mut PhaseResult) {
+        result.wall = clock::since(self.before.clock);
+        let used = usage::difference(&self.before.usage, &usage::read());
         result.cpu = used.cpu;
         result.faults = used.faults;
         let device_after = self.device.as_ref().and_then(DeviceStat::read);
         result.device = self
-            .device_before
+            .before
+            .device
             .zip(device_after)
             .map(|(before, after)| block::difference(before, after));
-        result.space_before = self.space_before;
-        result.space_after = root.or(self.root.as_deref()).and_then(space);
+        result.space_before = self.before.space;
+        result.space_after = mounted.or(self.root.as_deref()).and_then(space);
     }
 }
 

@@ -1,11 +1,14 @@
-//! Counts what an operation does: calls, bytes, latency; and says when its time is over.
+//! Counts what an operation does: calls, bytes, latency; says when its measured part begins, and when
+//! its time is over.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hdrhistogram::Histogram;
-use model::{LatencyBucket, Nanos};
+use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
 use sys::clock;
+
+use crate::meter::Meter;
 
 /// Longest latency that is told from longer ones: an hour.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -50,24 +53,51 @@ pub struct Tally {
     pub cut_short: bool,
     latency: Histogram<u64>,
     last: Nanos,
+    at_most: Option<Nanos>,
     deadline: Option<Nanos>,
     progress: Arc<Progress>,
+    /// Absent in the tally of a further thread.
+    meter: Option<Meter>,
 }
 
 impl Tally {
-    /// An empty tally; the phase's time begins now.
-    pub fn new(at_most: Option<Nanos>, progress: Arc<Progress>) -> Self {
-        let now = clock::now();
+    /// An empty tally of a phase that the meter measures.
+    pub fn new(at_most: Option<Nanos>, progress: Arc<Progress>, meter: Meter) -> Self {
         Self {
             operations: 0,
             bytes: 0,
             bytes_written: 0,
             cut_short: false,
             latency: Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the bounds are valid"),
-            last: now,
-            deadline: at_most.map(|limit| Nanos(now.0 + limit.0)),
+            last: Nanos(0),
+            at_most,
+            deadline: None,
             progress,
+            meter: Some(meter),
         }
+    }
+
+    /// The preparation is done and the measured part begins, of so many operations: the only call
+    /// that stands between making up names, sizes and data and the first system call.
+    pub fn begin(&mut self, operations: u64) {
+        self.progress.total.store(operations, Ordering::Relaxed);
+        if let Some(meter) = &mut self.meter {
+            meter.restart();
+        }
+        self.last = clock::now();
+        self.deadline = self.at_most.map(|limit| Nanos(self.last.0 + limit.0));
+    }
+
+    /// The measured part is over: writes down what was counted.
+    pub fn end(&self, result: &mut PhaseResult) {
+        if let Some(meter) = &self.meter {
+            meter.stop(None, result);
+        }
+        result.operations = self.operations;
+        result.bytes = Bytes(self.bytes);
+        result.bytes_written = Bytes(self.bytes_written);
+        result.cut_short = self.cut_short;
+        result.latency = self.latency_buckets();
     }
 
     /// A tally of the same phase for a further thread.
@@ -79,8 +109,10 @@ impl Tally {
             cut_short: false,
             latency: Histogram::new_from(&self.latency),
             last: clock::now(),
+            at_most: self.at_most,
             deadline: self.deadline,
             progress: Arc::clone(&self.progress),
+            meter: None,
         }
     }
 
@@ -93,16 +125,6 @@ impl Tally {
         self.latency
             .add(&other.latency)
             .expect("both have the same bounds");
-    }
-
-    /// Says how many operations are planned.
-    pub fn plan(&self, operations: u64) {
-        self.progress.total.store(operations, Ordering::Relaxed);
-    }
-
-    /// Leaves the time since the last operation out of the next one's latency.
-    pub fn pause_over(&mut self) {
-        self.last = clock::now();
     }
 
     /// Counts an operation that ended now and began when the one before it ended: one clock reading
@@ -136,7 +158,7 @@ impl Tally {
     }
 
     /// The latencies counted so far, ascending, empty buckets left out.
-    pub fn latency_buckets(&self) -> Vec<LatencyBucket> {
+    fn latency_buckets(&self) -> Vec<LatencyBucket> {
         self.latency
             .iter_recorded()
             .map(|step| {
@@ -155,7 +177,7 @@ mod tests {
 
     #[test]
     fn threads_add_up() {
-        let mut first = Tally::new(None, Arc::default());
+        let mut first = Tally::new(None, Arc::default(), Meter::start(None, None));
         let mut second = first.fork();
         first.lap_read(10);
         second.lap_written(5);
@@ -171,10 +193,11 @@ mod tests {
 
     #[test]
     fn time_is_over_only_where_there_is_a_limit() {
-        let mut endless = Tally::new(None, Arc::default());
+        let mut endless = Tally::new(None, Arc::default(), Meter::start(None, None));
         endless.lap();
         assert!(!endless.out_of_time() && !endless.cut_short);
-        let mut none_left = Tally::new(Some(Nanos(0)), Arc::default());
+        let mut none_left = Tally::new(Some(Nanos(0)), Arc::default(), Meter::start(None, None));
+        none_left.begin(1);
         none_left.lap();
         assert!(none_left.out_of_time() && none_left.cut_short);
     }

@@ -23,8 +23,7 @@ pub fn write(
     let path = ws.path(name);
     let mut pattern = ws.pattern(BLOCK);
     let state = FileState::new(name, size.0);
-    tally.plan(size.0.div_ceil(BLOCK as u64));
-    tally.pause_over();
+    tally.begin(size.0.div_ceil(BLOCK as u64));
     let mut writer = BufWriter::with_capacity(BLOCK, data::create_new(&path)?);
     let mut offset = 0;
     while offset < size.0 {
@@ -49,8 +48,7 @@ pub fn write(
 pub fn read(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
     let path = ws.path(name);
     let size = ws.file(name)?.size;
-    tally.plan(size.div_ceil(BLOCK as u64));
-    tally.pause_over();
+    tally.begin(size.div_ceil(BLOCK as u64));
     let mut bytes = BufReader::with_capacity(BLOCK, File::open(&path).of("open", &path)?).bytes();
     let mut sum = 0u64;
     let mut offset = 0;

@@ -23,8 +23,7 @@ pub fn file(
 ) -> Result<(), OpError> {
     let state = ws.file(from)?.clone();
     let mut buffer = vec![0; block.as_usize()];
-    tally.plan(state.size.div_ceil(block.0));
-    tally.pause_over();
+    tally.begin(state.size.div_ceil(block.0));
     let target = ws.path(to);
     let copy = copy_contents(&ws.path(from), &target, state.size, &mut buffer, tally)?;
     data::finish(&copy, &target, ends)?;
@@ -43,8 +42,7 @@ pub fn tree(
     let tree = ws.tree(from)?.clone();
     let (source, target) = (ws.path(from), ws.path(to));
     let mut buffer = vec![0; block.as_usize()];
-    tally.plan(tree.shape.entries() + 1);
-    tally.pause_over();
+    tally.begin(tree.shape.entries() + 1);
     for directory in
         std::iter::once(Path::new("")).chain(tree.shape.directories.iter().map(AsRef::as_ref))
     {

@@ -24,8 +24,7 @@ pub fn write(
     let path = ws.path(name);
     let mut pattern = ws.pattern(block.as_usize());
     let state = FileState::new(name, size.0);
-    tally.plan(size.0.div_ceil(block.0));
-    tally.pause_over();
+    tally.begin(size.0.div_ceil(block.0));
     let file = create_new(&path)?;
     write_all(
         &file,
@@ -95,8 +94,7 @@ pub fn rewrite(
         ..state.origin
     };
     let mut buffer = vec![0; block.as_usize()];
-    tally.plan(state.size.div_ceil(block.0));
-    tally.pause_over();
+    tally.begin(state.size.div_ceil(block.0));
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -125,8 +123,7 @@ pub fn read(ws: &Workspace, tally: &mut Tally, name: &str, block: Bytes) -> Resu
     let path = ws.path(name);
     let size = ws.file(name)?.size;
     let mut buffer = vec![0; block.as_usize()];
-    tally.plan(size.div_ceil(block.0));
-    tally.pause_over();
+    tally.begin(size.div_ceil(block.0));
     let file = File::open(&path).of("open", &path)?;
     let mut offset = 0;
     while offset < size {
@@ -152,8 +149,7 @@ pub fn verify(
     let pattern = ws.pattern(block.as_usize());
     let state = ws.file(name)?;
     let mut buffer = vec![0; block.as_usize()];
-    tally.plan(state.size.div_ceil(block.0));
-    tally.pause_over();
+    tally.begin(state.size.div_ceil(block.0));
     let file = File::open(&path).of("open", &path)?;
     let mut offset = 0;
     while offset < state.size {
@@ -213,8 +209,7 @@ pub fn read_exact(
 /// Removes one file.
 pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
     let path = ws.path(name);
-    tally.plan(1);
-    tally.pause_over();
+    tally.begin(1);
     fs::remove_file(&path).of("unlink", &path)?;
     tally.lap();
     ws.files.remove(name);

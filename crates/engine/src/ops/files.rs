@@ -31,32 +31,38 @@ pub struct Spec {
 
 /// Creates a set of files; stops early when the phase's time is over and keeps what it has.
 pub fn create(ws: &mut Workspace, tally: &mut Tally, set: &str, spec: Spec) -> Result<(), OpError> {
-    let directories = directories(ws, set, spec.directories.max(1));
+    let mut made = plan_set(ws, set, spec);
     let mut pattern = ws.pattern(spec.size);
-    let mut rng = SeededRng::for_purpose(ws.seed(), &format!("names-{set}"));
-    let mut made = FileSet {
-        directories,
-        files: Vec::new(),
-        size: spec.size,
-    };
-    tally.plan(spec.files);
-    tally.pause_over();
+    tally.begin(spec.files);
     for directory in &made.directories {
         fs::create_dir(directory).of("mkdir", directory)?;
     }
-    for i in 0..spec.files {
-        let name = file_name(i, spec.order == Order::Random, &mut rng);
-        let directory = &made.directories[(i % made.directories.len() as u64) as usize];
-        let path = directory.join(name);
-        create_one(&path, spec, &mut pattern)?;
-        made.files.push(path);
+    for path in &made.files {
+        create_one(path, spec, &mut pattern)?;
         tally.lap_written(spec.size);
         if tally.out_of_time() {
             break;
         }
     }
+    made.files.truncate(tally.operations as usize);
     ws.sets.insert(set.to_owned(), made);
     Ok(())
+}
+
+/// Names everything that is to be made, so that no making up of names is in the figure.
+fn plan_set(ws: &Workspace, set: &str, spec: Spec) -> FileSet {
+    let directories = directories(ws, set, spec.directories.max(1));
+    let mut rng = SeededRng::for_purpose(ws.seed(), &format!("names-{set}"));
+    let in_turn = directories.iter().cycle();
+    let files = (0..spec.files)
+        .zip(in_turn)
+        .map(|(i, directory)| directory.join(file_name(i, spec.order == Order::Random, &mut rng)))
+        .collect();
+    FileSet {
+        directories,
+        files,
+        size: spec.size,
+    }
 }
 
 /// The set's own directory, then one below it for each further one.
@@ -96,8 +102,7 @@ pub fn stat(ws: &Workspace, tally: &mut Tally, set: &str, order: Order) -> Resul
     let files = ordered(ws, set, order)?;
     let size = ws.set(set)?.size;
     let mut buffer = Vec::with_capacity(size);
-    tally.plan(files.len() as u64);
-    tally.pause_over();
+    tally.begin(files.len() as u64);
     for path in &files {
         fs::symlink_metadata(path).of("stat", path)?;
         if size > 0 {
@@ -121,8 +126,7 @@ pub fn delete(
     order: Order,
 ) -> Result<(), OpError> {
     let files = ordered(ws, set, order)?;
-    tally.plan(files.len() as u64);
-    tally.pause_over();
+    tally.begin(files.len() as u64);
     for path in &files {
         fs::remove_file(path).of("unlink", path)?;
         tally.lap();

@@ -118,7 +118,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn run(ws: &mut Workspace, op: &Op) -> Result<Tally, OpError> {
-        let mut tally = Tally::new(None, Default::default());
+        let mut tally = Tally::new(None, Default::default(), crate::Meter::start(None, None));
         perform(op, End::Syncfs, ws, &mut tally).map(|()| tally)
     }
 
@@ -228,7 +228,11 @@ mod tests {
             order: Order::Sequential,
             fsync: false,
         };
-        let mut tally = Tally::new(Some(Nanos(0)), Default::default());
+        let mut tally = Tally::new(
+            Some(Nanos(0)),
+            Default::default(),
+            crate::Meter::start(None, None),
+        );
         perform(&create, End::Call, &mut ws, &mut tally).unwrap();
         assert!(tally.cut_short);
         assert_eq!(tally.operations, 1);

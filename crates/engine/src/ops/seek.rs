@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
 
 use model::{End, SeededRng};
 
@@ -36,23 +37,23 @@ pub fn seek(
     let path = ws.path(name);
     let pattern = ws.pattern(plan.block);
     let state = ws.file(name)?;
-    let threads = u64::from(plan.threads.max(1));
-    tally.plan(plan.operations);
-    tally.pause_over();
+    let shares = shares(plan.operations, plan.threads.max(1));
+    let patterns: Vec<Pattern> = shares.iter().map(|_| pattern.clone()).collect();
+    tally.begin(plan.operations);
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .open(&path)
         .of("open", &path)?;
-    let outcomes: Vec<(Tally, Result<Vec<u64>, OpError>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|i| {
-                let share = plan.operations / threads + u64::from(i < plan.operations % threads);
+    let outcomes: Vec<(Tally, Result<Vec<u64>, OpError>)> = thread::scope(|scope| {
+        let seekers = shares.iter().zip(patterns).enumerate();
+        let workers: Vec<_> = seekers
+            .map(|(i, (&share, pattern))| {
                 let mut seeker = Seeker {
                     file: &file,
                     path: &path,
                     state,
-                    pattern: pattern.clone(),
+                    pattern,
                     rng: SeededRng::for_purpose(ws.seed(), &format!("seek-{name}-{i}")),
                     tally: tally.fork(),
                 };
@@ -62,10 +63,8 @@ pub fn seek(
                 })
             })
             .collect();
-        workers
-            .into_iter()
-            .map(|w| w.join().expect("a seeking thread does not panic"))
-            .collect()
+        let join = |w: ScopedJoinHandle<'_, _>| w.join().expect("a seeking thread does not panic");
+        workers.into_iter().map(join).collect()
     });
     let mut written_back = Vec::new();
     for (worker, written) in outcomes {
@@ -81,6 +80,14 @@ pub fn seek(
             .flat_map(|first| first..first + blocks),
     );
     Ok(())
+}
+
+/// The operations of each thread; the first ones take one more where they do not divide evenly.
+fn shares(operations: u64, threads: u32) -> Vec<u64> {
+    let threads = u64::from(threads);
+    (0..threads)
+        .map(|i| operations / threads + u64::from(i < operations % threads))
+        .collect()
 }
 
 struct Seeker<'a> {

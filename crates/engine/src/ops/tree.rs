@@ -27,8 +27,7 @@ pub fn plant(
         shape,
         planted_as: name.to_owned(),
     };
-    tally.plan(tree.shape.entries() + 1);
-    tally.pause_over();
+    tally.begin(tree.shape.entries() + 1);
     fs::create_dir(&top).of("mkdir", &top)?;
     tally.lap();
     for directory in &tree.shape.directories {
@@ -65,8 +64,7 @@ fn origin(tree: &Tree, path: &Path) -> Origin {
 /// Lists every entry with its attributes, as `ls -lR` does, and counts them.
 pub fn list(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
     let expected = ws.tree(name)?.shape.entries();
-    tally.plan(expected);
-    tally.pause_over();
+    tally.begin(expected);
     let mut found = 0;
     walk(&ws.path(name), &mut |entry| {
         let path = entry.path();
@@ -88,8 +86,7 @@ pub fn find(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError
         .unwrap_or_default()
         .to_owned();
     let expected = u64::from(!shape.files.is_empty());
-    tally.plan(shape.entries());
-    tally.pause_over();
+    tally.begin(shape.entries());
     let mut found = 0;
     walk(&ws.path(name), &mut |entry| {
         found += u64::from(entry.file_name() == wanted);
@@ -134,8 +131,7 @@ pub fn verify(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), O
     let pattern = ws.pattern(REQUEST);
     let tree = ws.tree(name)?;
     let mut buffer = vec![0; REQUEST];
-    tally.plan(tree.shape.files.len() as u64);
-    tally.pause_over();
+    tally.begin(tree.shape.files.len() as u64);
     for file in &tree.shape.files {
         let path = top.join(&file.path);
         let handle = File::open(&path).of("open", &path)?;
@@ -159,8 +155,7 @@ pub fn verify(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), O
 
 /// Removes a tree, as `rm -r` does: what is found, not what was planted.
 pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
-    tally.plan(ws.tree(name)?.shape.entries() + 1);
-    tally.pause_over();
+    tally.begin(ws.tree(name)?.shape.entries() + 1);
     remove_directory(&ws.path(name), tally)?;
     ws.trees.remove(name);
     Ok(())
