@@ -1,9 +1,10 @@
 //! One line for each round of each figure: tidy data for spreadsheets and statistics programs.
 //!
 //! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A figure
-//! without a value has its status and, where one was recorded, the reason.
+//! without a value has its status and, where one was recorded, the reason. A cell that died in a step
+//! that is no phase (mkfs, mount) has a line for that step, without a metric.
 
-use analyse::{Analysis, CellFailure, Figure, Outcome, RoundValue, Row};
+use analyse::{Analysis, CellFailure, Figure, Outcome, PhaseFailure, RoundValue, Row};
 use model::{CampaignResults, Direction, Unit};
 
 use crate::text::visible;
@@ -35,7 +36,37 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
             }
         }
     }
+    for failure in analysis.failures.iter().filter(|f| is_outside_phases(f)) {
+        line(&mut out, &outside_phases(results, failure));
+    }
     out
+}
+
+/// Whether a cell died in a step that is no phase: mkfs, mount, umount, fsck.
+fn is_outside_phases(failure: &CellFailure) -> bool {
+    let died_in_phase = |p: &PhaseFailure| p.phase == failure.step || p.status == failure.status;
+    !failure.phases.iter().any(died_in_phase)
+}
+
+/// A line for a step that is no phase: without metric or value, but with status and reason.
+fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> [String; 14] {
+    let absent = String::new;
+    [
+        results.id.to_string(),
+        visible(&results.campaign.name),
+        visible(&failure.contender),
+        visible(&failure.suite),
+        visible(&failure.test),
+        visible(&failure.step),
+        failure.round.to_string(),
+        absent(),
+        absent(),
+        absent(),
+        absent(),
+        absent(),
+        failure.status.to_string(),
+        visible(&failure.reason),
+    ]
 }
 
 fn fields(
@@ -130,6 +161,7 @@ fn quote(field: &str) -> String {
 mod tests {
     use super::*;
     use analyse::{analyse, fixture};
+    use model::{Failure, Status};
 
     /// A reader of RFC 4180 for the tests.
     fn parse(text: &str) -> Vec<Vec<String>> {
@@ -196,6 +228,26 @@ mod tests {
         };
         assert!(find("ntfs-3g", "copy-again", "failed").starts_with("pwrite of 1 MiB"));
         assert!(find("ntfs-3g", "remove", "skipped").starts_with("after copy-again: pwrite"));
+    }
+
+    #[test]
+    fn a_cell_that_died_before_its_phases_has_a_line_that_says_so() {
+        let mut results = fixture::plain();
+        let cell = results.cells[0].result.as_mut().unwrap();
+        cell.status = Status::Failed;
+        cell.failure = Some(Failure {
+            step: "mkfs".into(),
+            reason: "`mkfs` ended with 1".into(),
+            ..Failure::default()
+        });
+        for phase in &mut cell.phases {
+            phase.status = Status::Skipped;
+        }
+        let records = parse(&render(&results, &analyse(&results)));
+        let dead: Vec<_> = records.iter().filter(|r| r[5] == "mkfs").collect();
+        assert_eq!(dead.len(), 1);
+        assert_eq!(dead[0][12..], ["failed", "`mkfs` ended with 1"]);
+        assert!(dead[0][7..12].iter().all(String::is_empty));
     }
 
     #[test]

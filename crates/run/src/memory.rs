@@ -78,10 +78,20 @@ impl Drop for MemoryLimit {
 }
 
 /// The directory for groups and the name of the limit's file.
+///
+/// On the older interface ours lies below the group that fsarena is in, so that a limit around it
+/// still holds; on the newer one processes may only be in leaves, and it lies at the top.
 fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
     let version_1 = Path::new(VERSION_1);
     if version_1.join("memory.limit_in_bytes").exists() {
-        return Ok((version_1.to_owned(), "memory.limit_in_bytes"));
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let own = own_group(&groups)
+            .map(|group| version_1.join(group))
+            .filter(|p| p.is_dir());
+        return Ok((
+            own.unwrap_or_else(|| version_1.to_owned()),
+            "memory.limit_in_bytes",
+        ));
     }
     let unified = Path::new(UNIFIED);
     let controllers = fs::read_to_string(unified.join("cgroup.controllers")).unwrap_or_default();
@@ -94,4 +104,27 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
         error,
     })?;
     Ok((unified.to_owned(), "memory.max"))
+}
+
+/// The memory group that a process is in, relative to the top.
+/// Format: `4:memory:/path`, cgroups(7).
+fn own_group(groups: &str) -> Option<&str> {
+    groups.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        let memory = controllers.split(',').any(|c| c == "memory");
+        memory.then(|| path.trim_start_matches('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_group_is_found_among_others() {
+        let groups = "9:name=systemd:/\n4:cpu,memory:/slice/a:b\n0::/unified\n";
+        assert_eq!(own_group(groups), Some("slice/a:b"));
+        assert_eq!(own_group("0::/unified\n"), None);
+    }
 }
