@@ -12,7 +12,7 @@ use store::{CampaignId, Store};
 use sys::clock;
 use wire::{Event, Job};
 
-use crate::ground::{Consent, Ground};
+use crate::ground::{self, Consent, Ground};
 use crate::progress::{Position, Progress};
 
 /// How a campaign ended.
@@ -77,10 +77,9 @@ pub fn drive(
     .run()
 }
 
-/// The limit that the campaign has. The seed stands in the name so that campaigns of two databases do
-/// not meet.
+/// The limit that the campaign has.
 fn memory_limit(id: CampaignId, campaign: &Campaign) -> Result<Option<MemoryLimit>, MemoryError> {
-    let name = format!("fsarena-{id}-{:x}", campaign.seed);
+    let name = ground::unique_name(campaign, id);
     let limit = campaign
         .memory
         .map(|memory| MemoryLimit::new(&name, memory));

@@ -166,8 +166,9 @@ impl Ground {
         if let Some(directory) = &contender.directory {
             let advice = "free some, or choose a smaller --profile";
             provision::require(directory, test.space, advice)?;
+            let name = unique_name(campaign, self.id);
             return Ok(Plot::Directory(Workspace::create(
-                directory, self.id.0, cell.id,
+                directory, &name, cell.id,
             )?));
         }
         let place = self
@@ -333,6 +334,12 @@ fn volume(
     })
 }
 
+/// What everything that is made for a campaign is called. The seed stands in it so that campaigns of
+/// two databases do not meet.
+pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
+    format!("fsarena-{id}-{:x}", campaign.seed)
+}
+
 /// The campaign's directory for images and mount points, held by one process.
 struct WorkPlace {
     directory: PathBuf,
@@ -340,10 +347,8 @@ struct WorkPlace {
 }
 
 impl WorkPlace {
-    /// The seed stands in the name so that campaigns of two databases do not meet.
     fn directory(campaign: &Campaign, id: CampaignId) -> PathBuf {
-        let name = format!("fsarena-{id}-{:x}", campaign.seed);
-        campaign.work_dir.join(name)
+        campaign.work_dir.join(unique_name(campaign, id))
     }
 
     fn take(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {

@@ -12,7 +12,7 @@ use crate::ProvisionError;
 /// Lies in every directory of ours, so that one left by a killed run is known again.
 const MARKER: &str = ".made-by-fsarena";
 
-/// A directory `fsarena-CAMPAIGN-CELL` with an empty directory in it; removed when dropped.
+/// A directory `CAMPAIGN-CELL` with an empty directory in it; removed when dropped.
 #[derive(Debug)]
 pub struct Workspace {
     top: PathBuf,
@@ -20,12 +20,12 @@ pub struct Workspace {
 
 impl Workspace {
     /// Makes the directory of a cell below an existing directory. One that a killed run left there
-    /// is emptied first.
+    /// is emptied first; so `campaign` must be a name that no other campaign in this directory has.
     ///
     /// # Errors
     /// When something else of that name is there, or the directory cannot be made.
-    pub fn create(directory: &Path, campaign: i64, cell: CellId) -> Result<Self, ProvisionError> {
-        let top = directory.join(format!("fsarena-{campaign}-{}", cell.0));
+    pub fn create(directory: &Path, campaign: &str, cell: CellId) -> Result<Self, ProvisionError> {
+        let top = directory.join(format!("{campaign}-{}", cell.0));
         clear_leftover(&top)?;
         make_directory(&top)?;
         let workspace = Self { top };
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn is_private_empty_and_gone_afterwards() {
         let directory = tempfile::tempdir().unwrap();
-        let workspace = Workspace::create(directory.path(), 12, CELL).unwrap();
+        let workspace = Workspace::create(directory.path(), "fsarena-12", CELL).unwrap();
         let top = directory.path().join("fsarena-12-3");
         assert!(workspace.path().starts_with(&top));
         assert_eq!(fs::read_dir(workspace.path()).unwrap().count(), 0);
@@ -104,14 +104,14 @@ mod tests {
     #[test]
     fn a_leftover_of_a_killed_run_is_taken_over() {
         let directory = tempfile::tempdir().unwrap();
-        let killed = Workspace::create(directory.path(), 1, CELL).unwrap();
+        let killed = Workspace::create(directory.path(), "fsarena-1", CELL).unwrap();
         fs::write(killed.path().join("old"), "x").unwrap();
         std::mem::forget(killed);
-        let next = Workspace::create(directory.path(), 1, CELL).unwrap();
+        let next = Workspace::create(directory.path(), "fsarena-1", CELL).unwrap();
         assert_eq!(fs::read_dir(next.path()).unwrap().count(), 0);
         drop(next);
         fs::create_dir(directory.path().join("fsarena-1-3")).unwrap();
-        Workspace::create(directory.path(), 1, CELL).expect("killed before the marker");
+        Workspace::create(directory.path(), "fsarena-1", CELL).expect("killed before the marker");
     }
 
     #[test]
@@ -120,13 +120,13 @@ mod tests {
         let top = directory.path().join("fsarena-1-3");
         fs::create_dir(&top).unwrap();
         fs::write(top.join("precious"), "x").unwrap();
-        let refused = Workspace::create(directory.path(), 1, CELL);
+        let refused = Workspace::create(directory.path(), "fsarena-1", CELL);
         assert!(matches!(refused, Err(ProvisionError::Foreign { .. })));
         assert!(top.join("precious").exists());
 
         let elsewhere = tempfile::tempdir().unwrap();
         symlink(elsewhere.path(), directory.path().join("fsarena-2-3")).unwrap();
-        let refused = Workspace::create(directory.path(), 2, CELL);
+        let refused = Workspace::create(directory.path(), "fsarena-2", CELL);
         assert!(matches!(refused, Err(ProvisionError::Foreign { .. })));
     }
 
@@ -135,7 +135,7 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("precious"), "x").unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let workspace = Workspace::create(directory.path(), 1, CELL).unwrap();
+        let workspace = Workspace::create(directory.path(), "fsarena-1", CELL).unwrap();
         symlink(elsewhere.path(), workspace.path().join("out")).unwrap();
         drop(workspace);
         assert!(elsewhere.path().join("precious").exists());

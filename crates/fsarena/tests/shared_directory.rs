@@ -1,0 +1,32 @@
+//! Campaigns of several databases in one mounted directory keep out of each other's way.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Runs the first campaign of a new database in a directory.
+fn run_first_campaign(directory: &Path, seed: &str) {
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fsarena"))
+        .args(["run", "--profile", "smoke", "-s", "tree", "--dir"])
+        .arg(directory)
+        .args(["--seed", seed, "--strict"])
+        .env("XDG_DATA_HOME", home.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_cell_of_another_database_is_left_alone_and_a_leftover_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    // As the first cell of the first campaign of some database leaves it that was given the seed 10.
+    let other = directory.path().join("fsarena-1-a-0");
+    fs::create_dir_all(other.join("work")).unwrap();
+    fs::write(other.join(".made-by-fsarena"), "").unwrap();
+    run_first_campaign(directory.path(), "11");
+    assert!(other.join("work").exists(), "somebody may be at work there");
+    run_first_campaign(directory.path(), "10");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
