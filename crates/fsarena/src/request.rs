@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use catalog::{CampaignFile, Catalog, CatalogError, Directory, campaign_file};
+use catalog::{CampaignFile, Catalog, Directory, campaign_file};
 use model::{Backend, Campaign, Contender, Nanos, Profile, Suite};
 use provision::{Machine, Need, Verdict};
 use sys::clock;
@@ -31,11 +31,14 @@ pub fn campaign(
     let defaults = catalog.profile(profile);
     let directories = directories(args, &file);
     let backend = backend(args, &file, &directories)?;
+    if backend == Backend::Dir {
+        refuse_what_directories_ignore(args)?;
+    }
     let contenders = match backend {
         Backend::Dir => mounted(&directories, catalog)?,
         _ => contenders(args, &file, catalog, progress)?,
     };
-    refuse_doubles(&contenders)?;
+    refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
     let name = args
         .name
         .clone()
@@ -93,6 +96,22 @@ fn backend(
             Err(BadInput("--dir belongs to the dir backend, not to loop".into()).into())
         }
         _ => Ok(backend),
+    }
+}
+
+/// Whoever names a filesystem or a device beside directories expects it to be compared.
+fn refuse_what_directories_ignore(args: &RunArgs) -> anyhow::Result<()> {
+    let ignored = [
+        ("--contender", !args.contenders.is_empty()),
+        ("--device", args.device.is_some()),
+        ("--size", args.size.is_some()),
+    ];
+    match ignored.into_iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(BadInput(format!(
+            "{option} means nothing for mounted directories; leave it or them out"
+        ))
+        .into()),
+        None => Ok(()),
     }
 }
 
@@ -186,7 +205,7 @@ fn suites(
     from_file: &[String],
     catalog: &Catalog,
     profile: Profile,
-) -> Result<Vec<Suite>, CatalogError> {
+) -> anyhow::Result<Vec<Suite>> {
     let names = if args.suites.is_empty() {
         from_file
     } else {
@@ -199,19 +218,19 @@ fn suites(
             .cloned()
             .collect());
     }
-    names
-        .iter()
-        .map(|name| catalog.suite(name, profile).cloned())
-        .collect()
+    refuse_doubles("suite", names.iter())?;
+    let suite = |name: &String| Ok(catalog.suite(name, profile)?.clone());
+    names.iter().map(suite).collect()
 }
 
-/// Two contenders of one name could not be told apart in any table.
-fn refuse_doubles(contenders: &[Contender]) -> anyhow::Result<()> {
+/// Two of one name could not be told apart in any table.
+fn refuse_doubles<'a>(
+    what: &str,
+    mut names: impl Iterator<Item = &'a String>,
+) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
-    match contenders.iter().find(|c| !seen.insert(&c.name)) {
-        Some(double) => {
-            Err(BadInput(format!("the contender `{}` is named twice", double.name)).into())
-        }
+    match names.find(|name| !seen.insert(*name)) {
+        Some(double) => Err(BadInput(format!("the {what} `{double}` is named twice")).into()),
         None => Ok(()),
     }
 }
