@@ -1,5 +1,7 @@
 //! A campaign as a file of the user's own: who competes, by which tests, how large and where.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use model::{Backend, Bytes, Contender, Profile};
@@ -24,6 +26,8 @@ const KEYS: [&str; 11] = [
 ];
 const CONTENDER: [&str; 4] = ["name", "filesystem", "mkfs_options", "mount_options"];
 const DIRECTORY: [&str; 2] = ["name", "path"];
+/// Bytes beyond which a file is not taken for one that people wrote.
+const LARGEST: u64 = 1 << 20;
 const BACKENDS: [(&str, Backend); 2] = [("loop", Backend::Loop), ("dir", Backend::Dir)];
 
 /// What a campaign file says; `None` and empty lists are left to the command line and the defaults.
@@ -67,7 +71,7 @@ pub struct Directory {
 /// # Errors
 /// When the file cannot be read, or says anything that cannot be: one line with file and line.
 pub fn read(path: &Path, catalog: &Catalog) -> Result<CampaignFile, CatalogError> {
-    let text = std::fs::read_to_string(path).map_err(|error| CatalogError::Unreadable {
+    let text = read_text(path).map_err(|error| CatalogError::Unreadable {
         path: path.to_owned(),
         error,
     })?;
@@ -78,6 +82,18 @@ pub fn read(path: &Path, catalog: &Catalog) -> Result<CampaignFile, CatalogError
         }
     }
     Ok(campaign)
+}
+
+/// The text of a file that people wrote; `fsarena run /dev/sdX` shall not read a whole disk into memory.
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(path)?
+        .take(LARGEST + 1)
+        .read_to_string(&mut text)?;
+    if length as u64 > LARGEST {
+        return Err(io::Error::other("too large to be a campaign file"));
+    }
+    Ok(text)
 }
 
 /// Reads a campaign from text; `file` is what errors call it.

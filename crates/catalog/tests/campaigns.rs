@@ -114,6 +114,15 @@ device = "/dev/sdz"
 }
 
 #[test]
+fn what_is_far_too_large_is_not_read_to_its_end() {
+    let error = campaign_file::read(Path::new("/dev/zero"), &catalog()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "/dev/zero: too large to be a campaign file"
+    );
+}
+
+#[test]
 fn relative_directories_are_taken_from_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("c.toml");
