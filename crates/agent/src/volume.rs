@@ -3,14 +3,13 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use model::{Driver, Failure, Nanos, StepRecord};
-use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
-use sys::{caches, clock, process};
+use sys::{caches, clock, mounts, process, usage};
 use wire::Volume;
 
 use crate::command::{self, CommandFailed};
@@ -21,10 +20,16 @@ use crate::isolation::is_first;
 const WIPED: usize = 1 << 20;
 /// How long a driver may take to end after an unmount.
 const DRIVER_GRACE: Nanos = Nanos::from_secs(60);
+/// How long a driver in the background may take to mount.
+const MOUNT_GRACE: Nanos = Nanos::from_secs(10);
+/// How often the kernel is asked whether it has come to that.
+const POLL: Duration = Duration::from_millis(1);
 
 /// A volume and whether it is mounted.
 pub struct Mounted<'a> {
     volume: &'a Volume,
+    /// The directory without links, as the kernel lists it.
+    mountpoint: PathBuf,
     mounted: bool,
 }
 
@@ -33,9 +38,13 @@ pub type Step = Result<Vec<StepRecord>, CommandFailed>;
 
 impl<'a> Mounted<'a> {
     /// A volume that is not mounted.
-    pub const fn new(volume: &'a Volume) -> Self {
+    pub fn new(volume: &'a Volume) -> Self {
+        let directory = &volume.mountpoint;
         Self {
             volume,
+            mountpoint: directory
+                .canonicalize()
+                .unwrap_or_else(|_| directory.clone()),
             mounted: false,
         }
     }
@@ -87,16 +96,47 @@ impl<'a> Mounted<'a> {
         )?])
     }
 
-    /// Mounts it.
+    /// Mounts it, and makes sure of that: what came after would otherwise be measured on the
+    /// filesystem below.
     pub fn mount(&mut self) -> Step {
         let record = command::run("mount", &self.volume.commands.mount, &[0])?;
+        if !self.wait_for_mount() {
+            let reason = format!(
+                "{} ended with 0, but nothing is mounted",
+                self.volume.commands.mount[0]
+            );
+            return failed("mount", record, reason);
+        }
         self.mounted = true;
         Ok(vec![record])
+    }
+
+    /// Waits until something is mounted: a driver may go into the background before it mounts.
+    fn wait_for_mount(&self) -> bool {
+        let start = clock::now();
+        loop {
+            if mounts::is_mounted(&self.mountpoint) {
+                return true;
+            }
+            let gone = is_first() && drivers().is_empty();
+            if gone || clock::since(start) > MOUNT_GRACE {
+                // A driver that ended meanwhile may have been a helper that mounted.
+                return mounts::is_mounted(&self.mountpoint);
+            }
+            thread::sleep(POLL);
+        }
     }
 
     /// Unmounts it and waits until its driver has written everything and ended.
     pub fn unmount(&mut self) -> Step {
         let record = command::run("umount", &self.volume.commands.umount, &[0])?;
+        if mounts::is_mounted(&self.mountpoint) {
+            let reason = format!(
+                "{} ended with 0, but it is still mounted",
+                self.volume.commands.umount[0]
+            );
+            return failed("umount", record, reason);
+        }
         self.mounted = false;
         match wait_for_drivers() {
             Ok(()) => Ok(vec![record]),
@@ -145,6 +185,17 @@ impl<'a> Mounted<'a> {
     }
 }
 
+fn failed(step: &str, record: StepRecord, reason: String) -> Step {
+    Err(CommandFailed {
+        record: Some(record),
+        failure: Failure {
+            step: step.to_owned(),
+            reason,
+            ..Failure::default()
+        },
+    })
+}
+
 fn wipe(device: &Path, size: u64) -> io::Result<()> {
     let zeros = vec![0; WIPED];
     let file: File = OpenOptions::new().write(true).open(device)?;
@@ -161,9 +212,7 @@ fn wipe(device: &Path, size: u64) -> io::Result<()> {
 /// ended, others may still hold the device.
 fn drivers() -> Vec<process::Process> {
     // Nobody else waits for what went into the background; no program of ours runs right now.
-    while matches!(waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)), Ok(s) if s.pid().is_some())
-    {
-    }
+    while usage::reap() {}
     let me = Pid::this();
     process::all().into_iter().filter(|p| p.pid != me).collect()
 }
@@ -190,6 +239,6 @@ fn wait_for_drivers() -> Result<(), Failure> {
                 ..Failure::default()
             });
         }
-        thread::sleep(Duration::from_millis(1));
+        thread::sleep(POLL);
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use catalog::{CampaignFile, Catalog, Directory, campaign_file};
-use model::{Backend, Campaign, Contender, Nanos, Profile, Suite};
+use model::{Backend, Bytes, Campaign, Contender, Nanos, Profile, Suite};
 use provision::{Machine, Need, Verdict};
-use sys::clock;
+use sys::{clock, mounts};
 
 use crate::cli::{Globals, RunArgs};
 use crate::exit::{BadInput, Refused};
@@ -15,6 +15,10 @@ use crate::progress::Progress;
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
+/// With less, a cell is hung before the agent can say its first word.
+const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
+/// With less, the agent itself finds no room.
+const LEAST_MEMORY: Bytes = Bytes::mib(8);
 
 /// Puts together what the user asks for; options win over the file, the file over the profile.
 pub fn campaign(
@@ -44,6 +48,9 @@ pub fn campaign(
         .clone()
         .or(file.name)
         .unwrap_or_else(|| profile.name().to_owned());
+    let memory = args.memory.or(file.memory);
+    let patience = args.patience.unwrap_or(PATIENCE);
+    refuse_too_little(memory, patience)?;
     Ok(Campaign {
         name,
         contenders,
@@ -55,14 +62,14 @@ pub fn campaign(
             .or(file.seed)
             .unwrap_or_else(|| clock::calendar().0),
         size: args.size.or(file.size).unwrap_or(defaults.size),
-        memory: args.memory.or(file.memory),
+        memory,
         backend,
         device: args.device.clone().or(file.device),
         work_dir: match &args.work_dir {
             Some(directory) => std::path::absolute(directory)?,
             None => paths::work_directory(globals)?,
         },
-        patience: args.patience.unwrap_or(PATIENCE),
+        patience,
     })
 }
 
@@ -97,6 +104,20 @@ fn backend(
         }
         _ => Ok(backend),
     }
+}
+
+/// Every cell would die of these, and the filesystem would be blamed.
+fn refuse_too_little(memory: Option<Bytes>, patience: Nanos) -> anyhow::Result<()> {
+    let complaint = match memory {
+        Some(memory) if memory < LEAST_MEMORY => {
+            format!("--memory {memory} is too little; a cell needs {LEAST_MEMORY} at least")
+        }
+        _ if patience < LEAST_PATIENCE => {
+            format!("--patience {patience} is too short; give {LEAST_PATIENCE} at least")
+        }
+        _ => return Ok(()),
+    };
+    Err(BadInput(complaint).into())
 }
 
 /// Whoever names a filesystem or a device beside directories expects it to be compared.
@@ -186,7 +207,7 @@ fn all_that_run(
 fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<Contender>> {
     let contender = |directory: &Directory| {
         let path = existing(&directory.path)?;
-        let kind = provision::filesystem_kind(&path);
+        let kind = mounts::kind_of(&path);
         Ok(catalog.directory_contender(&path, directory.name.as_deref(), kind.as_deref())?)
     };
     directories.iter().map(contender).collect()

@@ -67,6 +67,8 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["run", "--profile", "huge"],
         vec!["run", "--backend", "cloud"],
         vec!["run", "--patience", "long"],
+        vec!["run", "--dir", "/", "--patience", "0"],
+        vec!["run", "--dir", "/", "--memory", "1 MiB"],
         vec!["run", "--erase", "/dev/null"],
         vec!["run", "-c", "ext5"],
         vec!["run", "-s", "bony"],

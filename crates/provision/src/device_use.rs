@@ -8,9 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use nix::fcntl::OFlag;
+use sys::mounts;
 
 use crate::sysfs::Identity;
-use crate::{Refusal, mounts, sysfs};
+use crate::{Refusal, sysfs};
 
 const CLAIM_ATTEMPTS: u32 = 20;
 const CLAIM_PAUSE: Duration = Duration::from_millis(50);

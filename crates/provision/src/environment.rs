@@ -6,8 +6,8 @@ use std::thread;
 
 use model::{Bytes, Environment, Filesystem};
 use nix::sys::utsname::uname;
+use sys::mounts;
 
-use crate::mounts;
 use crate::sysfs::{self, Identity};
 use crate::tool_version::tool_version;
 

@@ -51,7 +51,7 @@ impl Image {
         let directory = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(directory).map_err(ProvisionError::io("create", directory))?;
         image.remove()?;
-        space::require(directory, size, ADVICE)?;
+        Self::require_room(directory, size)?;
         // Only a complete file ever has the image's name.
         let partial = path.with_extension("partial");
         let written = write_file(&partial, size, progress);
@@ -62,6 +62,14 @@ impl Image {
         written?;
         fs::rename(&partial, path).map_err(ProvisionError::io("rename", &partial))?;
         Ok(image)
+    }
+
+    /// Checks that an existing directory has room for an image of this size and 5 % more.
+    ///
+    /// # Errors
+    /// When it has not.
+    pub fn require_room(directory: &Path, size: Bytes) -> Result<(), ProvisionError> {
+        space::require(directory, size, ADVICE)
     }
 
     /// Where it is.

@@ -10,6 +10,7 @@ pub mod errno;
 pub mod kmsg;
 pub mod loopdev;
 pub mod mapping;
+pub mod mounts;
 pub mod namespace;
 pub mod process;
 pub mod usage;

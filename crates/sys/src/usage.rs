@@ -1,10 +1,12 @@
 //! Processor time and page faults.
 
 use std::fs;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use model::{CpuTime, Faults, Nanos};
-use nix::sys::resource::{Usage, UsageWho, getrusage};
-use nix::sys::time::TimeVal;
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
@@ -22,17 +24,59 @@ pub struct Reading {
     pub faults: Faults,
 }
 
-/// Reads the usage of this process, of the children it has waited for, of the machine, and, where
-/// the reader is the first process of its namespace, of the drivers that live there.
+/// What drivers have used in their whole lives that were waited for by [`reap`].
+static ENDED: Mutex<Reading> = Mutex::new(Reading {
+    cpu: CpuTime {
+        user: Nanos(0),
+        system: Nanos(0),
+        driver: Nanos(0),
+        machine: Nanos(0),
+    },
+    faults: Faults { minor: 0, major: 0 },
+});
+
+/// Reads the usage of this process, of the programs it has waited for, of the machine, and, where
+/// the reader is the first process of its namespace, of the drivers that live there or have ended.
 pub fn read() -> Reading {
-    let own = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN].map(getrusage);
-    let mut reading = Reading::default();
-    for usage in own.into_iter().flatten() {
-        add(&mut reading, &usage);
+    let ended = *ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut reading = programs(&ended);
+    if let Ok(own) = getrusage(UsageWho::RUSAGE_SELF) {
+        add(&mut reading, own.as_ref());
     }
-    reading.cpu.driver = drivers();
+    reading.cpu.driver = Nanos(drivers().0 + ended.cpu.user.0 + ended.cpu.system.0);
     reading.cpu.machine = machine();
     reading
+}
+
+/// What children have used that were waited for, drivers left out: the kernel adds the whole life of
+/// a driver at the moment of its end, which would be that of an unmount.
+fn programs(ended: &Reading) -> Reading {
+    let mut children = Reading::default();
+    if let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) {
+        add(&mut children, usage.as_ref());
+    }
+    difference(ended, &children)
+}
+
+/// Waits for one driver that was left to this process and has ended; false where there is none.
+/// No program of our own may be running, as it would be taken for a driver.
+pub fn reap() -> bool {
+    wait_for(-1)
+}
+
+fn wait_for(pid: libc::pid_t) -> bool {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // Locked meanwhile, so that nobody reads what is counted among the children but not yet here.
+    let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the kernel writes one `struct rusage` to the pointer, which is valid for the whole call;
+    // a null pointer for the status is allowed.
+    let found = unsafe { libc::wait4(pid, ptr::null_mut(), libc::WNOHANG, usage.as_mut_ptr()) };
+    if found <= 0 {
+        return false;
+    }
+    // SAFETY: it holds nothing but integers, for which zeros are values, too.
+    add(&mut ended, &unsafe { usage.assume_init() });
+    true
 }
 
 /// What was used between two readings.
@@ -54,21 +98,21 @@ pub const fn difference(before: &Reading, after: &Reading) -> Reading {
     }
 }
 
-fn add(reading: &mut Reading, usage: &Usage) {
-    reading.cpu.user.0 += nanos(usage.user_time());
-    reading.cpu.system.0 += nanos(usage.system_time());
-    reading.faults.minor += usage.minor_page_faults() as u64;
-    reading.faults.major += usage.major_page_faults() as u64;
+const fn add(reading: &mut Reading, usage: &libc::rusage) {
+    reading.cpu.user.0 += nanos(usage.ru_utime);
+    reading.cpu.system.0 += nanos(usage.ru_stime);
+    reading.faults.minor += usage.ru_minflt as u64;
+    reading.faults.major += usage.ru_majflt as u64;
 }
 
-const fn nanos(time: TimeVal) -> u64 {
-    time.tv_sec() as u64 * 1_000_000_000 + time.tv_usec() as u64 * 1_000
+const fn nanos(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }
 
 /// Processor time of every other process of a namespace of our own, to the nanosecond.
 ///
 /// FUSE drivers put themselves into the background and become children of PID 1, that is, of the
-/// agent; nobody waits for them, so `getrusage` does not count them.
+/// agent; `getrusage` does not count them until they have ended and were waited for.
 fn drivers() -> Nanos {
     let me = Pid::this();
     if me.as_raw() != 1 {
@@ -104,7 +148,30 @@ fn machine() -> Nanos {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn what_a_driver_used_is_not_taken_for_that_of_programs() {
+        let script = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
+        #[expect(
+            clippy::zombie_processes,
+            reason = "waited for below, as the agent does"
+        )]
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let before = read();
+        let programs_before = programs(&ENDED.lock().unwrap());
+        while !wait_for(child.id().cast_signed()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let used = difference(&before, &read()).cpu.driver;
+        assert!(used > Nanos(1_000_000), "{used}");
+        let others = difference(&programs_before, &programs(&ENDED.lock().unwrap()));
+        assert!(others.cpu.user < Nanos(1_000_000), "{others:?}");
+    }
 
     #[test]
     fn work_is_seen() {

@@ -32,8 +32,13 @@ pub fn of(path: &Path) -> Option<Mount> {
         .max_by_key(|mount| mount.on.components().count())
 }
 
+/// Whether something is mounted on a directory, given by its path without links.
+pub fn is_mounted(directory: &Path) -> bool {
+    all().iter().any(|mount| mount.on == directory)
+}
+
 /// What kind of filesystem a path lies on: `ext4`, `fuseblk`, `nfs4`.
-pub fn filesystem_kind(path: &Path) -> Option<String> {
+pub fn kind_of(path: &Path) -> Option<String> {
     of(path).map(|mount| mount.kind)
 }
 
