@@ -80,6 +80,48 @@ fn mkfs_that_is_not_there_fails_and_says_so() {
 }
 
 #[test]
+fn a_mount_that_mounts_nothing_fails_and_nothing_is_measured() {
+    let sandbox = Sandbox::new();
+    let script = "echo mounted, honestly: \"$@\"";
+    let line = [
+        "sh",
+        "-c",
+        script,
+        "sh",
+        "{options}",
+        "{device}",
+        "{mountpoint}",
+    ];
+    sandbox.add(&Entry::ext4("bad").mount(&line));
+    let results = contest(&sandbox, "bad", GOOD, &[]);
+    let (cell, failure) = verdict(&results, "bad");
+    assert_eq!(cell.status, Status::Failed);
+    assert_eq!(failure.step, "mount");
+    assert!(failure.reason.contains("nothing is mounted"), "{failure:?}");
+    assert!(cell.phases.iter().all(|p| p.status == Status::Skipped));
+}
+
+#[test]
+fn a_driver_that_goes_into_the_background_before_it_mounts_is_waited_for() {
+    let sandbox = Sandbox::new();
+    let script = "(sleep 0.3; mount -o \"$1\" \"$2\" \"$3\") >/dev/null 2>&1 &";
+    let line = [
+        "sh",
+        "-c",
+        script,
+        "sh",
+        "{options}",
+        "{device}",
+        "{mountpoint}",
+    ];
+    sandbox.add(&Entry::ext4("late").mount(&line));
+    let results = contest(&sandbox, "late", GOOD, &[]);
+    for cell in cells_of(&results, "late") {
+        assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    }
+}
+
+#[test]
 fn a_mount_that_never_returns_is_hung() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["hang-on=mount"]);
