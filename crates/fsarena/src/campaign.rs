@@ -32,6 +32,7 @@ pub fn begin(
     consent: &Consent,
 ) -> anyhow::Result<CampaignId> {
     Ground::inspect(campaign, consent)?;
+    Ground::inspect_place(campaign)?;
     Ok(store.begin_campaign(campaign, plan, clock::calendar())?)
 }
 

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use catalog::Place;
-use model::{Backend, Bytes, Campaign, Cell, Contender, Environment, Test};
+use model::{Backend, Bytes, Campaign, Cell, Contender, Environment, Suite, Test};
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::{AccessFlags, access};
 use provision::{Image, LoopDevice, Setting, UsableDevice, Workspace, describe_storage};
 use store::CampaignId;
 use wire::{Target, Volume};
@@ -84,7 +85,21 @@ impl Ground {
             Some(device) => UsableDevice::examine(device, consent.0.as_deref())?.size,
             None => campaign.size,
         };
+        hold_the_tests(&campaign.suites, size)?;
         campaign.contenders.iter().try_for_each(|c| fits(c, size))
+    }
+
+    /// Whether a campaign that is new has where to work and room for its image; changes nothing.
+    pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
+        let wanted = &campaign.work_dir;
+        let existing = wanted.ancestors().find(|d| d.exists());
+        let existing = existing.unwrap_or(Path::new("/"));
+        access(existing, AccessFlags::W_OK | AccessFlags::X_OK)
+            .map_err(|error| Refused(format!("cannot use {}: {error}", wanted.display())))?;
+        if campaign.backend == Backend::Loop && campaign.device.is_none() {
+            Image::require_room(existing, campaign.size)?;
+        }
+        Ok(())
     }
 
     /// Makes ready what every cell needs, and takes the campaign for this process alone.
@@ -252,6 +267,19 @@ fn inspect_directories(campaign: &Campaign) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What the tests write has to find room, or each would end as the filesystem's failure.
+fn hold_the_tests(suites: &[Suite], size: Bytes) -> anyhow::Result<()> {
+    let tests = suites.iter().flat_map(|s| &s.tests);
+    match tests.max_by_key(|t| t.space) {
+        Some(test) if test.space > size => Err(BadInput(format!(
+            "the test `{}` needs {}, not {size}: give a larger --size or a smaller --profile",
+            test.name, test.space
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
 fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
     let requires = &contender.filesystem.requires;
     let name = &contender.name;
@@ -386,5 +414,23 @@ impl Drop for WorkPlace {
     fn drop(&mut self) {
         // After an error this is all that can be done; after `remove` there is nothing left to do.
         let _ = self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+    use model::Profile;
+
+    use super::*;
+
+    #[test]
+    fn an_image_that_cannot_hold_a_test_is_refused_before_anything_is_made() {
+        let catalog = Catalog::builtin().unwrap();
+        let suites = [catalog.suite("tree", Profile::Smoke).unwrap().clone()];
+        let space = suites[0].tests[0].space;
+        hold_the_tests(&suites, space).unwrap();
+        let error = hold_the_tests(&suites, Bytes(space.0 - 1)).unwrap_err();
+        assert!(error.is::<BadInput>() && error.to_string().contains("larger --size"));
     }
 }

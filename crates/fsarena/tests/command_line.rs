@@ -67,15 +67,15 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["run", "--profile", "huge"],
         vec!["run", "--backend", "cloud"],
         vec!["run", "--patience", "long"],
-        vec!["run", "--dir", "/", "--patience", "0"],
-        vec!["run", "--dir", "/", "--memory", "1 MiB"],
+        vec!["run", "--dir", "/tmp", "--patience", "0"],
+        vec!["run", "--dir", "/tmp", "--memory", "1 MiB"],
         vec!["run", "--erase", "/dev/null"],
         vec!["run", "-c", "ext5"],
         vec!["run", "-s", "bony"],
-        vec!["run", "--dir", "/", "-s", "tree", "-s", "tree"],
-        vec!["run", "--dir", "/", "-c", "ext4"],
-        vec!["run", "--dir", "/", "--device", "/dev/sdz"],
-        vec!["run", "--dir", "/", "--size", "1 GiB"],
+        vec!["run", "--dir", "/tmp", "-s", "tree", "-s", "tree"],
+        vec!["run", "--dir", "/tmp", "-c", "ext4"],
+        vec!["run", "--dir", "/tmp", "--device", "/dev/sdz"],
+        vec!["run", "--dir", "/tmp", "--size", "1 GiB"],
         vec!["run", "no-such-file.toml"],
         vec!["run", "--dir", "/no/such/directory"],
         vec!["list", "everything"],
@@ -113,6 +113,18 @@ fn looking_at_what_is_not_there_says_so_and_makes_nothing() {
         .unwrap();
     assert_eq!(text(&output.stdout), "no campaign was run yet\n");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_campaign_that_is_refused_is_not_stored() {
+    let home = tempfile::tempdir().unwrap();
+    let arguments = ["run", "--dir", "/tmp", "--work-dir", "/dev/null/work"];
+    let output = fsarena(home.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let output = fsarena(home.path(), &["list", "campaigns"])
+        .output()
+        .unwrap();
+    assert_eq!(text(&output.stdout), "no campaign was run yet\n");
 }
 
 #[test]
