@@ -77,7 +77,8 @@ pub fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, 
     match (record.exit, record.signal) {
         (Some(code), _) if clean.contains(&code) => Ok(record),
         (Some(code), _) => {
-            let reason = format!("`{program}` ended with {code}{}", last_line(&record.output));
+            let complaint = complaint(program, &record.output);
+            let reason = format!("`{program}` ended with {code}{complaint}");
             failed(Some(record), reason)
         }
         (None, signal) => {
@@ -120,9 +121,20 @@ fn tail(output: &File) -> String {
         .to_owned()
 }
 
-/// The last line that says something, for the reason.
-fn last_line(output: &str) -> String {
-    let line = output.lines().rev().map(str::trim).find(|l| !l.is_empty());
+/// The line that says why: the last that begins with the program's name, as complaints do and advice
+/// and usage behind them do not, or else the last.
+fn complaint(program: &str, output: &str) -> String {
+    let lines = || {
+        output
+            .lines()
+            .rev()
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+    };
+    let prefix = format!("{program}: ");
+    let line = lines()
+        .find(|l| l.starts_with(&prefix))
+        .or_else(|| lines().next());
     line.map(|l| format!(": {l}")).unwrap_or_default()
 }
 
@@ -142,6 +154,14 @@ mod tests {
         assert_eq!((record.exit, record.output.as_str()), (Some(3), "one\ntwo"));
         assert_eq!(failed.failure.reason, "`sh` ended with 3: two");
         assert!(run("mkfs", &command, &[0, 3]).is_ok(), "3 may be fine");
+    }
+
+    #[test]
+    fn the_complaint_is_the_reason_and_not_the_advice_behind_it() {
+        let output = "mke2fs 1.47.0\nmount: /mnt: bad option\n       dmesg(1) may have more\n";
+        assert_eq!(complaint("mount", output), ": mount: /mnt: bad option");
+        assert_eq!(complaint("sh", output), ": dmesg(1) may have more");
+        assert_eq!(complaint("sh", "\n \n"), "");
     }
 
     #[test]
