@@ -12,6 +12,7 @@ use store::{CampaignId, Store};
 use sys::clock;
 use wire::{Event, Job};
 
+use crate::exit;
 use crate::ground::{self, Consent, Ground};
 use crate::progress::{Position, Progress};
 
@@ -185,7 +186,7 @@ fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
     let mut collector = Collector::new(test);
     let failure = Failure {
         step: "provision".into(),
-        reason: format!("{error:#}"),
+        reason: exit::whole(error),
         ..Failure::default()
     };
     collector.take(Event::Failed {

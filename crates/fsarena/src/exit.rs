@@ -47,8 +47,21 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
         return Code::Done.into();
     }
-    tell(&one_line(&format!("{error:#}")), json);
+    tell(&one_line(&whole(error)), json);
     code(error).into()
+}
+
+/// An error with its causes, each said once: some repeat the cause themselves.
+pub fn whole(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for part in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = part;
+        } else if !text.contains(&part) {
+            text = format!("{text}: {part}");
+        }
+    }
+    text
 }
 
 fn tell(text: &str, json: bool) {
@@ -150,6 +163,17 @@ mod tests {
             Code::Refused
         );
         assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow::Error::new(io::Error::from_raw_os_error(2))
+            .context("cannot open a: No such file or directory (os error 2)")
+            .context("while reading");
+        assert_eq!(
+            whole(&error),
+            "while reading: cannot open a: No such file or directory (os error 2)"
+        );
     }
 
     #[test]
