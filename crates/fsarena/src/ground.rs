@@ -91,11 +91,9 @@ impl Ground {
 
     /// Whether a campaign that is new has where to work and room for its image; changes nothing.
     pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
-        let wanted = &campaign.work_dir;
-        let existing = wanted.ancestors().find(|d| d.exists());
+        let existing = campaign.work_dir.ancestors().find(|d| d.exists());
         let existing = existing.unwrap_or(Path::new("/"));
-        access(existing, AccessFlags::W_OK | AccessFlags::X_OK)
-            .map_err(|error| Refused(format!("cannot use {}: {error}", wanted.display())))?;
+        writable(existing)?;
         if campaign.backend == Backend::Loop && campaign.device.is_none() {
             Image::require_room(existing, campaign.size)?;
         }
@@ -261,10 +259,16 @@ fn inspect_directories(campaign: &Campaign) -> anyhow::Result<()> {
         .iter()
         .filter_map(|c| c.directory.as_deref())
     {
+        writable(directory)?;
         let advice = "free some, or choose a smaller --profile";
         provision::require(directory, space.unwrap_or_default(), advice)?;
     }
     Ok(())
+}
+
+fn writable(directory: &Path) -> Result<(), Refused> {
+    access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
+        .map_err(|error| Refused(format!("cannot write in {}: {error}", directory.display())))
 }
 
 /// What the tests write has to find room, or each would end as the filesystem's failure.
@@ -281,21 +285,9 @@ fn hold_the_tests(suites: &[Suite], size: Bytes) -> anyhow::Result<()> {
 }
 
 fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
-    let requires = &contender.filesystem.requires;
-    let name = &contender.name;
-    if size < requires.smallest {
-        let smallest = requires.smallest;
-        return Err(BadInput(format!(
-            "{name} needs {smallest} at least, not {size}: give a larger --size"
-        ))
-        .into());
-    }
-    match requires.largest {
-        Some(largest) if size > largest => Err(BadInput(format!(
-            "{name} takes {largest} at most, not {size}: give a smaller --size"
-        ))
-        .into()),
-        _ => Ok(()),
+    match contender.filesystem.requires.misfit(size) {
+        Some(misfit) => Err(BadInput(format!("{} {misfit}", contender.name)).into()),
+        None => Ok(()),
     }
 }
 

@@ -38,9 +38,10 @@ pub fn campaign(
     if backend == Backend::Dir {
         refuse_what_directories_ignore(args)?;
     }
+    let size = args.size.or(file.size).unwrap_or(defaults.size);
     let contenders = match backend {
         Backend::Dir => mounted(&directories, catalog)?,
-        _ => contenders(args, &file, catalog, progress)?,
+        _ => contenders(args, &file, catalog, size, progress)?,
     };
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
     let name = args
@@ -61,7 +62,7 @@ pub fn campaign(
             .seed
             .or(file.seed)
             .unwrap_or_else(|| clock::calendar().0),
-        size: args.size.or(file.size).unwrap_or(defaults.size),
+        size,
         memory,
         backend,
         device: args.device.clone().or(file.device),
@@ -141,6 +142,7 @@ fn contenders(
     args: &RunArgs,
     file: &CampaignFile,
     catalog: &Catalog,
+    size: Bytes,
     progress: &Progress,
 ) -> anyhow::Result<Vec<Contender>> {
     let machine = Machine::look();
@@ -158,7 +160,7 @@ fn contenders(
         }
     }
     if named.is_empty() {
-        all_that_run(&machine, catalog, progress)
+        all_that_run(&machine, catalog, size, progress)
     } else {
         Ok(named)
     }
@@ -179,9 +181,12 @@ fn list(needs: &[Need]) -> String {
     needs.iter().map(each).collect::<Vec<_>>().join("; ")
 }
 
+/// Every contender that runs here on a device of this size; what is left out for something that can
+/// be mended is said.
 fn all_that_run(
     machine: &Machine,
     catalog: &Catalog,
+    size: Bytes,
     progress: &Progress,
 ) -> anyhow::Result<Vec<Contender>> {
     let mut contenders = Vec::new();
@@ -189,13 +194,14 @@ fn all_that_run(
         if filesystem.only_when_named.is_some() {
             continue;
         }
-        let contender = catalog.contender(&filesystem.name)?;
-        match provision::verdict(filesystem, Backend::Loop, machine) {
-            Verdict::Runs => contenders.push(contender),
-            Verdict::Missing { needs } => {
-                progress.note(&format!("left out: {}: {}", filesystem.name, list(&needs)));
-            }
-            Verdict::Impossible { .. } => {}
+        let obstacle = match provision::verdict(filesystem, Backend::Loop, machine) {
+            Verdict::Runs => filesystem.requires.misfit(size),
+            Verdict::Missing { needs } => Some(list(&needs)),
+            Verdict::Impossible { .. } => continue,
+        };
+        match obstacle {
+            Some(reason) => progress.note(&format!("left out: {}: {reason}", filesystem.name)),
+            None => contenders.push(catalog.contender(&filesystem.name)?),
         }
     }
     if contenders.is_empty() {

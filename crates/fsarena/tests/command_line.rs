@@ -118,9 +118,15 @@ fn looking_at_what_is_not_there_says_so_and_makes_nothing() {
 #[test]
 fn a_campaign_that_is_refused_is_not_stored() {
     let home = tempfile::tempdir().unwrap();
-    let arguments = ["run", "--dir", "/tmp", "--work-dir", "/dev/null/work"];
-    let output = fsarena(home.path(), &arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    for place in [
+        // Nobody can write there, root included.
+        ["--dir", "/sys/fs", "--work-dir", "/tmp"],
+        ["--dir", "/tmp", "--work-dir", "/dev/null/work"],
+    ] {
+        let mut command = fsarena(home.path(), &["run"]);
+        let output = command.args(place).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+    }
     let output = fsarena(home.path(), &["list", "campaigns"])
         .output()
         .unwrap();

@@ -58,6 +58,22 @@ pub struct Requirements {
     pub largest: Option<Bytes>,
 }
 
+impl Requirements {
+    /// Why a device of this size is none for the filesystem, and what would be; nothing where it is.
+    pub fn misfit(&self, size: Bytes) -> Option<String> {
+        if size < self.smallest {
+            let smallest = self.smallest;
+            return Some(format!(
+                "needs {smallest} at least, not {size}: give a larger --size"
+            ));
+        }
+        let largest = self.largest.filter(|&largest| size > largest)?;
+        Some(format!(
+            "takes {largest} at most, not {size}: give a smaller --size"
+        ))
+    }
+}
+
 /// Command lines of a filesystem; each word is one argument, no shell is involved.
 ///
 /// `{device}`, `{mountpoint}`, `{size}` (of the device, in bytes) and `{options}` are filled in before
@@ -81,4 +97,32 @@ pub struct Commands {
     pub mount_options: Vec<String>,
     /// Prints the version of its tools, for the record.
     pub version: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_may_be_too_small_or_too_large_and_the_limits_themselves_fit() {
+        let requires = Requirements {
+            smallest: Bytes::mib(8),
+            largest: Some(Bytes::mib(255)),
+            ..Requirements::default()
+        };
+        assert_eq!(requires.misfit(Bytes::mib(8)), None);
+        assert_eq!(requires.misfit(Bytes::mib(255)), None);
+        assert!(
+            requires
+                .misfit(Bytes::mib(7))
+                .unwrap()
+                .contains("8 MiB at least")
+        );
+        assert!(
+            requires
+                .misfit(Bytes::mib(256))
+                .unwrap()
+                .contains("255 MiB at most")
+        );
+    }
 }
