@@ -173,9 +173,9 @@ fn every_file_opens_with_what_it_is_for() {
 #[test]
 fn nothing_is_left_unfinished_or_switched_off() {
     let marks = [
-        "todo!(",
-        "unimplemented!(",
-        "#[ignore",
+        concat!("to", "do!("),
+        concat!("unimple", "mented!("),
+        concat!("#[ign", "ore"),
         concat!("TO", "DO"),
         concat!("FIX", "ME"),
     ];
