@@ -1,10 +1,11 @@
 //! Opening the file: where it is, how durable it is, and whether it is ours.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::{StoreError, schema};
 
@@ -35,11 +36,12 @@ impl Store {
             source,
         })?;
         let mut store = Self { connection };
-        store.prepare(path).map_err(|error| not_ours(error, path))?;
+        store.prepare(path).map_err(|error| unusable(error, path))?;
         Ok(store)
     }
 
-    /// Opens a database that must exist already, for commands that only look.
+    /// Opens a database that must exist already, for commands that only look; it may be another
+    /// user's, as after `sudo fsarena run`.
     ///
     /// # Errors
     /// As for [`Store::open`], and when there is no such file.
@@ -49,7 +51,31 @@ impl Store {
                 path: path.to_owned(),
             });
         }
-        Self::open(path)
+        match Self::open(path) {
+            Err(StoreError::CannotOpen { source, .. })
+                if source.sqlite_error_code() == Some(ErrorCode::ReadOnly) =>
+            {
+                Self::open_for_reading(path)
+            }
+            other => other,
+        }
+    }
+
+    fn open_for_reading(path: &Path) -> Result<Self, StoreError> {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        // Without a log nobody writes; SQLite would want to make one all the same, which it may not.
+        let mode = if Path::new(&log).exists() {
+            "mode=ro"
+        } else {
+            "immutable=1"
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let address = format!("file:{}?{mode}", escaped(path));
+        let connection = Connection::open_with_flags(address, flags)?;
+        connection.busy_timeout(BUSY)?;
+        schema::check(&connection, path)?;
+        Ok(Self { connection })
     }
 
     fn prepare(&mut self, path: &Path) -> Result<(), StoreError> {
@@ -67,14 +93,49 @@ impl Store {
     }
 }
 
-/// SQLite notices only when it first reads that a file is no database at all.
-fn not_ours(error: StoreError, path: &Path) -> StoreError {
+/// SQLite notices only later that a file is no database at all, or may not be written.
+fn unusable(error: StoreError, path: &Path) -> StoreError {
+    let path = path.to_owned();
     match error {
-        StoreError::Sqlite(inner) if inner.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            StoreError::NotOurs {
-                path: path.to_owned(),
-            }
-        }
+        StoreError::Sqlite(source) => match source.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => StoreError::NotOurs { path },
+            Some(ErrorCode::ReadOnly) => StoreError::CannotOpen { path, source },
+            _ => StoreError::Sqlite(source),
+        },
         other => other,
+    }
+}
+
+/// A path as part of an address. Source: RFC 3986, section 2.1.
+fn escaped(path: &Path) -> String {
+    let mut text = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => text.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => text.push(char::from(byte)),
+            _ => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_only_be_read_is_read_whatever_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("50 % ünï?.db#1");
+        for writer_is_alive in [true, false] {
+            let writer = Store::open(&path).unwrap();
+            let writer = writer_is_alive.then_some(writer);
+            let reader = Store::open_for_reading(&path).unwrap();
+            assert_eq!(reader.campaigns().unwrap(), []);
+            let refused = reader.connection.execute("DELETE FROM campaign", []);
+            let code = refused.unwrap_err().sqlite_error_code();
+            assert_eq!(code, Some(ErrorCode::ReadOnly));
+            drop(writer);
+        }
     }
 }
