@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -80,16 +81,33 @@ impl Store {
 
     fn prepare(&mut self, path: &Path) -> Result<(), StoreError> {
         self.connection.busy_timeout(BUSY)?;
-        schema::check(&self.connection, path)?;
+        // First of all, as it refuses what is not ours before anything is changed.
+        schema::migrate(&mut self.connection, path)?;
         // A write-ahead log lets a report be made while a campaign writes; FULL flushes it at every
         // commit, so that a cell that was recorded outlives a power failure too.
-        self.connection.pragma_update(None, "journal_mode", "WAL")?;
+        self.write_ahead()?;
         self.connection.pragma_update(None, "synchronous", "FULL")?;
         self.connection.pragma_update(None, "foreign_keys", true)?;
         // Otherwise INSERT OR REPLACE would pass the triggers by.
         self.connection
             .pragma_update(None, "recursive_triggers", true)?;
-        schema::migrate(&mut self.connection, path)
+        Ok(())
+    }
+
+    /// Turns the write-ahead log on. SQLite does not wait for others here, whatever its timeout is.
+    fn write_ahead(&self) -> rusqlite::Result<()> {
+        let start = Instant::now();
+        loop {
+            match self.connection.pragma_update(None, "journal_mode", "WAL") {
+                Err(error)
+                    if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                        && start.elapsed() < BUSY =>
+                {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                other => return other,
+            }
+        }
     }
 }
 
