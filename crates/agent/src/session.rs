@@ -185,6 +185,7 @@ impl<'a> Session<'a> {
     fn attempt(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
         if let Op::Probe { feature } = phase.op {
             let found = engine::probe(feature, self.workspace.root());
+            let found = found.map_err(|error| self.judge(&error))?;
             self.features.0.insert(feature, found.clone());
             return match found {
                 Support::Yes => Ok(()),

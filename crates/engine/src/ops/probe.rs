@@ -8,8 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use model::{Feature, Nanos, Support};
+use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, OFlag, fallocate};
 use sys::clock;
+
+use crate::OpError;
+use crate::error::Context;
 
 /// A block that direct I/O takes on every device: aligned to a page and as long.
 const PAGE: usize = 4096;
@@ -17,19 +21,36 @@ const PAGE: usize = 4096;
 /// How long a driver may take to come to a close that it was told of.
 const CLOSING: Nanos = Nanos::from_secs(5);
 
+/// Errors that tell that a filesystem is gone, full or not to be written, and nothing of what it can do.
+const BROKEN: [Errno; 6] = [
+    Errno::ENOTCONN,
+    Errno::ECONNABORTED,
+    Errno::ESHUTDOWN,
+    Errno::ENOSPC,
+    Errno::EDQUOT,
+    Errno::EROFS,
+];
+
 /// Tries one feature in a directory, which it leaves as it was.
-pub fn probe(feature: Feature, directory: &Path) -> Support {
+///
+/// # Errors
+/// When nothing could be tried, or what went wrong is no answer.
+pub fn probe(feature: Feature, directory: &Path) -> Result<Support, OpError> {
     let place = directory.join(format!("fsarena-probe-{}", feature.name()));
-    if let Err(error) = fs::create_dir(&place) {
-        return Support::No(sys::errno::describe(&error));
-    }
+    fs::create_dir(&place).of("mkdir", &place)?;
     let found = attempt(feature, &place);
     let cleared = clear(&place);
     match found.and_then(|seen| cleared.map(|()| seen)) {
-        Ok(None) => Support::Yes,
-        Ok(Some(instead)) => Support::No(instead.to_owned()),
-        Err(error) => Support::No(sys::errno::describe(&error)),
+        Ok(None) => Ok(Support::Yes),
+        Ok(Some(instead)) => Ok(Support::No(instead.to_owned())),
+        Err(error) if is_broken(&error) => Err(error).of("probe", &place),
+        Err(error) => Ok(Support::No(sys::errno::describe(&error))),
     }
+}
+
+fn is_broken(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    errno.is_some_and(|errno| BROKEN.contains(&errno))
 }
 
 /// Removes what a probe has made. A FUSE driver may hear of a close only after the removal, and libfuse
@@ -208,19 +229,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_that_cannot_be_written_supports_nothing_and_says_why() {
+    fn where_nothing_can_be_tried_nothing_is_said_of_features() {
         let nowhere = Path::new("/proc/self");
         for feature in Feature::ALL {
-            assert!(matches!(probe(feature, nowhere), Support::No(reason) if !reason.is_empty()));
+            let error = probe(feature, nowhere).unwrap_err();
+            assert!(
+                error.to_string().starts_with("mkdir of /proc/self/"),
+                "{error}"
+            );
         }
+    }
+
+    #[test]
+    fn a_full_filesystem_is_no_answer_and_a_refusal_is() {
+        let of = |errno: Errno| is_broken(&errno.into());
+        assert!(of(Errno::ENOSPC) && of(Errno::ENOTCONN) && of(Errno::EROFS));
+        assert!(!of(Errno::EOPNOTSUPP) && !of(Errno::EPERM) && !of(Errno::ENOSYS));
     }
 
     #[test]
     fn probing_leaves_the_directory_as_it_was() {
         let place = tempfile::tempdir().unwrap();
-        assert_eq!(probe(Feature::HardLinks, place.path()), Support::Yes);
+        let links = probe(Feature::HardLinks, place.path()).unwrap();
+        assert_eq!(links, Support::Yes);
         for feature in Feature::ALL {
-            probe(feature, place.path());
+            probe(feature, place.path()).unwrap();
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{feature}");
         }
     }
