@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheState, LatencyBucket, Nanos, PhaseResult, Status};
+use crate::{CacheState, End, LatencyBucket, Nanos, PhaseResult, Status};
 
 /// What a number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -205,6 +205,9 @@ impl Unit {
     }
 }
 
+/// The shortest phase of which the machine's processor time says anything: twenty of its steps.
+const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
+
 /// One number of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -287,7 +290,10 @@ impl PhaseResult {
             share(Nanos(self.cpu.user.0 + self.cpu.system.0)),
         ));
         numbers.push((Metric::CpuDriver, share(self.cpu.driver)));
-        numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
+        // Counted in steps of 10 ms: of a shorter phase it would say nothing.
+        if self.wall >= SHORTEST_FOR_TICKS {
+            numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
+        }
         numbers.push((Metric::MinorFaults, self.faults.minor as f64));
         numbers.push((Metric::MajorFaults, self.faults.major as f64));
     }
@@ -313,7 +319,8 @@ impl PhaseResult {
             numbers.push((Metric::DeviceRead, device.read_bytes.0 as f64));
             numbers.push((Metric::DeviceWritten, device.write_bytes.0 as f64));
             numbers.push((Metric::DeviceFlushes, device.flushes as f64));
-            if self.bytes_written.0 > 0 {
+            // Where the phase ends before the data is on the device, the rest is written after it.
+            if self.bytes_written.0 > 0 && self.ends != End::Call {
                 let factor = device.write_bytes.0 as f64 / self.bytes_written.0 as f64;
                 numbers.push((Metric::WriteAmplification, factor));
             }
@@ -344,6 +351,7 @@ fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Bytes, DeviceCounters, Op, Phase};
 
     #[test]
     fn quantiles_of_a_small_histogram() {
@@ -356,6 +364,32 @@ mod tests {
         assert_eq!(quantile_of(&buckets, 0.51), Nanos(20));
         assert_eq!(quantile_of(&buckets, 0.99), Nanos(20));
         assert_eq!(quantile_of(&buckets, 0.999), Nanos(900));
+    }
+
+    #[test]
+    fn what_a_count_cannot_tell_is_not_said() {
+        let phase = Phase {
+            name: "write".into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            op: Op::RemoveFile { file: "f".into() },
+        };
+        let mut result = PhaseResult::blank(&phase);
+        result.wall = Nanos(150_000_000);
+        result.bytes_written = Bytes(4096);
+        result.device = Some(DeviceCounters::default());
+        let has =
+            |result: &PhaseResult, metric| result.measurements().iter().any(|m| m.metric == metric);
+        assert!(!has(&result, Metric::CpuMachine), "fifteen ticks");
+        assert!(
+            !has(&result, Metric::WriteAmplification),
+            "nothing has to be written yet"
+        );
+        result.wall = Nanos::from_secs(1);
+        result.ends = End::Fsync;
+        assert!(has(&result, Metric::CpuMachine));
+        assert!(has(&result, Metric::WriteAmplification));
     }
 
     #[test]
