@@ -215,7 +215,7 @@ impl<'a> Session<'a> {
             }
             // What lives in memory alone cannot be cold.
             (CacheState::Cold, Some(_)) => Ok(CacheState::Warm),
-            (CacheState::Cold, None) => {
+            (CacheState::Cold, None) | (CacheState::Advised, _) => {
                 for file in self.workspace.content_files() {
                     // A file that an earlier phase could not keep is found missing by this one.
                     let _ = caches::forget(&file);
