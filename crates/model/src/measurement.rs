@@ -42,6 +42,14 @@ pub enum Metric {
     LatencyP9999,
     /// Worst latency of an operation.
     LatencyMax,
+    /// Mean latency of the operations that were timed one by one.
+    LatencyMean,
+    /// Share of the operations that took longer than 2 s, as tiobench prints it.
+    #[serde(rename = "latency-above-2s")]
+    LatencyAbove2s,
+    /// Share of the operations that took longer than 10 s, as tiobench prints it.
+    #[serde(rename = "latency-above-10s")]
+    LatencyAbove10s,
     /// Bytes read from the device.
     DeviceRead,
     /// Bytes written to the device.
@@ -88,7 +96,7 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order of the reports.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 24] = [
         Self::Throughput,
         Self::Rate,
         Self::Elapsed,
@@ -105,6 +113,9 @@ impl Metric {
         Self::LatencyP999,
         Self::LatencyP9999,
         Self::LatencyMax,
+        Self::LatencyMean,
+        Self::LatencyAbove2s,
+        Self::LatencyAbove10s,
         Self::DeviceRead,
         Self::DeviceWritten,
         Self::DeviceFlushes,
@@ -131,6 +142,9 @@ impl Metric {
             Self::LatencyP999 => "latency-p999",
             Self::LatencyP9999 => "latency-p9999",
             Self::LatencyMax => "latency-max",
+            Self::LatencyMean => "latency-mean",
+            Self::LatencyAbove2s => "latency-above-2s",
+            Self::LatencyAbove10s => "latency-above-10s",
             Self::DeviceRead => "device-read",
             Self::DeviceWritten => "device-written",
             Self::DeviceFlushes => "device-flushes",
@@ -150,8 +164,14 @@ impl Metric {
             | Self::LatencyP99
             | Self::LatencyP999
             | Self::LatencyP9999
-            | Self::LatencyMax => Unit::Seconds,
-            Self::Capacity | Self::Cpu | Self::CpuDriver | Self::CpuMachine => Unit::Percent,
+            | Self::LatencyMax
+            | Self::LatencyMean => Unit::Seconds,
+            Self::Capacity
+            | Self::Cpu
+            | Self::CpuDriver
+            | Self::CpuMachine
+            | Self::LatencyAbove2s
+            | Self::LatencyAbove10s => Unit::Percent,
             Self::MinorFaults | Self::MajorFaults | Self::DeviceFlushes | Self::Supported => {
                 Unit::Count
             }
@@ -171,6 +191,9 @@ impl Metric {
             | Self::LatencyP999
             | Self::LatencyP9999
             | Self::LatencyMax
+            | Self::LatencyMean
+            | Self::LatencyAbove2s
+            | Self::LatencyAbove10s
             | Self::WriteAmplification => Direction::Lower,
             Self::Cpu
             | Self::CpuDriver
@@ -312,6 +335,13 @@ impl PhaseResult {
             numbers.push((metric, quantile_of(&self.latency, quantile).as_secs_f64()));
         }
         numbers.push((Metric::LatencyMax, worst.0.as_secs_f64()));
+        numbers.push((Metric::LatencyMean, mean_of(&self.latency)));
+        for (metric, limit) in [
+            (Metric::LatencyAbove2s, Nanos::from_secs(2)),
+            (Metric::LatencyAbove10s, Nanos::from_secs(10)),
+        ] {
+            numbers.push((metric, percent_above(&self.latency, limit)));
+        }
     }
 
     fn device_work(&self, numbers: &mut Vec<(Metric, f64)>) {
@@ -348,6 +378,23 @@ fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
     buckets.last().map_or(Nanos(0), |b| b.0)
 }
 
+/// The mean of a histogram in seconds, each operation counted at its bucket's upper end.
+///
+/// It is above the true mean by at most the width of a bucket, one part in a thousand.
+fn mean_of(buckets: &[LatencyBucket]) -> f64 {
+    let total: u64 = buckets.iter().map(|b| b.1).sum();
+    let sum: f64 = buckets.iter().map(|b| b.0.as_secs_f64() * b.1 as f64).sum();
+    sum / total.max(1) as f64
+}
+
+/// The percentage of all operations whose bucket ends above the limit; one whose latency is within a
+/// bucket's width of the limit, one part in a thousand, may be counted on either side.
+fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
+    let total: u64 = buckets.iter().map(|b| b.1).sum();
+    let above: u64 = buckets.iter().filter(|b| b.0 > limit).map(|b| b.1).sum();
+    100.0 * above as f64 / total.max(1) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,6 +411,19 @@ mod tests {
         assert_eq!(quantile_of(&buckets, 0.51), Nanos(20));
         assert_eq!(quantile_of(&buckets, 0.99), Nanos(20));
         assert_eq!(quantile_of(&buckets, 0.999), Nanos(900));
+    }
+
+    #[test]
+    fn mean_and_slow_shares_of_a_small_histogram() {
+        let buckets = [
+            LatencyBucket(Nanos::from_secs(1), 5),
+            LatencyBucket(Nanos::from_secs(2), 2),
+            LatencyBucket(Nanos::from_secs(3), 2),
+            LatencyBucket(Nanos::from_secs(11), 1),
+        ];
+        assert_eq!(mean_of(&buckets), 2.6);
+        assert_eq!(percent_above(&buckets, Nanos::from_secs(2)), 30.0);
+        assert_eq!(percent_above(&buckets, Nanos::from_secs(10)), 10.0);
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::LatencyP999 => "Latency, 99.9 %",
         Metric::LatencyP9999 => "Latency, 99.99 %",
         Metric::LatencyMax => "Latency, worst",
+        Metric::LatencyMean => "Latency, mean",
+        Metric::LatencyAbove2s => "Operations above 2 s",
+        Metric::LatencyAbove10s => "Operations above 10 s",
         Metric::DeviceRead => "Read from the device",
         Metric::DeviceWritten => "Written to the device",
         Metric::DeviceFlushes => "Flushes of the device",
@@ -70,6 +73,13 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::LatencyP999 => "99.9 % of all operations took at most so long; seconds.",
         Metric::LatencyP9999 => "99.99 % of all operations took at most so long; seconds.",
         Metric::LatencyMax => "The slowest single operation; seconds.",
+        Metric::LatencyMean => "The mean over all operations; seconds.",
+        Metric::LatencyAbove2s => {
+            "Operations that took longer than 2 s, as a share of all; per cent."
+        }
+        Metric::LatencyAbove10s => {
+            "Operations that took longer than 10 s, as a share of all; per cent."
+        }
         Metric::DeviceRead => {
             "Bytes that the block device was asked for during the phase, by its own counter."
         }
