@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Bytes, CacheState, End, Op, Phase};
+use model::{Access, Action, Bytes, CacheState, End, Io, IoEngine, Op, Phase, Sharing};
 
 /// What lies on the filesystem between two phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,20 +98,18 @@ impl PhaseOrder {
 
     fn files(&mut self, op: &Op) -> Result<(), String> {
         match op {
-            Op::Write { file, size, .. } | Op::WriteChars { file, size } => {
-                self.make(file, Thing::File(*size))
-            }
-            Op::Rewrite { file, .. }
-            | Op::Read { file, .. }
-            | Op::Seek { file, .. }
-            | Op::ReadChars { file } => self.find(file, "file").map(|_| ()),
+            Op::Io(io) => self.io(io),
+            Op::WriteStream { file, size, .. }
+            | Op::Preallocate { file, size }
+            | Op::Sparse { file, size } => self.make(file, Thing::File(*size)),
+            Op::ReadStream { file, .. } => self.find(file, "file").map(|_| ()),
             Op::RemoveFile { file } => self.remove(file, "file"),
             Op::CopyFile { from, to, .. } => self.copy(from, to, "file"),
-            Op::Create {
-                set, files, size, ..
-            } => self.make(set, Thing::Set(Bytes(files.saturating_mul(size.0)))),
-            Op::Stat { set, .. } => self.find(set, "set").map(|_| ()),
-            Op::Delete { set, .. } => self.remove(set, "set"),
+            Op::Create(c) => {
+                let bytes = Bytes(c.entries.saturating_mul(c.size.0));
+                self.make(&c.set, Thing::Set(bytes))
+            }
+            Op::Metadata { set, action, .. } => self.metadata(set, action),
             Op::PlantTree { tree, bytes, .. } => self.make(tree, Thing::Tree(*bytes)),
             Op::ListTree { tree } | Op::FindInTree { tree } | Op::VerifyTree { tree } => {
                 self.find(tree, "tree").map(|_| ())
@@ -121,6 +119,35 @@ impl PhaseOrder {
             Op::Capacity | Op::Probe { .. } | Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck => {
                 Ok(())
             }
+        }
+    }
+
+    fn io(&mut self, io: &Io) -> Result<(), String> {
+        let files = match io.sharing {
+            Sharing::Shared => 1,
+            Sharing::Own => u64::from(io.threads),
+        };
+        let size = Bytes(io.size.unwrap_or_default().0.saturating_mul(files));
+        match io.access {
+            Access::Write => self.make(&io.file, Thing::File(size)),
+            Access::Append => {
+                let there = self.find(&io.file, "file")?.bytes();
+                let longer = Bytes(there.0.saturating_add(size.0));
+                self.things.insert(io.file.clone(), Thing::File(longer));
+                Ok(())
+            }
+            _ => self.find(&io.file, "file").map(|_| ()),
+        }
+    }
+
+    fn metadata(&mut self, set: &str, action: &Action) -> Result<(), String> {
+        match action {
+            Action::Remove => self.remove(set, "set"),
+            Action::Link { to } | Action::Symlink { to } => {
+                self.find(set, "set")?;
+                self.make(to, Thing::Set(Bytes(0)))
+            }
+            _ => self.find(set, "set").map(|_| ()),
         }
     }
 
@@ -155,14 +182,11 @@ impl PhaseOrder {
 
 /// `fsync` ends a phase that works on one file; what works on many can only sync them all.
 fn check_end(phase: &Phase) -> Result<(), String> {
-    let one_file_written = matches!(
-        phase.op,
-        Op::Write { .. }
-            | Op::Rewrite { .. }
-            | Op::WriteChars { .. }
-            | Op::CopyFile { .. }
-            | Op::Seek { .. }
-    );
+    let one_file_written = match &phase.op {
+        Op::Io(io) => io.access.writes(),
+        Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. } => true,
+        _ => false,
+    };
     if phase.ends == End::Fsync && !one_file_written {
         return Err(
             "`ends = \"fsync\"` needs one file that is written; expected call or syncfs".into(),
@@ -173,16 +197,12 @@ fn check_end(phase: &Phase) -> Result<(), String> {
 
 /// Only what reads and writes one file in blocks can pass the page cache by.
 fn check_cache(phase: &Phase) -> Result<(), String> {
-    let blocks = matches!(
-        phase.op,
-        Op::Write { .. }
-            | Op::Rewrite { .. }
-            | Op::Read { .. }
-            | Op::Seek { .. }
-            | Op::CopyFile { .. }
-    );
+    let blocks = match &phase.op {
+        Op::Io(io) => io.engine != IoEngine::Mmap,
+        _ => false,
+    };
     if phase.cache == CacheState::Direct && !blocks {
-        return Err("`cache = \"direct\"` needs one file that is used in blocks; expected cold, warm or advised".into());
+        return Err("`cache = \"direct\"` needs a file that is read or written in blocks; expected cold, warm or advised".into());
     }
     Ok(())
 }
@@ -210,13 +230,37 @@ fn check_numbers(op: &Op) -> Result<(), String> {
                 Ok(())
             }
         }
-        Op::Write { size, block, .. } if block > size => {
-            Err(format!("`block` ({block}) is above `size` ({size})"))
-        }
-        Op::Create {
-            files, directories, ..
-        } if directories > files => Err(format!(
-            "{directories} directories are more than {files} files"
+        Op::Io(io) => check_io(io),
+        Op::Create(c) if c.directories > c.entries => Err(format!(
+            "{} directories are more than {} entries",
+            c.directories, c.entries
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_io(io: &Io) -> Result<(), String> {
+    if let Some(size) = io.size
+        && io.block > size
+    {
+        return Err(format!("`block` ({}) is above `size` ({size})", io.block));
+    }
+    if io.depth > 1 && io.engine != IoEngine::IoUring {
+        return Err(format!(
+            "`iodepth` above 1 needs `engine = \"io_uring\"`; {} has one request on the way",
+            io.engine
+        ));
+    }
+    if io.verify && !io.access.reads() {
+        return Err(format!("`verify` means nothing for `{}`", io.access.word()));
+    }
+    if io.fsync > 0 && !io.access.writes() {
+        return Err(format!("`fsync` means nothing for `{}`", io.access.word()));
+    }
+    match io.access {
+        Access::ReadStride { stride } if stride < io.block => Err(format!(
+            "`stride` ({stride}) is below `block` ({})",
+            io.block
         )),
         _ => Ok(()),
     }

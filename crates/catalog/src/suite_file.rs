@@ -70,6 +70,7 @@ fn read_test(
         title: table.text("title")?,
         rationale: table.text("rationale")?,
         space: space.size()?,
+        sweep: None,
         phases,
     };
     parameters.refuse_unused()?;
@@ -124,6 +125,7 @@ fn read_phase(raw: &Table<'_>) -> Result<Phase, CatalogError> {
         cache,
         ends,
         at_most,
+        scaling: None,
         op,
     })
 }

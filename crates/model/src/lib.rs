@@ -8,12 +8,14 @@ mod cell;
 mod environment;
 mod features;
 mod filesystem;
+mod io;
 mod measurement;
 mod names;
 mod outcome;
 mod results;
 mod rng;
 mod suite;
+mod sweep;
 mod units;
 
 pub use campaign::{Backend, Campaign, Profile};
@@ -22,15 +24,19 @@ pub use contender::Contender;
 pub use environment::{Environment, Tool};
 pub use features::{Class, Feature, Features, Support};
 pub use filesystem::{Commands, Driver, Filesystem, Requirements};
+pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use measurement::{Direction, Measurement, Metric, Unit};
 pub use names::{NameError, check_name};
 pub use outcome::{
-    CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, PhaseResult, Space,
+    CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,
     Status, StepRecord, SystemError,
 };
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
-pub use suite::{CacheState, End, Op, Order, Phase, Suite, Test};
+pub use suite::{
+    Action, CacheState, Create, End, EntryKind, Op, Order, Phase, Scaling, Suite, Test,
+};
+pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError};
 
 mod contender;

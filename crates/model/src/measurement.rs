@@ -433,6 +433,7 @@ mod tests {
             cache: CacheState::Warm,
             ends: End::Call,
             at_most: None,
+            scaling: None,
             op: Op::RemoveFile { file: "f".into() },
         };
         let mut result = PhaseResult::blank(&phase);

@@ -187,7 +187,29 @@ pub struct PhaseResult {
     /// Size of the device, for shares of it.
     pub device_size: Option<Bytes>,
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
+    /// In an open loop it counts from the intended start.
     pub latency: Vec<LatencyBucket>,
+    /// Arrivals per second that an open loop intended.
+    #[serde(default)]
+    pub offered_rate: Option<u64>,
+    /// Bytes read that were compared with what was written.
+    #[serde(default)]
+    pub verified: Bytes,
+    /// Each pass of a phase that was repeated, in order; empty where there was one. The counts above
+    /// are sums over the passes.
+    #[serde(default)]
+    pub passes: Vec<Pass>,
+}
+
+/// One pass of a phase that is repeated until it can be timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// Elapsed time.
+    pub wall: Nanos,
+    /// Operations done.
+    pub operations: u64,
+    /// Bytes moved.
+    pub bytes: Bytes,
 }
 
 impl PhaseResult {
@@ -212,6 +234,9 @@ impl PhaseResult {
             space_after: None,
             device_size: None,
             latency: Vec::new(),
+            offered_rate: None,
+            verified: Bytes(0),
+            passes: Vec::new(),
         }
     }
 }

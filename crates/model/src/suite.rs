@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Feature, Metric, Nanos};
+use crate::{Access, Bytes, Feature, Io, Metric, Nanos, Sharing, StreamUnit, SweepPoint};
 
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Test {
     pub rationale: String,
     /// Space that must be free for it.
     pub space: Bytes,
+    /// Its place in a sweep, where it is one point of one.
+    #[serde(default)]
+    pub sweep: Option<SweepPoint>,
     /// Its phases.
     pub phases: Vec<Phase>,
 }
@@ -57,8 +60,27 @@ pub struct Phase {
     pub ends: End,
     /// No new operation begins after this time; the figure is then a rate over what was done.
     pub at_most: Option<Nanos>,
+    /// When and how often it is repeated because it ended too soon; once and no more where absent.
+    #[serde(default)]
+    pub scaling: Option<Scaling>,
     /// What is done.
     pub op: Op,
+}
+
+/// When a phase is repeated: it ends too soon to be timed once, or its passes differ too much.
+///
+/// Passes are added until all of them together took long enough and the 95 % interval of their mean
+/// is narrow enough, or until a limit is reached. They are samples inside one round, never rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Timed part of all passes together, at least.
+    pub at_least: Nanos,
+    /// Half the width of the interval as a share of the mean, at most.
+    pub width: f64,
+    /// Passes, at most.
+    pub passes: u32,
+    /// No pass begins after this time since the first began, preparations and all.
+    pub limit: Nanos,
 }
 
 /// What the page cache held when a figure was taken.
@@ -111,6 +133,94 @@ pub enum Order {
     Random,
 }
 
+/// What a set is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryKind {
+    /// Files.
+    #[default]
+    File,
+    /// Directories.
+    Directory,
+}
+
+/// Many files or directories to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Create {
+    /// Name of the set, by which later phases find the entries.
+    pub set: String,
+    /// What they are.
+    #[serde(default)]
+    pub kind: EntryKind,
+    /// How many, over all threads.
+    pub entries: u64,
+    /// Directories they are spread over; with a directory for each thread, so many for each.
+    pub directories: u64,
+    /// Directories inside each other, from the top of the set to the entries.
+    #[serde(default = "Create::flat")]
+    pub depth: u32,
+    /// Size of each file.
+    pub size: Bytes,
+    /// Whether names are made in order or at random.
+    pub order: Order,
+    /// Whether each file is fsynced before the next.
+    pub fsync: bool,
+    /// Threads, each with its share of the entries.
+    pub threads: u32,
+    /// Whether threads share the directories.
+    pub sharing: Sharing,
+}
+
+impl Create {
+    const fn flat() -> u32 {
+        1
+    }
+}
+
+/// What is done with each entry of a set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum Action {
+    /// Open it for reading and close it.
+    Open,
+    /// Ask for its attributes.
+    Stat {
+        /// Whether it is also read where it has content, as Bonnie++ does.
+        read: bool,
+    },
+    /// List the directories of the set, each once; an operation for each name found.
+    Readdir,
+    /// Give it another name.
+    Rename {
+        /// Whether the new name is in another directory.
+        across: bool,
+    },
+    /// Make a hard link to it; the links are a new set.
+    Link {
+        /// Name of the new set.
+        to: String,
+    },
+    /// Make a symbolic link to it; the links are a new set.
+    Symlink {
+        /// Name of the new set.
+        to: String,
+    },
+    /// Change its permissions.
+    Chmod,
+    /// Set an extended attribute.
+    SetXattr {
+        /// Size of the attribute's value.
+        size: Bytes,
+    },
+    /// Set its size.
+    Truncate {
+        /// The new size.
+        size: Bytes,
+    },
+    /// Remove it: `unlink`, or `rmdir` where the set is one of directories.
+    Remove,
+}
+
 /// An operation of a phase. Words are fio's where fio has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
@@ -130,85 +240,51 @@ pub enum Op {
         /// The feature to try.
         feature: Feature,
     },
-    /// Write a new file front to back.
-    Write {
+    /// Read and write one file, or one for each thread.
+    Io(Io),
+    /// Write a new file through a user-space buffer, as the C library's streams do.
+    WriteStream {
         /// Name of the file.
         file: String,
         /// Size of the file.
         size: Bytes,
-        /// Bytes per request.
-        block: Bytes,
+        /// What is handed over at a time.
+        unit: StreamUnit,
     },
-    /// Read each block, change it, write it back in place.
-    Rewrite {
+    /// Read a file through a user-space buffer.
+    ReadStream {
         /// Name of the file.
         file: String,
-        /// Bytes per request.
-        block: Bytes,
+        /// What is taken at a time.
+        unit: StreamUnit,
     },
-    /// Read a file front to back.
-    Read {
+    /// Make a file whose space is set aside and not written (`fallocate`).
+    Preallocate {
         /// Name of the file.
         file: String,
-        /// Bytes per request.
-        block: Bytes,
-        /// Whether every byte is compared with what was written.
-        #[serde(default)]
-        verify: bool,
+        /// Its size.
+        size: Bytes,
     },
-    /// Read blocks at random offsets, from several threads, and write some of them back.
-    Seek {
+    /// Make a file that is one hole (`ftruncate`).
+    Sparse {
         /// Name of the file.
         file: String,
-        /// Bytes per request.
-        block: Bytes,
-        /// Number of seeks over all threads.
-        operations: u64,
-        /// Seeking threads.
+        /// Its size.
+        size: Bytes,
+    },
+    /// Make many files or directories.
+    Create(Create),
+    /// Do something with each entry of a set.
+    Metadata {
+        /// The set.
+        set: String,
+        /// What is done with each entry.
+        #[serde(flatten)]
+        action: Action,
+        /// The order.
+        order: Order,
+        /// Threads, each with its share of the entries.
         threads: u32,
-        /// Share of the blocks that are written back, 0 … 1.
-        write_share: f64,
-    },
-    /// Write a new file a byte at a time through a user-space buffer, as `putc` does.
-    WriteChars {
-        /// Name of the file.
-        file: String,
-        /// Size of the file.
-        size: Bytes,
-    },
-    /// Read a file a byte at a time through a user-space buffer, as `getc` does.
-    ReadChars {
-        /// Name of the file.
-        file: String,
-    },
-    /// Make many files.
-    Create {
-        /// Name of the set, by which later phases find the files.
-        set: String,
-        /// How many.
-        files: u64,
-        /// Directories they are spread over.
-        directories: u64,
-        /// Size of each.
-        size: Bytes,
-        /// Whether names are made in order or at random.
-        order: Order,
-        /// Whether each file is fsynced before the next.
-        fsync: bool,
-    },
-    /// `stat` each file of a set, and read it where it has content.
-    Stat {
-        /// The set.
-        set: String,
-        /// The order.
-        order: Order,
-    },
-    /// Delete each file of a set.
-    Delete {
-        /// The set.
-        set: String,
-        /// The order.
-        order: Order,
     },
     /// Write a tree of directories and files whose content is made in memory.
     PlantTree {
@@ -274,14 +350,13 @@ impl Op {
     /// The figure by which the tables judge this operation.
     pub const fn headline(&self) -> Metric {
         match self {
-            Self::Write { .. }
-            | Self::Rewrite { .. }
-            | Self::Read { .. }
-            | Self::WriteChars { .. }
-            | Self::ReadChars { .. } => Metric::Throughput,
-            Self::Seek { .. } | Self::Create { .. } | Self::Stat { .. } | Self::Delete { .. } => {
-                Metric::Rate
-            }
+            Self::Io(io) => match io.access {
+                Access::Seek { .. } => Metric::Rate,
+                _ if io.access.is_random() => Metric::Rate,
+                _ => Metric::Throughput,
+            },
+            Self::WriteStream { .. } | Self::ReadStream { .. } => Metric::Throughput,
+            Self::Create(_) | Self::Metadata { .. } => Metric::Rate,
             Self::Capacity => Metric::Capacity,
             Self::Probe { .. } => Metric::Supported,
             Self::Mkfs
@@ -295,7 +370,9 @@ impl Op {
             | Self::VerifyTree { .. }
             | Self::RemoveTree { .. }
             | Self::CopyFile { .. }
-            | Self::RemoveFile { .. } => Metric::Elapsed,
+            | Self::RemoveFile { .. }
+            | Self::Preallocate { .. }
+            | Self::Sparse { .. } => Metric::Elapsed,
         }
     }
 

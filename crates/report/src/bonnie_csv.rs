@@ -7,7 +7,7 @@
 //! readers know no quoting and do not escape, so names lose what would break them.
 
 use analyse::Analysis;
-use model::{CampaignResults, Metric, Op, Order, Phase, Test};
+use model::{Access, Action, CampaignResults, Metric, Op, Order, Phase, StreamUnit, Test};
 
 /// The value that both readers insist on in the first column.
 const FORMAT_VERSION: &str = "1.98";
@@ -23,89 +23,67 @@ type Column = (fn(&Op) -> bool, Metric);
 
 /// Reads and writes of one large file, in bonnie++'s order.
 const INPUT_OUTPUT: [Column; 6] = [
-    (|op| matches!(op, Op::WriteChars { .. }), Metric::Throughput),
-    (|op| matches!(op, Op::Write { .. }), Metric::Throughput),
-    (|op| matches!(op, Op::Rewrite { .. }), Metric::Throughput),
-    (|op| matches!(op, Op::ReadChars { .. }), Metric::Throughput),
-    (|op| matches!(op, Op::Read { .. }), Metric::Throughput),
-    (|op| matches!(op, Op::Seek { .. }), Metric::Rate),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::WriteStream {
+                    unit: StreamUnit::Char,
+                    ..
+                }
+            )
+        },
+        Metric::Throughput,
+    ),
+    (|op| access(op) == Some(Access::Write), Metric::Throughput),
+    (|op| access(op) == Some(Access::Rewrite), Metric::Throughput),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::ReadStream {
+                    unit: StreamUnit::Char,
+                    ..
+                }
+            )
+        },
+        Metric::Throughput,
+    ),
+    (|op| access(op) == Some(Access::Read), Metric::Throughput),
+    (
+        |op| matches!(access(op), Some(Access::Seek { .. })),
+        Metric::Rate,
+    ),
 ];
 
 /// Work on many files, in bonnie++'s order.
 const FILES: [Column; 6] = [
-    (
-        |op| {
-            matches!(
-                op,
-                Op::Create {
-                    order: Order::Sequential,
-                    ..
-                }
-            )
-        },
-        Metric::Rate,
-    ),
-    (
-        |op| {
-            matches!(
-                op,
-                Op::Stat {
-                    order: Order::Sequential,
-                    ..
-                }
-            )
-        },
-        Metric::Rate,
-    ),
-    (
-        |op| {
-            matches!(
-                op,
-                Op::Delete {
-                    order: Order::Sequential,
-                    ..
-                }
-            )
-        },
-        Metric::Rate,
-    ),
-    (
-        |op| {
-            matches!(
-                op,
-                Op::Create {
-                    order: Order::Random,
-                    ..
-                }
-            )
-        },
-        Metric::Rate,
-    ),
-    (
-        |op| {
-            matches!(
-                op,
-                Op::Stat {
-                    order: Order::Random,
-                    ..
-                }
-            )
-        },
-        Metric::Rate,
-    ),
-    (
-        |op| {
-            matches!(
-                op,
-                Op::Delete {
-                    order: Order::Random,
-                    ..
-                }
-            )
-        },
-        Metric::Rate,
-    ),
+    (|op| creates(op, Order::Sequential), Metric::Rate),
+    (|op| stats(op, Order::Sequential), Metric::Rate),
+    (|op| removes(op, Order::Sequential), Metric::Rate),
+    (|op| creates(op, Order::Random), Metric::Rate),
+    (|op| stats(op, Order::Random), Metric::Rate),
+    (|op| removes(op, Order::Random), Metric::Rate),
 ];
+
+fn access(op: &Op) -> Option<Access> {
+    match op {
+        Op::Io(io) => Some(io.access),
+        _ => None,
+    }
+}
+
+fn creates(op: &Op, wanted: Order) -> bool {
+    matches!(op, Op::Create(create) if create.order == wanted)
+}
+
+fn stats(op: &Op, wanted: Order) -> bool {
+    matches!(op, Op::Metadata { action: Action::Stat { .. }, order, .. } if *order == wanted)
+}
+
+fn removes(op: &Op, wanted: Order) -> bool {
+    matches!(op, Op::Metadata { action: Action::Remove, order, .. } if *order == wanted)
+}
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     (0..analysis.contenders.len())
@@ -142,32 +120,23 @@ fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> Str
 /// File size, chunk size, number of seeks and seeking processes.
 fn file_shape(results: &CampaignResults) -> [String; 4] {
     let [mut size, mut chunk, mut seeks, mut processes] = <[String; 4]>::default();
-    if let Some(Op::Write { size: s, block, .. }) = op(results, INPUT_OUTPUT[1]) {
-        (size, chunk) = (format!("{}M", s.0 >> 20), block.0.to_string());
+    if let Some(Op::Io(write)) = op(results, INPUT_OUTPUT[1]) {
+        let bytes = write.size.unwrap_or_default();
+        (size, chunk) = (format!("{}M", bytes.0 >> 20), write.block.0.to_string());
     }
-    if let Some(Op::Seek {
-        operations,
-        threads,
-        ..
-    }) = op(results, INPUT_OUTPUT[5])
-    {
-        (seeks, processes) = (operations.to_string(), threads.to_string());
+    if let Some(Op::Io(seek)) = op(results, INPUT_OUTPUT[5]) {
+        let operations = seek.operations.unwrap_or_default();
+        (seeks, processes) = (operations.to_string(), seek.threads.to_string());
     }
     [size, chunk, seeks, processes]
 }
 
 /// Number of files in units of 1024, largest and smallest size, directories, chunk size.
 fn set_shape(results: &CampaignResults) -> [String; 5] {
-    let Some(Op::Create {
-        files,
-        directories,
-        size,
-        ..
-    }) = op(results, FILES[0])
-    else {
+    let Some(Op::Create(create)) = op(results, FILES[0]) else {
         return Default::default();
     };
-    let units = *files as f64 / 1024.0;
+    let units = create.entries as f64 / 1024.0;
     let files = if units.fract() == 0.0 {
         units.to_string()
     } else {
@@ -181,12 +150,12 @@ fn set_shape(results: &CampaignResults) -> [String; 5] {
             value.to_string()
         }
     };
-    let size = unless(0, size.0);
+    let size = unless(0, create.size.0);
     [
         files,
         size.clone(),
         size,
-        unless(1, *directories),
+        unless(1, create.directories),
         String::new(),
     ]
 }

@@ -226,6 +226,7 @@ mod tests {
             cache: CacheState::Warm,
             ends: End::Call,
             at_most: None,
+            scaling: None,
             op: Op::Capacity,
         };
         Test {
@@ -234,6 +235,7 @@ mod tests {
             title: String::new(),
             rationale: String::new(),
             space: Bytes(0),
+            sweep: None,
             phases: names.iter().map(phase).collect(),
         }
     }

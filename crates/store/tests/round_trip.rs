@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, CacheState, CellResult, CpuTime, DeviceCounters, End, Failure, Faults, Feature,
-    Features, LatencyBucket, Metric, Nanos, PhaseResult, Space, Status, StepRecord, Support,
+    Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Space, Status, StepRecord, Support,
     SystemError,
 };
 use proptest::collection::{btree_map, vec};
@@ -141,6 +141,13 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 cache,
                 ends,
                 wall: Nanos(n[0]),
+                offered_rate: before.map(|_| n[1]),
+                verified: Bytes(n[2]),
+                passes: vec![Pass {
+                    wall: Nanos(n[0]),
+                    operations: n[1],
+                    bytes: Bytes(n[2]),
+                }],
                 operations: n[1],
                 bytes: Bytes(n[2]),
                 bytes_written: Bytes(n[3]),
@@ -215,8 +222,8 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let mut store = Store::open(&directory.path().join("results.db")).unwrap();
         let mut campaign = common::campaign();
-        if let model::Op::Seek { write_share, .. } = &mut campaign.suites[0].tests[0].phases[0].op {
-            *write_share = share;
+        if let model::Op::Io(io) = &mut campaign.suites[0].tests[0].phases[0].op {
+            io.access = common::seek(share);
         }
         let cells = common::cells(results.len() as u32);
         let id = store.begin_campaign(&campaign, &cells, Nanos(1)).unwrap();

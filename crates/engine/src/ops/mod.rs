@@ -8,7 +8,7 @@ mod probe;
 mod seek;
 mod tree;
 
-use model::{End, Op};
+use model::{Access, Action, End, Io, Op, StreamUnit};
 use sys::caches;
 
 use crate::error::{Context, OpError};
@@ -27,54 +27,49 @@ pub use probe::probe;
 /// feature probe, which the agent does itself.
 pub fn perform(op: &Op, ends: End, ws: &mut Workspace, tally: &mut Tally) -> Result<(), OpError> {
     match op {
-        Op::Write { file, size, block } => data::write(ws, tally, file, *size, *block, ends)?,
-        Op::Rewrite { file, block } => data::rewrite(ws, tally, file, *block, ends)?,
-        Op::Read {
+        Op::Io(job) => io(ws, tally, job, ends)?,
+        Op::WriteStream {
             file,
-            block,
-            verify: false,
-        } => data::read(ws, tally, file, *block)?,
-        Op::Read {
-            file,
-            block,
-            verify: true,
-        } => data::verify(ws, tally, file, *block)?,
-        Op::Seek {
-            file,
-            block,
-            operations,
-            threads,
-            write_share,
-        } => {
-            let plan = seek::Plan {
-                block: block.as_usize(),
-                operations: *operations,
-                threads: *threads,
-                write_share: *write_share,
-            };
-            seek::seek(ws, tally, file, plan, ends)?;
-        }
-        Op::WriteChars { file, size } => chars::write(ws, tally, file, *size, ends)?,
-        Op::ReadChars { file } => chars::read(ws, tally, file)?,
-        Op::Create {
-            set,
-            files,
-            directories,
             size,
-            order,
-            fsync,
+            unit: StreamUnit::Char,
         } => {
-            let spec = files::Spec {
-                files: *files,
-                directories: *directories,
-                size: size.as_usize(),
-                order: *order,
-                fsync: *fsync,
-            };
-            files::create(ws, tally, set, spec)?;
+            chars::write(ws, tally, file, *size, ends)?;
         }
-        Op::Stat { set, order } => files::stat(ws, tally, set, *order)?,
-        Op::Delete { set, order } => files::delete(ws, tally, set, *order)?,
+        Op::ReadStream {
+            file,
+            unit: StreamUnit::Char,
+        } => chars::read(ws, tally, file)?,
+        Op::Create(create) => {
+            let spec = files::Spec {
+                files: create.entries,
+                directories: create.directories,
+                size: create.size.as_usize(),
+                order: create.order,
+                fsync: create.fsync,
+            };
+            files::create(ws, tally, &create.set, spec)?;
+        }
+        Op::Metadata {
+            set,
+            action: Action::Stat { .. },
+            order,
+            ..
+        } => {
+            files::stat(ws, tally, set, *order)?;
+        }
+        Op::Metadata {
+            set,
+            action: Action::Remove,
+            order,
+            ..
+        } => {
+            files::delete(ws, tally, set, *order)?;
+        }
+        Op::WriteStream { .. }
+        | Op::ReadStream { .. }
+        | Op::Preallocate { .. }
+        | Op::Sparse { .. }
+        | Op::Metadata { .. } => return Err(not_yet(op)),
         Op::PlantTree {
             tree,
             files,
@@ -109,11 +104,40 @@ pub fn perform(op: &Op, ends: End, ws: &mut Workspace, tally: &mut Tally) -> Res
     Ok(())
 }
 
+/// Performs a data operation.
+fn io(ws: &mut Workspace, tally: &mut Tally, job: &Io, ends: End) -> Result<(), OpError> {
+    match job.access {
+        Access::Write => {
+            let size = job.size.unwrap_or_default();
+            data::write(ws, tally, &job.file, size, job.block, ends)
+        }
+        Access::Rewrite => data::rewrite(ws, tally, &job.file, job.block, ends),
+        Access::Read if job.verify => data::verify(ws, tally, &job.file, job.block),
+        Access::Read => data::read(ws, tally, &job.file, job.block),
+        Access::Seek { write_share } => {
+            let plan = seek::Plan {
+                block: job.block.as_usize(),
+                operations: job.operations.unwrap_or(1),
+                threads: job.threads,
+                write_share,
+            };
+            seek::seek(ws, tally, &job.file, plan, ends)
+        }
+        _ => Err(not_yet(&Op::Io(job.clone()))),
+    }
+}
+
+fn not_yet(op: &Op) -> OpError {
+    OpError::Missing {
+        what: format!("{op:?}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pattern::Kind;
-    use model::{Bytes, Nanos, Order};
+    use model::{Bytes, Create, EntryKind, Nanos, Order, Sharing};
     use std::fs;
     use std::os::unix::fs::FileExt;
 
@@ -123,18 +147,40 @@ mod tests {
     }
 
     fn write() -> Op {
-        Op::Write {
-            file: "f".into(),
-            size: Bytes(100_000),
-            block: Bytes::kib(8),
-        }
+        Op::Io(Io {
+            size: Some(Bytes(100_000)),
+            ..Io::new("f", Access::Write, Bytes::kib(8))
+        })
     }
 
     fn verify() -> Op {
-        Op::Read {
-            file: "f".into(),
-            block: Bytes::kib(64),
+        Op::Io(Io {
             verify: true,
+            ..Io::new("f", Access::Read, Bytes::kib(64))
+        })
+    }
+
+    fn create(files: u64, directories: u64, size: u64, order: Order, fsync: bool) -> Op {
+        Op::Create(Create {
+            set: "set".into(),
+            kind: EntryKind::File,
+            entries: files,
+            directories,
+            depth: 1,
+            size: Bytes(size),
+            order,
+            fsync,
+            threads: 1,
+            sharing: Sharing::Shared,
+        })
+    }
+
+    fn stat(order: Order) -> Op {
+        Op::Metadata {
+            set: "set".into(),
+            action: Action::Stat { read: true },
+            order,
+            threads: 1,
         }
     }
 
@@ -149,17 +195,12 @@ mod tests {
     fn a_file_can_be_verified_after_every_kind_of_write() {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 3);
-        let seek = Op::Seek {
-            file: "f".into(),
-            block: Bytes::kib(8),
-            operations: 50,
+        let seek = Op::Io(Io {
+            operations: Some(50),
             threads: 3,
-            write_share: 0.5,
-        };
-        let rewrite = Op::Rewrite {
-            file: "f".into(),
-            block: Bytes::kib(16),
-        };
+            ..Io::new("f", Access::Seek { write_share: 0.5 }, Bytes::kib(8))
+        });
+        let rewrite = Op::Io(Io::new("f", Access::Rewrite, Bytes::kib(16)));
         for op in [write(), seek.clone(), rewrite, seek] {
             run(&mut ws, &op).unwrap();
             let tally = run(&mut ws, &verify()).unwrap();
@@ -192,26 +233,17 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 3);
         for order in [Order::Sequential, Order::Random] {
-            let set = "set".to_owned();
-            let create = Op::Create {
-                set: set.clone(),
-                files: 30,
-                directories: 4,
-                size: Bytes(10),
-                order,
-                fsync: true,
-            };
+            let create = create(30, 4, 10, order, true);
             assert_eq!(run(&mut ws, &create).unwrap().bytes_written, 300);
-            let tally = run(
-                &mut ws,
-                &Op::Stat {
-                    set: set.clone(),
-                    order,
-                },
-            )
-            .unwrap();
+            let tally = run(&mut ws, &stat(order)).unwrap();
             assert_eq!((tally.operations, tally.bytes), (30, 300));
-            run(&mut ws, &Op::Delete { set, order }).unwrap();
+            let delete = Op::Metadata {
+                set: "set".into(),
+                action: Action::Remove,
+                order,
+                threads: 1,
+            };
+            run(&mut ws, &delete).unwrap();
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
         }
     }
@@ -220,14 +252,7 @@ mod tests {
     fn a_phase_cut_short_leaves_a_set_that_later_phases_can_use() {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 3);
-        let create = Op::Create {
-            set: "set".into(),
-            files: 30,
-            directories: 1,
-            size: Bytes(0),
-            order: Order::Sequential,
-            fsync: false,
-        };
+        let create = create(30, 1, 0, Order::Sequential, false);
         let mut tally = Tally::new(
             Some(Nanos(0)),
             Default::default(),
@@ -236,11 +261,7 @@ mod tests {
         perform(&create, End::Call, &mut ws, &mut tally).unwrap();
         assert!(tally.cut_short);
         assert_eq!(tally.operations, 1);
-        let stat = Op::Stat {
-            set: "set".into(),
-            order: Order::Random,
-        };
-        assert_eq!(run(&mut ws, &stat).unwrap().operations, 1);
+        assert_eq!(run(&mut ws, &stat(Order::Random)).unwrap().operations, 1);
     }
 
     #[test]
@@ -312,15 +333,23 @@ mod tests {
     fn characters_are_the_same_bytes_as_blocks() {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 3);
-        let put = Op::WriteChars {
+        let unit = StreamUnit::Char;
+        let put = Op::WriteStream {
             file: "f".into(),
             size: Bytes(10_001),
+            unit,
         };
         assert_eq!(run(&mut ws, &put).unwrap().bytes, 10_001);
         assert_eq!(
-            run(&mut ws, &Op::ReadChars { file: "f".into() })
-                .unwrap()
-                .bytes,
+            run(
+                &mut ws,
+                &Op::ReadStream {
+                    file: "f".into(),
+                    unit
+                }
+            )
+            .unwrap()
+            .bytes,
             10_001
         );
         run(&mut ws, &verify()).unwrap();
@@ -330,11 +359,10 @@ mod tests {
             block: Bytes::kib(4),
         };
         run(&mut ws, &copy).unwrap();
-        let verify_copy = Op::Read {
-            file: "g".into(),
-            block: Bytes::kib(4),
+        let verify_copy = Op::Io(Io {
             verify: true,
-        };
+            ..Io::new("g", Access::Read, Bytes::kib(4))
+        });
         run(&mut ws, &verify_copy).unwrap();
     }
 

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Environment,
-    Failure, Faults, Features, LatencyBucket, Metric, Nanos, Op, Phase, PhaseResult, Profile,
-    Status, StepRecord, Suite, Test,
+    Access, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End,
+    Environment, Failure, Faults, Features, Io, LatencyBucket, Metric, Nanos, Op, Phase,
+    PhaseResult, Profile, Status, StepRecord, Suite, Test,
 };
 
 /// A campaign with one suite of one test, whose seek phase holds a fraction.
@@ -39,20 +39,25 @@ fn test() -> Test {
         title: "Block I/O".into(),
         rationale: "None.".into(),
         space: Bytes::mib(200),
+        sweep: None,
         phases: vec![Phase {
             name: "seek".into(),
             cache: CacheState::Cold,
             ends: End::Call,
             at_most: None,
-            op: Op::Seek {
-                file: "f".into(),
-                block: Bytes::kib(8),
-                operations: 8000,
+            scaling: None,
+            op: Op::Io(Io {
+                operations: Some(8000),
                 threads: 5,
-                write_share: 0.1 + 0.2,
-            },
+                ..Io::new("f", seek(0.1 + 0.2), Bytes::kib(8))
+            }),
         }],
     }
+}
+
+/// Seeks of which a share is written back.
+pub fn seek(write_share: f64) -> Access {
+    Access::Seek { write_share }
 }
 
 /// A plan of so many cells.
@@ -99,6 +104,9 @@ pub fn phase(name: &str) -> PhaseResult {
         space_after: None,
         device_size: None,
         latency: vec![LatencyBucket(Nanos(1000), 100)],
+        offered_rate: None,
+        verified: Bytes(0),
+        passes: Vec::new(),
     }
 }
 
