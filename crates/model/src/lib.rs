@@ -3,6 +3,7 @@
 //! Every other crate speaks in these types and every stage's output can be written as JSON.
 //! This crate does no I/O, reads no clock and knows no particular filesystem.
 
+mod calibration;
 mod campaign;
 mod cell;
 mod environment;
@@ -18,6 +19,7 @@ mod suite;
 mod sweep;
 mod units;
 
+pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Profile};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;

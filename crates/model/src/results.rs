@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Campaign, Cell, CellResult, Environment};
+use crate::{Calibration, Campaign, Cell, CellResult, Environment};
 
 /// A cell beside its result; `None` where it has not run yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct CampaignResults {
     pub campaign: Campaign,
     /// What it ran on; one for each session (a resumed campaign has several).
     pub environments: Vec<Environment>,
+    /// What the instrument costs and what the device can do; absent where it was not taken yet.
+    #[serde(default)]
+    pub calibration: Option<Calibration>,
     /// Its cells in the order of the plan.
     pub cells: Vec<StoredCell>,
 }

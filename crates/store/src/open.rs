@@ -140,6 +140,7 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CampaignId;
 
     #[test]
     fn what_may_only_be_read_is_read_whatever_its_name() {
@@ -155,5 +156,19 @@ mod tests {
             assert_eq!(code, Some(ErrorCode::ReadOnly));
             drop(writer);
         }
+    }
+
+    #[test]
+    fn an_older_database_that_may_only_be_read_has_no_calibrations() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("old.db");
+        let store = Store::open(&path).unwrap();
+        store
+            .connection
+            .execute_batch("DROP TABLE calibration; PRAGMA user_version = 1;")
+            .unwrap();
+        let reader = Store::open_for_reading(&path).unwrap();
+        assert_eq!(reader.calibration(CampaignId(1)).unwrap(), None);
+        assert_eq!(reader.campaigns().unwrap(), []);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Campaign, CampaignResults, Cell, CellId, Environment, Nanos, StoredCell};
+use model::{Calibration, Campaign, CampaignResults, Cell, CellId, Environment, Nanos, StoredCell};
 use rusqlite::{OptionalExtension, Row, types::Type};
 use serde::de::DeserializeOwned;
 
@@ -23,6 +23,7 @@ impl Store {
             started,
             campaign,
             environments: self.environments(id)?,
+            calibration: self.calibration(id)?,
             cells: self.cells(id)?,
         };
         snapshot.finish()?;
@@ -76,6 +77,28 @@ impl Store {
             .prepare("SELECT environment FROM session WHERE campaign = ?1 ORDER BY id")?;
         let texts = query.query_map([id.0], |row| row.get::<_, String>(0))?;
         texts.map(|text| parse("environment", &text?)).collect()
+    }
+
+    /// The campaign's calibration. A database of an older version that may only be read has no table
+    /// for it.
+    pub(crate) fn calibration(&self, id: CampaignId) -> Result<Option<Calibration>, StoreError> {
+        let known: bool = self.connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'calibration')",
+            [],
+            |row| row.get(0),
+        )?;
+        if !known {
+            return Ok(None);
+        }
+        let text: Option<String> = self
+            .connection
+            .query_row(
+                "SELECT calibration FROM calibration WHERE campaign = ?1",
+                [id.0],
+                |row| row.get(0),
+            )
+            .optional()?;
+        text.map(|t| parse("calibration", &t)).transpose()
     }
 
     fn cells(&self, id: CampaignId) -> Result<Vec<StoredCell>, StoreError> {

@@ -10,7 +10,10 @@ use crate::StoreError;
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
 /// The migrations in their order; the n-th leads to schema n.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_campaigns.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/0001_campaigns.sql"),
+    include_str!("../migrations/0002_calibration.sql"),
+];
 
 /// The newest schema known here.
 const KNOWN: u32 = MIGRATIONS.len() as u32;

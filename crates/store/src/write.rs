@@ -1,6 +1,6 @@
 //! Writing: a campaign with its plan, a session, a cell; each in one transaction.
 
-use model::{Campaign, Cell, CellResult, Environment, Nanos, PhaseResult};
+use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos, PhaseResult};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
@@ -49,6 +49,23 @@ impl Store {
         self.connection.execute(
             "INSERT INTO session (campaign, started, environment) VALUES (?1, ?2, ?3)",
             params![campaign.0, integer(started), json(environment)],
+        )?;
+        Ok(())
+    }
+
+    /// Stores what the instrument costs and what the device can do; a campaign has one calibration.
+    ///
+    /// # Errors
+    /// When there is no such campaign, it has a calibration already, or SQLite refuses.
+    pub fn calibrate(
+        &mut self,
+        campaign: CampaignId,
+        calibration: &Calibration,
+    ) -> Result<(), StoreError> {
+        self.require(campaign)?;
+        self.connection.execute(
+            "INSERT INTO calibration (campaign, taken, calibration) VALUES (?1, ?2, ?3)",
+            params![campaign.0, integer(calibration.taken), json(calibration)],
         )?;
         Ok(())
     }

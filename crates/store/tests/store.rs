@@ -120,9 +120,11 @@ fn what_is_stored_cannot_be_changed_or_removed_by_any_statement() {
     f.store
         .record(f.id, &common::cells(4)[0], &common::result(&["seek"]))
         .unwrap();
+    f.store.calibrate(f.id, &common::calibration()).unwrap();
     let connection = rusqlite::Connection::open(&f.path).unwrap();
     for table in [
         "campaign",
+        "calibration",
         "session",
         "planned_cell",
         "cell",
@@ -170,6 +172,49 @@ fn measurements_are_rows_with_unit_and_direction() {
             "cold".into()
         )
     );
+}
+
+#[test]
+fn a_calibration_reads_back_and_a_second_one_is_refused() {
+    let mut f = fixture();
+    assert_eq!(f.store.load(f.id).unwrap().calibration, None);
+    let first = common::calibration();
+    f.store.calibrate(f.id, &first).unwrap();
+    let second = model::Calibration {
+        taken: Nanos(99),
+        ..first.clone()
+    };
+    assert!(f.store.calibrate(f.id, &second).is_err());
+    assert!(matches!(
+        f.store.calibrate(CampaignId(99), &first),
+        Err(StoreError::NoCampaign(_))
+    ));
+    let kept = Store::open(&f.path)
+        .unwrap()
+        .load(f.id)
+        .unwrap()
+        .calibration;
+    assert_eq!(kept, Some(first));
+}
+
+/// What the version before calibrations left behind: schema 1, and a campaign in it.
+fn made_before_calibrations(f: &Fixture) {
+    let connection = rusqlite::Connection::open(&f.path).unwrap();
+    connection
+        .execute_batch("DROP TABLE calibration; PRAGMA user_version = 1;")
+        .unwrap();
+}
+
+#[test]
+fn an_older_database_is_brought_up_to_date_and_keeps_its_campaigns() {
+    let f = fixture();
+    made_before_calibrations(&f);
+    let mut store = Store::open(&f.path).unwrap();
+    assert_eq!(store.load(f.id).unwrap().calibration, None);
+    store.calibrate(f.id, &common::calibration()).unwrap();
+    let results = store.load(f.id).unwrap();
+    assert_eq!(results.campaign, common::campaign());
+    assert_eq!(results.calibration, Some(common::calibration()));
 }
 
 #[test]
@@ -222,7 +267,7 @@ fn a_newer_schema_is_refused_in_one_line() {
     assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }));
     let line = error.to_string();
     assert!(
-        line.contains("newer fsarena (schema 99, this one knows 1)"),
+        line.contains("newer fsarena (schema 99, this one knows 2)"),
         "{line}"
     );
     assert_eq!(line.lines().count(), 1);

@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Access, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End,
-    Environment, Failure, Faults, Features, Io, LatencyBucket, Metric, Nanos, Op, Phase,
-    PhaseResult, Profile, Status, StepRecord, Suite, Test,
+    Access, Backend, Bytes, CacheState, Calibration, Campaign, Ceiling, Cell, CellId, CellResult, CpuTime,    End, Environment, Failure, Faults, Features, InstrumentCost, Io, LatencyBucket, Metric, Nanos, Op,    Phase, PhaseResult, Profile, Spread, Status, StepRecord, Suite, Test,
 };
 
 /// A campaign with one suite of one test, whose seek phase holds a fraction.
@@ -55,9 +53,7 @@ fn test() -> Test {
     }
 }
 
-/// Seeks of which a share is written back.
-pub fn seek(write_share: f64) -> Access {
-    Access::Seek { write_share }
+    Access, Backend, Bytes, CacheState, Calibration, Campaign, Ceiling, Cell, CellId, CellResult, CpuTime,    End, Environment, Failure, Faults, Features, InstrumentCost, Io, LatencyBucket, Metric, Nanos, Op,    Phase, PhaseResult, Profile, Spread, Status, StepRecord, Suite, Test,
 }
 
 /// A plan of so many cells.

@@ -1,0 +1,129 @@
+//! What the instrument itself costs, and what the device below can do without a filesystem: the two
+//! ends between which every figure lies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// A figure that was taken several times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The middle one of the values, or the mean of the two middle ones.
+    pub median: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// How often it was taken.
+    pub repetitions: u32,
+}
+
+impl Spread {
+    /// The spread of some values; `None` where there are none or one is not finite.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        if values.iter().any(|v| !v.is_finite()) {
+            return None;
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (least, most) = (*sorted.first()?, *sorted.last()?);
+        let upper = sorted.len() / 2;
+        let lower = (sorted.len() - 1) / 2;
+        Some(Self {
+            median: f64::midpoint(sorted[lower], sorted[upper]),
+            least,
+            most,
+            repetitions: u32::try_from(sorted.len()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// What the instrument costs on this machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct InstrumentCost {
+    /// Nanoseconds for one operation through all that stands around a system call (the request is
+    /// drawn, the data is marked, the operation is counted and timed), with no system call.
+    pub operation: Spread,
+    /// Of these, nanoseconds for one reading of the clock.
+    pub clock: Spread,
+    /// Of these, nanoseconds to enter one latency into the histogram.
+    pub histogram: Spread,
+    /// Bytes per second that one processor compares with what was written.
+    pub verification: Spread,
+}
+
+/// What the device can do before there is a filesystem on it, past the page cache.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Ceiling {
+    /// Bytes per second, front to back, in requests of [`Ceiling::SEQUENTIAL_BLOCK`].
+    pub sequential_read: Option<Spread>,
+    /// The same for writes; the device is flushed at the end.
+    pub sequential_write: Option<Spread>,
+    /// Operations per second at random offsets, in requests of [`Ceiling::RANDOM_BLOCK`], one at a
+    /// time.
+    pub random_read: Option<Spread>,
+    /// The same for writes; the device is flushed at the end.
+    pub random_write: Option<Spread>,
+    /// Operations per second as for `random_read`, but [`Ceiling::DEPTH`] requests at a time.
+    pub queued_read: Option<Spread>,
+    /// The same for writes; the device is flushed at the end.
+    pub queued_write: Option<Spread>,
+}
+
+impl Ceiling {
+    /// Bytes of a sequential request.
+    pub const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
+    /// Bytes of a random request.
+    pub const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
+    /// Requests on the way at a time in the queued figures.
+    pub const DEPTH: u32 = 32;
+}
+
+/// What the instrument costs and what the device can do, as found before the first cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Calibration {
+    /// When it was taken, nanoseconds since 1970.
+    pub taken: Nanos,
+    /// How long it took.
+    pub elapsed: Nanos,
+    /// The instrument.
+    pub instrument: InstrumentCost,
+    /// The device; `None` where there is none to measure.
+    pub ceiling: Option<Ceiling>,
+    /// What the ceiling is of, or why there is none; a line for people.
+    pub device: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_median_is_the_middle_or_between_the_two_middle_ones() {
+        let spread = Spread::of(&[3.0, 1.0, 2.0]).unwrap();
+        assert_eq!(
+            (spread.least, spread.median, spread.most, spread.repetitions),
+            (1.0, 2.0, 3.0, 3)
+        );
+        assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
+    }
+
+    #[test]
+    fn nothing_measured_has_no_spread() {
+        assert_eq!(Spread::of(&[]), None);
+        assert_eq!(Spread::of(&[1.0, f64::INFINITY]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_median_lies_between_the_ends(values in prop::collection::vec(0.0..1e12f64, 1..20)) {
+            let spread = Spread::of(&values).unwrap();
+            prop_assert!(spread.least <= spread.median && spread.median <= spread.most);
+            prop_assert!(values.contains(&spread.least) && values.contains(&spread.most));
+        }
+    }
+}
