@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Access, Backend, Bytes, CacheState, Calibration, Campaign, Ceiling, Cell, CellId, CellResult, CpuTime,    End, Environment, Failure, Faults, Features, InstrumentCost, Io, LatencyBucket, Metric, Nanos, Op,    Phase, PhaseResult, Profile, Spread, Status, StepRecord, Suite, Test,
+    Access, Backend, Bytes, CacheState, Calibration, Campaign, Ceiling, Cell, CellId, CellResult,
+    CpuTime, End, Environment, Failure, Faults, Features, InstrumentCost, Io, LatencyBucket,
+    Metric, Nanos, Op, Phase, PhaseResult, Profile, Spread, Status, StepRecord, Suite, Test,
 };
 
 /// A campaign with one suite of one test, whose seek phase holds a fraction.
@@ -53,7 +55,34 @@ fn test() -> Test {
     }
 }
 
-    Access, Backend, Bytes, CacheState, Calibration, Campaign, Ceiling, Cell, CellId, CellResult, CpuTime,    End, Environment, Failure, Faults, Features, InstrumentCost, Io, LatencyBucket, Metric, Nanos, Op,    Phase, PhaseResult, Profile, Spread, Status, StepRecord, Suite, Test,
+/// Seeks of which a share is written back.
+pub fn seek(write_share: f64) -> Access {
+    Access::Seek { write_share }
+}
+
+/// A calibration in which every kind of field is filled.
+pub fn calibration() -> Calibration {
+    let spread = |median| Spread {
+        median,
+        least: median * 0.9,
+        most: median * 1.1,
+        repetitions: 5,
+    };
+    Calibration {
+        taken: Nanos::from_secs(1_700_000_000),
+        elapsed: Nanos(2_000_000_000),
+        instrument: InstrumentCost {
+            operation: spread(120.5),
+            clock: spread(25.25),
+            histogram: spread(0.1 + 0.2),
+            verification: spread(8e9),
+        },
+        ceiling: Some(Ceiling {
+            sequential_read: Some(spread(1.5e9)),
+            ..Ceiling::default()
+        }),
+        device: "a disk".into(),
+    }
 }
 
 /// A plan of so many cells.
