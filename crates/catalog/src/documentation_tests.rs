@@ -56,7 +56,7 @@ fn every_key_and_operation_is_described() {
     for key in suite_file::all_keys() {
         described(SUITE, key);
     }
-    for operation in &operation::OPERATIONS {
+    for operation in operation::OPERATIONS {
         described(SUITE, operation.word);
         operation.keys.iter().for_each(|key| described(SUITE, key));
     }
