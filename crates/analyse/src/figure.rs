@@ -9,7 +9,7 @@ use model::{CacheState, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::interval::{Interval, median, median_interval};
-use crate::{Outcome, Place};
+use crate::{INSTRUMENT_ABOVE, Outcome, Place};
 
 /// Coefficient of variation, in percent, above which a figure is flagged as unsteady.
 pub const UNSTEADY_ABOVE: f64 = 10.0;
@@ -27,6 +27,13 @@ pub struct RoundValue {
     pub cache: Option<CacheState>,
     /// Whether the phase's time limit ended it before all operations were done.
     pub cut_short: bool,
+    /// The value as a share of what the device can do without a filesystem, in percent; only where
+    /// the phase worked on the device.
+    #[serde(default)]
+    pub ceiling_share: Option<f64>,
+    /// The share of the phase's time that the instrument itself took, in percent.
+    #[serde(default)]
+    pub instrument_share: Option<f64>,
 }
 
 /// What the values of several rounds come to.
@@ -69,6 +76,13 @@ pub struct Figure {
     pub rounds: Vec<RoundValue>,
     /// What the rounds come to; `None` where no round gave a value.
     pub estimate: Option<Estimate>,
+    /// The share of the device's ceiling, in percent: the median over rounds. Present where every
+    /// round with a value has one.
+    #[serde(default)]
+    pub ceiling_share: Option<f64>,
+    /// The share of the time that the instrument took, in percent: the median over rounds.
+    #[serde(default)]
+    pub instrument_share: Option<f64>,
     /// Where it stands among the contenders; `None` where it has no value or is not ranked.
     pub place: Option<Place>,
 }
@@ -80,6 +94,8 @@ impl Figure {
         Self {
             contender: contender.to_owned(),
             estimate: Estimate::of(&values),
+            ceiling_share: median_share(&rounds, |r| r.ceiling_share),
+            instrument_share: median_share(&rounds, |r| r.instrument_share),
             rounds,
             place: None,
         }
@@ -109,10 +125,21 @@ impl Figure {
         self.rounds.iter().any(|r| r.outcome == Outcome::NotRun)
     }
 
+    /// Whether the instrument itself took so much of the time that the figure says less than it seems.
+    pub fn holds_the_instrument(&self) -> bool {
+        self.instrument_share.is_some_and(|s| s > INSTRUMENT_ABOVE)
+    }
+
     /// Whether the number is no more than a lower bound: a total of a phase that was cut short.
     pub fn is_lower_bound(&self, metric: Metric) -> bool {
         grows_with_work(metric) && self.rounds.iter().any(|r| r.value.is_some() && r.cut_short)
     }
+}
+
+/// The median of the shares of the rounds that have a value, where each of these has a share.
+fn median_share(rounds: &[RoundValue], share: impl Fn(&RoundValue) -> Option<f64>) -> Option<f64> {
+    let shares = rounds.iter().filter(|r| r.value.is_some()).map(share);
+    median(&shares.collect::<Option<Vec<f64>>>()?)
 }
 
 /// Whether a metric is a total that would have grown had the phase not been cut short.
@@ -155,6 +182,8 @@ mod tests {
             value,
             cache: Some(CacheState::Warm),
             cut_short: false,
+            ceiling_share: None,
+            instrument_share: None,
         }
     }
 

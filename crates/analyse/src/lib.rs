@@ -5,6 +5,7 @@
 //! same facts always give the same analysis.
 
 mod analysis;
+mod ceiling;
 mod counts;
 mod facts;
 mod failures;
@@ -19,6 +20,7 @@ mod row;
 mod standing;
 
 pub use analysis::{Analysis, analyse};
+pub use ceiling::INSTRUMENT_ABOVE;
 pub use counts::{Completeness, Counts};
 pub use failures::{CellFailure, Complaint, PhaseFailure};
 pub use features::{ContenderFeatures, FeatureState, Found};

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit};
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::Bounds;
 use crate::facts::{Facts, PhaseFact};
 use crate::figure::grows_with_work;
 use crate::rank::{Competitor, rank};
@@ -49,17 +50,24 @@ pub struct Row {
     pub caches: Vec<CacheState>,
     /// Whether contenders are ranked.
     pub ranking: Ranking,
+    /// What the device could do at best, in the row's unit; where that is known and to the point.
+    #[serde(default)]
+    pub ceiling: Option<f64>,
     /// A figure for each contender, in the campaign's order.
     pub figures: Vec<Figure>,
 }
 
 /// Every row of a campaign, in the order of its suites; of a phase the headline comes first.
 pub(crate) fn rows(results: &CampaignResults, facts: &Facts<'_>) -> Vec<Row> {
+    let bounds = Bounds {
+        calibration: results.calibration.as_ref(),
+        processors: results.environments.last().map_or(1, |e| e.cpus),
+    };
     let mut rows = Vec::new();
     for suite in &results.campaign.suites {
         for test in &suite.tests {
             for phase in &test.phases {
-                rows.extend(rows_of_phase(results, facts, test, phase));
+                rows.extend(rows_of_phase(results, facts, test, phase, &bounds));
             }
         }
     }
@@ -71,6 +79,7 @@ fn rows_of_phase(
     facts: &Facts<'_>,
     test: &Test,
     phase: &Phase,
+    bounds: &Bounds<'_>,
 ) -> Vec<Row> {
     let contenders: Vec<(&str, Vec<PhaseFact<'_>>)> = results
         .campaign
@@ -92,7 +101,7 @@ fn rows_of_phase(
     let others = seen.into_iter().filter(|metric| *metric != headline);
     std::iter::once(headline)
         .chain(others)
-        .map(|metric| row(test, phase, metric, &contenders))
+        .map(|metric| row(test, phase, metric, &contenders, bounds))
         .collect()
 }
 
@@ -101,12 +110,12 @@ fn row(
     phase: &Phase,
     metric: Metric,
     contenders: &[(&str, Vec<PhaseFact<'_>>)],
+    bounds: &Bounds<'_>,
 ) -> Row {
+    let round = |fact: &PhaseFact<'_>| round_value(fact, phase, metric, bounds);
     let mut figures: Vec<Figure> = contenders
         .iter()
-        .map(|(name, facts)| {
-            Figure::new(name, facts.iter().map(|f| round_value(f, metric)).collect())
-        })
+        .map(|(name, facts)| Figure::new(name, facts.iter().map(round).collect()))
         .collect();
     let caches = caches_of(&figures);
     let ranking = ranking(metric, &caches, &figures);
@@ -125,12 +134,18 @@ fn row(
         cache: phase.cache,
         caches,
         ranking,
+        ceiling: bounds.ceiling(phase, metric),
         figures,
     }
 }
 
 /// The number of one round; one that is not finite counts as not measured.
-fn round_value(fact: &PhaseFact<'_>, metric: Metric) -> RoundValue {
+fn round_value(
+    fact: &PhaseFact<'_>,
+    phase: &Phase,
+    metric: Metric,
+    bounds: &Bounds<'_>,
+) -> RoundValue {
     let value = fact
         .numbers
         .iter()
@@ -140,12 +155,17 @@ fn round_value(fact: &PhaseFact<'_>, metric: Metric) -> RoundValue {
         Outcome::Ok if value.is_none() => Outcome::NotMeasured,
         outcome => outcome,
     };
+    let measured = value.zip(fact.phase);
     RoundValue {
         round: fact.round,
         outcome,
         value,
         cache: fact.phase.map(|p| p.cache),
         cut_short: fact.phase.is_some_and(|p| p.cut_short),
+        ceiling_share: measured
+            .and_then(|(value, result)| bounds.ceiling_share(phase, metric, value, result)),
+        instrument_share: measured
+            .and_then(|(_, result)| bounds.instrument_share(phase, metric, result)),
     }
 }
 

@@ -40,22 +40,22 @@ impl Spread {
 
 /// What the instrument costs on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct InstrumentCost {
-    /// Nanoseconds for one operation through all that stands around a system call (the request is
-    /// drawn, the data is marked, the operation is counted and timed), with no system call.
+    /// Nanoseconds for one operation through all that stands around a system call: the request is
+    /// drawn, nothing is read, and what was done is timed and counted.
     pub operation: Spread,
     /// Of these, nanoseconds for one reading of the clock.
     pub clock: Spread,
     /// Of these, nanoseconds to enter one latency into the histogram.
     pub histogram: Spread,
+    /// Bytes per second that one processor marks as belonging to their place before they are written.
+    pub marking: Spread,
     /// Bytes per second that one processor compares with what was written.
     pub verification: Spread,
 }
 
 /// What the device can do before there is a filesystem on it, past the page cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Ceiling {
     /// Bytes per second, front to back, in requests of [`Ceiling::SEQUENTIAL_BLOCK`].
     pub sequential_read: Option<Spread>,
@@ -83,7 +83,6 @@ impl Ceiling {
 
 /// What the instrument costs and what the device can do, as found before the first cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub struct Calibration {
     /// When it was taken, nanoseconds since 1970.
     pub taken: Nanos,

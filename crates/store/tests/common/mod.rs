@@ -75,6 +75,7 @@ pub fn calibration() -> Calibration {
             operation: spread(120.5),
             clock: spread(25.25),
             histogram: spread(0.1 + 0.2),
+            marking: spread(4e11),
             verification: spread(8e9),
         },
         ceiling: Some(Ceiling {

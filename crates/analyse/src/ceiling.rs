@@ -1,0 +1,197 @@
+//! How close a figure comes to what the device could do without a filesystem, and how much of it the
+//! instrument itself took.
+//!
+//! A figure has a share of the ceiling only where the phase moved its data between memory and device
+//! while the clock ran: reads that began without a cache, writes that ended with the data on the
+//! device. What the page cache served says nothing about the device.
+
+use model::{
+    Access, CacheState, Calibration, Ceiling, End, InstrumentCost, Io, IoEngine, Metric, Op, Phase,
+    PhaseResult, Spread,
+};
+
+/// Share of a figure, in percent, above which the cost of the instrument is flagged.
+pub const INSTRUMENT_ABOVE: f64 = 5.0;
+
+/// The two ends between which figures lie, as far as they are known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bounds<'a> {
+    /// What was found before the first cell.
+    pub calibration: Option<&'a Calibration>,
+    /// Processors that the threads of a phase share; at least one.
+    pub processors: u32,
+}
+
+impl Bounds<'_> {
+    /// What the device could do at best in this phase, in the unit of the metric; `None` where that
+    /// is not known or the phase is not about the device.
+    pub fn ceiling(&self, phase: &Phase, metric: Metric) -> Option<f64> {
+        let ceiling = self.calibration?.ceiling.as_ref()?;
+        let (judged_by, value) = ceiling_of(&phase.op, phase.cache, ceiling)?;
+        (judged_by == metric && value > 0.0).then_some(value)
+    }
+
+    /// A value as a share of the ceiling, in percent, where the phase really used the device.
+    pub fn ceiling_share(
+        &self,
+        phase: &Phase,
+        metric: Metric,
+        value: f64,
+        result: &PhaseResult,
+    ) -> Option<f64> {
+        let ceiling = self.ceiling(phase, metric)?;
+        touched_the_device(&phase.op, result).then_some(100.0 * value / ceiling)
+    }
+
+    /// The share of a phase's time, in percent, that the instrument took; only of metrics that are
+    /// made of that time.
+    pub fn instrument_share(
+        &self,
+        phase: &Phase,
+        metric: Metric,
+        result: &PhaseResult,
+    ) -> Option<f64> {
+        let timed = matches!(metric, Metric::Throughput | Metric::Rate | Metric::Elapsed);
+        if !timed || result.wall.0 == 0 {
+            return None;
+        }
+        let nanoseconds = instrument_time(&self.calibration?.instrument, result);
+        let side_by_side = threads(&phase.op).min(self.processors).max(1);
+        Some(100.0 * nanoseconds / f64::from(side_by_side) / result.wall.0 as f64)
+    }
+}
+
+/// Nanoseconds of one processor that the instrument took in a phase.
+fn instrument_time(cost: &InstrumentCost, result: &PhaseResult) -> f64 {
+    let seconds_for = |bytes: u64, rate: &Spread| {
+        if rate.median > 0.0 {
+            bytes as f64 / rate.median
+        } else {
+            0.0
+        }
+    };
+    cost.operation.median * result.operations as f64
+        + 1e9 * seconds_for(result.bytes_written.0, &cost.marking)
+        + 1e9 * seconds_for(result.verified.0, &cost.verification)
+}
+
+/// The metric by which an operation meets the device, and the most that the device could give.
+fn ceiling_of(op: &Op, cache: CacheState, ceiling: &Ceiling) -> Option<(Metric, f64)> {
+    let sequential_read = || Some(ceiling.sequential_read?.median);
+    let sequential_write = || Some(ceiling.sequential_write?.median);
+    let value = match op {
+        Op::WriteStream { .. } => sequential_write()?,
+        Op::ReadStream { .. } => sequential_read()?,
+        Op::Io(io) if io.engine == IoEngine::Null => return None,
+        Op::Io(io) if io.access.is_random() => {
+            return Some((Metric::Rate, random(io, cache, ceiling)?));
+        }
+        Op::Io(io) => match (io.access.reads(), io.access.writes()) {
+            // Each byte is counted once, though it goes both ways.
+            (true, true) => one_after_the_other(1.0, sequential_read()?, 1.0, sequential_write()?),
+            (true, false) => sequential_read()?,
+            _ => sequential_write()?,
+        },
+        _ => return None,
+    };
+    Some((Metric::Throughput, value))
+}
+
+/// The most requests per second of a phase with random offsets: each costs what a small one costs, and
+/// what it is longer by is moved at the sequential rate.
+fn random(io: &Io, cache: CacheState, ceiling: &Ceiling) -> Option<f64> {
+    let several = u64::from(io.threads) * u64::from(io.depth) > 1;
+    // What is not written past the page cache, the kernel writes back many at a time.
+    let read = rate(
+        several,
+        ceiling.queued_read,
+        ceiling.random_read,
+        ceiling.sequential_read,
+        io,
+    );
+    let write = rate(
+        several || cache != CacheState::Direct,
+        ceiling.queued_write,
+        ceiling.random_write,
+        ceiling.sequential_write,
+        io,
+    );
+    match io.access {
+        Access::RandomMix { read_share } => Some(one_after_the_other(
+            read_share,
+            read?,
+            1.0 - read_share,
+            write?,
+        )),
+        Access::Seek { write_share } if write_share > 0.0 => {
+            Some(one_after_the_other(1.0, read?, write_share, write?))
+        }
+        access if access.writes() && !access.reads() => write,
+        _ => read,
+    }
+}
+
+fn rate(
+    queued: bool,
+    many: Option<Spread>,
+    one: Option<Spread>,
+    sequential: Option<Spread>,
+    io: &Io,
+) -> Option<f64> {
+    let small = if queued { many.or(one) } else { one }?.median;
+    let longer = io.block.0.saturating_sub(Ceiling::RANDOM_BLOCK.0) as f64;
+    match sequential {
+        Some(sequential) if longer > 0.0 => {
+            Some(one_after_the_other(1.0, small, longer, sequential.median))
+        }
+        _ => Some(small),
+    }
+}
+
+/// The rate of things that need so much of two resources, one after the other.
+fn one_after_the_other(some: f64, first_rate: f64, more: f64, second_rate: f64) -> f64 {
+    1.0 / (some / first_rate + more / second_rate)
+}
+
+/// Whether the data went between memory and device while the clock ran, and the device saw it.
+fn touched_the_device(op: &Op, result: &PhaseResult) -> bool {
+    let (reads, writes) = match op {
+        Op::Io(io) => (io.access.reads(), writes(io.access)),
+        Op::WriteStream { .. } => (false, true),
+        Op::ReadStream { .. } => (true, false),
+        _ => return false,
+    };
+    // One block again and again stays in memory until the end.
+    let same_block = matches!(op, Op::Io(io) if io.access == Access::RecordRewrite);
+    let direct = result.cache == CacheState::Direct;
+    let Some(device) = result.device else {
+        return false;
+    };
+    let uncached = direct || matches!(result.cache, CacheState::Cold | CacheState::Advised);
+    let on_device = direct || (result.ends != End::Call && !same_block);
+    (!reads || (uncached && device.read_bytes.0 > 0))
+        && (!writes || (on_device && device.write_bytes.0 > 0))
+}
+
+/// Whether an access writes at all, also where its share of writes may be nothing.
+fn writes(access: Access) -> bool {
+    match access {
+        Access::Seek { write_share } => write_share > 0.0,
+        Access::RandomMix { read_share } => read_share < 1.0,
+        access => access.writes(),
+    }
+}
+
+/// Threads that work side by side.
+fn threads(op: &Op) -> u32 {
+    match op {
+        Op::Io(io) => io.threads,
+        Op::Create(create) => create.threads,
+        Op::Metadata { threads, .. } => *threads,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+#[path = "ceiling_tests.rs"]
+mod tests;
