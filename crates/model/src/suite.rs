@@ -223,7 +223,7 @@ pub enum Action {
 
 /// An operation of a phase. Words are fio's where fio has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(tag = "op", rename_all = "kebab-case")]
 pub enum Op {
     /// Make the filesystem.
     Mkfs,
