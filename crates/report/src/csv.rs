@@ -9,7 +9,7 @@ use model::{CampaignResults, Direction, Unit};
 
 use crate::text::visible;
 
-const HEADER: [&str; 14] = [
+const HEADER: [&str; 16] = [
     "campaign",
     "campaign_name",
     "contender",
@@ -24,6 +24,8 @@ const HEADER: [&str; 14] = [
     "cache",
     "status",
     "reason",
+    "ceiling_share",
+    "instrument_share",
 ];
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -49,7 +51,7 @@ fn is_outside_phases(failure: &CellFailure) -> bool {
 }
 
 /// A line for a step that is no phase: without metric or value, but with status and reason.
-fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> [String; 14] {
+fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> [String; 16] {
     let absent = String::new;
     [
         results.id.to_string(),
@@ -66,6 +68,8 @@ fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> [String; 
         absent(),
         failure.status.to_string(),
         visible(&failure.reason),
+        absent(),
+        absent(),
     ]
 }
 
@@ -75,7 +79,7 @@ fn fields(
     row: &Row,
     figure: &Figure,
     round: &RoundValue,
-) -> [String; 14] {
+) -> [String; 16] {
     let cache = round.cache.unwrap_or(row.cache);
     [
         results.id.to_string(),
@@ -88,11 +92,17 @@ fn fields(
         row.metric.to_string(),
         unit(row.unit).to_owned(),
         direction(row.direction).to_owned(),
-        round.value.map(|v| v.to_string()).unwrap_or_default(),
+        number(round.value),
         cache.to_string(),
         round.outcome.to_string(),
         reason(analysis, row, figure, round),
+        number(round.ceiling_share),
+        number(round.instrument_share),
     ]
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
 }
 
 /// Why there is no value: the phase's own reason, else that of its cell.
@@ -187,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_round_of_every_figure_has_a_line_of_fourteen_fields() {
+    fn every_round_of_every_figure_has_a_line_with_every_field() {
         for results in [fixture::hostile(), fixture::realistic()] {
             let analysis = analyse(&results);
             let records = parse(&render(&results, &analysis));
@@ -246,7 +256,7 @@ mod tests {
         let records = parse(&render(&results, &analyse(&results)));
         let dead: Vec<_> = records.iter().filter(|r| r[5] == "mkfs").collect();
         assert_eq!(dead.len(), 1);
-        assert_eq!(dead[0][12..], ["failed", "`mkfs` ended with 1"]);
+        assert_eq!(dead[0][12..14], ["failed", "`mkfs` ended with 1"]);
         assert!(dead[0][7..12].iter().all(String::is_empty));
     }
 

@@ -14,7 +14,7 @@ use model::{CampaignResults, Metric};
 
 use crate::overview::{Entry, Tone, legend, overview};
 use crate::text::{clean, short_names};
-use crate::{summary, words};
+use crate::{calibration, summary, words};
 
 const STYLE: &str = include_str!("../../../web/page.css");
 
@@ -37,6 +37,9 @@ struct Page {
     columns: Vec<Vec<String>>,
     blocks: Vec<BlockView>,
     legend: Vec<(char, &'static str)>,
+    /// Figures as shares of the device's ceiling.
+    shares: Vec<ShareView>,
+    calibration: Vec<(String, String)>,
     tests: Vec<charts::TestView>,
     features: Vec<evidence::FeatureView>,
     failures: Vec<evidence::FailureView>,
@@ -69,6 +72,14 @@ struct LineView {
     entries: Vec<EntryView>,
 }
 
+/// A phase with its contenders' shares of the device's ceiling.
+struct ShareView {
+    test: String,
+    phase: String,
+    unit: String,
+    entries: Vec<EntryView>,
+}
+
 /// A cell of the overview.
 struct EntryView {
     text: String,
@@ -83,6 +94,7 @@ struct Method {
     ends: Vec<(&'static str, &'static str)>,
     false_mark_limit: String,
     unsteady_above: String,
+    instrument_above: String,
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -104,6 +116,8 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         columns: columns(analysis),
         blocks: blocks(results, analysis),
         legend: legend(&overview(results, analysis)),
+        shares: shares(results, analysis),
+        calibration: calibration::facts(results),
         tests: charts::tests(results, analysis),
         features: evidence::features(analysis),
         failures: evidence::failures(analysis),
@@ -170,6 +184,19 @@ fn blocks(results: &CampaignResults, analysis: &Analysis) -> Vec<BlockView> {
         .collect()
 }
 
+fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
+    let mut views = Vec::new();
+    for block in calibration::shares(results, analysis) {
+        views.extend(block.lines.iter().map(|line| ShareView {
+            test: clean(&block.test.name),
+            phase: clean(&line.row.phase),
+            unit: line.unit.clone(),
+            entries: line.entries.iter().map(entry).collect(),
+        }));
+    }
+    views
+}
+
 fn entry(entry: &Entry) -> EntryView {
     EntryView {
         text: entry.text.clone(),
@@ -218,6 +245,7 @@ fn method() -> Method {
             .map(|(end, text)| (words::end(end), text))
             .into(),
         false_mark_limit: format!("{:.0}", analyse::FALSE_MARK_LIMIT * 100.0),
+        instrument_above: format!("{:.0}", analyse::INSTRUMENT_ABOVE),
         unsteady_above: format!("{:.0}", analyse::UNSTEADY_ABOVE),
     }
 }

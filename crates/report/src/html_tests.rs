@@ -41,7 +41,12 @@ fn count(html: &str, what: &str) -> usize {
 
 #[test]
 fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
-    for results in [fixture::plain(), fixture::hostile(), fixture::realistic()] {
+    for results in [
+        fixture::plain(),
+        fixture::calibrated(),
+        fixture::hostile(),
+        fixture::realistic(),
+    ] {
         let html = page(&results);
         for tag in tags(&html) {
             let own = [

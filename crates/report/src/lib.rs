@@ -8,6 +8,7 @@
 
 mod axis;
 mod bonnie_csv;
+mod calibration;
 mod complaint_lines;
 mod csv;
 mod date;
@@ -24,6 +25,7 @@ mod terminal;
 mod text;
 mod words;
 
+pub use calibration::{CalibrationLine, ceiling_lines, instrument_lines};
 pub use format::{Format, Options, UnknownFormat, render};
 pub use json::SCHEMA;
 pub use scale::Scale;

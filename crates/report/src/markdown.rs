@@ -3,9 +3,10 @@
 use analyse::{Analysis, ContenderFeatures, Found};
 use model::{CampaignResults, Feature};
 
+use crate::calibration;
 use crate::complaint_lines::complaint_lines;
 use crate::failure_lines::failure_lines;
-use crate::overview::{Entry, TestBlock, Tone, legend, overview};
+use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, prose, short_names};
 use crate::{summary, words};
 
@@ -23,6 +24,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         out += &test(block, &names);
     }
     out += &legend_lines(&blocks);
+    out += &of_the_ceiling(results, analysis, &names);
     out += &features(analysis, &names);
     out += &failures(analysis);
     out += &complaints(analysis);
@@ -48,20 +50,41 @@ fn test(block: &TestBlock<'_>, names: &[String]) -> String {
         escape(&clean(&test.title)),
         escape(&prose(&test.rationale))
     );
+    out += &heading(names);
+    for phase in &block.lines {
+        out += &row(&clean(&phase.row.phase), phase);
+    }
+    out
+}
+
+/// The line with the contenders' names, and the one that aligns the columns.
+fn heading(names: &[String]) -> String {
     let mut header = vec!["phase".to_owned(), "unit".to_owned()];
     header.extend(names.iter().cloned());
     let aligned = |i: usize| if i == 0 { ":--" } else { "--:" };
-    out += &line(&header);
-    out += &line(
-        &(0..header.len())
-            .map(aligned)
-            .map(str::to_owned)
-            .collect::<Vec<_>>(),
-    );
-    for phase in &block.lines {
-        let mut cells = vec![escape(&clean(&phase.row.phase)), escape(&phase.unit)];
-        cells.extend(phase.entries.iter().map(entry));
-        out += &line(&cells);
+    let alignment: Vec<_> = (0..header.len()).map(aligned).map(str::to_owned).collect();
+    line(&header) + &line(&alignment)
+}
+
+fn row(name: &str, phase: &PhaseLine<'_>) -> String {
+    let mut cells = vec![escape(name), escape(&phase.unit)];
+    cells.extend(phase.entries.iter().map(entry));
+    line(&cells)
+}
+
+/// The figures that met the device, as shares of what it can do without a filesystem.
+fn of_the_ceiling(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let blocks = calibration::shares(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let title = "\n## Share of what the device can do without a filesystem\n\n";
+    let mut out = title.to_owned() + &heading(names);
+    for block in &blocks {
+        for phase in &block.lines {
+            let name = format!("{}: {}", clean(&block.test.name), clean(&phase.row.phase));
+            out += &row(&name, phase);
+        }
     }
     out
 }
@@ -164,7 +187,23 @@ fn environment(results: &CampaignResults) -> String {
             out += &format!("- {name}: {}\n", escape(&value));
         }
     }
+    out += &measured(results);
     out
+}
+
+/// What the instrument costs and what the device can do.
+fn measured(results: &CampaignResults) -> String {
+    let facts = calibration::facts(results);
+    if facts.is_empty() {
+        return String::new();
+    }
+    let lines = facts
+        .iter()
+        .map(|(name, value)| format!("- {name}: {}\n", escape(value)));
+    format!(
+        "\n## Instrument and device\n\n{}",
+        lines.collect::<String>()
+    )
 }
 
 /// Text that Markdown and the HTML in it leave alone.
@@ -200,6 +239,11 @@ mod tests {
     #[test]
     fn a_small_campaign() {
         insta::assert_snapshot!(shown(&fixture::plain()));
+    }
+
+    #[test]
+    fn a_calibrated_campaign() {
+        insta::assert_snapshot!(shown(&fixture::calibrated()));
     }
 
     #[test]

@@ -56,9 +56,10 @@ pub(crate) const UNSTEADY: char = '~';
 pub(crate) const PARTIAL: char = '!';
 pub(crate) const WAITING: char = '…';
 pub(crate) const LOWER_BOUND: char = '≥';
+pub(crate) const INSTRUMENT: char = '†';
 
 /// Every sign with its meaning.
-pub(crate) const LEGEND: [(char, &str); 8] = [
+pub(crate) const LEGEND: [(char, &str); 9] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
     (BEST, "best: its interval overlaps no other"),
@@ -68,6 +69,7 @@ pub(crate) const LEGEND: [(char, &str); 8] = [
         PARTIAL,
         "failed in some round; the figure is from the others",
     ),
+    (INSTRUMENT, "fsarena itself takes more than 5 % of the time"),
     (WAITING, "not all rounds have run yet"),
     (
         LOWER_BOUND,
@@ -141,6 +143,7 @@ fn number(row: &Row, figure: &Figure, estimate: &Estimate, scale: &Scale) -> Ent
         sign,
         estimate.unsteady().then_some(UNSTEADY),
         figure.has_failed_rounds().then_some(PARTIAL),
+        figure.holds_the_instrument().then_some(INSTRUMENT),
         figure.is_incomplete().then_some(WAITING),
     ];
     Entry {
@@ -226,6 +229,20 @@ mod tests {
             .map(|(sign, _)| *sign)
             .collect();
         assert_eq!(signs, "↑▲▼");
+    }
+
+    #[test]
+    fn figures_that_hold_much_of_the_instrument_have_its_sign() {
+        let results = fixture::calibrated();
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        let signed = |line: usize| -> Vec<bool> {
+            let entries = blocks[0].lines[line].entries.iter();
+            entries.map(|e| e.signs.contains(INSTRUMENT)).collect()
+        };
+        assert_eq!(signed(0), [true, false, false]);
+        assert_eq!(signed(1), [true, true, true]);
+        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == INSTRUMENT));
     }
 
     #[test]

@@ -129,3 +129,41 @@ fn the_lines_for_bonnie_hold_the_same_rates() {
         assert!((rate - figure.estimate.unwrap().median).abs() <= 0.5);
     }
 }
+
+#[test]
+fn shares_of_the_ceiling_are_the_same_everywhere() {
+    let results = fixture::calibrated();
+    let analysis = analyse(&results);
+    let [table, markdown, html, csv] = [Format::Table, Format::Markdown, Format::Html, Format::Csv]
+        .map(|format| shown(format, &results, &analysis));
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(Format::Json, &results, &analysis)).unwrap();
+    let blocks = crate::calibration::shares(&results, &analysis);
+    let mut checked = 0;
+    for line in blocks.iter().flat_map(|block| &block.lines) {
+        let texts: Vec<String> = line.entries.iter().map(|e| e.text.clone()).collect();
+        let in_table = phase_lines(&table, &line.row.phase, false);
+        assert!(in_table.iter().any(|words| words.ends_with(&texts)));
+        let in_markdown = phase_lines(&markdown, "file:", true);
+        assert!(in_markdown.iter().any(|words| words.ends_with(&texts)));
+        let row = analysis
+            .rows
+            .iter()
+            .position(|row| row == line.row)
+            .unwrap();
+        for (i, (figure, text)) in line.row.figures.iter().zip(&texts).enumerate() {
+            assert!(html.contains(&format!("\">{text}</td>")));
+            let in_json = &json["analysis"]["rows"][row]["figures"][i]["ceiling_share"];
+            assert_eq!(in_json.as_f64(), figure.ceiling_share);
+            let begin = format!("7,plain,{},made,file,{},", figure.contender, line.row.phase);
+            let in_csv: Vec<f64> = csv
+                .lines()
+                .filter(|l| l.starts_with(&begin) && l.contains(",throughput,"))
+                .map(|l| l.split(',').nth(14).unwrap().parse().unwrap())
+                .collect();
+            assert_eq!(analyse::median(&in_csv), figure.ceiling_share);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 6);
+}

@@ -6,6 +6,7 @@
 use analyse::Analysis;
 use model::CampaignResults;
 
+use crate::calibration::shares;
 use crate::format::Options;
 use crate::overview::{Entry, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names, width};
@@ -26,6 +27,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
         table(&mut out, &blocks, &names, &columns, paint);
     }
     out += &legend_lines(&blocks, options.width, paint);
+    out += &of_the_ceiling(results, analysis, &names, options.width, paint);
     out += &full_names(&analysis.contenders, &names);
     out += &failures(analysis, paint);
     out += &complaints(analysis, paint);
@@ -222,6 +224,27 @@ fn legend_lines(blocks: &[TestBlock<'_>], terminal: usize, paint: Paint) -> Stri
     format!("\n{}\n", text.join("\n"))
 }
 
+/// The figures that met the device, as shares of what it can do without a filesystem.
+fn of_the_ceiling(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let blocks = shares(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let title = "Share of what the device can do without a filesystem:";
+    let mut out = format!("\n{}", paint.bold(title));
+    for columns in split(&blocks, names, terminal) {
+        out.push('\n');
+        table(&mut out, &blocks, names, &columns, paint);
+    }
+    out
+}
+
 /// Names that the table had to shorten, with what they are in full.
 fn full_names(names: &[String], short: &[String]) -> String {
     let lines: String = names
@@ -292,6 +315,11 @@ mod tests {
     #[test]
     fn a_small_campaign() {
         insta::assert_snapshot!(shown(&fixture::plain(), 80, false));
+    }
+
+    #[test]
+    fn shares_of_the_ceiling_and_the_sign_of_the_instrument() {
+        insta::assert_snapshot!(shown(&fixture::calibrated(), 80, false));
     }
 
     #[test]

@@ -1,0 +1,183 @@
+//! A calibration in words and numbers, and each phase's share of the device's ceiling.
+
+use analyse::{Analysis, Row};
+use model::{Calibration, CampaignResults, Ceiling, Spread, Unit};
+
+use crate::Scale;
+use crate::overview::{Entry, PhaseLine, TestBlock, Tone};
+use crate::text::clean;
+
+/// One figure of a calibration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalibrationLine {
+    /// What was measured.
+    pub what: String,
+    /// The median, with its unit; or that there is none.
+    pub median: String,
+    /// The smallest and the largest value, in the same unit.
+    pub range: String,
+}
+
+/// What the instrument costs, a figure in each line.
+pub fn instrument_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
+    let cost = &calibration.instrument;
+    let seconds = |spread: Spread| Spread {
+        median: spread.median * 1e-9,
+        least: spread.least * 1e-9,
+        most: spread.most * 1e-9,
+        ..spread
+    };
+    [
+        (
+            "an operation without I/O",
+            Unit::Seconds,
+            seconds(cost.operation),
+        ),
+        ("reading the clock", Unit::Seconds, seconds(cost.clock)),
+        ("entering a latency", Unit::Seconds, seconds(cost.histogram)),
+        ("marking data, a core", Unit::BytesPerSecond, cost.marking),
+        (
+            "verifying data, a core",
+            Unit::BytesPerSecond,
+            cost.verification,
+        ),
+    ]
+    .map(|(what, unit, spread)| line(what.to_owned(), unit, Some(spread)))
+    .into()
+}
+
+/// What the device can do, a figure in each line; nothing where it has no ceiling.
+pub fn ceiling_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
+    let Some(ceiling) = &calibration.ceiling else {
+        return Vec::new();
+    };
+    let (long, short) = (Ceiling::SEQUENTIAL_BLOCK, Ceiling::RANDOM_BLOCK);
+    let depth = Ceiling::DEPTH;
+    let sequential = |what: &str| format!("sequential {what}, {long}");
+    let random = |what: &str, depth: u32| format!("random {what}, {short}, depth {depth}");
+    let (bytes, operations) = (Unit::BytesPerSecond, Unit::PerSecond);
+    vec![
+        line(sequential("read"), bytes, ceiling.sequential_read),
+        line(sequential("write"), bytes, ceiling.sequential_write),
+        line(random("read", 1), operations, ceiling.random_read),
+        line(random("write", 1), operations, ceiling.random_write),
+        line(random("read", depth), operations, ceiling.queued_read),
+        line(random("write", depth), operations, ceiling.queued_write),
+    ]
+}
+
+fn line(what: String, unit: Unit, spread: Option<Spread>) -> CalibrationLine {
+    let Some(spread) = spread else {
+        return CalibrationLine {
+            what,
+            median: "not measured".to_owned(),
+            range: String::new(),
+        };
+    };
+    let scale = Scale::of(unit, [spread.median]);
+    let number = |value| scale.number(value);
+    CalibrationLine {
+        what,
+        median: scale.with_unit(spread.median),
+        range: format!("{}…{}", number(spread.least), number(spread.most)),
+    }
+}
+
+/// A calibration as pairs of a word and its value, for a list of facts.
+pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
+    let Some(calibration) = &results.calibration else {
+        return Vec::new();
+    };
+    let value = |line: CalibrationLine| match line.range.as_str() {
+        "" => (line.what, line.median),
+        range => (line.what, format!("{} ({range})", line.median)),
+    };
+    let mut facts: Vec<_> = instrument_lines(calibration)
+        .into_iter()
+        .map(value)
+        .collect();
+    facts.push(("ceiling of".to_owned(), clean(&calibration.device)));
+    facts.extend(ceiling_lines(calibration).into_iter().map(value));
+    facts
+}
+
+/// The phases of which some figure is known as a share of the device's ceiling, as a table like the
+/// overview's.
+pub(crate) fn shares<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let blocks = tests.map(|test| TestBlock {
+        test,
+        lines: analysis
+            .rows
+            .iter()
+            .filter(|row| row.suite == test.suite && row.test == test.name)
+            .filter_map(share_line)
+            .collect(),
+    });
+    blocks.filter(|block| !block.lines.is_empty()).collect()
+}
+
+fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
+    let ceiling = row.ceiling?;
+    let scale = Scale::of(row.unit, [ceiling]);
+    let shares = row.figures.iter().map(|figure| figure.ceiling_share);
+    let entries: Vec<Entry> = shares.map(share).collect();
+    let any = entries.iter().any(|entry| entry.tone == Tone::Plain);
+    any.then(|| PhaseLine {
+        row,
+        unit: format!("% of {}", scale.with_unit(ceiling)),
+        entries,
+    })
+}
+
+fn share(share: Option<f64>) -> Entry {
+    let (text, tone) = match share {
+        Some(share) => (Scale::of(Unit::Percent, [share]).number(share), Tone::Plain),
+        None => ("-".to_owned(), Tone::Absent),
+    };
+    Entry {
+        text,
+        signs: String::new(),
+        tone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn a_calibration_in_lines() {
+        let results = fixture::calibrated();
+        let facts = facts(&results);
+        let lines: Vec<String> = facts
+            .iter()
+            .map(|(what, value)| format!("{what}: {value}"))
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn only_phases_that_met_the_device_have_shares() {
+        let mut results = fixture::calibrated();
+        let cells = results.cells.iter_mut().filter_map(|c| c.result.as_mut());
+        for phase in cells.flat_map(|result| &mut result.phases) {
+            if phase.phase == "read" {
+                phase.device = None;
+            }
+        }
+        let analysis = analyse(&results);
+        let blocks = shares(&results, &analysis);
+        let phases: Vec<_> = blocks
+            .iter()
+            .flat_map(|b| &b.lines)
+            .map(|l| l.row.phase.as_str())
+            .collect();
+        assert_eq!(phases, ["write"]);
+        assert!(shares(&fixture::plain(), &analyse(&fixture::plain())).is_empty());
+    }
+}
