@@ -3,14 +3,30 @@
 
 TARGET  := x86_64-unknown-linux-gnu
 FSARENA := target/$(TARGET)/release/fsarena
+BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test build check clean
+.PHONY: shootout test bench agreement build check clean
 
 # Every contender that this machine can drive, three rounds, then a table and an HTML report.
 shootout: build
 	@scripts/install-packages.sh $$($(FSARENA) doctor --packages)
 	$(SUDO) $(FSARENA) run --profile quick
+
+# How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C: docs/benchmarks.md.
+bench: build
+	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs
+	cargo build --release --locked -p bench
+	$(SUDO) $(BENCH) bench
+
+# Whether it measures what bonnie++, IOzone and fio measure; writes the table in docs/agreement.md.
+# IOzone is not in Debian's main: apt is shown non-free for as long as it takes to install it.
+agreement: build
+	@scripts/install-packages.sh fio bonnie++ e2fsprogs xfsprogs btrfs-progs
+	@command -v iozone >/dev/null || { scripts/enable-components.sh non-free && \
+	  scripts/install-packages.sh iozone3; scripts/enable-components.sh --remove; }
+	cargo build --release --locked -p bench
+	$(SUDO) $(BENCH) agreement --document docs/agreement.md
 
 build:
 	@scripts/install-packages.sh gcc libc6-dev

@@ -1,0 +1,360 @@
+//! `fsarena-bench agreement`: whether the engine measures what its peers measure, with the same parameters
+//! and the same state of the cache. The list, and nothing else.
+
+use model::{Access, Bytes, End, Io, Op, Order, Phase, Sharing, StreamUnit};
+
+use crate::bench::bonnie_files;
+use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
+use crate::ground::Kind;
+use crate::peer::{bonnie, fio, iozone};
+use crate::plan::{Scale, cold, ending, io, phase, remove, write};
+
+const OURS: &str = "fsarena";
+const FILE: &str = "file";
+/// What counts as the same.
+const SAME: Target = Target::Within(0.1);
+/// bonnie++'s requests.
+const CHUNK: Bytes = Bytes::kib(8);
+const SEEKS: u64 = 8192;
+const SEEKERS: u32 = 5;
+const RECORD: Bytes = Bytes::kib(64);
+/// IOzone's own: 17 records from one request to the next.
+const STRIDE: Bytes = Bytes::kib(17 * 64);
+const TIOBENCH_THREADS: u32 = 4;
+const PAGE: Bytes = Bytes::kib(4);
+
+/// Every comparison of what is measured.
+pub fn contests(scale: Scale) -> Vec<Contest> {
+    [Kind::Ext4, Kind::Xfs, Kind::Btrfs]
+        .into_iter()
+        .flat_map(move |ground| {
+            [
+                bonnie_block(scale, ground),
+                bonnie_small(scale, ground),
+                iozone(scale, ground),
+                tiobench(scale, ground),
+                same_file(scale, ground),
+            ]
+        })
+        .collect()
+}
+
+fn side(name: &'static str, runner: Runner) -> Side {
+    Side { name, runner }
+}
+
+fn row(figure: &str, words: &str, unit: Unit, peer: &'static str) -> Row {
+    Row {
+        title: words.to_owned(),
+        unit,
+        ours: Quantity::Rate(OURS, figure.to_owned()),
+        against: Against::Peer(Quantity::Rate(peer, figure.to_owned())),
+        target: SAME,
+    }
+}
+
+fn data(name: &str, io: Io) -> Phase {
+    phase(name, Op::Io(io))
+}
+
+fn synced(phase: Phase) -> Phase {
+    ending(End::Fsync, phase)
+}
+
+fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
+    let access = |name: &str, access| data(name, io(FILE, access, CHUNK));
+    let seek = Io {
+        operations: Some(SEEKS),
+        threads: SEEKERS,
+        ..io(FILE, Access::Seek { write_share: 0.1 }, CHUNK)
+    };
+    let byte = Bytes(1);
+    let chars = [
+        synced(write("write-chars", FILE, scale.chars, byte)),
+        synced(data("read-chars", io(FILE, Access::Read, byte))),
+        remove(FILE),
+    ];
+    let blocks = [
+        synced(write("write", FILE, scale.bonnie, CHUNK)),
+        synced(access("rewrite", Access::Rewrite)),
+        synced(access("read", Access::Read)),
+        synced(data("seek", seek)),
+        remove(FILE),
+    ];
+    let run = bonnie::Run {
+        size_mib: scale.bonnie.0 >> 20,
+        chars_mib: Some(scale.chars.0 >> 20),
+        files: 0,
+    };
+    let peer = "bonnie++";
+    let bytes = |figure, words| row(figure, words, Unit::Bytes, peer);
+    Contest {
+        name: "bonnie-block".to_owned(),
+        ground,
+        prepare: Vec::new(),
+        sides: vec![
+            side(OURS, Runner::Engine([&chars[..], &blocks[..]].concat())),
+            side(peer, Runner::Bonnie(run)),
+        ],
+        rows: vec![
+            bytes("write-chars", "bonnie: write, a byte a call"),
+            bytes("write", "bonnie: block write"),
+            bytes("rewrite", "bonnie: rewrite"),
+            bytes("read-chars", "bonnie: read, a byte a call"),
+            bytes("read", "bonnie: block read, warm"),
+            row("seek", "bonnie: seeks, warm", Unit::Operations, peer),
+        ],
+    }
+}
+
+fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
+    let files = scale.files * 1024;
+    let phases = [
+        bonnie_files(files, "sequential", Order::Sequential, ""),
+        bonnie_files(files, "random", Order::Random, "-random"),
+    ];
+    let run = bonnie::Run {
+        size_mib: 0,
+        chars_mib: None,
+        files: scale.files,
+    };
+    let peer = "bonnie++";
+    let rows = ["", "-random"].into_iter().flat_map(|suffix| {
+        ["create", "stat", "delete"].map(|word| {
+            let figure = format!("{word}{suffix}");
+            row(
+                &figure,
+                &format!("bonnie: {figure}"),
+                Unit::Operations,
+                peer,
+            )
+        })
+    });
+    Contest {
+        name: "bonnie-files".to_owned(),
+        ground,
+        prepare: Vec::new(),
+        sides: vec![
+            side(OURS, Runner::Engine(phases.concat())),
+            side(peer, Runner::Bonnie(run)),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn iozone(scale: Scale, ground: Kind) -> Contest {
+    let access = |name: &str, access| data(name, io(FILE, access, RECORD));
+    let records = scale.streamed.0 / RECORD.0;
+    let some = |name: &str, access| {
+        let io = Io {
+            operations: Some(records),
+            ..io(FILE, access, RECORD)
+        };
+        data(name, io)
+    };
+    let stream = "stream".to_owned();
+    let unit = StreamUnit::Record(RECORD);
+    let fread = Op::ReadStream {
+        file: stream.clone(),
+        unit,
+    };
+    let fwrite = Op::WriteStream {
+        file: stream,
+        size: scale.streamed,
+        unit,
+    };
+    let ours = vec![
+        synced(write("write", FILE, scale.streamed, RECORD)),
+        synced(access("overwrite", Access::Overwrite)),
+        cold(access("read", Access::Read)),
+        access("reread", Access::Read),
+        some("random-read", Access::RandomRead),
+        synced(some("random-write", Access::RandomWrite)),
+        access("read-backward", Access::ReadBackward),
+        access("read-stride", Access::ReadStride { stride: STRIDE }),
+        synced(some("record-rewrite", Access::RecordRewrite)),
+        synced(phase("fwrite", fwrite)),
+        cold(phase("fread", fread.clone())),
+        phase("refread", fread),
+        remove(FILE),
+        remove("stream"),
+    ];
+    let step = |test, cold| iozone::Step {
+        test,
+        cold,
+        flags: &[],
+    };
+    let run = iozone::Run {
+        files: ["iozone", "iozone-stream"],
+        size: scale.streamed,
+        record: RECORD,
+        tests: vec![
+            step(0, false),
+            step(1, true),
+            step(2, false),
+            step(3, false),
+            step(5, false),
+            step(4, false),
+            step(6, false),
+            step(7, true),
+        ],
+        flags: &["-e", "-c"],
+    };
+    let peer = "IOzone";
+    let bytes = |(figure, words): (&str, &str)| Row {
+        title: format!("IOzone: {words}"),
+        ..row(figure, words, Unit::Bytes, peer)
+    };
+    let operations = |(figure, words): (&str, &str)| Row {
+        ours: Quantity::Scaled(OURS, figure.to_owned(), RECORD.0 as f64),
+        ..bytes((figure, words))
+    };
+    let rows = [
+        bytes(("write", "write")),
+        bytes(("overwrite", "rewrite (overwrite)")),
+        bytes(("read", "read, cold")),
+        bytes(("reread", "reread, warm")),
+        operations(("random-read", "random read, warm")),
+        operations(("random-write", "random write")),
+        bytes(("read-backward", "backward read, warm")),
+        bytes(("read-stride", "stride read, warm")),
+        bytes(("record-rewrite", "record rewrite")),
+        bytes(("fwrite", "fwrite")),
+        bytes(("fread", "fread, cold")),
+        bytes(("refread", "fread again, warm")),
+    ];
+    Contest {
+        name: "iozone".to_owned(),
+        ground,
+        prepare: Vec::new(),
+        sides: vec![
+            side(OURS, Runner::Engine(ours)),
+            side(peer, Runner::Iozone(run)),
+        ],
+        rows: rows.to_vec(),
+    }
+}
+
+/// What fio is told in each comparison here: no hint to the kernel about what will be read, as we give
+/// none, and with it the same readahead; another sequence of offsets in each run.
+fn job(figure: &'static str, rw: &'static str, file: &'static str, size: Bytes) -> fio::Job {
+    fio::Job {
+        figure,
+        rw,
+        ioengine: "psync",
+        block: PAGE,
+        file,
+        size,
+        seconds: None,
+        threads: 1,
+        own: false,
+        fresh: false,
+        last: false,
+        cold: false,
+        more: vec!["--fadvise_hint=0".to_owned(), "--end_fsync=1".to_owned()],
+    }
+}
+
+fn tiobench(scale: Scale, ground: Kind) -> Contest {
+    let own = |access| Io {
+        threads: TIOBENCH_THREADS,
+        sharing: Sharing::Own,
+        size: Some(scale.tiobench),
+        ..io("tiobench", access, PAGE)
+    };
+    let random = |access| Io {
+        operations: Some(scale.tiobench_random * u64::from(TIOBENCH_THREADS)),
+        ..own(access)
+    };
+    let ours = vec![
+        synced(data("write", own(Access::Write))),
+        synced(data("random-write", random(Access::RandomWrite))),
+        cold(data("read", own(Access::Read))),
+        cold(data("random-read", random(Access::RandomRead))),
+        phase(
+            "remove",
+            Op::RemoveFile {
+                file: "tiobench".to_owned(),
+            },
+        ),
+    ];
+    let threads = |figure, rw| fio::Job {
+        threads: TIOBENCH_THREADS,
+        own: true,
+        ..job(figure, rw, "fio", scale.tiobench)
+    };
+    let some = |figure, rw| {
+        let mut job = threads(figure, rw);
+        job.more
+            .push(format!("--number_ios={}", scale.tiobench_random));
+        job
+    };
+    let theirs = vec![
+        fio::Job {
+            fresh: true,
+            ..threads("write", "write")
+        },
+        some("random-write", "randwrite"),
+        fio::Job {
+            cold: true,
+            ..threads("read", "read")
+        },
+        fio::Job {
+            cold: true,
+            last: true,
+            ..some("random-read", "randread")
+        },
+    ];
+    let peer = "fio";
+    let line = |figure, words, unit| row(figure, words, unit, peer);
+    Contest {
+        name: "tiobench".to_owned(),
+        ground,
+        prepare: Vec::new(),
+        sides: vec![
+            side(OURS, Runner::Engine(ours)),
+            side(peer, Runner::Fio(theirs)),
+        ],
+        rows: vec![
+            line("write", "tiobench: write, 4 threads", Unit::Bytes),
+            line(
+                "random-write",
+                "tiobench: random write, 4 threads",
+                Unit::Operations,
+            ),
+            line("read", "tiobench: read, 4 threads, cold", Unit::Bytes),
+            line(
+                "random-read",
+                "tiobench: random read, 4 threads, cold",
+                Unit::Operations,
+            ),
+        ],
+    }
+}
+
+/// One file that both read, so that the layout is the same.
+fn same_file(scale: Scale, ground: Kind) -> Contest {
+    let block = Bytes::mib(1);
+    let read = cold(data("read", io(FILE, Access::Read, block)));
+    let job = |more: &str| fio::Job {
+        block,
+        cold: true,
+        more: vec![more.to_owned()],
+        ..job("read", "read", FILE, scale.streamed)
+    };
+    let plain = "fio";
+    let hinted = "fio, with its hints";
+    Contest {
+        name: "same-file".to_owned(),
+        ground,
+        prepare: vec![synced(write("prepare", FILE, scale.streamed, block))],
+        sides: vec![
+            side(OURS, Runner::Engine(vec![read])),
+            side(plain, Runner::Fio(vec![job("--fadvise_hint=0")])),
+            side(hinted, Runner::Fio(vec![job("--fadvise_hint=1")])),
+        ],
+        rows: [plain, hinted]
+            .map(|peer| row("read", "one file, read cold, 1 MiB", Unit::Bytes, peer))
+            .to_vec(),
+    }
+}

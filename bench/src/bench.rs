@@ -1,0 +1,333 @@
+//! `fsarena-bench bench`: how fast the engine is beside its peers. The list, and nothing else.
+
+use model::{Access, Action, Bytes, CacheState, End, Io, IoEngine, Order, Phase};
+
+use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
+use crate::ground::Kind;
+use crate::peer::{bonnie, dd, fio, fsmark, loop_c};
+use crate::plan::{Scale, create, each, ending, for_seconds, io, phase, remove, write};
+
+const OURS: &str = "fsarena";
+const FILE: &str = "file";
+const FRESH: &str = "fresh";
+const BLOCK: Bytes = Bytes::kib(4);
+const LARGE: Bytes = Bytes::mib(1);
+const THREADS: u32 = 8;
+const DEPTH: u32 = 32;
+
+/// Every comparison of speed.
+pub fn contests(scale: Scale) -> Vec<Contest> {
+    vec![
+        random_read(scale),
+        uring(scale),
+        sequential(scale),
+        files(scale, Kind::Tmpfs),
+        files(scale, Kind::Ext4),
+        scaling(scale),
+        verifying(scale),
+    ]
+}
+
+fn side(name: &'static str, runner: Runner) -> Side {
+    Side { name, runner }
+}
+
+fn rate(side: &'static str, figure: &str) -> Quantity {
+    Quantity::Rate(side, figure.to_owned())
+}
+
+fn row(title: &str, unit: Unit, figure: &str, peer: &'static str, target: Target) -> Row {
+    Row {
+        title: title.to_owned(),
+        unit,
+        ours: rate(OURS, figure),
+        against: Against::Peer(rate(peer, figure)),
+        target,
+    }
+}
+
+/// fio's job for random reads of what is in the cache.
+fn cached_job(scale: Scale, figure: &'static str, threads: u32) -> fio::Job {
+    fio::Job {
+        figure,
+        rw: "randread",
+        ioengine: "psync",
+        block: BLOCK,
+        file: FILE,
+        size: scale.cached,
+        seconds: Some(scale.seconds),
+        threads,
+        own: false,
+        fresh: false,
+        last: false,
+        cold: false,
+        more: Vec::new(),
+    }
+}
+
+fn cached_phase(scale: Scale, name: &str, threads: u32) -> Phase {
+    let io = Io {
+        threads,
+        ..io(FILE, Access::RandomRead, BLOCK)
+    };
+    for_seconds(scale.seconds, name, io)
+}
+
+fn random_read(scale: Scale) -> Contest {
+    let figure = "random-read";
+    let looped = loop_c::Loop {
+        figure,
+        file: FILE,
+        seconds: scale.seconds,
+        threads: 1,
+    };
+    let title = "4 KiB cached random read, 1 thread";
+    Contest {
+        name: figure.to_owned(),
+        ground: Kind::Tmpfs,
+        prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
+        sides: vec![
+            side(OURS, Runner::Engine(vec![cached_phase(scale, figure, 1)])),
+            side("fio", Runner::Fio(vec![cached_job(scale, figure, 1)])),
+            side("C loop", Runner::Loop(vec![looped])),
+        ],
+        rows: vec![
+            row(
+                title,
+                Unit::Operations,
+                figure,
+                "fio",
+                Target::AtLeast(1.25),
+            ),
+            row(
+                title,
+                Unit::Operations,
+                figure,
+                "C loop",
+                Target::AtLeast(0.9),
+            ),
+        ],
+    }
+}
+
+fn uring(scale: Scale) -> Contest {
+    let figure = "io_uring";
+    let job = |more: &[&str]| fio::Job {
+        ioengine: "io_uring",
+        size: scale.streamed,
+        more: [&["--direct=1", "--iodepth=32"], more]
+            .concat()
+            .iter()
+            .map(|&s| s.to_owned())
+            .collect(),
+        ..cached_job(scale, figure, 1)
+    };
+    let io = Io {
+        engine: IoEngine::IoUring,
+        depth: DEPTH,
+        ..io(FILE, Access::RandomRead, BLOCK)
+    };
+    let phase = Phase {
+        cache: CacheState::Direct,
+        ..for_seconds(scale.seconds, figure, io)
+    };
+    let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
+    let compare = |peer: &'static str| {
+        let cost = Row {
+            title: format!("{title}: processor time per operation"),
+            unit: Unit::Seconds,
+            ours: Quantity::Processor(OURS, figure.to_owned()),
+            against: Against::Peer(Quantity::Processor(peer, figure.to_owned())),
+            target: Target::AtMost(1.0),
+        };
+        [
+            row(title, Unit::Operations, figure, peer, Target::AtLeast(1.0)),
+            cost,
+        ]
+    };
+    Contest {
+        name: figure.to_owned(),
+        ground: Kind::Ext4,
+        prepare: vec![ending(
+            End::Fsync,
+            write("prepare", FILE, scale.streamed, LARGE),
+        )],
+        sides: vec![
+            side(OURS, Runner::Engine(vec![phase])),
+            side("fio", Runner::Fio(vec![job(&[])])),
+            side("fio fixedbufs", Runner::Fio(vec![job(&["--fixedbufs"])])),
+        ],
+        rows: [compare("fio"), compare("fio fixedbufs")].concat(),
+    }
+}
+
+fn sequential(scale: Scale) -> Contest {
+    let job = |figure, rw, file, fresh| fio::Job {
+        figure,
+        rw,
+        block: LARGE,
+        file,
+        size: scale.streamed,
+        seconds: None,
+        fresh,
+        last: fresh,
+        ..cached_job(scale, figure, 1)
+    };
+    let copy = |figure, file, write| dd::Copy {
+        figure,
+        file,
+        block: LARGE,
+        write,
+    };
+    let read = phase("read", model::Op::Io(io(FILE, Access::Read, LARGE)));
+    let (reading, writing) = ("1 MiB sequential read", "1 MiB sequential write");
+    let wanted = Target::AtLeast(1.0);
+    Contest {
+        name: "sequential".to_owned(),
+        ground: Kind::Tmpfs,
+        prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
+        sides: vec![
+            side(
+                OURS,
+                Runner::Engine(vec![
+                    read,
+                    write("write", FRESH, scale.streamed, LARGE),
+                    remove(FRESH),
+                ]),
+            ),
+            side(
+                "fio",
+                Runner::Fio(vec![
+                    job("read", "read", FILE, false),
+                    job("write", "write", FRESH, true),
+                ]),
+            ),
+            side(
+                "dd",
+                Runner::Dd(vec![
+                    copy("read", FILE, None),
+                    copy("write", FRESH, Some(scale.streamed)),
+                ]),
+            ),
+        ],
+        rows: vec![
+            row(reading, Unit::Bytes, "read", "fio", wanted),
+            row(reading, Unit::Bytes, "read", "dd", wanted),
+            row(writing, Unit::Bytes, "write", "fio", wanted),
+            row(writing, Unit::Bytes, "write", "dd", wanted),
+        ],
+    }
+}
+
+/// The phases that bonnie++ has for empty files, with the figures' names of [`bonnie`].
+pub fn bonnie_files(files: u64, set: &str, order: Order, suffix: &str) -> Vec<Phase> {
+    let name = |word: &str| format!("{word}{suffix}");
+    let look = Action::Stat { read: true };
+    vec![
+        ending(End::Syncfs, create(&name("create"), set, files, order)),
+        each(&name("stat"), set, look, order),
+        ending(
+            End::Syncfs,
+            each(&name("delete"), set, Action::Remove, order),
+        ),
+    ]
+}
+
+fn files(scale: Scale, ground: Kind) -> Contest {
+    let count = scale.files * 1024;
+    let like_bonnie = bonnie_files(count, "bonnie", Order::Sequential, "");
+    // fs_mark without its syncs ends with the last call, and its names are random.
+    let like_fs_mark = vec![
+        create("create", "fs-mark", count, Order::Random),
+        each("delete", "fs-mark", Action::Remove, Order::Sequential),
+    ];
+    let bonnie = bonnie::Run {
+        size_mib: 0,
+        chars_mib: None,
+        files: scale.files,
+    };
+    let ours_again = "fsarena like fs_mark";
+    let against = |ours, peer, figure: &str| Row {
+        title: format!("{figure}, empty files"),
+        unit: Unit::Operations,
+        ours: rate(ours, figure),
+        against: Against::Peer(rate(peer, figure)),
+        target: Target::AtLeast(1.0),
+    };
+    Contest {
+        name: "files".to_owned(),
+        ground,
+        prepare: Vec::new(),
+        sides: vec![
+            side(OURS, Runner::Engine(like_bonnie)),
+            side("bonnie++", Runner::Bonnie(bonnie)),
+            side(ours_again, Runner::Engine(like_fs_mark)),
+            side("fs_mark", Runner::FsMark(fsmark::Files { files: count })),
+        ],
+        rows: vec![
+            against(OURS, "bonnie++", "create"),
+            against(OURS, "bonnie++", "stat"),
+            against(OURS, "bonnie++", "delete"),
+            against(ours_again, "fs_mark", "create"),
+            against(ours_again, "fs_mark", "delete"),
+        ],
+    }
+}
+
+fn scaling(scale: Scale) -> Contest {
+    let growth = |side| Quantity::Growth(side, "one".to_owned(), "many".to_owned());
+    Contest {
+        name: "scaling".to_owned(),
+        ground: Kind::Tmpfs,
+        prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
+        sides: vec![
+            side(
+                OURS,
+                Runner::Engine(vec![
+                    cached_phase(scale, "one", 1),
+                    cached_phase(scale, "many", THREADS),
+                ]),
+            ),
+            side(
+                "fio",
+                Runner::Fio(vec![
+                    cached_job(scale, "one", 1),
+                    cached_job(scale, "many", THREADS),
+                ]),
+            ),
+        ],
+        rows: vec![Row {
+            title: "4 KiB cached random read: 8 threads by 1".to_owned(),
+            unit: Unit::Times,
+            ours: growth(OURS),
+            against: Against::Peer(growth("fio")),
+            target: Target::AtLeast(0.95),
+        }],
+    }
+}
+
+fn verifying(scale: Scale) -> Contest {
+    let read = |name: &str, verify| {
+        let io = Io {
+            verify,
+            ..io(FILE, Access::Read, LARGE)
+        };
+        phase(name, model::Op::Io(io))
+    };
+    Contest {
+        name: "verify".to_owned(),
+        ground: Kind::Tmpfs,
+        prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
+        sides: vec![side(
+            OURS,
+            Runner::Engine(vec![read("read", false), read("verified", true)]),
+        )],
+        rows: vec![Row {
+            title: "checking alone, per core".to_owned(),
+            unit: Unit::Bytes,
+            ours: Quantity::Surplus(OURS, "read".to_owned(), "verified".to_owned()),
+            against: Against::Fixed(2e9),
+            target: Target::AtLeast(1.0),
+        }],
+    }
+}

@@ -1,0 +1,424 @@
+//! What is compared with what, as data; and the one way in which it is done: a ground, rounds in which
+//! the sides take turns, pairs of figures, a verdict on each.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use anyhow::Context;
+use model::Phase;
+use serde::Serialize;
+
+use crate::ground::{Ground, Image, Kind};
+use crate::pairs::{self, Comparison};
+use crate::peer::engine::Engine;
+use crate::peer::{Figures, Sample, bonnie, dd, fio, fsmark, iozone, loop_c};
+
+/// Sides that do the same on one ground.
+#[derive(Clone, Debug)]
+pub struct Contest {
+    /// The word by which `--only` chooses it.
+    pub name: String,
+    /// What it is made on.
+    pub ground: Kind,
+    /// What the engine does once, before anybody is measured: files that all read.
+    pub prepare: Vec<Phase>,
+    /// Who takes part.
+    pub sides: Vec<Side>,
+    /// What is compared.
+    pub rows: Vec<Row>,
+}
+
+/// One who takes part.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its name in [`Quantity`] and in tables.
+    pub name: &'static str,
+    /// What it does.
+    pub runner: Runner,
+}
+
+/// What a side does in a round.
+#[derive(Clone, Debug)]
+pub enum Runner {
+    /// Phases of the engine, in order.
+    Engine(Vec<Phase>),
+    /// Jobs of fio, in order.
+    Fio(Vec<fio::Job>),
+    /// dd.
+    Dd(Vec<dd::Copy>),
+    /// The bare loop.
+    Loop(Vec<loop_c::Loop>),
+    /// fs_mark.
+    FsMark(fsmark::Files),
+    /// bonnie++.
+    Bonnie(bonnie::Run),
+    /// IOzone.
+    Iozone(iozone::Run),
+}
+
+impl Runner {
+    fn run(&self, ground: &Ground, engine: &mut Engine) -> anyhow::Result<Figures> {
+        match self {
+            Self::Engine(phases) => engine.run(phases, ground),
+            Self::Fio(jobs) => all(jobs, |job| job.run(ground)),
+            Self::Dd(copies) => all(copies, |copy| copy.run(ground)),
+            Self::Loop(loops) => all(loops, |l| l.run(ground)),
+            Self::FsMark(files) => files.run(ground),
+            Self::Bonnie(run) => run.run(ground),
+            Self::Iozone(run) => run.run(ground),
+        }
+    }
+}
+
+fn all<T>(parts: &[T], run: impl Fn(&T) -> anyhow::Result<Figures>) -> anyhow::Result<Figures> {
+    let mut figures = Figures::new();
+    for part in parts {
+        figures.extend(run(part)?);
+    }
+    Ok(figures)
+}
+
+/// A line of the table.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// What is compared, in words.
+    pub title: String,
+    /// What a number of it is.
+    pub unit: Unit,
+    /// Ours.
+    pub ours: Quantity,
+    /// With what it is compared.
+    pub against: Against,
+    /// What is wanted.
+    pub target: Target,
+}
+
+/// With what ours is compared.
+#[derive(Clone, Debug)]
+pub enum Against {
+    /// A peer's figure.
+    Peer(Quantity),
+    /// A fixed number, in the unit of the row.
+    Fixed(f64),
+}
+
+/// What is wanted of the ratio of ours to the peer's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// At least so much.
+    AtLeast(f64),
+    /// At most so much: where less is better.
+    AtMost(f64),
+    /// As far from 1 as this share, at most, either way: the two should measure the same.
+    Within(f64),
+}
+
+/// A number that follows from the figures of a round.
+#[derive(Clone, Debug)]
+pub enum Quantity {
+    /// The rate of a side's figure.
+    Rate(&'static str, String),
+    /// The rate of a side's figure times a number: bytes per second of operations of one size.
+    Scaled(&'static str, String, f64),
+    /// Processor time per operation of a side's figure.
+    Processor(&'static str, String),
+    /// How many times the second figure of a side is the first: scaling with threads.
+    Growth(&'static str, String, String),
+    /// Of two figures in bytes per second, the second of which does something more: the speed of what
+    /// is done more, alone.
+    Surplus(&'static str, String, String),
+}
+
+/// What a number is, for printing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes per second.
+    Bytes,
+    /// Operations per second.
+    Operations,
+    /// Seconds.
+    Seconds,
+    /// A ratio.
+    Times,
+}
+
+/// What became of a row.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The contest.
+    pub contest: String,
+    /// The row's title.
+    pub title: String,
+    /// The filesystem.
+    pub ground: Kind,
+    /// The peer's name; none where ours stands beside a fixed number.
+    pub peer: Option<&'static str>,
+    /// What a number is.
+    pub unit: Unit,
+    /// What is wanted.
+    pub target: Target,
+    /// The comparison, where each pair had both figures.
+    pub comparison: Option<Comparison>,
+    /// What is to be said of it.
+    pub verdict: Verdict,
+}
+
+/// Whether a target is met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It is.
+    Met,
+    /// It is not, though the interval holds values that would meet it.
+    MissedWithinNoise,
+    /// It is not.
+    Missed,
+    /// A side gave no figure: a phase was too short, say.
+    NoFigure,
+}
+
+impl Target {
+    fn holds(self, ratio: f64) -> bool {
+        match self {
+            Self::AtLeast(bound) => ratio >= bound,
+            Self::AtMost(bound) => ratio <= bound,
+            Self::Within(share) => (1.0 - share..=1.0 + share).contains(&ratio),
+        }
+    }
+
+    /// Judges the ratio of the medians; what the interval reaches is said, and does not count.
+    pub fn judge(self, comparison: Option<&Comparison>) -> Verdict {
+        let Some(c) = comparison else {
+            return Verdict::NoFigure;
+        };
+        let reached = match self {
+            Self::AtLeast(_) => self.holds(c.interval.high),
+            Self::AtMost(_) => self.holds(c.interval.low),
+            Self::Within(share) => c.interval.low <= 1.0 + share && c.interval.high >= 1.0 - share,
+        };
+        match (self.holds(c.ratio), reached) {
+            (true, _) => Verdict::Met,
+            (false, true) => Verdict::MissedWithinNoise,
+            (false, false) => Verdict::Missed,
+        }
+    }
+}
+
+/// The figures of every side in one round.
+type Round = BTreeMap<&'static str, Figures>;
+
+impl Quantity {
+    /// The side that it is a number of.
+    pub const fn side(&self) -> &'static str {
+        match self {
+            Self::Rate(side, _)
+            | Self::Scaled(side, _, _)
+            | Self::Processor(side, _)
+            | Self::Growth(side, _, _)
+            | Self::Surplus(side, _, _) => side,
+        }
+    }
+
+    fn of(&self, round: &Round) -> Option<f64> {
+        let sample = |name: &str| -> Option<Sample> { round.get(self.side())?.get(name).copied() };
+        match self {
+            Self::Rate(_, name) => Some(sample(name)?.rate),
+            Self::Scaled(_, name, factor) => Some(sample(name)?.rate * factor),
+            Self::Processor(_, name) => sample(name)?.processor,
+            Self::Growth(_, one, many) => Some(sample(many)?.rate / sample(one)?.rate),
+            Self::Surplus(_, plain, more) => {
+                Some(1.0 / (1.0 / sample(more)?.rate - 1.0 / sample(plain)?.rate))
+            }
+        }
+    }
+}
+
+/// How contests are run.
+#[derive(Debug)]
+pub struct Setting<'a> {
+    /// Pairs of each.
+    pub pairs: usize,
+    /// Rounds before those that count.
+    pub warm_up: usize,
+    /// What image filesystems are put on.
+    pub image: Option<&'a Image>,
+    /// How the engine's process is started.
+    pub engine: fn() -> anyhow::Result<Command>,
+}
+
+impl Contest {
+    /// Runs it, and compares.
+    ///
+    /// # Errors
+    /// When a side fails, or the ground cannot be made.
+    pub fn run(
+        &self,
+        setting: &Setting<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> anyhow::Result<Vec<Outcome>> {
+        let ground = Ground::prepare(self.ground, setting.image)?;
+        progress(&format!(
+            "{} on {}: {}",
+            self.name,
+            self.ground,
+            ground.attachment()
+        ));
+        let rounds = self
+            .rounds(&ground, setting, progress)
+            .with_context(|| format!("{} on {}", self.name, self.ground))?;
+        Ok(self.judge(&rounds))
+    }
+
+    fn rounds(
+        &self,
+        ground: &Ground,
+        setting: &Setting<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> anyhow::Result<Vec<Round>> {
+        let mut engine = Engine::start(&mut (setting.engine)()?, ground.path())?;
+        engine.run(&self.prepare, ground)?;
+        let mut rounds = Vec::new();
+        for number in 0..setting.warm_up + setting.pairs {
+            let mut round = Round::new();
+            for i in pairs::order(number, self.sides.len()) {
+                let side = &self.sides[i];
+                progress(&format!(
+                    "{} on {}, round {} of {}: {}",
+                    self.name,
+                    self.ground,
+                    number + 1,
+                    setting.warm_up + setting.pairs,
+                    side.name
+                ));
+                ground.settle()?;
+                round.insert(side.name, side.runner.run(ground, &mut engine)?);
+            }
+            if number >= setting.warm_up {
+                rounds.push(round);
+            }
+        }
+        Ok(rounds)
+    }
+
+    /// What the rounds say of each row.
+    pub fn judge(&self, rounds: &[Round]) -> Vec<Outcome> {
+        let judge = |row: &Row| {
+            let pair = |round: &Round| {
+                let peer = match &row.against {
+                    Against::Peer(quantity) => quantity.of(round)?,
+                    Against::Fixed(number) => *number,
+                };
+                Some((row.ours.of(round)?, peer))
+            };
+            let pairs: Option<Vec<(f64, f64)>> = rounds.iter().map(pair).collect();
+            let comparison = pairs.and_then(|pairs| pairs::compare(&pairs));
+            Outcome {
+                contest: self.name.clone(),
+                title: row.title.clone(),
+                ground: self.ground,
+                peer: match &row.against {
+                    Against::Peer(quantity) => Some(quantity.side()),
+                    Against::Fixed(_) => None,
+                },
+                unit: row.unit,
+                target: row.target,
+                verdict: row.target.judge(comparison.as_ref()),
+                comparison,
+            }
+        };
+        self.rows.iter().map(judge).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(ratio: f64, low: f64, high: f64) -> Comparison {
+        Comparison {
+            ours: ratio,
+            peer: 1.0,
+            ratio,
+            lowest: low,
+            highest: high,
+            interval: analyse::Interval {
+                low,
+                high,
+                confidence: 0.96,
+            },
+            pairs: 6,
+        }
+    }
+
+    #[test]
+    fn a_target_is_met_by_the_ratio_and_never_by_the_noise() {
+        let judge = |target: Target, c: Comparison| target.judge(Some(&c));
+        let wide = comparison(0.95, 0.8, 1.2);
+        assert_eq!(judge(Target::AtLeast(0.9), wide), Verdict::Met);
+        assert_eq!(
+            judge(Target::AtLeast(1.0), wide),
+            Verdict::MissedWithinNoise
+        );
+        assert_eq!(judge(Target::AtLeast(1.3), wide), Verdict::Missed);
+        assert_eq!(judge(Target::AtMost(1.0), wide), Verdict::Met);
+        assert_eq!(judge(Target::AtMost(0.9), wide), Verdict::MissedWithinNoise);
+        assert_eq!(judge(Target::AtMost(0.7), wide), Verdict::Missed);
+        assert_eq!(judge(Target::Within(0.1), wide), Verdict::Met);
+        assert_eq!(
+            judge(Target::Within(0.01), wide),
+            Verdict::MissedWithinNoise
+        );
+        let apart = comparison(2.0, 1.9, 2.1);
+        assert_eq!(judge(Target::Within(0.1), apart), Verdict::Missed);
+        assert_eq!(Target::AtLeast(1.0).judge(None), Verdict::NoFigure);
+    }
+
+    #[test]
+    fn quantities_follow_from_the_figures_of_a_round() {
+        let sample = |rate, processor| Sample {
+            rate,
+            processor: Some(processor),
+        };
+        let figures = Figures::from([
+            ("one".to_owned(), sample(10.0, 0.5)),
+            ("many".to_owned(), sample(40.0, 0.25)),
+        ]);
+        let round = Round::from([("us", figures)]);
+        let (one, many) = (|| "one".to_owned(), || "many".to_owned());
+        let of = |q: Quantity| q.of(&round);
+        assert_eq!(of(Quantity::Rate("us", one())), Some(10.0));
+        assert_eq!(of(Quantity::Processor("us", many())), Some(0.25));
+        assert_eq!(of(Quantity::Growth("us", one(), many())), Some(4.0));
+        // 1 s for 40 bytes, 4 s for as many with something more: 40 bytes of that in 3 s.
+        let surplus = of(Quantity::Surplus("us", many(), one())).unwrap();
+        assert!((surplus - 40.0 / 3.0).abs() < 1e-9);
+        assert_eq!(of(Quantity::Rate("us", "none".into())), None);
+        assert_eq!(of(Quantity::Rate("them", one())), None);
+    }
+
+    #[test]
+    fn a_row_that_lacks_a_figure_in_a_round_says_so() {
+        let contest = Contest {
+            name: "c".into(),
+            ground: Kind::Tmpfs,
+            prepare: Vec::new(),
+            sides: Vec::new(),
+            rows: vec![Row {
+                title: "t".into(),
+                unit: Unit::Operations,
+                ours: Quantity::Rate("us", "f".into()),
+                against: Against::Peer(Quantity::Rate("them", "f".into())),
+                target: Target::AtLeast(1.0),
+            }],
+        };
+        let figures = || Figures::from([("f".to_owned(), Sample::rate(2.0))]);
+        let whole = Round::from([("us", figures()), ("them", figures())]);
+        let partial = Round::from([("us", figures())]);
+        let judged = contest.judge(&[whole.clone(), whole.clone()]);
+        assert_eq!(judged[0].verdict, Verdict::Met);
+        let judged = contest.judge(&[whole, partial]);
+        assert_eq!(judged[0].verdict, Verdict::NoFigure);
+    }
+}

@@ -1,0 +1,90 @@
+/* The least that a measuring program can do: reads of one file at random offsets, and one reading of the
+   clock for each. What is slower than this is the instrument.
+
+   loop FILE SECONDS [THREADS]: prints operations, seconds and processor seconds. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCK = 4096 };
+
+static int file;
+static uint64_t blocks, nanoseconds;
+
+struct worker {
+  pthread_t thread;
+  uint64_t state, operations, worst;
+  int failed;
+};
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void *run(void *argument) {
+  struct worker *w = argument;
+  void *buffer = aligned_alloc(BLOCK, BLOCK);
+  uint64_t last = now(), end = last + nanoseconds;
+  while (last < end) {
+    /* xorshift64 (Marsaglia 2003), scaled to the number of blocks without a division */
+    w->state ^= w->state << 13;
+    w->state ^= w->state >> 7;
+    w->state ^= w->state << 17;
+    uint64_t block = (uint64_t)(((unsigned __int128)w->state * blocks) >> 64);
+    if (pread(file, buffer, BLOCK, (off_t)(block * BLOCK)) != BLOCK) {
+      w->failed = 1;
+      break;
+    }
+    uint64_t t = now();
+    if (t - last > w->worst)
+      w->worst = t - last;
+    last = t;
+    w->operations++;
+  }
+  free(buffer);
+  return NULL;
+}
+
+static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
+
+int main(int count, char **arguments) {
+  if (count < 3)
+    return 2;
+  int threads = count > 3 ? atoi(arguments[3]) : 1;
+  file = open(arguments[1], O_RDONLY);
+  if (file < 0)
+    return 1;
+  blocks = (uint64_t)lseek(file, 0, SEEK_END) / BLOCK;
+  nanoseconds = (uint64_t)(atof(arguments[2]) * 1e9);
+  if (threads < 1 || blocks == 0)
+    return 2;
+  struct worker *workers = calloc((size_t)threads, sizeof *workers);
+  struct rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  uint64_t start = now(), operations = 0;
+  for (int i = 0; i < threads; i++) {
+    workers[i].state = 88172645463325252u + (uint64_t)i * 2654435761u;
+    if (pthread_create(&workers[i].thread, NULL, run, &workers[i]) != 0)
+      return 1;
+  }
+  int failed = 0;
+  for (int i = 0; i < threads; i++) {
+    pthread_join(workers[i].thread, NULL);
+    operations += workers[i].operations;
+    failed |= workers[i].failed;
+  }
+  double elapsed = (double)(now() - start) / 1e9;
+  getrusage(RUSAGE_SELF, &after);
+  double processor = seconds(after.ru_utime) - seconds(before.ru_utime) + seconds(after.ru_stime) -
+                     seconds(before.ru_stime);
+  printf("%llu %.9f %.6f\n", (unsigned long long)operations, elapsed, processor);
+  return failed;
+}

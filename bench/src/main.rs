@@ -1,0 +1,194 @@
+//! `fsarena-bench`: fsarena's engine beside its peers. `bench` says how fast it is, `agreement` whether it
+//! measures what they measure. Wiring only.
+
+mod agreement;
+mod bench;
+mod contest;
+mod ground;
+mod pairs;
+mod peer;
+mod plan;
+mod table;
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use contest::{Contest, Outcome, Setting, Verdict};
+use ground::{Image, Kind};
+use model::Bytes;
+use plan::Scale;
+use sys::namespace;
+
+/// Where the generated part of the document begins and ends.
+const BEGIN: &str = "<!-- table: begin -->";
+const END: &str = "<!-- table: end -->";
+
+/// fsarena's engine beside its peers.
+#[derive(Debug, Parser)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Choice,
+}
+
+#[derive(Debug, Subcommand)]
+enum Choice {
+    /// How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C.
+    Bench(Options),
+    /// Whether the engine measures what bonnie++, IOzone and fio measure.
+    Agreement(Options),
+    /// The engine's own process.
+    #[command(hide = true)]
+    Serve { directory: PathBuf },
+}
+
+#[derive(Debug, Args)]
+struct Options {
+    /// Only comparisons whose name (or name@filesystem) this is; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// How many pairs of each comparison.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..))]
+    pairs: u16,
+    /// Print JSON in place of the table.
+    #[arg(long)]
+    json: bool,
+    /// Put the table into this document, between its markers.
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
+    /// Where the image goes, on which filesystems are made; it has no name there.
+    #[arg(long, value_name = "DIRECTORY", default_value = "/var/tmp")]
+    work_dir: PathBuf,
+    /// Size of the image.
+    #[arg(long, default_value = "6 GiB")]
+    size: Bytes,
+    /// As little as shows that everything works; the figures mean nothing.
+    #[arg(long)]
+    smoke: bool,
+    /// This process is in namespaces of its own already.
+    #[arg(long, hide = true)]
+    inside: bool,
+}
+
+impl Options {
+    const fn scale(&self) -> Scale {
+        if self.smoke {
+            Scale::SMOKE
+        } else {
+            Scale::FULL
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    match run(&CommandLine::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("fsarena-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
+    let (contests, options) = match choice {
+        Choice::Serve { directory } => {
+            peer::engine::serve_parent(directory)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Choice::Bench(options) => (bench::contests(options.scale()), options),
+        Choice::Agreement(options) => (agreement::contests(options.scale()), options),
+    };
+    let contests = chosen(contests, &options.only)?;
+    if !options.inside {
+        return go_inside();
+    }
+    namespace::die_with_parent()?;
+    namespace::furnish()?;
+    let outcomes = compare(&contests, options)?;
+    show(&outcomes, options)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Those that are named; all where none is.
+fn chosen(contests: Vec<Contest>, only: &[String]) -> anyhow::Result<Vec<Contest>> {
+    let is = |contest: &Contest, name: &String| {
+        *name == contest.name || *name == format!("{}@{}", contest.name, contest.ground)
+    };
+    if let Some(unknown) = only.iter().find(|n| !contests.iter().any(|c| is(c, n))) {
+        let known: Vec<String> = contests
+            .iter()
+            .map(|c| format!("{}@{}", c.name, c.ground))
+            .collect();
+        anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
+    }
+    let wanted = |c: &Contest| only.is_empty() || only.iter().any(|name| is(c, name));
+    Ok(contests.into_iter().filter(wanted).collect())
+}
+
+/// Starts this program again with mounts and processes of its own, which end with it.
+fn go_inside() -> anyhow::Result<ExitCode> {
+    namespace::leave().context("this needs root: mounts of its own")?;
+    let status = Command::new(env::current_exe()?)
+        .args(env::args_os().skip(1))
+        .arg("--inside")
+        .status()?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<Outcome>> {
+    let needs_image = contests.iter().any(|c| c.ground != Kind::Tmpfs);
+    if needs_image {
+        eprintln!("writing an image of {}", options.size);
+    }
+    let image = needs_image.then(|| Image::write(&options.work_dir, options.size));
+    let image = image.transpose()?;
+    let setting = Setting {
+        pairs: options.pairs.into(),
+        warm_up: 1,
+        image: image.as_ref(),
+        engine,
+    };
+    let mut outcomes = Vec::new();
+    for contest in contests {
+        // One that cannot be run says why and does not keep the others from running.
+        match contest.run(&setting, &mut |doing| eprintln!("{doing}")) {
+            Ok(more) => outcomes.extend(more),
+            Err(error) => {
+                eprintln!("fsarena-bench: {error:#}");
+                outcomes.extend(contest.judge(&[]));
+            }
+        }
+    }
+    Ok(outcomes)
+}
+
+/// This program again, as the engine's own process.
+fn engine() -> anyhow::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg("serve");
+    Ok(command)
+}
+
+fn show(outcomes: &[Outcome], options: &Options) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(outcomes)?)?;
+    } else {
+        write!(out, "{}", table::terminal(outcomes))?;
+        let met = outcomes.iter().filter(|o| o.verdict == Verdict::Met);
+        writeln!(out, "{} of {} as wanted", met.count(), outcomes.len())?;
+    }
+    if let Some(path) = &options.document {
+        let document =
+            fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        let table = table::markdown(outcomes);
+        fs::write(path, table::put_between(&document, BEGIN, END, &table)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The programs that are compared, a file for each: how each is told what to do, and how its answer is
+//! read. None of them judges.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+pub mod bonnie;
+pub mod dd;
+pub mod engine;
+pub mod fio;
+pub mod fsmark;
+pub mod iozone;
+pub mod loop_c;
+
+/// One figure of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Bytes or operations per second, as the figure's unit says.
+    pub rate: f64,
+    /// Processor time of the program itself, seconds per operation; where the program says it.
+    pub processor: Option<f64>,
+}
+
+impl Sample {
+    /// A rate of which no processor time is known.
+    pub const fn rate(rate: f64) -> Self {
+        Self {
+            rate,
+            processor: None,
+        }
+    }
+}
+
+/// The figures of one run, by name.
+pub type Figures = BTreeMap<String, Sample>;
+
+/// Runs a program to its end and gives its standard output.
+///
+/// # Errors
+/// When it cannot be started or fails; with what it said.
+pub fn run(command: &mut Command) -> anyhow::Result<String> {
+    both(command).map(|(output, _)| output)
+}
+
+/// As [`run`], with standard error as well.
+///
+/// # Errors
+/// As [`run`].
+pub fn both(command: &mut Command) -> anyhow::Result<(String, String)> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("{name} cannot be started"))?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (said(&output.stdout), said(&output.stderr));
+    if !output.status.success() {
+        anyhow::bail!("{name} failed, {}: {}{}", output.status, err, out);
+    }
+    Ok((out, err))
+}

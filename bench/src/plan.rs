@@ -1,0 +1,165 @@
+//! Short ways to write down phases of the engine for the lists of comparisons.
+
+use model::{
+    Access, Action, Bytes, CacheState, Create, End, EntryKind, Io, IoEngine, Nanos, Op, Order,
+    Phase, Sharing,
+};
+
+/// How much is done in each comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// A file that is read at random from the cache: larger than the caches of a processor, small
+    /// enough for every machine.
+    pub cached: Bytes,
+    /// A file that is read or written front to back.
+    pub streamed: Bytes,
+    /// bonnie++'s large file: enough that reading it from memory is not too short for bonnie++.
+    pub bonnie: Bytes,
+    /// What bonnie++ writes and reads a byte at a time.
+    pub chars: Bytes,
+    /// Empty files, in bonnie++'s unit of 1024: enough that no phase is too short for it.
+    pub files: u64,
+    /// The file of each thread of tiobench.
+    pub tiobench: Bytes,
+    /// Random requests of each thread of tiobench.
+    pub tiobench_random: u64,
+    /// How long a phase runs that ends by time.
+    pub seconds: u64,
+}
+
+impl Scale {
+    /// What figures are taken with.
+    pub const FULL: Self = Self {
+        cached: Bytes::mib(256),
+        streamed: Bytes::mib(1024),
+        bonnie: Bytes::mib(2048),
+        chars: Bytes::mib(2),
+        files: 512,
+        tiobench: Bytes::mib(256),
+        tiobench_random: 4000,
+        seconds: 2,
+    };
+    /// As little as shows that everything works.
+    pub const SMOKE: Self = Self {
+        cached: Bytes::mib(8),
+        streamed: Bytes::mib(8),
+        bonnie: Bytes::mib(64),
+        chars: Bytes::mib(1),
+        files: 1,
+        tiobench: Bytes::mib(4),
+        tiobench_random: 40,
+        seconds: 1,
+    };
+}
+
+/// A data operation with everything else at its plainest.
+pub fn io(file: &str, access: Access, block: Bytes) -> Io {
+    Io {
+        file: file.to_owned(),
+        access,
+        block,
+        align: None,
+        size: None,
+        operations: None,
+        engine: IoEngine::Psync,
+        depth: 1,
+        threads: 1,
+        sharing: Sharing::Shared,
+        fsync: 0,
+        rate: None,
+        verify: false,
+    }
+}
+
+/// A phase on what is in the cache, that ends with its last call.
+pub fn phase(name: &str, op: Op) -> Phase {
+    Phase {
+        name: name.to_owned(),
+        cache: CacheState::Warm,
+        ends: End::Call,
+        at_most: None,
+        scaling: None,
+        op,
+    }
+}
+
+/// A new file, written front to back.
+pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
+    let io = Io {
+        size: Some(size),
+        ..io(file, Access::Write, block)
+    };
+    phase(name, Op::Io(io))
+}
+
+/// The end of a file.
+pub fn remove(file: &str) -> Phase {
+    phase(
+        "remove",
+        Op::RemoveFile {
+            file: file.to_owned(),
+        },
+    )
+}
+
+/// A phase that ends when its time is over, and not before.
+pub fn for_seconds(seconds: u64, name: &str, io: Io) -> Phase {
+    Phase {
+        at_most: Some(Nanos::from_secs(seconds)),
+        ..phase(
+            name,
+            Op::Io(Io {
+                operations: Some(ENDLESS),
+                ..io
+            }),
+        )
+    }
+}
+
+/// More operations than any machine does in the time that a phase may take.
+const ENDLESS: u64 = 1 << 32;
+
+/// The phase with another end.
+pub fn ending(ends: End, phase: Phase) -> Phase {
+    Phase { ends, ..phase }
+}
+
+/// The phase with caches emptied before it.
+pub fn cold(phase: Phase) -> Phase {
+    Phase {
+        cache: CacheState::Cold,
+        ..phase
+    }
+}
+
+/// Empty files in one directory.
+pub fn create(name: &str, set: &str, files: u64, order: Order) -> Phase {
+    phase(
+        name,
+        Op::Create(Create {
+            set: set.to_owned(),
+            kind: EntryKind::File,
+            entries: files,
+            directories: 1,
+            depth: 1,
+            size: Bytes(0),
+            order,
+            fsync: false,
+            threads: 1,
+            sharing: Sharing::Shared,
+        }),
+    )
+}
+
+/// Something done with each file of a set.
+pub fn each(name: &str, set: &str, action: Action, order: Order) -> Phase {
+    phase(
+        name,
+        Op::Metadata {
+            set: set.to_owned(),
+            action,
+            order,
+            threads: 1,
+        },
+    )
+}

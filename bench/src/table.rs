@@ -1,0 +1,229 @@
+//! Outcomes as a table: for a terminal and for Markdown, from the same cells. Pure.
+
+use std::fmt::Write;
+
+use crate::contest::{Outcome, Target, Unit, Verdict};
+
+const HEADS: [&str; 9] = [
+    "comparison",
+    "on",
+    "fsarena",
+    "peer",
+    "ratio",
+    "pairs from … to",
+    "interval",
+    "target",
+    "verdict",
+];
+/// Columns of numbers, which stand at the right.
+const NUMBERS: [bool; 9] = [false, false, true, true, true, true, true, true, false];
+
+/// For a terminal.
+pub fn terminal(outcomes: &[Outcome]) -> String {
+    let rows = rows(outcomes);
+    let widths: Vec<usize> = (0..HEADS.len())
+        .map(|i| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (i, cell) in row.iter().enumerate() {
+            let width = widths[i];
+            match NUMBERS[i] {
+                true => write!(line, "{cell:>width$}  "),
+                false => write!(line, "{cell:<width$}  "),
+            }
+            .expect("a string takes everything");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// For a document.
+pub fn markdown(outcomes: &[Outcome]) -> String {
+    let mut rows = rows(outcomes);
+    let rule = NUMBERS.map(|right| if right { "---:" } else { "---" }.to_owned());
+    rows.insert(1, rule);
+    rows.iter()
+        .map(|row| format!("| {} |\n", row.join(" | ")))
+        .collect()
+}
+
+/// Puts a table between two markers of a document, in place of what stands there.
+///
+/// # Errors
+/// When the markers are not there.
+pub fn put_between(document: &str, begin: &str, end: &str, table: &str) -> anyhow::Result<String> {
+    let missing = || anyhow::anyhow!("the document has no {begin} before {end}");
+    let (before, rest) = document.split_once(begin).ok_or_else(missing)?;
+    let (_, after) = rest.split_once(end).ok_or_else(missing)?;
+    Ok(format!("{before}{begin}\n{table}{end}{after}"))
+}
+
+fn rows(outcomes: &[Outcome]) -> Vec<[String; 9]> {
+    let heads = HEADS.map(str::to_owned);
+    std::iter::once(heads)
+        .chain(outcomes.iter().map(cells))
+        .collect()
+}
+
+fn cells(outcome: &Outcome) -> [String; 9] {
+    let number = |value: f64| number(value, outcome.unit);
+    let peer = |value: f64| match outcome.peer {
+        Some(name) => format!("{name} {}", number(value)),
+        None => number(value),
+    };
+    let c = outcome.comparison;
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    [
+        outcome.title.clone(),
+        outcome.ground.to_string(),
+        or_dash(c.map(|c| number(c.ours))),
+        or_dash(c.map(|c| peer(c.peer))),
+        or_dash(c.map(|c| format!("{:.2}", c.ratio))),
+        or_dash(c.map(|c| format!("{:.2}…{:.2}", c.lowest, c.highest))),
+        or_dash(c.map(|c| {
+            let percent = 100.0 * c.interval.confidence;
+            format!(
+                "{:.2}…{:.2} ({percent:.0}%)",
+                c.interval.low, c.interval.high
+            )
+        })),
+        target(outcome.target),
+        verdict(outcome.verdict, outcome.target).to_owned(),
+    ]
+}
+
+fn target(target: Target) -> String {
+    match target {
+        Target::AtLeast(bound) => format!("≥ {bound:.2}"),
+        Target::AtMost(bound) => format!("≤ {bound:.2}"),
+        Target::Within(share) => format!("± {:.0}%", 100.0 * share),
+    }
+}
+
+const fn verdict(verdict: Verdict, target: Target) -> &'static str {
+    match (verdict, target) {
+        (Verdict::Met, Target::Within(_)) => "agrees",
+        (Verdict::MissedWithinNoise, Target::Within(_)) => "differs, within the noise",
+        (Verdict::Missed, Target::Within(_)) => "differs",
+        (Verdict::Met, _) => "met",
+        (Verdict::MissedWithinNoise, _) => "missed, within the noise",
+        (Verdict::Missed, _) => "missed",
+        (Verdict::NoFigure, _) => "no figure",
+    }
+}
+
+/// Three significant digits and a unit.
+fn number(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Bytes => format!("{}B/s", scaled(value)),
+        Unit::Operations => format!("{}/s", scaled(value)),
+        Unit::Seconds => format!("{} µs", digits(value * 1e6)),
+        Unit::Times => format!("{}×", digits(value)),
+    }
+}
+
+fn scaled(value: f64) -> String {
+    let (factor, prefix) = match value {
+        v if v >= 1e9 => (1e9, " G"),
+        v if v >= 1e6 => (1e6, " M"),
+        v if v >= 1e3 => (1e3, " k"),
+        _ => (1.0, " "),
+    };
+    format!("{}{prefix}", digits(value / factor))
+}
+
+fn digits(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ground::Kind;
+    use crate::pairs::compare;
+
+    use super::*;
+
+    fn outcomes() -> Vec<Outcome> {
+        let outcome = |title: &str, peer, unit, target: Target, pairs: &[(f64, f64)]| {
+            let comparison = compare(pairs);
+            Outcome {
+                contest: "contest".into(),
+                title: title.into(),
+                ground: Kind::Tmpfs,
+                peer,
+                unit,
+                target,
+                verdict: target.judge(comparison.as_ref()),
+                comparison,
+            }
+        };
+        let at_least = Target::AtLeast(1.25);
+        vec![
+            outcome(
+                "random read",
+                Some("fio"),
+                Unit::Operations,
+                at_least,
+                &[(800e3, 600e3), (820e3, 610e3), (810e3, 640e3)],
+            ),
+            outcome(
+                "cost",
+                Some("fio"),
+                Unit::Seconds,
+                Target::AtMost(1.0),
+                &[(1.6e-6, 1.5e-6), (1.7e-6, 1.5e-6), (1.8e-6, 1.6e-6)],
+            ),
+            outcome(
+                "sequential write",
+                Some("bonnie++"),
+                Unit::Bytes,
+                Target::Within(0.1),
+                &[(1.0e9, 1.1e9), (1.0e9, 1.2e9), (1.0e9, 1.0e9)],
+            ),
+            outcome(
+                "checking",
+                None,
+                Unit::Bytes,
+                at_least,
+                &[(3.5e9, 2e9), (4.5e9, 2e9)],
+            ),
+            outcome("stat", Some("bonnie++"), Unit::Operations, at_least, &[]),
+            outcome(
+                "scaling",
+                Some("fio"),
+                Unit::Times,
+                Target::AtLeast(0.95),
+                &[(1.9, 1.8)],
+            ),
+        ]
+    }
+
+    #[test]
+    fn a_table_for_a_terminal() {
+        insta::assert_snapshot!(terminal(&outcomes()));
+    }
+
+    #[test]
+    fn a_table_for_a_document() {
+        insta::assert_snapshot!(markdown(&outcomes()));
+    }
+
+    #[test]
+    fn only_what_stands_between_the_markers_is_replaced() {
+        let document = "by hand\n<!-- a -->\nold\n<!-- b -->\nby hand, too\n";
+        let put = |document: &str| put_between(document, "<!-- a -->", "<!-- b -->", "new\n");
+        let once = put(document).unwrap();
+        assert_eq!(once, "by hand\n<!-- a -->\nnew\n<!-- b -->\nby hand, too\n");
+        assert_eq!(put(&once).unwrap(), once);
+        assert!(put("no markers").is_err());
+        assert!(put("<!-- b --> <!-- a -->").is_err());
+    }
+}
