@@ -3,6 +3,7 @@
 //! The only crate in which `unsafe` may stand; each use says why it is sound. No policy lives here:
 //! what to measure, mount or kill is decided by the callers.
 
+pub mod aligned;
 pub mod block;
 pub mod caches;
 pub mod clock;

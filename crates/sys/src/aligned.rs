@@ -1,0 +1,81 @@
+//! Memory at an address that direct I/O takes: a buffer whose beginning is a multiple of a power of two.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Bytes at an aligned address, zero at first.
+pub struct AlignedBuffer {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl AlignedBuffer {
+    /// A buffer of so many bytes that begins at a multiple of `align`.
+    ///
+    /// # Panics
+    /// When the length is zero or `align` is no power of two.
+    pub fn new(length: usize, align: usize) -> Self {
+        assert!(length > 0, "a buffer holds something");
+        let layout =
+            Layout::from_size_align(length, align).expect("an alignment is a power of two");
+        // SAFETY: the layout's size is not zero (asserted above).
+        let memory = unsafe { alloc_zeroed(layout) };
+        let start = NonNull::new(memory).unwrap_or_else(|| handle_alloc_error(layout));
+        Self { start, layout }
+    }
+}
+
+impl Deref for AlignedBuffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `start` points to `size` bytes that were allocated in `new`, written as zeros then,
+        // and belong to this value alone until it is dropped.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.layout.size()) }
+    }
+}
+
+impl DerefMut for AlignedBuffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`; the exclusive borrow of the value is that of its bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
+    }
+}
+
+impl Drop for AlignedBuffer {
+    fn drop(&mut self) {
+        // SAFETY: the memory came from `alloc_zeroed` with this layout and nobody else frees it.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+    }
+}
+
+// SAFETY: the value owns its bytes as a `Vec<u8>` does; nothing in it belongs to a thread.
+unsafe impl Send for AlignedBuffer {}
+// SAFETY: a shared borrow gives only shared access to plain bytes.
+unsafe impl Sync for AlignedBuffer {}
+
+impl fmt::Debug for AlignedBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AlignedBuffer").field(&self.layout).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_is_aligned_and_holds_what_is_put_into_it(length in 1usize..100_000, power in 0u32..14) {
+            let align = 1 << power;
+            let mut buffer = AlignedBuffer::new(length, align);
+            prop_assert_eq!(buffer.as_ptr() as usize % align, 0);
+            prop_assert!(buffer.iter().all(|&b| b == 0) && buffer.len() == length);
+            buffer.fill(7);
+            prop_assert!(buffer.iter().all(|&b| b == 7));
+        }
+    }
+}
