@@ -1,6 +1,6 @@
 //! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
 
-use engine::{Meter, OpError, Tally, Workspace};
+use engine::{Meter, OpError, Setting, Tally, Workspace};
 use model::{CacheState, Failure, Features, Op, Phase, PhaseResult, Status, StepRecord, Support};
 use sys::block::DeviceStat;
 use sys::caches;
@@ -202,9 +202,6 @@ impl<'a> Session<'a> {
     /// Brings about the cache state that a phase asks for, and says which one it became.
     fn prepare_cache(&mut self, wanted: CacheState) -> Result<CacheState, Trouble> {
         match (wanted, &mut self.volume) {
-            (CacheState::Direct, _) => Err(Trouble::Unsupported(
-                "this version has no direct I/O path".into(),
-            )),
             (CacheState::Cold, Some(volume)) if volume.has_device() => {
                 let outcome = volume.remount_cold();
                 self.records(outcome).map_err(|failure| Trouble::Failed {
@@ -241,7 +238,13 @@ impl<'a> Session<'a> {
                 offset: None,
                 error,
             }),
-            _ => engine::perform(&phase.op, phase.ends, &mut self.workspace, &mut tally),
+            _ => {
+                let setting = Setting {
+                    ends: phase.ends,
+                    direct: phase.cache == CacheState::Direct,
+                };
+                engine::perform(&phase.op, setting, &mut self.workspace, &mut tally)
+            }
         };
         tally.end(result);
         result.device_size = self.device_size();
@@ -256,6 +259,9 @@ impl<'a> Session<'a> {
     }
 
     fn judge(&self, error: &OpError) -> Trouble {
+        if let OpError::Unsupported { reason } = error {
+            return Trouble::Unsupported(reason.clone());
+        }
         let crashed = self
             .volume
             .as_ref()
@@ -281,7 +287,7 @@ impl<'a> Session<'a> {
             return Err(Trouble::Unsupported(reason.into()));
         }
         let root = volume.root();
-        let meter = Meter::start(self.device.clone(), None);
+        let mut meter = Meter::start(self.device.clone(), None);
         let outcome = match phase.op {
             Op::Mkfs => volume.make(),
             Op::Mount => volume.mount(),

@@ -38,6 +38,11 @@ pub enum OpError {
         /// Entries that were found.
         found: u64,
     },
+    /// The filesystem, or the kernel below it, cannot do this at all.
+    Unsupported {
+        /// One line for people, with the error number where there was one.
+        reason: String,
+    },
     /// A phase needs something that no earlier phase has made.
     Missing {
         /// What is missing.
@@ -92,6 +97,7 @@ impl fmt::Display for OpError {
                     path.display()
                 )
             }
+            Self::Unsupported { reason } => f.write_str(reason),
             Self::Missing { what } => write!(f, "{what} was not made by an earlier phase"),
         }
     }

@@ -5,6 +5,7 @@
 //! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
 
 mod error;
+mod latency;
 mod meter;
 mod names;
 mod ops;
@@ -15,7 +16,7 @@ mod workspace;
 
 pub use error::OpError;
 pub use meter::Meter;
-pub use ops::{perform, probe};
+pub use ops::{Setting, perform, probe, undo};
 pub use pattern::{Corruption, Pattern};
 pub use shape::{TreeFile, TreeShape, TreeSpec};
 pub use tally::{Progress, Tally};

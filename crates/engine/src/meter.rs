@@ -2,21 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Bytes, DeviceCounters, Nanos, PhaseResult, Space};
+use model::{Bytes, CpuTime, DeviceCounters, Faults, Nanos, PhaseResult, Space};
 use nix::sys::statvfs::statvfs;
 use sys::block::{self, DeviceStat};
 use sys::{clock, usage};
 
-/// A phase being measured.
+/// A phase being measured, in one timed part or in several: what lies between the parts does not count.
 #[derive(Debug)]
 pub struct Meter {
     device: Option<DeviceStat>,
     root: Option<PathBuf>,
-    before: Readings,
+    /// Readings at the beginning of the part that is being timed; absent between parts.
+    running: Option<Readings>,
+    /// Whether no part is over yet.
+    first: bool,
+    sum: Measured,
 }
 
-/// What is read at the beginning.
-#[derive(Debug, Default)]
+/// What is read at the beginning of a part.
+#[derive(Debug)]
 struct Readings {
     space: Option<Space>,
     device: Option<DeviceCounters>,
@@ -24,45 +28,108 @@ struct Readings {
     clock: Nanos,
 }
 
+/// Sums over the timed parts.
+#[derive(Clone, Debug, Default)]
+struct Measured {
+    wall: Nanos,
+    cpu: CpuTime,
+    faults: Faults,
+    device: Option<DeviceCounters>,
+    space_before: Option<Space>,
+    space_after: Option<Space>,
+}
+
 impl Meter {
-    /// A meter for a device and for the filesystem mounted at `root`, where there are such; it has
-    /// started.
+    /// A meter for a device and for the filesystem mounted at `root`, where there are such; the first
+    /// part has begun.
     pub fn start(device: Option<DeviceStat>, root: Option<&Path>) -> Self {
         let mut meter = Self {
             device,
             root: root.map(Path::to_owned),
-            before: Readings::default(),
+            running: None,
+            first: true,
+            sum: Measured::default(),
         };
         meter.restart();
         meter
     }
 
-    /// Takes the readings from which the phase is counted anew, the clock last: what was done since
-    /// the start was preparation.
+    /// Begins a timed part, the clock last. A part that has begun and is not over begins anew: what
+    /// was done since was preparation.
     pub fn restart(&mut self) {
-        self.before = Readings {
+        self.running = Some(Readings {
             space: self.root.as_deref().and_then(space),
             device: self.device.as_ref().and_then(DeviceStat::read),
             usage: usage::read(),
             clock: clock::now(),
-        };
+        });
     }
 
-    /// Takes the readings at the phase's end, the clock first, and writes the differences down.
-    /// `mounted` is where a filesystem was mounted meanwhile.
-    pub fn stop(&self, mounted: Option<&Path>, result: &mut PhaseResult) {
-        result.wall = clock::since(self.before.clock);
-        let used = usage::difference(&self.before.usage, &usage::read());
-        result.cpu = used.cpu;
-        result.faults = used.faults;
+    /// Ends the timed part, the clock first, and adds it to those before; nothing where none has begun.
+    pub fn pause(&mut self) {
+        self.pause_at(None);
+    }
+
+    /// Ends the last timed part and writes the sums down. `mounted` is where a filesystem was mounted
+    /// meanwhile.
+    pub fn stop(&mut self, mounted: Option<&Path>, result: &mut PhaseResult) {
+        self.pause_at(mounted);
+        let sum = self.sum.clone();
+        result.wall = sum.wall;
+        result.cpu = sum.cpu;
+        result.faults = sum.faults;
+        result.device = sum.device;
+        result.space_before = sum.space_before;
+        result.space_after = sum.space_after;
+    }
+
+    /// Elapsed time of the parts that are over.
+    pub const fn elapsed(&self) -> Nanos {
+        self.sum.wall
+    }
+
+    fn pause_at(&mut self, mounted: Option<&Path>) {
+        let Some(before) = self.running.take() else {
+            return;
+        };
+        let wall = clock::since(before.clock);
+        let used = usage::difference(&before.usage, &usage::read());
         let device_after = self.device.as_ref().and_then(DeviceStat::read);
-        result.device = self
-            .before
-            .device
-            .zip(device_after)
-            .map(|(before, after)| block::difference(before, after));
-        result.space_before = self.before.space;
-        result.space_after = mounted.or(self.root.as_deref()).and_then(space);
+        let device = before.device.zip(device_after);
+        let device = device.map(|(before, after)| block::difference(before, after));
+        if std::mem::take(&mut self.first) {
+            self.sum.space_before = before.space;
+            self.sum.device = device;
+        } else {
+            let both = self.sum.device.zip(device);
+            self.sum.device = both.map(|(sum, part)| add_device(sum, part));
+        }
+        self.sum.wall.0 += wall.0;
+        self.sum.cpu = add_cpu(self.sum.cpu, used.cpu);
+        self.sum.faults.minor += used.faults.minor;
+        self.sum.faults.major += used.faults.major;
+        self.sum.space_after = mounted.or(self.root.as_deref()).and_then(space);
+    }
+}
+
+fn add_cpu(a: CpuTime, b: CpuTime) -> CpuTime {
+    CpuTime {
+        user: Nanos(a.user.0 + b.user.0),
+        system: Nanos(a.system.0 + b.system.0),
+        driver: Nanos(a.driver.0 + b.driver.0),
+        machine: Nanos(a.machine.0 + b.machine.0),
+    }
+}
+
+fn add_device(a: DeviceCounters, b: DeviceCounters) -> DeviceCounters {
+    DeviceCounters {
+        reads: a.reads + b.reads,
+        read_bytes: Bytes(a.read_bytes.0 + b.read_bytes.0),
+        writes: a.writes + b.writes,
+        write_bytes: Bytes(a.write_bytes.0 + b.write_bytes.0),
+        flushes: a.flushes + b.flushes,
+        discards: a.discards + b.discards,
+        discard_bytes: Bytes(a.discard_bytes.0 + b.discard_bytes.0),
     }
 }
 
@@ -77,4 +144,63 @@ pub fn space(root: &Path) -> Option<Space> {
         inodes: stat.files(),
         inodes_free: stat.files_free(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Access, CacheState, End, Io, Op, Phase};
+
+    fn blank() -> PhaseResult {
+        PhaseResult::blank(&Phase {
+            name: "p".into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            scaling: None,
+            op: Op::Io(Io::new("f", Access::Read, Bytes(1))),
+        })
+    }
+
+    #[test]
+    fn parts_add_up_and_what_lies_between_does_not_count() {
+        let place = tempfile::tempdir().unwrap();
+        let mut meter = Meter::start(None, Some(place.path()));
+        meter.pause();
+        let first = meter.elapsed();
+        meter.pause();
+        assert_eq!(meter.elapsed(), first, "no part had begun");
+        meter.restart();
+        meter.pause();
+        let both = meter.elapsed();
+        assert!(both > first);
+        let mut result = blank();
+        meter.stop(None, &mut result);
+        assert_eq!(result.wall, both);
+        assert!(result.space_before.is_some() && result.space_after.is_some());
+    }
+
+    #[test]
+    fn every_counter_of_the_device_is_added() {
+        let part = DeviceCounters {
+            reads: 1,
+            read_bytes: Bytes(2),
+            writes: 3,
+            write_bytes: Bytes(4),
+            flushes: 5,
+            discards: 6,
+            discard_bytes: Bytes(7),
+        };
+        let sum = add_device(add_device(part, part), part);
+        let expected = DeviceCounters {
+            reads: 3,
+            read_bytes: Bytes(6),
+            writes: 9,
+            write_bytes: Bytes(12),
+            flushes: 15,
+            discards: 18,
+            discard_bytes: Bytes(21),
+        };
+        assert_eq!(sum, expected);
+    }
 }

@@ -4,16 +4,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hdrhistogram::Histogram;
-use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
+use model::{Bytes, Nanos, PhaseResult};
 use sys::clock;
 
+use crate::latency::Latency;
 use crate::meter::Meter;
 
-/// Longest latency that is told from longer ones: an hour.
-const LONGEST: u64 = 3_600_000_000_000;
-/// Significant decimal digits of a latency.
-const DIGITS: u8 = 3;
+/// How often a thread says how far it has come: often enough for a progress bar, and so seldom that
+/// threads do not contend for the counter.
+const PUBLISHED_EVERY: Nanos = Nanos(10_000_000);
 
 /// How far an operation has come; shared with whoever watches.
 #[derive(Debug, Default)]
@@ -33,6 +32,10 @@ impl Progress {
         Some(self.total.load(Ordering::Relaxed)).filter(|&n| n > 0)
     }
 
+    fn add(&self, operations: u64) {
+        self.done.fetch_add(operations, Ordering::Relaxed);
+    }
+
     /// Begins to count anew.
     pub fn restart(&self) {
         self.done.store(0, Ordering::Relaxed);
@@ -49,13 +52,21 @@ pub struct Tally {
     pub bytes: u64,
     /// Of these, bytes written.
     pub bytes_written: u64,
+    /// Bytes read that were compared with what was written.
+    pub verified: u64,
+    /// Arrivals per second that an open loop intended.
+    pub offered_rate: Option<u64>,
     /// Whether the time limit came before the end.
     pub cut_short: bool,
-    latency: Histogram<u64>,
+    latency: Latency,
     last: Nanos,
     at_most: Option<Nanos>,
-    deadline: Option<Nanos>,
+    /// The end of time where there is no limit: one comparison serves both.
+    deadline: Nanos,
     progress: Arc<Progress>,
+    /// Operations that `progress` has been told of.
+    published: u64,
+    publish_at: Nanos,
     /// Absent in the tally of a further thread.
     meter: Option<Meter>,
 }
@@ -63,87 +74,138 @@ pub struct Tally {
 impl Tally {
     /// An empty tally of a phase that the meter measures.
     pub fn new(at_most: Option<Nanos>, progress: Arc<Progress>, meter: Meter) -> Self {
+        Self::empty(at_most, progress, Some(meter))
+    }
+
+    fn empty(at_most: Option<Nanos>, progress: Arc<Progress>, meter: Option<Meter>) -> Self {
         Self {
             operations: 0,
             bytes: 0,
             bytes_written: 0,
+            verified: 0,
+            offered_rate: None,
             cut_short: false,
-            latency: Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the bounds are valid"),
+            latency: Latency::default(),
             last: Nanos(0),
             at_most,
-            deadline: None,
+            deadline: Nanos(u64::MAX),
             progress,
-            meter: Some(meter),
+            published: 0,
+            publish_at: Nanos(0),
+            meter,
         }
     }
 
-    /// The preparation is done and the measured part begins, of so many operations: the only call
-    /// that stands between making up names, sizes and data and the first system call.
+    /// The preparation is done and a timed part begins, of so many operations: the only call that
+    /// stands between making up names, sizes and data and the first system call. The time limit is
+    /// that of this part.
     pub fn begin(&mut self, operations: u64) {
-        self.progress.total.store(operations, Ordering::Relaxed);
+        let planned = self.operations + operations;
+        self.progress.total.store(planned, Ordering::Relaxed);
         if let Some(meter) = &mut self.meter {
             meter.restart();
         }
-        self.last = clock::now();
-        self.deadline = self.at_most.map(|limit| Nanos(self.last.0 + limit.0));
+        self.start();
     }
 
-    /// The measured part is over: writes down what was counted.
-    pub fn end(&self, result: &mut PhaseResult) {
-        if let Some(meter) = &self.meter {
+    /// A timed part is over. What comes until the next [`Tally::begin`] does not count, so that a phase
+    /// can be done several times with something untimed in between: figures are sums over the parts.
+    pub fn pause(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            meter.pause();
+        }
+        self.publish();
+    }
+
+    /// Elapsed time of the timed parts that are over ([`Tally::pause`]).
+    pub fn elapsed(&self) -> Nanos {
+        self.meter.as_ref().map_or(Nanos(0), Meter::elapsed)
+    }
+
+    /// The last timed part is over, unless it was already: writes down what was counted in all of them.
+    pub fn end(&mut self, result: &mut PhaseResult) {
+        if let Some(meter) = &mut self.meter {
             meter.stop(None, result);
         }
+        self.publish();
         result.operations = self.operations;
         result.bytes = Bytes(self.bytes);
         result.bytes_written = Bytes(self.bytes_written);
+        result.verified = Bytes(self.verified);
+        result.offered_rate = self.offered_rate;
         result.cut_short = self.cut_short;
-        result.latency = self.latency_buckets();
+        result.latency = self.latency.buckets();
     }
 
-    /// A tally of the same phase for a further thread.
+    /// A tally of the same phase for a further thread, with the time limit of the part that has begun.
     pub fn fork(&self) -> Self {
-        Self {
-            operations: 0,
-            bytes: 0,
-            bytes_written: 0,
-            cut_short: false,
-            latency: Histogram::new_from(&self.latency),
-            last: clock::now(),
-            at_most: self.at_most,
-            deadline: self.deadline,
-            progress: Arc::clone(&self.progress),
-            meter: None,
+        let mut fork = Self::empty(self.at_most, Arc::clone(&self.progress), None);
+        fork.last = clock::now();
+        fork.deadline = self.deadline;
+        fork
+    }
+
+    /// Sets a further thread off where its tally was forked before the timed part began.
+    pub fn start(&mut self) {
+        self.last = clock::now();
+        self.publish_at = self.last;
+        if let Some(limit) = self.at_most {
+            self.deadline = Nanos(self.last.0.saturating_add(limit.0));
         }
     }
 
     /// Adds what another thread has done.
     pub fn join(&mut self, other: &Self) {
+        other.progress.add(other.operations - other.published);
         self.operations += other.operations;
+        self.published += other.operations;
         self.bytes += other.bytes;
         self.bytes_written += other.bytes_written;
+        self.verified += other.verified;
         self.cut_short |= other.cut_short;
-        self.latency
-            .add(&other.latency)
-            .expect("both have the same bounds");
+        self.latency.add(&other.latency);
+    }
+
+    /// The end of the operation before, or the beginning of the timed part.
+    pub const fn last(&self) -> Nanos {
+        self.last
+    }
+
+    /// Says when the operation that is ended by the next [`Tally::lap`] should have begun: in an open
+    /// loop, latency counts from there.
+    pub const fn intended(&mut self, at: Nanos) {
+        self.last = at;
     }
 
     /// Counts an operation that ended now and began when the one before it ended: one clock reading
     /// for each operation.
+    #[inline]
     pub fn lap(&mut self) {
         let now = clock::now();
-        self.latency.saturating_record(now.0 - self.last.0);
-        self.last = now;
+        self.record(self.last, now);
+    }
+
+    /// Counts an operation by when it began and when it ended; the latter is also what the time limit
+    /// is compared with.
+    #[inline]
+    pub fn record(&mut self, began: Nanos, ended: Nanos) {
+        self.latency.record(ended.0.saturating_sub(began.0));
+        self.last = ended;
         self.operations += 1;
-        self.progress.done.fetch_add(1, Ordering::Relaxed);
+        if ended >= self.publish_at {
+            self.publish();
+        }
     }
 
     /// [`Tally::lap`] for an operation that read bytes.
+    #[inline]
     pub fn lap_read(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.lap();
     }
 
     /// [`Tally::lap`] for an operation that wrote bytes.
+    #[inline]
     pub fn lap_written(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.bytes_written += bytes as u64;
@@ -151,23 +213,18 @@ impl Tally {
     }
 
     /// Whether the phase's time is over; remembers that it was cut short.
-    pub fn out_of_time(&mut self) -> bool {
-        let over = self.deadline.is_some_and(|deadline| self.last >= deadline);
+    #[inline]
+    pub const fn out_of_time(&mut self) -> bool {
+        let over = self.last.0 >= self.deadline.0;
         self.cut_short |= over;
         over
     }
 
-    /// The latencies counted so far, ascending, empty buckets left out.
-    fn latency_buckets(&self) -> Vec<LatencyBucket> {
-        self.latency
-            .iter_recorded()
-            .map(|step| {
-                LatencyBucket(
-                    Nanos(step.value_iterated_to()),
-                    step.count_since_last_iteration(),
-                )
-            })
-            .collect()
+    #[cold]
+    fn publish(&mut self) {
+        self.progress.add(self.operations - self.published);
+        self.published = self.operations;
+        self.publish_at = Nanos(self.last.0 + PUBLISHED_EVERY.0);
     }
 }
 
@@ -175,9 +232,13 @@ impl Tally {
 mod tests {
     use super::*;
 
+    fn tally(at_most: Option<Nanos>) -> Tally {
+        Tally::new(at_most, Arc::default(), Meter::start(None, None))
+    }
+
     #[test]
     fn threads_add_up() {
-        let mut first = Tally::new(None, Arc::default(), Meter::start(None, None));
+        let mut first = tally(None);
         let mut second = first.fork();
         first.lap_read(10);
         second.lap_written(5);
@@ -187,16 +248,60 @@ mod tests {
             (first.operations, first.bytes, first.bytes_written),
             (3, 15, 5)
         );
-        assert_eq!(first.latency_buckets().iter().map(|b| b.1).sum::<u64>(), 3);
+        let counted: u64 = first.latency.buckets().iter().map(|b| b.1).sum();
+        assert_eq!(counted, 3);
+        first.pause();
         assert_eq!(first.progress.done(), 3);
     }
 
     #[test]
+    fn progress_is_told_seldom_and_in_the_end_completely() {
+        let mut tally = tally(None);
+        tally.begin(5);
+        let begun = tally.last();
+        for i in 1..=4 {
+            tally.record(begun, Nanos(begun.0 + i));
+        }
+        assert_eq!(tally.progress.done(), 1, "the first tells that it moves");
+        tally.record(begun, Nanos(begun.0 + 1 + PUBLISHED_EVERY.0));
+        assert_eq!(tally.progress.done(), 5);
+        tally.lap();
+        tally.pause();
+        assert_eq!(tally.progress.done(), 6);
+        tally.begin(4);
+        assert_eq!(tally.progress.total(), Some(10));
+    }
+
+    #[test]
+    fn parts_are_summed_up() {
+        let mut tally = tally(None);
+        tally.begin(1);
+        tally.lap_read(7);
+        tally.pause();
+        let first = tally.elapsed();
+        tally.begin(1);
+        tally.lap_read(7);
+        tally.pause();
+        assert!(tally.elapsed() > first);
+        assert_eq!((tally.operations, tally.bytes), (2, 14));
+    }
+
+    #[test]
+    fn latency_counts_from_the_intended_start() {
+        let mut tally = tally(None);
+        tally.begin(1);
+        let late_by = 5_000_000_000;
+        tally.intended(Nanos(tally.last().0 - late_by));
+        tally.lap();
+        assert!(tally.latency.buckets()[0].0.0 >= late_by);
+    }
+
+    #[test]
     fn time_is_over_only_where_there_is_a_limit() {
-        let mut endless = Tally::new(None, Arc::default(), Meter::start(None, None));
+        let mut endless = tally(None);
         endless.lap();
         assert!(!endless.out_of_time() && !endless.cut_short);
-        let mut none_left = Tally::new(Some(Nanos(0)), Arc::default(), Meter::start(None, None));
+        let mut none_left = tally(Some(Nanos(0)));
         none_left.begin(1);
         none_left.lap();
         assert!(none_left.out_of_time() && none_left.cut_short);

@@ -14,6 +14,8 @@ pub struct FileState {
     pub size: u64,
     /// Identity and generation of its blocks.
     pub origin: Origin,
+    /// Its size before the last append.
+    pub before_append: u64,
     /// Blocks (in units of the stamp's 4 KiB) that a random write has brought one generation further.
     pub ahead: HashSet<u64>,
 }
@@ -23,6 +25,7 @@ impl FileState {
     pub fn new(name: &str, size: u64) -> Self {
         Self {
             size,
+            before_append: size,
             origin: Origin {
                 file: file_id(name),
                 generation: 1,
@@ -70,6 +73,9 @@ pub struct Workspace {
     pub(crate) files: BTreeMap<String, FileState>,
     pub(crate) sets: BTreeMap<String, FileSet>,
     pub(crate) trees: BTreeMap<String, Tree>,
+    /// Files and trees that the last removal of that name took away, to make them again.
+    pub(crate) removed_files: BTreeMap<String, FileState>,
+    pub(crate) removed_trees: BTreeMap<String, Tree>,
 }
 
 impl Workspace {
@@ -82,6 +88,8 @@ impl Workspace {
             files: BTreeMap::new(),
             sets: BTreeMap::new(),
             trees: BTreeMap::new(),
+            removed_files: BTreeMap::new(),
+            removed_trees: BTreeMap::new(),
         }
     }
 

@@ -212,6 +212,8 @@ pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), O
     tally.begin(1);
     fs::remove_file(&path).of("unlink", &path)?;
     tally.lap();
-    ws.files.remove(name);
+    if let Some(state) = ws.files.remove(name) {
+        ws.removed_files.insert(name.to_owned(), state);
+    }
     Ok(())
 }

@@ -7,6 +7,7 @@ mod files;
 mod probe;
 mod seek;
 mod tree;
+mod undo;
 
 use model::{Access, Action, End, Io, Op, StreamUnit};
 use sys::caches;
@@ -16,6 +17,26 @@ use crate::tally::Tally;
 use crate::workspace::Workspace;
 
 pub use probe::probe;
+pub use undo::undo;
+
+/// What an operation is performed under, beside what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What the timed part includes at its end.
+    pub ends: End,
+    /// Whether data passes the page cache by (`O_DIRECT`).
+    pub direct: bool,
+}
+
+impl From<End> for Setting {
+    /// Through the page cache.
+    fn from(ends: End) -> Self {
+        Self {
+            ends,
+            direct: false,
+        }
+    }
+}
 
 /// Performs an operation that works on files.
 ///
@@ -25,7 +46,18 @@ pub use probe::probe;
 /// # Panics
 /// When the operation is one of the volume (mkfs, mount, unmount, fsck), a capacity reading or a
 /// feature probe, which the agent does itself.
-pub fn perform(op: &Op, ends: End, ws: &mut Workspace, tally: &mut Tally) -> Result<(), OpError> {
+pub fn perform(
+    op: &Op,
+    setting: impl Into<Setting>,
+    ws: &mut Workspace,
+    tally: &mut Tally,
+) -> Result<(), OpError> {
+    let Setting { ends, direct } = setting.into();
+    if direct {
+        return Err(OpError::Unsupported {
+            reason: "this version has no direct I/O path".into(),
+        });
+    }
     match op {
         Op::Io(job) => io(ws, tally, job, ends)?,
         Op::WriteStream {

@@ -20,13 +20,23 @@ pub fn plant(
     name: &str,
     spec: &TreeSpec,
 ) -> Result<(), OpError> {
-    let top = ws.path(name);
     let shape = TreeShape::generate(spec, ws.seed());
-    let mut pattern = ws.pattern(REQUEST);
     let tree = Tree {
         shape,
         planted_as: name.to_owned(),
     };
+    write_tree(ws, tally, name, tree)
+}
+
+/// Writes a tree whose shape is known, and remembers it.
+pub fn write_tree(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    tree: Tree,
+) -> Result<(), OpError> {
+    let top = ws.path(name);
+    let mut pattern = ws.pattern(REQUEST);
     tally.begin(tree.shape.entries() + 1);
     fs::create_dir(&top).of("mkdir", &top)?;
     tally.lap();
@@ -157,7 +167,9 @@ pub fn verify(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), O
 pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
     tally.begin(ws.tree(name)?.shape.entries() + 1);
     remove_directory(&ws.path(name), tally)?;
-    ws.trees.remove(name);
+    if let Some(tree) = ws.trees.remove(name) {
+        ws.removed_trees.insert(name.to_owned(), tree);
+    }
     Ok(())
 }
 

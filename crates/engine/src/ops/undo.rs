@@ -1,0 +1,218 @@
+//! Takes back what an operation did, so that it can be done again: untimed, between two passes of a
+//! phase that ends too soon to be timed once.
+
+use std::fs::{self, OpenOptions};
+use std::sync::Arc;
+
+use model::{Access, Action, Op};
+
+use crate::error::{Context, OpError};
+use crate::meter::Meter;
+use crate::ops::{data, tree};
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+/// Bytes per request when a file that was removed is written again.
+const REQUEST: usize = 1 << 20;
+
+/// Brings files and the workspace into a state in which the operation, which has just been performed,
+/// can be performed again with the same effect. What only reads, and what changes content in place,
+/// leaves nothing to take back.
+///
+/// # Errors
+/// When the filesystem refuses.
+pub fn undo(op: &Op, ws: &mut Workspace) -> Result<(), OpError> {
+    match op {
+        Op::Io(io) if io.access == Access::Write => forget_file(ws, &io.file),
+        Op::Io(io) if io.access == Access::Append => shorten(ws, &io.file),
+        Op::WriteStream { file, .. } | Op::Preallocate { file, .. } | Op::Sparse { file, .. } => {
+            forget_file(ws, file)
+        }
+        Op::CopyFile { to, .. } => forget_file(ws, to),
+        Op::RemoveFile { file } => write_again(ws, file),
+        Op::PlantTree { tree, .. } | Op::CopyTree { to: tree, .. } => forget_tree(ws, tree),
+        Op::RemoveTree { tree } => plant_again(ws, tree),
+        Op::Create(create) => forget_set(ws, &create.set),
+        Op::Metadata { set, action, .. } => take_back(ws, set, action),
+        Op::Io(_)
+        | Op::ReadStream { .. }
+        | Op::ListTree { .. }
+        | Op::FindInTree { .. }
+        | Op::VerifyTree { .. }
+        | Op::Mkfs
+        | Op::Mount
+        | Op::Unmount
+        | Op::Fsck
+        | Op::Capacity
+        | Op::Probe { .. } => Ok(()),
+    }
+}
+
+fn forget_file(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    if ws.files.remove(name).is_some() {
+        let path = ws.path(name);
+        fs::remove_file(&path).of("unlink", &path)?;
+    }
+    Ok(())
+}
+
+/// Cuts off what the last append has added.
+fn shorten(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    let path = ws.path(name);
+    let Some(state) = ws.files.get_mut(name) else {
+        return Ok(());
+    };
+    let file = OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .of("open", &path)?;
+    file.set_len(state.before_append).of("ftruncate", &path)?;
+    state.size = state.before_append;
+    Ok(())
+}
+
+/// A tally that nobody reads.
+fn nobody() -> Tally {
+    Tally::new(None, Arc::default(), Meter::start(None, None))
+}
+
+fn write_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    let Some(mut state) = ws.removed_files.remove(name) else {
+        return Ok(());
+    };
+    let path = ws.path(name);
+    let mut pattern = ws.pattern(REQUEST);
+    state.ahead.clear();
+    let file = data::create_new(&path)?;
+    data::write_all(
+        &file,
+        &path,
+        &mut pattern,
+        state.origin,
+        state.size,
+        REQUEST,
+        &mut nobody(),
+    )?;
+    ws.files.insert(name.to_owned(), state);
+    Ok(())
+}
+
+fn forget_tree(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    if ws.trees.remove(name).is_some() {
+        let path = ws.path(name);
+        fs::remove_dir_all(&path).of("rmdir", &path)?;
+    }
+    Ok(())
+}
+
+fn plant_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    match ws.removed_trees.remove(name) {
+        Some(removed) => tree::write_tree(ws, &mut nobody(), name, removed),
+        None => Ok(()),
+    }
+}
+
+fn forget_set(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    if ws.sets.remove(name).is_some() {
+        let path = ws.path(name);
+        fs::remove_dir_all(&path).of("rmdir", &path)?;
+    }
+    Ok(())
+}
+
+fn take_back(ws: &mut Workspace, set: &str, action: &Action) -> Result<(), OpError> {
+    match action {
+        Action::Link { to } | Action::Symlink { to } => forget_set(ws, to),
+        Action::Remove => Err(OpError::Unsupported {
+            reason: format!("the set `{set}` was deleted and cannot be made again"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::perform;
+    use model::{Bytes, End, Io, StreamUnit};
+
+    fn again(ws: &mut Workspace, op: &Op) {
+        for _ in 0..2 {
+            perform(op, End::Call, ws, &mut nobody()).unwrap();
+            undo(op, ws).unwrap();
+        }
+        perform(op, End::Call, ws, &mut nobody()).unwrap();
+    }
+
+    fn verify(ws: &mut Workspace, name: &str, size: u64) {
+        let mut tally = nobody();
+        let read = Op::Io(Io {
+            verify: true,
+            ..Io::new(name, Access::Read, Bytes::kib(64))
+        });
+        perform(&read, End::Call, ws, &mut tally).unwrap();
+        assert_eq!(tally.bytes, size);
+    }
+
+    #[test]
+    fn what_makes_or_removes_files_can_be_done_again() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 5);
+        let write = Op::Io(Io {
+            size: Some(Bytes(50_000)),
+            ..Io::new("f", Access::Write, Bytes::kib(8))
+        });
+        again(&mut ws, &write);
+        let stream = Op::WriteStream {
+            file: "g".into(),
+            size: Bytes(10_000),
+            unit: StreamUnit::Char,
+        };
+        again(&mut ws, &stream);
+        let copy = Op::CopyFile {
+            from: "f".into(),
+            to: "h".into(),
+            block: Bytes::kib(4),
+        };
+        again(&mut ws, &copy);
+        for (name, size) in [("f", 50_000), ("g", 10_000), ("h", 50_000)] {
+            verify(&mut ws, name, size);
+        }
+        let remove = Op::RemoveFile { file: "f".into() };
+        perform(&remove, End::Call, &mut ws, &mut nobody()).unwrap();
+        undo(&remove, &mut ws).unwrap();
+        verify(&mut ws, "f", 50_000);
+    }
+
+    #[test]
+    fn what_plants_or_removes_trees_can_be_done_again() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 5);
+        let tree = || "tree".to_owned();
+        let plant = Op::PlantTree {
+            tree: tree(),
+            files: 10,
+            directories: 3,
+            bytes: Bytes(40_000),
+            smallest: Bytes(100),
+            largest: Bytes(20_000),
+        };
+        again(&mut ws, &plant);
+        again(
+            &mut ws,
+            &Op::CopyTree {
+                from: tree(),
+                to: "copy".into(),
+                block: Bytes::kib(4),
+            },
+        );
+        let remove = Op::RemoveTree { tree: tree() };
+        perform(&remove, End::Call, &mut ws, &mut nobody()).unwrap();
+        undo(&remove, &mut ws).unwrap();
+        for tree in ["tree", "copy"] {
+            let verify = Op::VerifyTree { tree: tree.into() };
+            perform(&verify, End::Call, &mut ws, &mut nobody()).unwrap();
+        }
+        again(&mut ws, &remove);
+    }
+}
