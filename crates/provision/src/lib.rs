@@ -1,9 +1,11 @@
 //! What cells need before they can run: image files, loop devices, directories, programs; and
 //! whether a device that a user names may be overwritten.
 //!
-//! Says what is missing and what brings it. Runs no cell, makes no filesystem, writes to no device.
+//! Says what is missing and what brings it. Runs no cell and makes no filesystem; writes to a device only
+//! to find out how fast it is.
 
 mod attachment;
+mod ceiling;
 mod device;
 mod device_content;
 mod device_refusal;
@@ -21,6 +23,7 @@ mod tool_version;
 mod workspace;
 
 pub use attachment::is_attached;
+pub use ceiling::{Pace, RawDevice};
 pub use device::UsableDevice;
 pub use device_refusal::Refusal;
 pub use doctor::{Need, Verdict, verdict};
