@@ -104,11 +104,23 @@ impl Catalog {
         merge(&mut self.filesystems, new)?;
         let mut new = Entries::new();
         for (file, text) in suites {
-            let read = |profile| suite_file::read(Source { file, text }, profile);
-            let (smoke, claims) = read(Profile::Smoke)?;
-            let quick = read(Profile::Quick)?.0;
-            let standard = read(Profile::Standard)?.0;
-            let suite = [smoke, quick, standard, read(Profile::Study)?.0];
+            let mut claims = Claims::new();
+            let mut read = |profile| {
+                let scaling = self.defaults.profile(profile).scaling;
+                let source = Source { file, text };
+                let (suite, more) = suite_file::read(source, profile, Some(scaling))?;
+                // A larger profile may have more points of a sweep, each with its own name.
+                claims.extend(more);
+                Ok::<_, CatalogError>(suite)
+            };
+            let suite = [
+                read(Profile::Smoke)?,
+                read(Profile::Quick)?,
+                read(Profile::Standard)?,
+                read(Profile::Study)?,
+            ];
+            claims.sort();
+            claims.dedup();
             add(&mut new, suite[0].name.clone(), suite, file, claims)?;
         }
         merge(&mut self.suites, new)

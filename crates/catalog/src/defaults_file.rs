@@ -1,17 +1,19 @@
 //! `defaults.toml`: how large and how often each profile is, and which suites run when none is named.
 
-use model::{Bytes, Profile};
+use model::{Bytes, Profile, Scaling};
 
 use crate::CatalogError;
 use crate::document::{Source, Table, Value};
 
 /// What a profile sets where the user does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProfileDefaults {
     /// Size of the image: room for the largest test of the profile, and for what a filesystem takes.
     pub size: Bytes,
     /// How often each test is repeated.
     pub rounds: u32,
+    /// When a phase is repeated because it ended too soon.
+    pub scaling: Scaling,
 }
 
 /// The whole file.
@@ -53,10 +55,27 @@ pub(crate) fn position(profile: Profile) -> usize {
 }
 
 fn read_profile(profiles: &Table<'_>, profile: Profile) -> Result<ProfileDefaults, CatalogError> {
-    let table = profiles.need(profile.name())?.table(&["size", "rounds"])?;
+    let keys = ["size", "rounds", "scaling"];
+    let table = profiles.need(profile.name())?.table(&keys)?;
     Ok(ProfileDefaults {
         size: table.need("size")?.size()?,
         rounds: rounds(&table.need("rounds")?)?,
+        scaling: scaling(&table.need("scaling")?)?,
+    })
+}
+
+fn scaling(value: &Value<'_>) -> Result<Scaling, CatalogError> {
+    let table = value.table(&["at_least", "width", "passes", "limit"])?;
+    let time = |key| {
+        let value = table.need(key)?;
+        value.time_limit()?.ok_or_else(|| value.wrong("a time"))
+    };
+    let passes = table.need("passes")?.count(1..10_001)?;
+    Ok(Scaling {
+        at_least: time("at_least")?,
+        width: table.need("width")?.share()?,
+        passes: u32::try_from(passes).unwrap_or(1),
+        limit: time("limit")?,
     })
 }
 

@@ -128,10 +128,11 @@ impl<'a> Table<'a> {
             key,
             value,
             parameters: self.parameters,
+            instead: None,
         };
-        match (self.parameters, value.parameter_name()) {
-            (Some(parameters), Some(name)) => parameters.look_up(name, &value).map(Some),
-            _ => Ok(Some(value)),
+        match self.parameters {
+            Some(parameters) => value.meant(parameters).map(Some),
+            None => Ok(Some(value)),
         }
     }
 
@@ -170,6 +171,7 @@ impl<'a> Table<'a> {
                 key,
                 value,
                 parameters: None,
+                instead: None,
             };
             (key, value)
         })
@@ -188,6 +190,8 @@ pub(crate) struct Value<'a> {
     key: &'a str,
     value: &'a Spanned<DeValue<'a>>,
     parameters: Option<&'a Parameters<'a>>,
+    /// The number that is meant where the file holds a range or a multiple.
+    instead: Option<u64>,
 }
 
 impl<'a> Value<'a> {
@@ -206,16 +210,67 @@ impl<'a> Value<'a> {
         self.key
     }
 
-    /// The parameter that the value stands for, where it is written as `"$name"`.
-    fn parameter_name(&self) -> Option<&'a str> {
-        self.raw_text()?.strip_prefix('$')
+    /// The same place with a number that the file does not spell out: a point of a range.
+    pub fn with_number(self, number: u64) -> Self {
+        Self {
+            instead: Some(number),
+            ..self
+        }
+    }
+
+    /// What the value stands for: `"$name"` for a parameter, `"17 * $name"` and `"$name / $other"` for
+    /// a product and a quotient, rounded down, of which one side at least is a parameter.
+    fn meant(self, parameters: &Parameters<'a>) -> Result<Self, CatalogError> {
+        let Some(text) = self.raw_text().filter(|text| text.contains('$')) else {
+            return Ok(self);
+        };
+        for (sign, combine) in [
+            ('*', u64::checked_mul as fn(u64, u64) -> Option<u64>),
+            ('/', u64::checked_div),
+        ] {
+            if let Some((left, right)) = text.split_once(sign) {
+                let left = self.operand(left.trim(), parameters)?;
+                let right = self.operand(right.trim(), parameters)?;
+                return combine(left, right)
+                    .map(|number| self.with_number(number))
+                    .ok_or_else(|| self.wrong("a result that is a number"));
+            }
+        }
+        match text.strip_prefix('$') {
+            Some(name) => parameters.look_up(name, &self),
+            None => Ok(self),
+        }
+    }
+
+    /// One side of a product or quotient, as a whole number or as bytes.
+    fn operand(self, text: &'a str, parameters: &Parameters<'a>) -> Result<u64, CatalogError> {
+        let number = match text.strip_prefix('$') {
+            Some(name) => parameters.look_up(name, &self)?.bytes(),
+            None => text.parse().ok(),
+        };
+        number.ok_or_else(|| self.wrong("a product or quotient of counts and sizes"))
     }
 
     fn raw_text(&self) -> Option<&'a str> {
         match self.value.get_ref() {
-            DeValue::String(text) => Some(text.as_ref()),
+            DeValue::String(text) if self.instead.is_none() => Some(text.as_ref()),
             _ => None,
         }
+    }
+
+    /// The value as a whole number.
+    fn number(&self) -> Option<u64> {
+        match (self.instead, self.value.get_ref()) {
+            (Some(number), _) => Some(number),
+            (None, DeValue::Integer(n)) => u64::from_str_radix(n.as_str(), n.radix()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value as bytes.
+    fn bytes(&self) -> Option<u64> {
+        let text = || self.raw_text()?.parse().ok();
+        self.number().or_else(|| text().map(|bytes: Bytes| bytes.0))
     }
 
     /// An error at the place of the value.
@@ -234,6 +289,9 @@ impl<'a> Value<'a> {
 
     /// The value in few words.
     fn shown(&self) -> String {
+        if let Some(number) = self.instead {
+            return format!("`{number}`");
+        }
         match self.value.get_ref() {
             DeValue::String(text) => {
                 let short: String = text.chars().take(60).collect();
@@ -266,7 +324,7 @@ impl<'a> Value<'a> {
 
     /// The elements of a list, each a value with the list's key.
     pub fn list(&self, of: &str) -> Result<Vec<Value<'a>>, CatalogError> {
-        let DeValue::Array(elements) = self.value.get_ref() else {
+        let (None, DeValue::Array(elements)) = (self.instead, self.value.get_ref()) else {
             return Err(self.wrong(&format!("a list of {of}")));
         };
         Ok(elements
@@ -282,10 +340,7 @@ impl<'a> Value<'a> {
 
     /// A whole number within bounds.
     pub fn count(&self, allowed: Range<u64>) -> Result<u64, CatalogError> {
-        let number = match self.value.get_ref() {
-            DeValue::Integer(n) => u64::from_str_radix(n.as_str(), n.radix()).ok(),
-            _ => None,
-        };
+        let number = self.number();
         number.filter(|n| allowed.contains(n)).ok_or_else(|| {
             let expected = match (allowed.start, allowed.end) {
                 (first, u64::MAX) => format!("a whole number from {first}"),
@@ -327,12 +382,9 @@ impl<'a> Value<'a> {
 
     /// A size that may not be below this many bytes.
     pub fn size_from(&self, least: u64) -> Result<Bytes, CatalogError> {
-        let size = match self.value.get_ref() {
-            DeValue::Integer(n) => u64::from_str_radix(n.as_str(), n.radix()).ok().map(Bytes),
-            DeValue::String(text) => text.parse().ok(),
-            _ => None,
-        };
-        size.filter(|s| s.0 >= least)
+        self.bytes()
+            .filter(|bytes| *bytes >= least)
+            .map(Bytes)
             .ok_or_else(|| self.wrong("a size such as `64 KiB`, `2 GiB` or `700 MB`"))
     }
 
@@ -359,6 +411,14 @@ impl<'a> Value<'a> {
             })
     }
 
+    /// Whether the value is a table that holds this key.
+    pub fn has(&self, key: &str) -> bool {
+        match self.value.get_ref() {
+            DeValue::Table(entries) => entries.contains_key(key),
+            _ => false,
+        }
+    }
+
     /// Whether the value is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Table(_))
@@ -366,7 +426,7 @@ impl<'a> Value<'a> {
 
     /// A table that may hold any key.
     pub fn any_table(&self) -> Result<Table<'a>, CatalogError> {
-        let DeValue::Table(entries) = self.value.get_ref() else {
+        let (None, DeValue::Table(entries)) = (self.instead, self.value.get_ref()) else {
             return Err(self.wrong("a table"));
         };
         Ok(Table {

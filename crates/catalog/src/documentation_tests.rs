@@ -33,7 +33,7 @@ fn the_example_of_a_suite_loads_in_every_profile() {
         text: example(SUITE),
     };
     for profile in Profile::ALL {
-        let (suite, _) = suite_file::read(source, profile).unwrap();
+        let (suite, _) = suite_file::read(source, profile, None).unwrap();
         assert_eq!(suite.tests[0].phases.len(), 3);
     }
 }

@@ -21,6 +21,7 @@ mod phase_order;
 #[cfg(test)]
 mod reading_tests;
 mod suite_file;
+mod sweep;
 
 pub use campaign_file::{CampaignFile, Directory};
 pub use catalog::Catalog;

@@ -1,4 +1,5 @@
-//! Parameters of a test: one value for all profiles, or one for each.
+//! Parameters of a test: one value for all profiles, or one for each; and those that a point of a
+//! sweep sets.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +8,7 @@ use model::Profile;
 
 use crate::CatalogError;
 use crate::document::{Table, Value};
+use crate::sweep::{Point, RANGE};
 
 /// The parameters of a test as one profile sets them.
 pub(crate) struct Parameters<'a> {
@@ -15,13 +17,20 @@ pub(crate) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Reads `[test.parameters]`; a table without the key has none.
-    pub fn read(test: &Table<'a>, profile: Profile) -> Result<Self, CatalogError> {
-        let mut values = BTreeMap::new();
+    /// Reads `[test.parameters]`, where there are any, and adds those of a point.
+    pub fn read(
+        test: &Table<'a>,
+        profile: Profile,
+        point: &Point<'a>,
+    ) -> Result<Self, CatalogError> {
+        let mut values: BTreeMap<_, _> = point.parameters().collect();
         if let Some(table) = test.read("parameters", |v| v.any_table())? {
             for (name, value) in table.entries() {
                 model::check_name(name).map_err(|e| value.error(format!("parameter {e}")))?;
-                values.insert(name, for_profile(value, profile)?);
+                if values.insert(name, for_profile(value, profile)?).is_some() {
+                    let message = format!("`{name}` is an axis of the sweep; leave it out here");
+                    return Err(value.error(message));
+                }
             }
         }
         Ok(Self {
@@ -56,9 +65,12 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// A table gives a value for every profile; anything else is the value for all.
-fn for_profile<'a>(value: Value<'a>, profile: Profile) -> Result<Value<'a>, CatalogError> {
-    if !value.is_table() {
+/// A table gives a value for every profile; anything else, and a range, is the value for all.
+pub(crate) fn for_profile<'a>(
+    value: Value<'a>,
+    profile: Profile,
+) -> Result<Value<'a>, CatalogError> {
+    if !value.is_table() || RANGE.iter().any(|key| value.has(key)) {
         return Ok(value);
     }
     let names = Profile::ALL.map(Profile::name);

@@ -72,6 +72,16 @@ impl PhaseOrder {
         Ok(())
     }
 
+    /// Whether a phase steps from one request to a next that its file does not hold.
+    pub fn steps_beyond(&self, phase: &Phase) -> bool {
+        let Op::Io(io) = &phase.op else { return false };
+        let Access::ReadStride { stride } = io.access else {
+            return false;
+        };
+        let whole = || self.things.get(&io.file).map(|thing| thing.bytes());
+        io.size.or_else(whole).is_some_and(|size| stride > size)
+    }
+
     /// The most that lies on the filesystem at once, as files have it.
     pub fn most_written(&self) -> Bytes {
         self.most

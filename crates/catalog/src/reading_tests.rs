@@ -8,6 +8,7 @@ use crate::{filesystem_file, suite_file};
 
 const FILESYSTEM: &str = include_str!("../../../catalog/filesystems/zfs-fuse.toml");
 const SUITE: &str = include_str!("../../../catalog/suites/bonnie.toml");
+const SWEEP: &str = include_str!("../../../catalog/suites/iozone.toml");
 
 /// Reads a text as both kinds of file.
 fn read(text: &str) {
@@ -17,7 +18,7 @@ fn read(text: &str) {
     };
     let errors = [
         filesystem_file::read(source).err(),
-        suite_file::read(source, Profile::Study).err(),
+        suite_file::read(source, Profile::Study, None).err(),
     ];
     for error in errors.into_iter().flatten() {
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
@@ -54,5 +55,6 @@ proptest! {
     fn a_damaged_file_can_be_read(at: usize, length in 0usize..40, by in "[$\"'=\\[\\]{}#a-z0-9.\n-]{0,12}") {
         read(&damaged(FILESYSTEM, at, length, &by));
         read(&damaged(SUITE, at, length, &by));
+        read(&damaged(SWEEP, at, length, &by));
     }
 }

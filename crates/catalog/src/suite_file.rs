@@ -1,16 +1,27 @@
 //! One file of `suites/`: raw TOML → a checked [`Suite`] for one profile.
 
-use model::{Bytes, CacheState, End, Op, Phase, Profile, Suite, Test};
+use model::{Bytes, CacheState, End, Op, Phase, Profile, Scaling, Suite, Test};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
 use crate::operation;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, for_profile};
 use crate::phase_order::PhaseOrder;
+use crate::sweep::{self, Point};
 
 const KEYS: [&str; 4] = ["name", "title", "source", "test"];
-const TEST: [&str; 6] = ["name", "title", "rationale", "space", "parameters", "phase"];
-const PHASE: [&str; 5] = ["name", "op", "cache", "ends", "at_most"];
+const TEST: [&str; 7] = [
+    "name",
+    "title",
+    "rationale",
+    "space",
+    "parameters",
+    "sweep",
+    "phase",
+];
+const PHASE: [&str; 6] = ["name", "op", "cache", "ends", "at_most", "repeat"];
+/// Keys that mean something only where files are touched.
+const FILES_ONLY: [&str; 4] = ["cache", "ends", "at_most", "repeat"];
 
 const CACHES: [(&str, CacheState); 4] = [
     ("cold", CacheState::Cold),
@@ -24,8 +35,13 @@ const ENDS: [(&str, End); 3] = [
     ("syncfs", End::Syncfs),
 ];
 
-/// Reads one suite as a profile sets its parameters; it claims the names of its tests.
-pub(crate) fn read(source: Source<'_>, profile: Profile) -> Result<(Suite, Claims), CatalogError> {
+/// Reads one suite as a profile sets its parameters; it claims the names of its tests and sweeps.
+/// Phases that end too soon are repeated as `scaling` says.
+pub(crate) fn read(
+    source: Source<'_>,
+    profile: Profile,
+    scaling: Option<Scaling>,
+) -> Result<(Suite, Claims), CatalogError> {
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?.name()?;
@@ -33,13 +49,19 @@ pub(crate) fn read(source: Source<'_>, profile: Profile) -> Result<(Suite, Claim
     let mut claims = Claims::new();
     for value in top.need("test")?.list("tests, each under [[test]]")? {
         let raw = value.table(&TEST)?;
-        let parameters = Parameters::read(&raw, profile)?;
-        let test = read_test(&raw, &parameters, &name)?;
-        if tests.iter().any(|t| t.name == test.name) {
-            return Err(raw.error(format!("the suite has two tests `{}`", test.name)));
+        let line = raw.need("name")?.line();
+        for test in read_points(&raw, profile, &name, scaling)? {
+            if tests.iter().any(|t| t.name == test.name) {
+                return Err(raw.error(format!("the suite has two tests `{}`", test.name)));
+            }
+            let sweep = test.sweep.as_ref().map(|point| point.of.clone());
+            for claim in sweep.into_iter().chain([test.name.clone()]) {
+                if !claims.contains(&(claim.clone(), line)) {
+                    claims.push((claim, line));
+                }
+            }
+            tests.push(test);
         }
-        claims.push((test.name.clone(), raw.need("name")?.line()));
-        tests.push(test);
     }
     if tests.is_empty() {
         return Err(top.need("test")?.wrong("at least one test"));
@@ -53,40 +75,79 @@ pub(crate) fn read(source: Source<'_>, profile: Profile) -> Result<(Suite, Claim
     Ok((suite, claims))
 }
 
+/// The test, or one for each point of its sweep.
+fn read_points(
+    raw: &Table<'_>,
+    profile: Profile,
+    suite: &str,
+    scaling: Option<Scaling>,
+) -> Result<Vec<Test>, CatalogError> {
+    let resolve = |value| for_profile(value, profile);
+    let points = raw.read("sweep", |sweep| sweep::points(&sweep, resolve))?;
+    let Some(points) = points else {
+        let parameters = Parameters::read(raw, profile, &Point::default())?;
+        return Ok(vec![read_test(raw, &parameters, suite, scaling, None)?]);
+    };
+    points
+        .iter()
+        .map(|point| {
+            let parameters = Parameters::read(raw, profile, point)?;
+            read_test(raw, &parameters, suite, scaling, Some(point))
+        })
+        .collect()
+}
+
 fn read_test(
     raw: &Table<'_>,
     parameters: &Parameters<'_>,
     suite: &str,
+    scaling: Option<Scaling>,
+    point: Option<&Point<'_>>,
 ) -> Result<Test, CatalogError> {
     let table = raw.clone().with_parameters(parameters);
-    let (phases, written) = read_phases(&table)?;
+    let (phases, written) = read_phases(&table, scaling, point.is_some())?;
     let space = table.need("space")?;
     if space.size()? < written {
         return Err(space.wrong(&format!("at least {written}, which its phases write")));
     }
+    let of = table.need("name")?.name()?;
+    let title = table.text("title")?;
+    let name = point.map_or_else(|| of.clone(), |point| point.name(&of));
+    model::check_name(&name).map_err(|e| table.error(format!("the name of a point: {e}")))?;
     let test = Test {
-        name: table.need("name")?.name()?,
+        name,
         suite: suite.to_owned(),
-        title: table.text("title")?,
+        title: point.map_or_else(
+            || title.clone(),
+            |point| format!("{title}: {}", point.shown()),
+        ),
         rationale: table.text("rationale")?,
         space: space.size()?,
-        sweep: None,
+        sweep: point.map(|point| point.of(&of)),
         phases,
     };
     parameters.refuse_unused()?;
     Ok(test)
 }
 
-/// The phases of a test, and the most that they have on the filesystem at once.
-fn read_phases(test: &Table<'_>) -> Result<(Vec<Phase>, Bytes), CatalogError> {
+/// The phases of a test, and the most that they have on the filesystem at once. At a point of a
+/// sweep, a phase whose steps its file does not hold is left out.
+fn read_phases(
+    test: &Table<'_>,
+    scaling: Option<Scaling>,
+    swept: bool,
+) -> Result<(Vec<Phase>, Bytes), CatalogError> {
     let value = test.need("phase")?;
     let mut phases: Vec<Phase> = Vec::new();
     let mut order = PhaseOrder::default();
     for value in value.list("phases, each under [[test.phase]]")? {
         let table = value.any_table()?;
-        let phase = read_phase(&table)?;
+        let phase = read_phase(&table, scaling)?;
         if phases.iter().any(|p| p.name == phase.name) {
             return Err(table.error(format!("the test has two phases `{}`", phase.name)));
+        }
+        if swept && order.steps_beyond(&phase) {
+            continue;
         }
         order
             .admit(&phase)
@@ -99,18 +160,19 @@ fn read_phases(test: &Table<'_>) -> Result<(Vec<Phase>, Bytes), CatalogError> {
     Ok((phases, order.most_written()))
 }
 
-fn read_phase(raw: &Table<'_>) -> Result<Phase, CatalogError> {
+fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, CatalogError> {
     let operation = operation::find(&raw.need("op")?)?;
     let table = raw.clone().with_keys(&[&PHASE, operation.keys])?;
     let op = operation.read(&table)?;
     let at_most = table.read("at_most", |v| v.time_limit())?.flatten();
-    let (cache, ends) = if works_on_files(&op) {
+    let on_files = works_on_files(&op);
+    let (cache, ends) = if on_files {
         (
             table.need("cache")?.word(&CACHES)?,
             table.need("ends")?.word(&ENDS)?,
         )
     } else {
-        for key in ["cache", "ends", "at_most"] {
+        for key in FILES_ONLY {
             if let Some(value) = table.get(key)? {
                 let word = operation.word;
                 return Err(
@@ -120,12 +182,13 @@ fn read_phase(raw: &Table<'_>) -> Result<Phase, CatalogError> {
         }
         (CacheState::None, End::Call)
     };
+    let repeat = table.read("repeat", |v| v.flag())?.unwrap_or(true);
     Ok(Phase {
         name: table.need("name")?.name()?,
         cache,
         ends,
         at_most,
-        scaling: None,
+        scaling: scaling.filter(|_| on_files && repeat),
         op,
     })
 }
@@ -138,5 +201,6 @@ fn works_on_files(op: &Op) -> bool {
 /// Every key that such a file may hold, but for those of the operations.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter().chain(TEST).chain(PHASE)
+    let sweep = sweep::AXES.into_iter().chain(sweep::RANGE);
+    KEYS.into_iter().chain(TEST).chain(PHASE).chain(sweep)
 }

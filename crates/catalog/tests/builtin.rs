@@ -1,10 +1,12 @@
 //! The catalog that is compiled in: every file loads, says where its facts come from and what it
 //! requires, and every suite resolves in every profile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::{Catalog, Place, needs_device, resolve};
-use model::{Access, Action, Bytes, Class, Feature, Op, Profile, Test};
+use model::{
+    Access, Action, Axis, Bytes, CacheState, Class, Feature, Io, IoEngine, Op, Profile, Test,
+};
 
 fn catalog() -> Catalog {
     Catalog::builtin().expect("the catalog that is compiled in is right")
@@ -118,9 +120,10 @@ fn every_suite_resolves_in_every_profile_and_fits_its_image() {
     let catalog = catalog();
     for profile in Profile::ALL {
         let size = catalog.profile(profile).size;
-        let tests = tests(&catalog, profile);
-        assert_eq!(tests.len(), 8, "{profile}");
-        for test in tests {
+        for suite in catalog.suites(profile) {
+            assert!(!suite.tests.is_empty(), "{profile}: {}", suite.name);
+        }
+        for test in tests(&catalog, profile) {
             // FAT and NTFS round each file up to a cluster; a third is room enough for that.
             assert!(test.space.0 * 4 / 3 < size.0, "{profile}: {}", test.name);
             assert!(test.rationale.len() > 100, "{}", test.name);
@@ -154,7 +157,7 @@ fn the_suites_that_run_by_default_come_first() {
     assert_eq!(by_default, ["lifecycle", "bonnie", "large-file", "tree"]);
     let all = names(catalog.suites(Profile::Quick));
     assert_eq!(all[..4], by_default[..]);
-    assert_eq!(all[4..], ["bonnie-chars"]);
+    assert!(all[4..].is_sorted() && all[4..].contains(&"iozone".to_owned()));
 }
 
 #[test]
@@ -169,6 +172,94 @@ fn every_feature_is_probed_once() {
         })
         .collect();
     assert_eq!(probed, Feature::ALL);
+}
+
+/// Files of 64 KiB to 2 GiB, records of 8 KiB to 128 MiB, each pair in which the record fits.
+#[test]
+fn profile_study_of_iozone_is_the_published_grid() {
+    let catalog = catalog();
+    let suite = catalog.suite("iozone", Profile::Study).unwrap();
+    let tests: Vec<&Test> = suite.tests.iter().collect();
+    let point = |t: &Test| {
+        let point = t.sweep.as_ref().filter(|p| p.of == "iozone")?;
+        Some((point.at[&Axis::Size], point.at[&Axis::Block]))
+    };
+    let points: BTreeSet<(u64, u64)> = tests.iter().filter_map(|t| point(t)).collect();
+    let sizes = || (16..=31).map(|exponent| 1u64 << exponent);
+    let records = || (13..=27).map(|exponent| 1u64 << exponent);
+    let published: BTreeSet<(u64, u64)> = sizes()
+        .flat_map(|size| records().map(move |record| (size, record)))
+        .filter(|(size, record)| record <= size)
+        .collect();
+    assert_eq!(points, published);
+    let largest = tests.iter().find(|t| t.name == "iozone-2g-8k").unwrap();
+    let phases: Vec<&str> = largest.phases.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(
+        phases,
+        [
+            "write",
+            "rewrite",
+            "read",
+            "reread",
+            "random-read",
+            "random-write",
+            "backward-read",
+            "record-rewrite",
+            "strided-read",
+            "fwrite",
+            "fread"
+        ]
+    );
+    assert!(largest.phases.iter().all(|p| p.cache == CacheState::Warm));
+}
+
+/// Every access, every way to the file, each alone at least, whatever the profile.
+#[test]
+fn the_suite_data_goes_every_way_once() {
+    let catalog = catalog();
+    for profile in Profile::ALL {
+        let suite = catalog.suite("data", profile).unwrap();
+        let phases = || suite.tests.iter().flat_map(|t| &t.phases);
+        let jobs: Vec<(&Io, CacheState)> = phases()
+            .filter_map(|p| match &p.op {
+                Op::Io(io) => Some((io, p.cache)),
+                _ => None,
+            })
+            .collect();
+        let words: BTreeSet<&str> = jobs.iter().map(|(io, _)| io.access.word()).collect();
+        let all = "append overwrite random-mix random-read random-write read read-backward \
+                   read-stride record-rewrite rewrite write";
+        assert_eq!(words.into_iter().collect::<Vec<_>>().join(" "), all);
+        let has = |what: &dyn Fn(&Io, CacheState) -> bool| jobs.iter().any(|(io, c)| what(io, *c));
+        for engine in [IoEngine::Psync, IoEngine::Mmap, IoEngine::IoUring] {
+            assert!(has(&|io, _| io.engine == engine), "{engine}");
+        }
+        assert!(has(&|io, c| c == CacheState::Direct && io.depth > 1));
+        assert!(has(&|io, c| c == CacheState::Direct && io.depth == 1));
+        assert!(has(&|io, _| io.rate.is_some()));
+        assert!(has(&|io, _| io.fsync == 1));
+        assert!(phases().any(|p| matches!(p.op, Op::Preallocate { .. })));
+        assert!(phases().any(|p| matches!(p.op, Op::Sparse { .. })));
+    }
+}
+
+/// One pass is repeated where files are touched, and nowhere else.
+#[test]
+fn phases_that_touch_files_are_repeated_when_they_end_too_soon() {
+    let catalog = catalog();
+    for profile in Profile::ALL {
+        let scaling = catalog.profile(profile).scaling;
+        for phase in tests(&catalog, profile).iter().flat_map(|t| &t.phases) {
+            if phase.cache == CacheState::None {
+                assert_eq!(phase.scaling, None, "{}", phase.name);
+            } else if let Some(set) = phase.scaling {
+                assert_eq!(set, scaling, "{}", phase.name);
+            }
+        }
+    }
+    let bonnie = catalog.suite("bonnie", Profile::Quick).unwrap();
+    let phases = bonnie.tests.iter().flat_map(|t| &t.phases);
+    assert!(phases.into_iter().all(|p| p.scaling.is_some()));
 }
 
 /// The parameters that the published runs state.

@@ -222,6 +222,79 @@ fn suite_files() {
     assert_told!(told(&texts, |text| in_overlay("suites", text)));
 }
 
+const SWEEP: &str = r#"name = "mine"
+title = "Mine"
+source = "made for a test"
+
+[[test]]
+name = "mine"
+title = "Mine"
+rationale = "To see what is said."
+space = "$size"
+
+[test.sweep]
+size = { from = "64 KiB", to = "1 MiB", times = 4 }
+block = ["8 KiB", "64 KiB"]
+
+[[test.phase]]
+name = "write"
+op = "write"
+file = "f"
+size = "$size"
+block = "$block"
+cache = "warm"
+ends = "call"
+"#;
+
+#[test]
+fn sweeps() {
+    let range = "{ from = \"64 KiB\", to = \"1 MiB\", times = 4 }";
+    let changed = |from: &str, to: &str| {
+        assert!(SWEEP.contains(from), "{from}");
+        SWEEP.replacen(from, to, 1)
+    };
+    let texts = [
+        changed("times = 4", "times = 3"),
+        changed("times = 4", "times = 1"),
+        changed(", times = 4", ""),
+        changed(", times = 4", ", step = 4"),
+        changed(range, "{ smoke = [\"1 MiB\"] }"),
+        changed(range, "\"1 MiB\""),
+        changed(range, "[]"),
+        changed(range, "[\"1 MiB\", \"64 KiB\"]"),
+        changed(range, "[\"1 MiB\", \"1024 KiB\"]"),
+        changed(range, "[\"1 MiB\", true]"),
+        changed(range, "[\"1 KiB\"]"),
+        changed("block =", "blok ="),
+        changed("block = [\"8 KiB\", \"64 KiB\"]\n", ""),
+        changed("block = [", "threads = [0, 1]\nblock = ["),
+        changed("block = [", "threads = [1, 2]\nblock = ["),
+        changed(
+            "[test.sweep]",
+            "[test.parameters]\nsize = \"1 MiB\"\n\n[test.sweep]",
+        ),
+        changed(
+            "times = 4",
+            "times = 2 }\nfiles = { from = 1, to = 1024, times = 2 }\nrate = { from = 1, to = 1024, times = 2",
+        ),
+        changed("size = \"$size\"\nblock", "size = \"$size / 0\"\nblock"),
+        changed("size = \"$size\"\nblock", "size = \"$size * half\"\nblock"),
+        changed("size = \"$size\"\nblock", "size = \"2 * $size\"\nblock"),
+        changed("ends = \"call\"", "ends = \"call\"\nrepeat = 3"),
+        changed(
+            "size = { from = \"64 KiB\", to = \"1 MiB\", times = 4 }\nblock = [\"8 KiB\", \"64 KiB\"]",
+            "",
+        ),
+        format!("{SWEEP}\n[[test.phase]]\nname = \"unmount\"\nop = \"unmount\"\nrepeat = false\n"),
+        SWEEP.replace(
+            "name = \"mine\"\ntitle = \"Mine\"\nrat",
+            "name = \"bonnie-block\"\ntitle = \"Mine\"\nrat",
+        ),
+    ];
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    assert_told!(told(&texts, |text| in_overlay("suites", text)));
+}
+
 #[test]
 fn a_campaign_file_that_is_not_there() {
     let catalog = Catalog::builtin().unwrap();

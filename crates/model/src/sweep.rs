@@ -18,6 +18,7 @@ pub enum Axis {
     /// From the beginning of one request to that of the next, bytes.
     Stride,
     /// Requests that a thread keeps on the way.
+    #[serde(rename = "iodepth")]
     Depth,
     /// Threads.
     Threads,
@@ -45,7 +46,7 @@ impl Axis {
             Self::Size => "size",
             Self::Block => "block",
             Self::Stride => "stride",
-            Self::Depth => "depth",
+            Self::Depth => "iodepth",
             Self::Threads => "threads",
             Self::Files => "files",
             Self::Rate => "rate",
@@ -55,6 +56,32 @@ impl Axis {
     /// Whether its values are bytes.
     pub const fn is_bytes(self) -> bool {
         matches!(self, Self::Size | Self::Block | Self::Stride)
+    }
+
+    /// What stands behind a value of it in the name of a test, so that no two axes look alike.
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::Size | Self::Block | Self::Stride => "",
+            Self::Depth => "d",
+            Self::Threads => "t",
+            Self::Files => "f",
+            Self::Rate => "r",
+        }
+    }
+
+    /// A value of it as part of a name: `8k`, `16t`.
+    pub fn short(self, value: u64) -> String {
+        const UNITS: [(&str, u64); 4] = [
+            ("t", 1 << 40),
+            ("g", 1 << 30),
+            ("m", 1 << 20),
+            ("k", 1 << 10),
+        ];
+        let whole = |(_, factor): &&(&str, u64)| value >= *factor && value.is_multiple_of(*factor);
+        match UNITS.iter().find(whole) {
+            Some((unit, factor)) if self.is_bytes() => format!("{}{unit}", value / factor),
+            _ => format!("{value}{}", self.letter()),
+        }
     }
 
     /// A value of it for people: `8 KiB`, `16`.
@@ -91,6 +118,18 @@ mod tests {
     fn axes_are_shown_in_their_unit() {
         assert_eq!(Axis::Block.show(8192), "8 KiB");
         assert_eq!(Axis::Threads.show(8192), "8192");
+    }
+
+    #[test]
+    fn a_value_in_a_name_is_short_and_a_name_still() {
+        assert_eq!(Axis::Size.short(64 << 10), "64k");
+        assert_eq!(Axis::Block.short(1000), "1000");
+        assert_eq!(Axis::Threads.short(1024), "1024t");
+        for axis in Axis::ALL {
+            crate::check_name(&axis.short(3 << 20)).unwrap();
+            let json = serde_json::to_string(&axis).unwrap();
+            assert_eq!(json, format!("\"{axis}\""));
+        }
     }
 
     #[test]

@@ -1,0 +1,174 @@
+//! `[test.sweep]`: the points at which a test is run, each as a test of its own.
+//!
+//! Knows axes and numbers only: what a phase makes of them is the phase's.
+
+use std::collections::BTreeMap;
+
+use model::{Axis, SweepPoint};
+
+use crate::CatalogError;
+use crate::document::Value;
+
+/// The most points of one sweep: a slip of the finger shall not plan for years.
+const MOST_POINTS: usize = 1000;
+/// Above every count that a point may have, far below an overflow.
+const MANY: u64 = 1 << 32;
+
+/// Words for axes, which are also the names of the parameters that a point sets.
+pub(crate) const AXES: [&str; 7] = {
+    let mut names = [""; 7];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = Axis::ALL[i].name();
+        i += 1;
+    }
+    names
+};
+/// Keys of an axis that is a range.
+pub(crate) const RANGE: [&str; 3] = ["from", "to", "times"];
+
+/// One point: on each axis the value, at the place of the file that says so.
+#[derive(Clone, Default)]
+pub(crate) struct Point<'a>(Vec<(Axis, u64, Value<'a>)>);
+
+impl<'a> Point<'a> {
+    /// The parameters that the point sets.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
+        let values = self.0.iter();
+        values.map(|(axis, number, place)| (axis.name(), place.with_number(*number)))
+    }
+
+    /// The name of the point's test.
+    pub fn name(&self, of: &str) -> String {
+        let values = self.0.iter();
+        values.fold(of.to_owned(), |name, (axis, number, _)| {
+            format!("{name}-{}", axis.short(*number))
+        })
+    }
+
+    /// What tells the point from the others, for people: `size 64 KiB, block 8 KiB`.
+    pub fn shown(&self) -> String {
+        let values = self.0.iter();
+        let values = values.map(|(axis, number, _)| format!("{axis} {}", axis.show(*number)));
+        values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The point as results know it.
+    pub fn of(&self, sweep: &str) -> SweepPoint {
+        SweepPoint {
+            of: sweep.to_owned(),
+            at: self.at(),
+        }
+    }
+
+    fn at(&self) -> BTreeMap<Axis, u64> {
+        self.0.iter().map(|(axis, n, _)| (*axis, *n)).collect()
+    }
+
+    /// Whether a file of the point holds a request of it at all: a request, or a step from one to
+    /// the next, that is larger than the file makes no sense, and so does a step within a request.
+    fn makes_sense(&self) -> bool {
+        let at = self.at();
+        let within = |small, large| match (at.get(&small), at.get(&large)) {
+            (Some(small), Some(large)) => small <= large,
+            _ => true,
+        };
+        within(Axis::Block, Axis::Size)
+            && within(Axis::Stride, Axis::Size)
+            && within(Axis::Block, Axis::Stride)
+    }
+}
+
+/// The points of a sweep in rising order, the first axis slowest; those that make no sense are left
+/// out. `resolve` gives the value of an axis for the profile.
+pub(crate) fn points<'a>(
+    sweep: &Value<'a>,
+    resolve: impl Fn(Value<'a>) -> Result<Value<'a>, CatalogError>,
+) -> Result<Vec<Point<'a>>, CatalogError> {
+    let table = sweep.table(&AXES)?;
+    let mut points = vec![Point::default()];
+    for axis in Axis::ALL {
+        let Some(value) = table.get(axis.name())? else {
+            continue;
+        };
+        let value = resolve(value)?;
+        let numbers = numbers(axis, &value)?;
+        if points.len() * numbers.len() > MOST_POINTS {
+            return Err(value.error(format!("the sweep has more than {MOST_POINTS} points")));
+        }
+        points = points
+            .iter()
+            .flat_map(|point| {
+                numbers.iter().map(|(number, place)| {
+                    let mut point = point.clone();
+                    point.0.push((axis, *number, *place));
+                    point
+                })
+            })
+            .collect();
+    }
+    if points[0].0.is_empty() {
+        return Err(sweep.wrong("at least one axis"));
+    }
+    points.retain(Point::makes_sense);
+    if points.is_empty() {
+        return Err(sweep.error(
+            "no point of the sweep makes sense: in each, `block` or `stride` is above `size`, or \
+             `block` above `stride`"
+                .into(),
+        ));
+    }
+    Ok(points)
+}
+
+/// The values of an axis, in rising order: a list, or a range by its ends and its factor.
+fn numbers<'a>(axis: Axis, value: &Value<'a>) -> Result<Vec<(u64, Value<'a>)>, CatalogError> {
+    let numbers = if value.is_table() {
+        range(axis, value)?
+    } else {
+        let list = value.list("values, or { from, to, times }")?;
+        let numbers = list.into_iter().map(|v| Ok((number(axis, &v)?, v)));
+        numbers.collect::<Result<Vec<_>, CatalogError>>()?
+    };
+    if numbers.is_empty() {
+        return Err(value.wrong("at least one value"));
+    }
+    match numbers.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        None => Ok(numbers),
+        Some(pair) => Err(pair[1].1.error(format!(
+            "the values of `{axis}` do not rise: {} comes after {}",
+            axis.show(pair[1].0),
+            axis.show(pair[0].0)
+        ))),
+    }
+}
+
+fn range<'a>(axis: Axis, value: &Value<'a>) -> Result<Vec<(u64, Value<'a>)>, CatalogError> {
+    let table = value.table(&RANGE)?;
+    let from = number(axis, &table.need("from")?)?;
+    let end = table.need("to")?;
+    let to = number(axis, &end)?;
+    let times = table.need("times")?.count(2..1025)?;
+    let steps = std::iter::successors(Some(from), |n| n.checked_mul(times));
+    let numbers: Vec<u64> = steps.take_while(|n| *n <= to).collect();
+    if numbers.last() != Some(&to) {
+        return Err(end.error(format!(
+            "`to` is {}, which {} by steps of ×{times} does not come to",
+            axis.show(to),
+            axis.show(from)
+        )));
+    }
+    Ok(numbers.into_iter().map(|n| (n, *value)).collect())
+}
+
+fn number(axis: Axis, value: &Value<'_>) -> Result<u64, CatalogError> {
+    if axis.is_bytes() {
+        value.size().map(|bytes| bytes.0)
+    } else {
+        value.count(1..MANY)
+    }
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;
