@@ -4,6 +4,7 @@
 //! [`Meter`] reads clocks and counters before and after. Everything happens below one directory.
 //! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
 
+mod calibrate;
 mod error;
 mod latency;
 mod meter;
@@ -14,6 +15,7 @@ mod shape;
 mod tally;
 mod workspace;
 
+pub use calibrate::instrument_cost;
 pub use error::OpError;
 pub use meter::Meter;
 pub use ops::{Setting, perform, probe, undo};

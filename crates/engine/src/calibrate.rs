@@ -1,0 +1,150 @@
+//! What the instrument itself costs: the loop around a request without the request, and its parts.
+//!
+//! Every figure is taken several times, and none touches a file. Nothing is judged here.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use model::{Ceiling, InstrumentCost, Nanos, SeededRng, Spread};
+use sys::clock;
+
+use crate::latency::Latency;
+use crate::meter::Meter;
+use crate::pattern::{Origin, Pattern};
+use crate::tally::Tally;
+
+/// Things that are done between two looks at the clock, so that these looks do not count.
+const BATCH: u64 = 1000;
+/// Requests of data that is marked and compared.
+const REQUEST: usize = Ceiling::SEQUENTIAL_BLOCK.0 as usize;
+/// A file of 64 GiB, in requests of 4 KiB: what offsets are drawn from.
+const REQUESTS: u64 = 1 << 24;
+/// Any version of any file.
+const ORIGIN: Origin = Origin {
+    file: 1,
+    generation: 1,
+};
+
+/// Measures the instrument on this machine, each figure so often and for so long each time.
+///
+/// # Panics
+/// When `repetitions` is zero.
+pub fn instrument_cost(repetitions: u32, each: Nanos) -> InstrumentCost {
+    let several = |mut once: Box<dyn FnMut() -> f64>| {
+        let values: Vec<f64> = (0..repetitions).map(|_| once()).collect();
+        Spread::of(&values).expect("each figure is taken at least once")
+    };
+    InstrumentCost {
+        operation: several(Box::new(move || operation(each))),
+        clock: several(Box::new(move || nanoseconds(each, clock_reader()))),
+        histogram: several(Box::new(move || nanoseconds(each, histogram_filler()))),
+        marking: several(Box::new(move || bytes_per_second(each, marker()))),
+        verification: several(Box::new(move || bytes_per_second(each, verifier()))),
+    }
+}
+
+/// Nanoseconds for an operation in which nothing is read.
+fn operation(at_least: Nanos) -> f64 {
+    let mut tally = Tally::new(None, Arc::default(), Meter::start(None, None));
+    let mut chance = SeededRng::for_purpose(1, "calibrate");
+    nanoseconds(at_least, move || {
+        black_box(chance.below(REQUESTS) * Ceiling::RANDOM_BLOCK.0);
+        tally.lap_read(Ceiling::RANDOM_BLOCK.0 as usize);
+    })
+}
+
+fn clock_reader() -> impl FnMut() {
+    || {
+        black_box(clock::now());
+    }
+}
+
+fn histogram_filler() -> impl FnMut() {
+    let mut latency = Latency::default();
+    let mut chance = SeededRng::for_purpose(1, "calibrate");
+    // Latencies of two powers of two, as those of one kind of request are.
+    let values: Vec<u64> = (0..64).map(|_| 10_000 + chance.below(30_000)).collect();
+    let mut next = 0;
+    move || {
+        latency.record(values[next % values.len()]);
+        next += 1;
+    }
+}
+
+fn marker() -> impl FnMut() {
+    let mut pattern = Pattern::new(1, REQUEST);
+    let mut offset = 0;
+    move || {
+        black_box(pattern.fill(ORIGIN, offset, REQUEST));
+        offset += REQUEST as u64;
+    }
+}
+
+fn verifier() -> impl FnMut() {
+    let mut pattern = Pattern::new(1, REQUEST);
+    let data = pattern.fill(ORIGIN, 0, REQUEST).to_vec();
+    move || {
+        let found = pattern.check(ORIGIN, 0, black_box(&data));
+        found.expect("it is what was made for this place");
+    }
+}
+
+/// Nanoseconds that one thing takes, done again and again until so much time has gone.
+fn nanoseconds(at_least: Nanos, mut thing: impl FnMut()) -> f64 {
+    per_call(at_least, || {
+        for _ in 0..BATCH {
+            thing();
+        }
+    }) / BATCH as f64
+}
+
+/// Bytes per second where each call deals with a request of data.
+fn bytes_per_second(at_least: Nanos, thing: impl FnMut()) -> f64 {
+    1e9 * REQUEST as f64 / per_call(at_least, thing)
+}
+
+fn per_call(at_least: Nanos, mut call: impl FnMut()) -> f64 {
+    // Once for nothing, so that memory and caches are as they are later on.
+    call();
+    let start = clock::now();
+    let mut calls = 0_u64;
+    loop {
+        call();
+        calls += 1;
+        let elapsed = clock::since(start);
+        if elapsed >= at_least && elapsed.0 > 0 {
+            return elapsed.0 as f64 / calls as f64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_is_taken_as_often_as_asked_for() {
+        let cost = instrument_cost(3, Nanos(100_000));
+        for figure in [
+            cost.operation,
+            cost.clock,
+            cost.histogram,
+            cost.marking,
+            cost.verification,
+        ] {
+            assert_eq!(figure.repetitions, 3);
+            assert!(figure.least > 0.0, "{figure:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_made_until_the_time_is_over() {
+        let mut calls = 0_u32;
+        let cost = per_call(Nanos(200_000), || calls += 1);
+        assert!(calls >= 2, "one for nothing, one that counts");
+        assert!(cost * f64::from(calls) >= 200_000.0);
+        let mut once = 0_u32;
+        per_call(Nanos(0), || once += 1);
+        assert!(once >= 2);
+    }
+}
