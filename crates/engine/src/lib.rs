@@ -11,6 +11,8 @@ mod meter;
 mod names;
 mod ops;
 mod pattern;
+mod permutation;
+mod set;
 mod shape;
 mod tally;
 mod workspace;

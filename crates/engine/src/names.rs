@@ -4,32 +4,79 @@ use model::SeededRng;
 
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Random letters in front of or behind the number, at most; with seven digits this stays within
-/// the 30 bytes of an Amiga name.
+/// Random letters in front of or behind the number, at most; with the digits of the largest set this
+/// stays within the 30 bytes of an Amiga name.
 const LONGEST_TAIL: u64 = 12;
 
-fn letters(rng: &mut SeededRng, count: u64) -> String {
-    (0..count)
-        .map(|_| LETTERS[rng.below(LETTERS.len() as u64) as usize] as char)
-        .collect()
+/// Digits of a number in a name, at least.
+const DIGITS: usize = 7;
+
+/// The names of a set: a function of seed, set, index and style, made one at a time.
+///
+/// All numbers of a set have the same number of digits and stand at the same end, so no two names are
+/// the same, whatever letters are drawn.
+#[derive(Clone, Debug)]
+pub struct Names {
+    salt: u64,
+    digits: usize,
+    letters_first: bool,
 }
 
-/// The name of the `index`-th file as Bonnie++ forms it: in order the number comes first, at random
-/// some letters do.
-pub fn file_name(index: u64, random: bool, rng: &mut SeededRng) -> String {
-    let count = rng.below(LONGEST_TAIL + 1);
-    let letters = letters(rng, count);
-    if random {
-        format!("{letters}{index:07}")
-    } else {
-        format!("{index:07}{letters}")
+impl Names {
+    /// The names of a set of so many entries, as Bonnie++ forms them: in order the number comes first,
+    /// at random some letters do.
+    pub fn new(seed: u64, set: &str, entries: u64, letters_first: bool) -> Self {
+        let largest = entries.saturating_sub(1).max(1);
+        Self {
+            salt: SeededRng::for_purpose(seed, &format!("names-{set}")).next_u64(),
+            digits: DIGITS.max(largest.ilog10() as usize + 1),
+            letters_first,
+        }
+    }
+
+    /// Appends the name of an entry that was renamed so many times. Each renaming changes the number
+    /// of letters, so the new name is another one.
+    pub fn write(&self, index: u64, renamed: u64, into: &mut Vec<u8>) {
+        let mut rng = SeededRng::new(self.salt ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));
+        let count = (rng.below(LONGEST_TAIL + 1) + renamed) % (LONGEST_TAIL + 1);
+        let letters = rng.next_u64();
+        if self.letters_first {
+            write_letters(letters, count, into);
+            write_digits(index, self.digits, into);
+        } else {
+            write_digits(index, self.digits, into);
+            write_letters(letters, count, into);
+        }
+    }
+}
+
+/// Takes the random bits as a fraction and gives its digits to the base 36: one multiplication for
+/// each letter.
+fn write_letters(mut fraction: u64, count: u64, into: &mut Vec<u8>) {
+    for _ in 0..count {
+        let wide = u128::from(fraction) * LETTERS.len() as u128;
+        into.push(LETTERS[(wide >> 64) as usize]);
+        fraction = wide as u64;
+    }
+}
+
+/// Appends a number in so many decimal digits, with leading zeros.
+pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
+    let start = into.len();
+    into.resize(start + digits, b'0');
+    for place in into[start..].iter_mut().rev() {
+        *place = b'0' + (number % 10) as u8;
+        number /= 10;
     }
 }
 
 /// A name of so many letters that begins with its number, for trees.
 pub fn tree_name(kind: char, index: usize, rng: &mut SeededRng) -> String {
     let count = 2 + rng.below(9);
-    format!("{kind}{index:05}{}", letters(rng, count))
+    let letters: String = (0..count)
+        .map(|_| LETTERS[rng.below(LETTERS.len() as u64) as usize] as char)
+        .collect();
+    format!("{kind}{index:05}{letters}")
 }
 
 #[cfg(test)]
@@ -38,16 +85,52 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
+    fn name(names: &Names, index: u64, renamed: u64) -> Vec<u8> {
+        let mut name = Vec::new();
+        names.write(index, renamed, &mut name);
+        name
+    }
+
     proptest! {
         #[test]
-        fn names_are_unique_short_and_plain(seed: u64, random: bool) {
-            let mut rng = SeededRng::new(seed);
-            let names: HashSet<String> = (0..500).map(|i| file_name(i, random, &mut rng)).collect();
-            prop_assert_eq!(names.len(), 500);
-            for name in names {
+        fn names_are_unique_short_and_plain(
+            seed: u64, random: bool, renamed in 0u64..20, entries in 500u64..1 << 32,
+        ) {
+            let names = Names::new(seed, "set", entries, random);
+            let indices = (0..250).chain(entries - 250..entries);
+            let made: HashSet<Vec<u8>> = indices.map(|i| name(&names, i, renamed)).collect();
+            prop_assert_eq!(made.len(), 500);
+            for name in made {
                 prop_assert!(name.len() <= 30);
-                prop_assert!(name.bytes().all(|b| LETTERS.contains(&b)));
+                prop_assert!(name.iter().all(|b| LETTERS.contains(b)));
             }
         }
+
+        #[test]
+        fn a_name_is_made_again_and_a_new_one_is_another(seed: u64, index in 0u64..1 << 32, renamed in 0u64..40) {
+            let names = Names::new(seed, "set", 1 << 32, false);
+            let again = Names::new(seed, "set", 1 << 32, false);
+            prop_assert_eq!(name(&names, index, renamed), name(&again, index, renamed));
+            prop_assert_ne!(name(&names, index, renamed), name(&names, index, renamed + 1));
+        }
+    }
+
+    #[test]
+    fn numbers_stand_in_front_in_order_and_behind_at_random() {
+        let front = name(&Names::new(1, "set", 100, false), 42, 0);
+        assert_eq!(&front[..7], b"0000042");
+        let behind = name(&Names::new(1, "set", 100, true), 42, 0);
+        assert!(behind.ends_with(b"0000042"));
+        let long = name(&Names::new(1, "set", 1 << 32, false), (1 << 32) - 1, 0);
+        assert_eq!(&long[..10], b"4294967295");
+    }
+
+    #[test]
+    fn sets_have_names_of_their_own() {
+        let of = |set| {
+            let names = Names::new(1, set, 100, false);
+            (0..100).map(|i| name(&names, i, 0)).collect::<Vec<_>>()
+        };
+        assert_ne!(of("one"), of("other"));
     }
 }

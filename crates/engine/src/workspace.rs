@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::error::OpError;
+use crate::ops::Removed;
 use crate::pattern::{BLOCK, Origin, Pattern, file_id};
+use crate::set::{FileSet, PathBuffer};
 use crate::shape::TreeShape;
 
 /// A file as it was last written.
@@ -44,17 +46,6 @@ impl FileState {
     }
 }
 
-/// A set of files made by a create phase.
-#[derive(Clone, Debug)]
-pub struct FileSet {
-    /// Directories that were made for it.
-    pub directories: Vec<PathBuf>,
-    /// Paths in the order of their making.
-    pub files: Vec<PathBuf>,
-    /// Size of each.
-    pub size: usize,
-}
-
 /// A tree made by planting or by copying.
 #[derive(Clone, Debug)]
 pub struct Tree {
@@ -76,6 +67,9 @@ pub struct Workspace {
     /// Files and trees that the last removal of that name took away, to make them again.
     pub(crate) removed_files: BTreeMap<String, FileState>,
     pub(crate) removed_trees: BTreeMap<String, Tree>,
+    pub(crate) removed_sets: BTreeMap<String, Removed>,
+    /// Sets that this filesystem cannot hold, and what it said.
+    pub(crate) impossible_sets: BTreeMap<String, String>,
 }
 
 impl Workspace {
@@ -90,6 +84,8 @@ impl Workspace {
             trees: BTreeMap::new(),
             removed_files: BTreeMap::new(),
             removed_trees: BTreeMap::new(),
+            removed_sets: BTreeMap::new(),
+            impossible_sets: BTreeMap::new(),
         }
     }
 
@@ -109,17 +105,21 @@ impl Workspace {
     }
 
     /// Every file with content, for asking the kernel to forget it.
-    pub fn content_files(&self) -> Vec<PathBuf> {
+    pub fn content_files(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let files = self.files.keys().map(|name| self.path(name));
         let trees = self.trees.iter().flat_map(|(name, tree)| {
             let top = self.path(name);
             tree.shape.files.iter().map(move |f| top.join(&f.path))
         });
-        let sets = self.sets.values().filter(|set| set.size > 0);
-        files
-            .chain(trees)
-            .chain(sets.flat_map(|set| set.files.iter().cloned()))
-            .collect()
+        let sets = self.sets.values().filter(|set| set.has_content());
+        let in_sets = sets.flat_map(|set| {
+            let mut path = PathBuffer::new(&set.top);
+            (0..set.len()).map(move |position| {
+                set.write_path(&set.entry(position), &mut path);
+                path.path().to_owned()
+            })
+        });
+        files.chain(trees).chain(in_sets)
     }
 
     /// The pattern, made once and long enough for requests of so many bytes.
@@ -141,7 +141,13 @@ impl Workspace {
 
     /// A set of an earlier phase.
     pub(crate) fn set(&self, name: &str) -> Result<&FileSet, OpError> {
-        self.sets.get(name).ok_or_else(|| missing("set", name))
+        match (self.sets.get(name), self.impossible_sets.get(name)) {
+            (Some(set), _) => Ok(set),
+            (None, Some(said)) => Err(OpError::Unsupported {
+                reason: format!("the set `{name}` could not be made: {said}"),
+            }),
+            (None, None) => Err(missing("set", name)),
+        }
     }
 
     /// A tree of an earlier phase.

@@ -3,13 +3,13 @@
 mod chars;
 mod copy;
 mod data;
-mod files;
 mod probe;
 mod seek;
+mod sets;
 mod tree;
 mod undo;
 
-use model::{Access, Action, End, Io, Op, StreamUnit};
+use model::{Access, End, Io, Op, StreamUnit};
 use sys::caches;
 
 use crate::error::{Context, OpError};
@@ -17,6 +17,7 @@ use crate::tally::Tally;
 use crate::workspace::Workspace;
 
 pub use probe::probe;
+pub(crate) use sets::Removed;
 pub use undo::undo;
 
 /// What an operation is performed under, beside what it is.
@@ -71,37 +72,20 @@ pub fn perform(
             file,
             unit: StreamUnit::Char,
         } => chars::read(ws, tally, file)?,
-        Op::Create(create) => {
-            let spec = files::Spec {
-                files: create.entries,
-                directories: create.directories,
-                size: create.size.as_usize(),
-                order: create.order,
-                fsync: create.fsync,
-            };
-            files::create(ws, tally, &create.set, spec)?;
-        }
+        Op::Create(create) => sets::create(ws, tally, create)?,
         Op::Metadata {
             set,
-            action: Action::Stat { .. },
+            action,
             order,
-            ..
+            threads,
         } => {
-            files::stat(ws, tally, set, *order)?;
-        }
-        Op::Metadata {
-            set,
-            action: Action::Remove,
-            order,
-            ..
-        } => {
-            files::delete(ws, tally, set, *order)?;
+            let (order, threads) = (*order, *threads);
+            sets::act(ws, tally, set, action, sets::How { order, threads })?;
         }
         Op::WriteStream { .. }
         | Op::ReadStream { .. }
         | Op::Preallocate { .. }
-        | Op::Sparse { .. }
-        | Op::Metadata { .. } => return Err(not_yet(op)),
+        | Op::Sparse { .. } => return Err(not_yet(op)),
         Op::PlantTree {
             tree,
             files,
@@ -169,7 +153,7 @@ fn not_yet(op: &Op) -> OpError {
 mod tests {
     use super::*;
     use crate::pattern::Kind;
-    use model::{Bytes, Create, EntryKind, Nanos, Order, Sharing};
+    use model::{Action, Bytes, Create, EntryKind, Nanos, Order, Sharing};
     use std::fs;
     use std::os::unix::fs::FileExt;
 
@@ -333,7 +317,6 @@ mod tests {
 
         let lost = ws
             .content_files()
-            .into_iter()
             .find(|p| p.starts_with(ws.path("tree")))
             .unwrap();
         fs::remove_file(lost).unwrap();

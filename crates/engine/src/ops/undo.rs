@@ -4,11 +4,11 @@
 use std::fs::{self, OpenOptions};
 use std::sync::Arc;
 
-use model::{Access, Action, Op};
+use model::{Access, Op};
 
 use crate::error::{Context, OpError};
 use crate::meter::Meter;
-use crate::ops::{data, tree};
+use crate::ops::{data, sets, tree};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -32,8 +32,8 @@ pub fn undo(op: &Op, ws: &mut Workspace) -> Result<(), OpError> {
         Op::RemoveFile { file } => write_again(ws, file),
         Op::PlantTree { tree, .. } | Op::CopyTree { to: tree, .. } => forget_tree(ws, tree),
         Op::RemoveTree { tree } => plant_again(ws, tree),
-        Op::Create(create) => forget_set(ws, &create.set),
-        Op::Metadata { set, action, .. } => take_back(ws, set, action),
+        Op::Create(create) => sets::forget(ws, &create.set),
+        Op::Metadata { set, action, .. } => sets::take_back(ws, set, action),
         Op::Io(_)
         | Op::ReadStream { .. }
         | Op::ListTree { .. }
@@ -109,24 +109,6 @@ fn plant_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
     match ws.removed_trees.remove(name) {
         Some(removed) => tree::write_tree(ws, &mut nobody(), name, removed),
         None => Ok(()),
-    }
-}
-
-fn forget_set(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
-    if ws.sets.remove(name).is_some() {
-        let path = ws.path(name);
-        fs::remove_dir_all(&path).of("rmdir", &path)?;
-    }
-    Ok(())
-}
-
-fn take_back(ws: &mut Workspace, set: &str, action: &Action) -> Result<(), OpError> {
-    match action {
-        Action::Link { to } | Action::Symlink { to } => forget_set(ws, to),
-        Action::Remove => Err(OpError::Unsupported {
-            reason: format!("the set `{set}` was deleted and cannot be made again"),
-        }),
-        _ => Ok(()),
     }
 }
 

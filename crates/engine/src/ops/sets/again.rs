@@ -1,0 +1,144 @@
+//! Takes back what was done to a set, untimed, so that it can be done again.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::thread;
+use std::time::Duration;
+
+use model::Action;
+use nix::fcntl::{OFlag, renameat};
+use nix::unistd::close;
+use sys::clock;
+
+use super::change::{renamed, set_size};
+use super::create::{self, Maker};
+use super::directories::{self, CLOSING};
+use super::links::Linker;
+use super::remove::Removed;
+use super::{Hand, refused_or_failed};
+use crate::error::{Context, OpError};
+use crate::set::{FileSet, PathBuffer, Tour};
+use crate::workspace::Workspace;
+
+/// Removes a set and everything in it.
+pub fn forget(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    let Some(set) = ws.sets.remove(name) else {
+        return Ok(());
+    };
+    let start = clock::now();
+    loop {
+        match fs::remove_dir_all(&set.top) {
+            Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty && clock::since(start) < CLOSING => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            other => return other.of("rmdir", &set.top),
+        }
+    }
+}
+
+/// Takes back what an action did to a set. What only looks leaves nothing behind, and permissions and
+/// attributes become others each time anyway.
+pub fn take_back(ws: &mut Workspace, name: &str, action: &Action) -> Result<(), OpError> {
+    match action {
+        Action::Rename { across } => rename_back(ws, name, *across),
+        Action::Link { to } | Action::Symlink { to } => forget(ws, to),
+        Action::Truncate { size } => restore_sizes(ws, name, size.0),
+        Action::Remove => make_again(ws, name),
+        Action::Open
+        | Action::Stat { .. }
+        | Action::Readdir
+        | Action::Chmod
+        | Action::SetXattr { .. } => Ok(()),
+    }
+}
+
+fn rename_back(ws: &mut Workspace, name: &str, across: bool) -> Result<(), OpError> {
+    let Some(set) = ws.sets.get_mut(name) else {
+        return Ok(());
+    };
+    let Some(part) = set.take_back() else {
+        return Ok(());
+    };
+    let mut hand = Hand::on(set)?;
+    let mut source = PathBuffer::new(&set.top);
+    for (_, position) in part.visited() {
+        let entry = hand.reach(position);
+        set.write_path(&renamed(&entry, across), &mut source);
+        let (from, to) = (source.relative(), hand.path.relative());
+        renameat(&hand.top, from, &hand.top, to).of("rename", source.path())?;
+    }
+    Ok(())
+}
+
+/// Gives files the size they had, and their content where some of it was cut off.
+fn restore_sizes(ws: &mut Workspace, name: &str, truncated: u64) -> Result<(), OpError> {
+    let Some(mut set) = ws.sets.get(name).cloned() else {
+        return Ok(());
+    };
+    let Some(part) = set.take_back() else {
+        return Ok(());
+    };
+    let mut maker = Maker::new(ws, set.largest(), false);
+    let mut hand = Hand::on(&set)?;
+    for (_, position) in part.visited() {
+        let entry = hand.reach(position);
+        set_size(hand.path.absolute(), entry.size, hand.path.path())?;
+        if entry.size > truncated && set.links.is_none() {
+            let file = create::open(&hand, OFlag::O_WRONLY)?;
+            let file = maker.fill(&hand, &entry, file)?;
+            close(file).of("close", hand.path.path())?;
+        }
+    }
+    ws.sets.insert(name.to_owned(), set);
+    Ok(())
+}
+
+/// Makes what was removed again, under the names it had.
+fn make_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+    let Some(Removed { set, part }) = ws.removed_sets.remove(name) else {
+        return Ok(());
+    };
+    let part = if part.is_whole() {
+        directories::make(&set)?;
+        set.whole()
+    } else {
+        part
+    };
+    match &set.links {
+        Some(links) => {
+            let target = ws.set(&links.to)?;
+            let mut linker = Linker::between(&links.to, target, &set)?;
+            let tours = target.tours(links.order, set.makers() as u32);
+            for (_, position) in part.visited() {
+                let number = set.entry(position).index;
+                linker
+                    .link(number, linked_position(&tours, number))
+                    .map_err(refused_or_failed)?;
+            }
+        }
+        None => make_entries(ws, &set, part.visited().map(|(_, position)| position))?,
+    }
+    ws.sets.insert(name.to_owned(), set);
+    Ok(())
+}
+
+/// The position that the link with this number leads to.
+fn linked_position(tours: &[Tour], number: u64) -> u64 {
+    let after = tours.partition_point(|t| t.ordinal(0) <= number);
+    let tour = &tours[after - 1];
+    tour.position(number - tour.ordinal(0))
+}
+
+fn make_entries(
+    ws: &mut Workspace,
+    set: &FileSet,
+    positions: impl Iterator<Item = u64>,
+) -> Result<(), OpError> {
+    let mut maker = Maker::new(ws, set.largest(), false);
+    let mut hand = Hand::on(set)?;
+    for position in positions {
+        let entry = hand.reach(position);
+        maker.make(&hand, &entry)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Threads that visit the entries of a set, each its share: begun together, stopped together.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ScopedJoinHandle};
+
+use crate::error::OpError;
+use crate::set::Tour;
+use crate::tally::Tally;
+
+/// One step of a tour.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// Its number, counted over all threads.
+    pub ordinal: u64,
+    /// The position visited.
+    pub position: u64,
+}
+
+/// Goes on every tour, with one thread for each; `visit` counts what it does. Says how many steps of
+/// each tour were done before the time was over.
+///
+/// # Errors
+/// The first that a thread met; the others stop at their next step.
+pub fn run<W: Send>(
+    tally: &mut Tally,
+    tours: &[Tour],
+    operations: u64,
+    prepare: impl FnMut() -> Result<W, OpError>,
+    visit: impl Fn(&mut W, Turn, &mut Tally) -> Result<(), OpError> + Sync,
+) -> Result<Vec<u64>, OpError> {
+    let workers = std::iter::repeat_with(prepare).take(tours.len());
+    let mut workers = workers.collect::<Result<Vec<W>, OpError>>()?;
+    let failed = AtomicBool::new(false);
+    if let ([tour], [worker]) = (tours, workers.as_mut_slice()) {
+        tally.begin(operations);
+        return go(tour, worker, tally, &failed, &visit).map(|done| vec![done]);
+    }
+    let gate = Barrier::new(tours.len() + 1);
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let hands = tours.iter().zip(workers);
+        let threads: Vec<_> = hands
+            .map(|(tour, mut worker)| {
+                let mut tally = tally.fork();
+                let (gate, failed, visit) = (&gate, &failed, &visit);
+                scope.spawn(move || {
+                    gate.wait();
+                    gate.wait();
+                    tally.start();
+                    let outcome = go(tour, &mut worker, &mut tally, failed, visit);
+                    (tally, outcome)
+                })
+            })
+            .collect();
+        // All threads are there, the clock starts, all threads go.
+        gate.wait();
+        tally.begin(operations);
+        gate.wait();
+        let joined = threads.into_iter().map(ScopedJoinHandle::join);
+        joined
+            .map(|outcome| outcome.expect("a thread of a crew does not panic"))
+            .collect()
+    });
+    let count = |(worker, outcome): (Tally, _)| {
+        tally.join(&worker);
+        outcome
+    };
+    // Every tally is joined before an error is looked for.
+    let done: Vec<Result<u64, OpError>> = outcomes.into_iter().map(count).collect();
+    done.into_iter().collect()
+}
+
+fn go<W>(
+    tour: &Tour,
+    worker: &mut W,
+    tally: &mut Tally,
+    failed: &AtomicBool,
+    visit: &impl Fn(&mut W, Turn, &mut Tally) -> Result<(), OpError>,
+) -> Result<u64, OpError> {
+    for step in 0..tour.len() {
+        let turn = Turn {
+            ordinal: tour.ordinal(step),
+            position: tour.position(step),
+        };
+        if let Err(error) = visit(worker, turn, tally) {
+            failed.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+        if tally.out_of_time() || failed.load(Ordering::Relaxed) {
+            return Ok(step + 1);
+        }
+    }
+    Ok(tour.len())
+}

@@ -1,0 +1,106 @@
+//! Makes a link to each entry of a set: a new set.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use nix::fcntl::AtFlags;
+use nix::unistd::{linkat, symlinkat};
+
+use super::{Hand, How, crew, directories, refused_or_failed};
+use crate::error::{Context, OpError};
+use crate::set::{FileSet, Links};
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+/// Makes the links. Where the filesystem has none, the new set is remembered as impossible, so that
+/// later phases on it can say so, too.
+pub fn make(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    to: &str,
+    symbolic: bool,
+    how: How,
+) -> Result<(), OpError> {
+    let set = ws.set(name)?;
+    let links = Links {
+        to: name.to_owned(),
+        order: how.order,
+        symbolic,
+    };
+    let tours = set.tours(how.order, how.threads);
+    let mut linked = set.plan_links(ws.root(), to, links, &tours);
+    directories::make(&linked)?;
+    let done = crew::run(
+        tally,
+        &tours,
+        set.len(),
+        || Linker::between(name, set, &linked),
+        |linker, turn, tally| {
+            linker.link(turn.ordinal, turn.position)?;
+            tally.lap();
+            Ok(())
+        },
+    );
+    match done.map_err(refused_or_failed) {
+        Ok(done) => {
+            linked.was_made(&done);
+            ws.impossible_sets.remove(to);
+            ws.sets.insert(to.to_owned(), linked);
+            Ok(())
+        }
+        Err(OpError::Unsupported { reason }) => {
+            // What is left of the attempt does no harm, and is gone with the filesystem.
+            let _ = fs::remove_dir_all(&linked.top);
+            ws.impossible_sets.insert(to.to_owned(), reason.clone());
+            Err(OpError::Unsupported { reason })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What one thread needs to make links.
+pub struct Linker<'a> {
+    target: Hand<'a>,
+    link: Hand<'a>,
+    symbolic: bool,
+    /// The way up to where both sets are and down to the target; what it begins with stays.
+    way: Vec<u8>,
+    name: &'a str,
+}
+
+impl<'a> Linker<'a> {
+    /// Links of one set to another, which has this name.
+    pub fn between(name: &'a str, set: &'a FileSet, links: &'a FileSet) -> Result<Self, OpError> {
+        Ok(Self {
+            target: Hand::on(set)?,
+            link: Hand::on(links)?,
+            symbolic: links.links.as_ref().is_some_and(|l| l.symbolic),
+            way: Vec::new(),
+            name,
+        })
+    }
+
+    /// Makes a link, by its number, to the entry at a position.
+    pub fn link(&mut self, number: u64, position: u64) -> Result<(), OpError> {
+        self.target.reach(position);
+        let planned = self.link.set.planned(number);
+        self.link.point(&planned);
+        let (link, target) = (&self.link, &self.target);
+        let (from, to) = (target.path.relative(), link.path.relative());
+        if !self.symbolic {
+            return linkat(&target.top, from, &link.top, to, AtFlags::empty())
+                .of("link", link.path.path());
+        }
+        self.way.clear();
+        let levels = to.to_bytes().iter().filter(|&&b| b == b'/').count();
+        for _ in 0..=levels {
+            self.way.extend_from_slice(b"../");
+        }
+        self.way.extend_from_slice(self.name.as_bytes());
+        self.way.push(b'/');
+        self.way.extend_from_slice(from.to_bytes());
+        symlinkat(OsStr::from_bytes(&self.way), &link.top, to).of("symlink", link.path.path())
+    }
+}

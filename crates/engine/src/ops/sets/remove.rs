@@ -1,0 +1,50 @@
+//! Removes the entries of a set, and behind the last one its directories.
+
+use model::EntryKind;
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use super::{Hand, How, crew, directories};
+use crate::error::{Context, OpError};
+use crate::set::{FileSet, Part};
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+/// A set that was removed, and how much of it.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    /// The set as it was.
+    pub set: FileSet,
+    /// What was removed of it.
+    pub part: Part,
+}
+
+/// Removes each entry; past its time limit it stops, and the rest stays until the unmount.
+pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str, how: How) -> Result<(), OpError> {
+    let set = ws.set(name)?;
+    let (call, flag) = match set.kind {
+        EntryKind::File => ("unlink", UnlinkatFlags::NoRemoveDir),
+        EntryKind::Directory => ("rmdir", UnlinkatFlags::RemoveDir),
+    };
+    let tours = set.tours(how.order, how.threads);
+    let done = crew::run(
+        tally,
+        &tours,
+        set.len(),
+        || Hand::on(set),
+        |hand, turn, tally| {
+            hand.reach(turn.position);
+            unlinkat(&hand.top, hand.path.relative(), flag).of(call, hand.path.path())?;
+            tally.lap();
+            Ok(())
+        },
+    )?;
+    let part = Part::new(tours, done);
+    if part.is_whole() {
+        directories::remove(set)?;
+    }
+    if let Some(set) = ws.sets.remove(name) {
+        ws.removed_sets
+            .insert(name.to_owned(), Removed { set, part });
+    }
+    Ok(())
+}

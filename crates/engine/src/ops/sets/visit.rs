@@ -1,0 +1,102 @@
+//! Looks at the entries of a set and changes nothing.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use model::EntryKind;
+use nix::fcntl::{AtFlags, OFlag};
+use nix::sys::stat::fstatat;
+use nix::unistd::close;
+
+use super::{Hand, How, create, crew};
+use crate::error::{Context, OpError};
+use crate::pattern::{Corruption, Kind};
+use crate::set::Entry;
+use crate::tally::Tally;
+use crate::workspace::Workspace;
+
+/// Bytes per request when a file is read.
+const REQUEST: usize = 64 << 10;
+
+/// Opens each entry for reading and closes it.
+pub fn open(ws: &Workspace, tally: &mut Tally, name: &str, how: How) -> Result<(), OpError> {
+    let set = ws.set(name)?;
+    crew::run(
+        tally,
+        &set.tours(how.order, how.threads),
+        set.len(),
+        || Hand::on(set),
+        |hand, turn, tally| {
+            hand.reach(turn.position);
+            let opened = create::open(hand, OFlag::O_RDONLY)?;
+            close(opened).of("close", hand.path.path())?;
+            tally.lap();
+            Ok(())
+        },
+    )
+    .map(|_| ())
+}
+
+/// Asks for the attributes of each entry, those of a link itself where it is one; reads it, too, where
+/// that is asked for and it is a file with content.
+pub fn stat(
+    ws: &Workspace,
+    tally: &mut Tally,
+    name: &str,
+    read: bool,
+    how: How,
+) -> Result<(), OpError> {
+    let set = ws.set(name)?;
+    let read = read && set.kind == EntryKind::File;
+    let room = if read { REQUEST } else { 0 };
+    crew::run(
+        tally,
+        &set.tours(how.order, how.threads),
+        set.len(),
+        || Ok((Hand::on(set)?, vec![0; room])),
+        |(hand, buffer), turn, tally| {
+            let entry = hand.reach(turn.position);
+            fstatat(
+                &hand.top,
+                hand.path.relative(),
+                AtFlags::AT_SYMLINK_NOFOLLOW,
+            )
+            .of("stat", hand.path.path())?;
+            let bytes = if read && (entry.size > 0 || set.sizes_unknown) {
+                read_whole(hand, &entry, buffer)?
+            } else {
+                0
+            };
+            tally.lap_read(bytes as usize);
+            Ok(())
+        },
+    )
+    .map(|_| ())
+}
+
+/// Reads a file to its end, which must be where it was left.
+fn read_whole(hand: &Hand<'_>, entry: &Entry, buffer: &mut [u8]) -> Result<u64, OpError> {
+    let file = File::from(create::open(hand, OFlag::O_RDONLY)?);
+    let path = hand.path.path();
+    let mut offset = 0;
+    // A file that is known to end here is not asked once more whether it does.
+    while hand.set.sizes_unknown || offset < entry.size {
+        let read = file.read_at(buffer, offset).at("pread", path, offset)?;
+        if read == 0 {
+            break;
+        }
+        offset += read as u64;
+    }
+    if !hand.set.sizes_unknown && offset != entry.size {
+        return Err(OpError::Corrupt {
+            path: path.to_owned(),
+            corruption: Corruption {
+                offset,
+                kind: Kind::Short {
+                    expected: entry.size,
+                },
+            },
+        });
+    }
+    Ok(offset)
+}

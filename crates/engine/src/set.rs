@@ -1,0 +1,750 @@
+//! A set of files, directories or links: which entries there are, what each is called, where it lies,
+//! in which order it is visited; pure.
+//!
+//! A set may have a million entries and more, so nothing here grows with their number. Names are
+//! functions of the index. What was made, renamed or truncated by a phase that ended early is known by
+//! how far each of its threads came in its order, and the order can be computed both ways.
+
+use std::ffi::{CStr, OsStr};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use model::{Create, EntryKind, Order, Sharing};
+
+use crate::names::{Names, write_digits};
+use crate::pattern::{Origin, file_id};
+use crate::permutation::Permutation;
+
+/// The share of one thread: a range of positions, visited in order or at random.
+#[derive(Clone, Debug)]
+pub struct Tour {
+    start: u64,
+    length: u64,
+    shuffled: Option<Permutation>,
+}
+
+impl Tour {
+    /// The positions of a range in their order.
+    pub const fn sequential(range: &Range<u64>) -> Self {
+        Self {
+            start: range.start,
+            length: range.end - range.start,
+            shuffled: None,
+        }
+    }
+
+    /// Positions visited.
+    pub const fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// The step counted over all threads: the first steps of a tour follow on the last of the one before.
+    pub const fn ordinal(&self, step: u64) -> u64 {
+        self.start + step
+    }
+
+    /// The position visited at a step.
+    pub fn position(&self, step: u64) -> u64 {
+        let within = self.shuffled.as_ref().map_or(step, |p| p.item(step));
+        self.start + within
+    }
+
+    fn step(&self, position: u64) -> u64 {
+        let within = position - self.start;
+        self.shuffled.as_ref().map_or(within, |p| p.place(within))
+    }
+}
+
+/// Splits `0..total` evenly; the first ranges take one more where it does not divide.
+pub fn shares(total: u64, threads: u32) -> Vec<Range<u64>> {
+    let threads = u64::from(threads.max(1));
+    let start = |i: u64| total / threads * i + i.min(total % threads);
+    (0..threads).map(|i| start(i)..start(i + 1)).collect()
+}
+
+/// How far the threads of a phase came on their tours.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    tours: Vec<Tour>,
+    done: Vec<u64>,
+}
+
+impl Part {
+    /// So many steps were done on each of these tours.
+    pub fn new(tours: Vec<Tour>, done: Vec<u64>) -> Self {
+        Self { tours, done }
+    }
+
+    /// Whether every tour was done to its end.
+    pub fn is_whole(&self) -> bool {
+        self.tours
+            .iter()
+            .zip(&self.done)
+            .all(|(t, &d)| t.len() == d)
+    }
+
+    /// Whether a position was visited.
+    fn contains(&self, position: u64) -> bool {
+        let after = self.tours.partition_point(|t| t.start <= position);
+        // Tours without a position begin where their follower does.
+        let Some(i) = after.checked_sub(1) else {
+            return false;
+        };
+        let tour = &self.tours[i];
+        position - tour.start < tour.length && tour.step(position) < self.done[i]
+    }
+
+    /// What was visited: ordinal and position, thread after thread.
+    pub fn visited(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let tours = self.tours.iter().zip(&self.done);
+        tours.flat_map(|(tour, &done)| {
+            (0..done).map(move |step| (tour.ordinal(step), tour.position(step)))
+        })
+    }
+}
+
+/// Something that happened to the entries of a set, or to a part of them.
+#[derive(Clone, Debug)]
+struct Change {
+    what: What,
+    /// The positions that it happened to; all where absent.
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Renamed,
+    Moved,
+    Truncated(u64),
+}
+
+/// Where a set's links lead.
+#[derive(Clone, Debug)]
+pub struct Links {
+    /// The set that is linked to.
+    pub to: String,
+    /// The order in which it was visited; links are numbered in this order.
+    pub order: Order,
+    /// Whether they are symbolic.
+    pub symbolic: bool,
+}
+
+/// What an entry is called, where it lies and how large it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number in the set.
+    pub index: u64,
+    /// How often it got a new name.
+    pub renamed: u64,
+    /// How often it went to the next directory.
+    pub moved: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// A set that phases have made and changed.
+#[derive(Clone, Debug)]
+pub struct FileSet {
+    /// Its top directory.
+    pub top: PathBuf,
+    /// What it is made of; links are files here.
+    pub kind: EntryKind,
+    /// Where its entries lead, where they are links.
+    pub links: Option<Links>,
+    /// Whether a file may be longer or shorter than the set knows, since links lead to it.
+    pub sizes_unknown: bool,
+    /// How often permissions were changed: each time they become others.
+    pub permissions_changed: u64,
+    /// How often attributes were set: each time they become others.
+    pub attributes_set: u64,
+    name: String,
+    seed: u64,
+    names: Names,
+    /// Directories; with a directory for each thread, so many for each.
+    directories: u64,
+    depth: u32,
+    sharing: Sharing,
+    /// Whether a second directory was added to each single one, to move entries to.
+    doubled: bool,
+    size: u64,
+    /// Where the share of each making thread begins, and the end of the last.
+    starts: Vec<u64>,
+    /// Entries that came to be before those of each making thread, and all.
+    before: Vec<u64>,
+    changes: Vec<Change>,
+}
+
+impl FileSet {
+    /// The set that is to be made, complete.
+    pub fn plan(root: &Path, seed: u64, create: &Create) -> Self {
+        let shares = shares(create.entries, create.threads);
+        Self {
+            top: root.join(&create.set),
+            kind: create.kind,
+            links: None,
+            sizes_unknown: false,
+            permissions_changed: 0,
+            attributes_set: 0,
+            names: Names::new(
+                seed,
+                &create.set,
+                create.entries,
+                create.order == Order::Random,
+            ),
+            name: create.set.clone(),
+            seed,
+            directories: create.directories.max(1),
+            depth: create.depth.max(1),
+            sharing: create.sharing,
+            doubled: false,
+            size: create.size.0,
+            starts: boundaries(shares.iter().map(|s| s.end - s.start)),
+            before: boundaries(shares.iter().map(|s| s.end - s.start)),
+            changes: Vec::new(),
+        }
+    }
+
+    /// The set of links to what there is of this one, made on these tours, in directories of the same
+    /// kind.
+    pub fn plan_links(&self, root: &Path, name: &str, links: Links, tours: &[Tour]) -> Self {
+        Self {
+            top: root.join(name),
+            kind: EntryKind::File,
+            sizes_unknown: true,
+            names: Names::new(self.seed, name, self.len(), links.order == Order::Random),
+            links: Some(links),
+            permissions_changed: 0,
+            attributes_set: 0,
+            name: name.to_owned(),
+            starts: boundaries(tours.iter().map(Tour::len)),
+            before: boundaries(tours.iter().map(Tour::len)),
+            changes: Vec::new(),
+            doubled: false,
+            ..self.clone()
+        }
+    }
+
+    /// Takes back what was planned and not made: each thread came so far in its share.
+    pub fn was_made(&mut self, done: &[u64]) {
+        self.before = boundaries(done.iter().copied());
+    }
+
+    /// Entries that there are.
+    pub fn len(&self) -> u64 {
+        self.before[self.before.len() - 1]
+    }
+
+    /// Threads that made it.
+    pub fn makers(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The shares of so many threads and the order in which each visits its own: those that made the
+    /// entries of directories of their own, visit these.
+    pub fn tours(&self, order: Order, threads: u32) -> Vec<Tour> {
+        let as_made = self.sharing == Sharing::Own && self.makers() == threads as usize;
+        let ranges = if as_made {
+            self.before.windows(2).map(|b| b[0]..b[1]).collect()
+        } else {
+            shares(self.len(), threads)
+        };
+        self.ordered(&ranges, order, "order")
+    }
+
+    /// Ranges visited in the order asked for.
+    pub fn ordered(&self, ranges: &[Range<u64>], order: Order, purpose: &str) -> Vec<Tour> {
+        let tours = ranges.iter().enumerate();
+        tours
+            .map(|(i, range)| {
+                let mut tour = Tour::sequential(range);
+                if order == Order::Random {
+                    let purpose = format!("{purpose}-{}-{i}", self.name);
+                    tour.shuffled = Some(Permutation::new(self.seed, &purpose, tour.length));
+                }
+                tour
+            })
+            .collect()
+    }
+
+    /// The shares of the threads that make it, in the order of the index.
+    pub fn making(&self) -> Vec<Tour> {
+        let ranges = self.starts.windows(2).map(|s| s[0]..s[1]);
+        ranges.map(|range| Tour::sequential(&range)).collect()
+    }
+
+    /// The entry at a position among those that there are.
+    pub fn entry(&self, position: u64) -> Entry {
+        let maker = match self.makers() {
+            1 => 0,
+            _ => self.before.partition_point(|&b| b <= position) - 1,
+        };
+        let mut entry = self.planned(self.starts[maker] + position - self.before[maker]);
+        for change in &self.changes {
+            if change.part.as_ref().is_none_or(|p| p.contains(position)) {
+                match change.what {
+                    What::Renamed => entry.renamed += 1,
+                    What::Moved => entry.moved += 1,
+                    What::Truncated(size) => entry.size = size,
+                }
+            }
+        }
+        entry
+    }
+
+    /// An entry as it is made.
+    pub const fn planned(&self, index: u64) -> Entry {
+        Entry {
+            index,
+            renamed: 0,
+            moved: 0,
+            size: self.size,
+        }
+    }
+
+    /// What the blocks of an entry say; its name and place do not matter.
+    pub fn origin(&self, index: u64) -> Origin {
+        Origin {
+            file: file_id(&self.name) ^ index,
+            generation: 1,
+        }
+    }
+
+    /// The size of its largest entry, or more.
+    pub fn largest(&self) -> u64 {
+        let sizes = self.changes.iter().map(|change| match change.what {
+            What::Truncated(size) => size,
+            What::Renamed | What::Moved => 0,
+        });
+        sizes.fold(self.size, u64::max)
+    }
+
+    /// Whether files of it may have content.
+    pub fn has_content(&self) -> bool {
+        self.kind == EntryKind::File && self.links.is_none() && self.largest() > 0
+    }
+
+    /// Entries got new names, or went to the next directory.
+    pub fn was_renamed(&mut self, across: bool, part: Part) {
+        let what = if across { What::Moved } else { What::Renamed };
+        self.changed(what, part);
+    }
+
+    /// Files got a new size.
+    pub fn was_truncated(&mut self, size: u64, part: Part) {
+        self.changed(What::Truncated(size), part);
+    }
+
+    fn changed(&mut self, what: What, part: Part) {
+        let part = (!part.is_whole()).then_some(part);
+        self.changes.push(Change { what, part });
+    }
+
+    /// Forgets the last renaming or truncation and gives the positions it happened to.
+    pub fn take_back(&mut self) -> Option<Part> {
+        let change = self.changes.pop()?;
+        Some(change.part.unwrap_or_else(|| self.whole()))
+    }
+
+    /// All positions, in their order.
+    pub fn whole(&self) -> Part {
+        let tours = self.tours(Order::Sequential, 1);
+        let done = tours.iter().map(Tour::len).collect();
+        Part::new(tours, done)
+    }
+
+    // Directories.
+
+    const fn is_nested(&self) -> bool {
+        self.directories > 1 || self.depth > 1 || matches!(self.sharing, Sharing::Own)
+    }
+
+    /// Threads with directories of their own, or one for all.
+    fn owners(&self) -> u64 {
+        match self.sharing {
+            Sharing::Shared => 1,
+            Sharing::Own => self.makers() as u64,
+        }
+    }
+
+    /// Directories that hold entries.
+    pub fn directories(&self) -> u64 {
+        let added = if self.doubled { self.owners() } else { 0 };
+        self.owners() * self.directories + added
+    }
+
+    /// Whether a directory was added for entries to be moved to: each single one needs a second.
+    pub fn double(&mut self) -> bool {
+        let needed = self.directories == 1 && !self.doubled;
+        self.doubled |= needed;
+        needed
+    }
+
+    /// The first directory that was added, if any was.
+    pub fn first_added(&self) -> u64 {
+        self.owners() * self.directories
+    }
+
+    /// The directory of an entry.
+    pub fn directory(&self, entry: &Entry) -> u64 {
+        let owner = match self.sharing {
+            Sharing::Shared => 0,
+            Sharing::Own => self.starts.partition_point(|&s| s <= entry.index) - 1,
+        };
+        // Threads without a share begin where their follower does, and own nothing.
+        let first = (entry.index - self.starts[owner]) % self.directories;
+        let count = self.directories + u64::from(self.doubled);
+        let owner = owner as u64;
+        match (first + entry.moved) % count {
+            added if added == self.directories => self.first_added() + owner,
+            one => owner * self.directories + one,
+        }
+    }
+
+    /// Entries in each directory, and the names of directories among them in the top one.
+    pub fn names_in_directories(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.directories() as usize];
+        for position in 0..self.len() {
+            counts[self.directory(&self.entry(position)) as usize] += 1;
+        }
+        if !self.is_nested() {
+            counts[0] += u32::from(self.doubled);
+        }
+        counts
+    }
+
+    /// Directories below the top on the way to a directory's entries.
+    pub const fn levels(&self, directory: u64) -> u32 {
+        match (directory, self.is_nested()) {
+            (0, false) => 0,
+            (_, false) => 1,
+            _ if self.depth < 2 => 1,
+            _ => self.depth - 1,
+        }
+    }
+
+    /// The way to a directory from the top, down to a level.
+    pub fn write_directory(&self, directory: u64, levels: u32, into: &mut PathBuffer) {
+        into.begin();
+        self.push_directory(directory, levels, into);
+        if levels == 0 {
+            into.bytes.push(b'.');
+        }
+        into.end();
+    }
+
+    fn push_directory(&self, directory: u64, levels: u32, into: &mut PathBuffer) {
+        for level in 1..=levels {
+            if level == 1 {
+                into.bytes.push(b'd');
+                write_digits(directory, 5.max(decimal_digits(directory)), &mut into.bytes);
+            } else {
+                into.bytes.push(b'n');
+                write_digits(u64::from(level), 2, &mut into.bytes);
+            }
+            into.bytes.push(b'/');
+        }
+    }
+
+    /// The path of an entry.
+    pub fn write_path(&self, entry: &Entry, into: &mut PathBuffer) {
+        into.begin();
+        if self.is_nested() || entry.moved > 0 {
+            let directory = self.directory(entry);
+            self.push_directory(directory, self.levels(directory), into);
+        }
+        self.names
+            .write(entry.index, entry.renamed, &mut into.bytes);
+        into.end();
+    }
+}
+
+const fn decimal_digits(number: u64) -> usize {
+    match number.checked_ilog10() {
+        Some(log) => log as usize + 1,
+        None => 1,
+    }
+}
+
+/// Sums of what comes before each, and of all.
+fn boundaries(lengths: impl Iterator<Item = u64>) -> Vec<u64> {
+    let sums = lengths.scan(0, |sum, length| {
+        *sum += length;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(sums).collect()
+}
+
+/// Room for one path at a time, below a fixed directory: nothing is allocated for each.
+#[derive(Clone, Debug)]
+pub struct PathBuffer {
+    bytes: Vec<u8>,
+    base: usize,
+}
+
+impl PathBuffer {
+    /// For paths below a directory.
+    pub fn new(top: &Path) -> Self {
+        let mut bytes = Vec::with_capacity(top.as_os_str().len() + 512);
+        bytes.extend_from_slice(top.as_os_str().as_bytes());
+        bytes.push(b'/');
+        let base = bytes.len();
+        bytes.push(0);
+        Self { bytes, base }
+    }
+
+    fn begin(&mut self) {
+        self.bytes.truncate(self.base);
+    }
+
+    fn end(&mut self) {
+        self.bytes.push(0);
+    }
+
+    /// The path from the directory.
+    pub fn relative(&self) -> &CStr {
+        c_string(&self.bytes[self.base..])
+    }
+
+    /// The path from the root, or from where the directory's path begins.
+    pub fn absolute(&self) -> &CStr {
+        c_string(&self.bytes)
+    }
+
+    /// The path for messages.
+    pub fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.bytes[..self.bytes.len() - 1]))
+    }
+}
+
+fn c_string(bytes: &[u8]) -> &CStr {
+    CStr::from_bytes_with_nul(bytes).expect("names hold no zero, and one ends the path")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Bytes;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn create() -> impl Strategy<Value = Create> {
+        let counts = (1u64..300, 1u64..6, 1u32..5, 1u32..9);
+        let kinds = (any::<bool>(), any::<bool>());
+        (counts, kinds).prop_map(
+            |((entries, directories, depth, threads), (random, own))| Create {
+                set: "set".into(),
+                kind: EntryKind::File,
+                entries,
+                directories,
+                depth,
+                size: Bytes(10),
+                order: order(random),
+                fsync: false,
+                threads,
+                sharing: if own { Sharing::Own } else { Sharing::Shared },
+            },
+        )
+    }
+
+    const fn order(random: bool) -> Order {
+        if random {
+            Order::Random
+        } else {
+            Order::Sequential
+        }
+    }
+
+    fn plan(create: &Create) -> FileSet {
+        FileSet::plan(Path::new("/root"), 7, create)
+    }
+
+    /// The set, of which each thread made only a share of its share.
+    fn cut_short(create: &Create, share: f64) -> FileSet {
+        let mut set = plan(create);
+        let done: Vec<u64> = steps(&set.making(), share);
+        set.was_made(&done);
+        set
+    }
+
+    fn steps(tours: &[Tour], share: f64) -> Vec<u64> {
+        let steps = |t: &Tour| (t.len() as f64 * share).ceil() as u64;
+        tours.iter().map(steps).collect()
+    }
+
+    fn part(set: &FileSet, order: Order, threads: u32, share: f64) -> Part {
+        let tours = set.tours(order, threads);
+        let done = steps(&tours, share);
+        Part::new(tours, done)
+    }
+
+    fn path(set: &FileSet, entry: &Entry) -> String {
+        let mut buffer = PathBuffer::new(&set.top);
+        set.write_path(entry, &mut buffer);
+        buffer.relative().to_str().unwrap().to_owned()
+    }
+
+    fn paths(set: &FileSet) -> Vec<String> {
+        (0..set.len()).map(|p| path(set, &set.entry(p))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn shares_cover_everything_once(total in 0u64..10_000, threads in 1u32..100) {
+            let shares = shares(total, threads);
+            prop_assert_eq!(shares.len(), threads as usize);
+            prop_assert_eq!(shares[0].start, 0);
+            prop_assert_eq!(shares[shares.len() - 1].end, total);
+            prop_assert!(shares.windows(2).all(|s| s[0].end == s[1].start));
+            let lengths = shares.iter().map(|s| s.end - s.start);
+            let (least, most) = (lengths.clone().min().unwrap(), lengths.max().unwrap());
+            prop_assert!(most - least <= 1);
+        }
+
+        #[test]
+        fn threads_visit_every_position_exactly_once(
+            create in create(), made in 0.0f64..=1.0, random: bool, threads in 1u32..9,
+        ) {
+            let set = cut_short(&create, made);
+            let whole = part(&set, order(random), threads, 1.0);
+            prop_assert!(whole.is_whole());
+            let mut positions: Vec<u64> = whole.visited().map(|(_, p)| p).collect();
+            positions.sort_unstable();
+            prop_assert_eq!(positions, (0..set.len()).collect::<Vec<_>>());
+            let ordinals: Vec<u64> = whole.visited().map(|(o, _)| o).collect();
+            prop_assert_eq!(ordinals, (0..set.len()).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn what_was_visited_is_known(
+            create in create(), random: bool, threads in 1u32..9, share in 0.0f64..=1.0,
+        ) {
+            let set = plan(&create);
+            let part = part(&set, order(random), threads, share);
+            let visited: HashSet<u64> = part.visited().map(|(_, p)| p).collect();
+            for position in 0..set.len() {
+                prop_assert_eq!(part.contains(position), visited.contains(&position));
+            }
+            prop_assert_eq!(part.is_whole(), visited.len() as u64 == set.len());
+        }
+
+        #[test]
+        fn paths_are_unique_and_as_deep_as_asked(create in create(), made in 0.0f64..=1.0) {
+            let set = cut_short(&create, made);
+            let paths = paths(&set);
+            let different: HashSet<&String> = paths.iter().collect();
+            prop_assert_eq!(different.len(), paths.len());
+            let nested = create.directories > 1 || create.sharing == Sharing::Own;
+            let directories = create.depth.max(1 + u32::from(nested));
+            for path in &paths {
+                let below_top = path.matches('/').count();
+                prop_assert_eq!(below_top + 1, directories as usize, "{}", path);
+            }
+        }
+
+        #[test]
+        fn each_thread_has_directories_of_its_own(create in create(), made in 0.5f64..=1.0) {
+            let create = Create { sharing: Sharing::Own, ..create };
+            let set = cut_short(&create, made);
+            let mut owners = vec![None; set.directories() as usize];
+            for (thread, tour) in set.tours(Order::Random, create.threads).iter().enumerate() {
+                for step in 0..tour.len() {
+                    let directory = set.directory(&set.entry(tour.position(step))) as usize;
+                    prop_assert_eq!(*owners[directory].get_or_insert(thread), thread);
+                }
+            }
+        }
+
+        #[test]
+        fn directories_hold_what_is_counted(
+            create in create(), made in 0.0f64..=1.0, moved in 0.0f64..=1.0, random: bool,
+        ) {
+            let mut set = cut_short(&create, made);
+            set.double();
+            let part = part(&set, order(random), 3, moved);
+            set.was_renamed(true, part);
+            let counted: u64 = set.names_in_directories().into_iter().map(u64::from).sum();
+            let nested = create.directories > 1 || create.depth > 1
+                || create.sharing == Sharing::Own;
+            prop_assert_eq!(counted, set.len() + u64::from(!nested));
+            let different: HashSet<String> = paths(&set).into_iter().collect();
+            prop_assert_eq!(different.len() as u64, set.len());
+        }
+
+        #[test]
+        fn a_renaming_changes_the_part_it_came_to_and_is_taken_back(
+            create in create(), random: bool, threads in 1u32..9, share in 0.0f64..=1.0, across: bool,
+        ) {
+            let mut set = plan(&create);
+            if across {
+                set.double();
+            }
+            let before = paths(&set);
+            let part = part(&set, order(random), threads, share);
+            set.was_renamed(across, part.clone());
+            for (position, after) in paths(&set).into_iter().enumerate() {
+                prop_assert_eq!(after != before[position], part.contains(position as u64));
+            }
+            let back = set.take_back().unwrap();
+            prop_assert_eq!(paths(&set), before);
+            prop_assert_eq!(back.visited().count(), part.visited().count());
+        }
+    }
+
+    #[test]
+    fn one_directory_is_the_top_itself_and_several_are_below() {
+        let plain = Create {
+            set: "set".into(),
+            kind: EntryKind::File,
+            entries: 4,
+            directories: 1,
+            depth: 1,
+            size: Bytes(0),
+            order: Order::Sequential,
+            fsync: false,
+            threads: 1,
+            sharing: Sharing::Shared,
+        };
+        let first = |create: &Create| path(&plan(create), &plan(create).entry(0));
+        assert!(first(&plain).starts_with("0000000"));
+        let two = Create {
+            directories: 2,
+            ..plain.clone()
+        };
+        assert!(first(&two).starts_with("d00000/0000000"));
+        let deep = Create {
+            depth: 4,
+            ..plain.clone()
+        };
+        assert!(first(&deep).starts_with("d00000/n02/n03/0000000"));
+        let mut set = plan(&plain);
+        assert!(set.double() && !set.double());
+        set.was_renamed(true, set.whole());
+        assert!(path(&set, &set.entry(3)).starts_with("d00001/0000003"));
+    }
+
+    #[test]
+    fn sizes_follow_truncations() {
+        let mut set = plan(&Create {
+            set: "set".into(),
+            kind: EntryKind::File,
+            entries: 4,
+            directories: 1,
+            depth: 1,
+            size: Bytes(10),
+            order: Order::Sequential,
+            fsync: false,
+            threads: 1,
+            sharing: Sharing::Shared,
+        });
+        let half = part(&set, Order::Sequential, 1, 0.5);
+        set.was_truncated(3, half);
+        let sizes = |set: &FileSet| (0..4).map(|p| set.entry(p).size).collect::<Vec<_>>();
+        assert_eq!(sizes(&set), [3, 3, 10, 10]);
+        set.was_truncated(0, set.whole());
+        assert_eq!(sizes(&set), [0; 4]);
+        assert_eq!(set.largest(), 10);
+        set.take_back();
+        assert_eq!(sizes(&set), [3, 3, 10, 10]);
+    }
+}
