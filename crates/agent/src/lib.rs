@@ -7,6 +7,7 @@
 mod command;
 mod heartbeat;
 mod isolation;
+mod scaling;
 mod session;
 mod voice;
 mod volume;

@@ -1,13 +1,17 @@
 //! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
 
 use engine::{Meter, OpError, Setting, Tally, Workspace};
-use model::{CacheState, Failure, Features, Op, Phase, PhaseResult, Status, StepRecord, Support};
+use model::{
+    Bytes, CacheState, Failure, Features, Nanos, Op, Pass, Phase, PhaseResult, Status, StepRecord,
+    Support,
+};
 use sys::block::DeviceStat;
-use sys::caches;
+use sys::{caches, clock};
 use wire::{Event, Job, Target};
 
 use crate::command::CommandFailed;
 use crate::heartbeat::Heartbeat;
+use crate::scaling::Passes;
 use crate::voice::Voice;
 use crate::volume::{Mounted, Step};
 
@@ -228,27 +232,72 @@ impl<'a> Session<'a> {
         phase: &Phase,
         result: &mut PhaseResult,
     ) -> Result<(), Trouble> {
-        let root = self.workspace.root().to_owned();
-        let meter = Meter::start(self.device.clone(), Some(&root));
+        let meter = Meter::start(self.device.clone(), Some(self.workspace.root()));
         let mut tally = Tally::new(phase.at_most, self.heartbeat.progress(), meter);
-        let outcome = match phase.op {
-            Op::Capacity => caches::sync_filesystem(&root).map_err(|error| OpError::System {
-                call: "syncfs",
-                path: root,
-                offset: None,
-                error,
-            }),
-            _ => {
-                let setting = Setting {
-                    ends: phase.ends,
-                    direct: phase.cache == CacheState::Direct,
-                };
-                engine::perform(&phase.op, setting, &mut self.workspace, &mut tally)
-            }
-        };
+        let mut passes = Passes::new(phase.scaling);
+        let outcome = self.passes(phase, &mut tally, &mut passes);
         tally.end(result);
+        result.passes = passes.several();
         result.device_size = self.device_size();
-        outcome.map_err(|error| self.judge(&error))
+        outcome
+    }
+
+    /// Does the phase, and does it again until it can be timed; what lies between does not count.
+    fn passes(
+        &mut self,
+        phase: &Phase,
+        tally: &mut Tally,
+        passes: &mut Passes,
+    ) -> Result<(), Trouble> {
+        let start = clock::now();
+        loop {
+            let (wall, operations, bytes) = (tally.elapsed(), tally.operations, tally.bytes);
+            let outcome = self.perform(phase, tally);
+            tally.pause();
+            outcome.map_err(|error| self.judge(&error))?;
+            passes.add(Pass {
+                wall: Nanos(tally.elapsed().0 - wall.0),
+                operations: tally.operations - operations,
+                bytes: Bytes(tally.bytes - bytes),
+            });
+            let enough = tally.cut_short || !passes.wants_more(clock::since(start));
+            if enough || !self.restore(phase)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn perform(&mut self, phase: &Phase, tally: &mut Tally) -> Result<(), OpError> {
+        if phase.op == Op::Capacity {
+            return self.sync();
+        }
+        let setting = Setting {
+            ends: phase.ends,
+            direct: phase.cache == CacheState::Direct,
+        };
+        engine::perform(&phase.op, setting, &mut self.workspace, tally)
+    }
+
+    /// Brings about what the phase began with; false where that cannot be had any more.
+    fn restore(&mut self, phase: &Phase) -> Result<bool, Trouble> {
+        match engine::undo(&phase.op, &mut self.workspace) {
+            Err(OpError::Unsupported { .. }) => return Ok(false),
+            other => other.map_err(|error| self.judge(&error))?,
+        }
+        // What a pass has left in memory is not to be written at the cost of the next.
+        self.sync().map_err(|error| self.judge(&error))?;
+        self.prepare_cache(phase.cache)?;
+        Ok(true)
+    }
+
+    fn sync(&self) -> Result<(), OpError> {
+        let root = self.workspace.root();
+        caches::sync_filesystem(root).map_err(|error| OpError::System {
+            call: "syncfs",
+            path: root.to_owned(),
+            offset: None,
+            error,
+        })
     }
 
     fn device_size(&self) -> Option<model::Bytes> {

@@ -1,13 +1,18 @@
 //! Contenders and campaign files as users write them.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use catalog::{Catalog, Directory, campaign_file};
 use model::{Backend, Bytes, Class, Profile};
 use proptest::prelude::*;
 
-fn catalog() -> Catalog {
-    Catalog::builtin().expect("the catalog that is compiled in is right")
+/// Read once: thousands of texts are held against it.
+static CATALOG: LazyLock<Catalog> =
+    LazyLock::new(|| Catalog::builtin().expect("the catalog that is compiled in is right"));
+
+fn catalog() -> &'static Catalog {
+    &CATALOG
 }
 
 #[test]
@@ -93,7 +98,7 @@ memory = "1 GiB"
 backend = "loop"
 device = "/dev/sdz"
 "#;
-    let campaign = campaign_file::parse(all, "c.toml", &catalog).unwrap();
+    let campaign = campaign_file::parse(all, "c.toml", catalog).unwrap();
     let names: Vec<&str> = campaign
         .contenders
         .iter()
@@ -106,7 +111,7 @@ device = "/dev/sdz"
     assert_eq!(campaign.seed, Some(u64::MAX - 1));
     assert_eq!(campaign.memory, Some(Bytes::mib(1024)));
     assert_eq!(campaign.backend, Some(Backend::Loop));
-    let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", &catalog).unwrap();
+    let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", catalog).unwrap();
     assert_eq!(
         (little.profile, little.rounds, little.size),
         (None, None, None)
@@ -115,7 +120,7 @@ device = "/dev/sdz"
 
 #[test]
 fn what_is_far_too_large_is_not_read_to_its_end() {
-    let error = campaign_file::read(Path::new("/dev/zero"), &catalog()).unwrap_err();
+    let error = campaign_file::read(Path::new("/dev/zero"), catalog()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "/dev/zero: too large to be a campaign file"
@@ -131,7 +136,7 @@ fn relative_directories_are_taken_from_the_file() {
         "directories = [\"a\", { name = \"b\", path = \"/mnt/b\" }]",
     )
     .unwrap();
-    let campaign = campaign_file::read(&path, &catalog()).unwrap();
+    let campaign = campaign_file::read(&path, catalog()).unwrap();
     let expected = [
         Directory {
             name: None,
@@ -155,7 +160,7 @@ proptest! {
 
     #[test]
     fn a_campaign_of_any_text_is_one_or_an_error_of_one_line(text in "[a-z\\[\\]{}=\",.0-9 \n]*|.*") {
-        if let Err(error) = campaign_file::parse(&text, "c.toml", &catalog()) {
+        if let Err(error) = campaign_file::parse(&text, "c.toml", catalog()) {
             prop_assert_eq!(error.to_string().lines().count(), 1);
         }
     }

@@ -272,6 +272,11 @@ impl PhaseResult {
             .map(|m| m.value)
     }
 
+    /// Passes that the counts are sums over.
+    fn passes_counted(&self) -> f64 {
+        self.passes.len().max(1) as f64
+    }
+
     fn speed(&self, numbers: &mut Vec<(Metric, f64)>) {
         let seconds = self.wall.as_secs_f64();
         match self.headline {
@@ -292,7 +297,8 @@ impl PhaseResult {
             }
             _ => {}
         }
-        numbers.push((Metric::Elapsed, seconds));
+        // Totals are those of one pass, or a phase that was repeated more often would look slower.
+        numbers.push((Metric::Elapsed, seconds / self.passes_counted()));
         if seconds > 0.0 {
             if self.bytes.0 > 0 {
                 numbers.push((Metric::Throughput, self.bytes.0 as f64 / seconds));
@@ -317,8 +323,9 @@ impl PhaseResult {
         if self.wall >= SHORTEST_FOR_TICKS {
             numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
         }
-        numbers.push((Metric::MinorFaults, self.faults.minor as f64));
-        numbers.push((Metric::MajorFaults, self.faults.major as f64));
+        let passes = self.passes_counted();
+        numbers.push((Metric::MinorFaults, self.faults.minor as f64 / passes));
+        numbers.push((Metric::MajorFaults, self.faults.major as f64 / passes));
     }
 
     fn latencies(&self, numbers: &mut Vec<(Metric, f64)>) {
@@ -346,9 +353,10 @@ impl PhaseResult {
 
     fn device_work(&self, numbers: &mut Vec<(Metric, f64)>) {
         if let Some(device) = self.device {
-            numbers.push((Metric::DeviceRead, device.read_bytes.0 as f64));
-            numbers.push((Metric::DeviceWritten, device.write_bytes.0 as f64));
-            numbers.push((Metric::DeviceFlushes, device.flushes as f64));
+            let of_a_pass = |count: u64| count as f64 / self.passes_counted();
+            numbers.push((Metric::DeviceRead, of_a_pass(device.read_bytes.0)));
+            numbers.push((Metric::DeviceWritten, of_a_pass(device.write_bytes.0)));
+            numbers.push((Metric::DeviceFlushes, of_a_pass(device.flushes)));
             // Where the phase ends before the data is on the device, the rest is written after it.
             if self.bytes_written.0 > 0 && self.ends != End::Call {
                 let factor = device.write_bytes.0 as f64 / self.bytes_written.0 as f64;
@@ -398,7 +406,7 @@ fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, DeviceCounters, Op, Phase};
+    use crate::{Bytes, DeviceCounters, Op, Pass, Phase};
 
     #[test]
     fn quantiles_of_a_small_histogram() {
@@ -424,6 +432,48 @@ mod tests {
         assert_eq!(mean_of(&buckets), 2.6);
         assert_eq!(percent_above(&buckets, Nanos::from_secs(2)), 30.0);
         assert_eq!(percent_above(&buckets, Nanos::from_secs(10)), 10.0);
+    }
+
+    #[test]
+    fn totals_are_those_of_one_pass_and_rates_are_over_all() {
+        let phase = Phase {
+            name: "write".into(),
+            cache: CacheState::Warm,
+            ends: End::Fsync,
+            at_most: None,
+            scaling: None,
+            op: Op::RemoveFile { file: "f".into() },
+        };
+        let mut result = PhaseResult::blank(&phase);
+        result.wall = Nanos::from_secs(4);
+        (result.operations, result.bytes) = (8, Bytes(4000));
+        result.bytes_written = Bytes(4000);
+        (result.faults.minor, result.faults.major) = (40, 4);
+        result.device = Some(DeviceCounters {
+            write_bytes: Bytes(8000),
+            flushes: 4,
+            ..DeviceCounters::default()
+        });
+        let pass = Pass {
+            wall: Nanos::from_secs(1),
+            operations: 2,
+            bytes: Bytes(1000),
+        };
+        result.passes = vec![pass; 4];
+        let number = |metric| {
+            let all = result.measurements();
+            all.iter().find(|m| m.metric == metric).unwrap().value
+        };
+        assert_eq!(number(Metric::Elapsed), 1.0);
+        assert_eq!(number(Metric::Throughput), 1000.0);
+        assert_eq!(number(Metric::Rate), 2.0);
+        assert_eq!(
+            (number(Metric::MinorFaults), number(Metric::MajorFaults)),
+            (10.0, 1.0)
+        );
+        assert_eq!(number(Metric::DeviceWritten), 2000.0);
+        assert_eq!(number(Metric::DeviceFlushes), 1.0);
+        assert_eq!(number(Metric::WriteAmplification), 2.0);
     }
 
     #[test]

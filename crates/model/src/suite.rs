@@ -70,7 +70,8 @@ pub struct Phase {
 /// When a phase is repeated: it ends too soon to be timed once, or its passes differ too much.
 ///
 /// Passes are added until all of them together took long enough and the 95 % interval of their mean
-/// is narrow enough, or until a limit is reached. They are samples inside one round, never rounds.
+/// is narrow enough, or until a limit is reached; a single pass that took long enough is enough. They
+/// are samples inside one round, never rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
     /// Timed part of all passes together, at least.
