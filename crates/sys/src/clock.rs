@@ -3,7 +3,11 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::Nanos;
-use nix::time::{ClockId, clock_gettime};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+
+/// The last part of a wait, in which sleeping would be too late as often as not.
+const SPUN: Nanos = Nanos(8_000);
 
 /// Nanoseconds on a clock that never goes back (`CLOCK_MONOTONIC`).
 #[inline]
@@ -18,10 +22,54 @@ pub fn since(start: Nanos) -> Nanos {
     Nanos(now().0 - start.0)
 }
 
+/// Waits until a time on the clock of [`now`], and returns a reading at or after it: asleep until a few
+/// microseconds before, since a processor that spins is one that others do not have.
+pub fn wait_until(at: Nanos) -> Nanos {
+    let mut reading = now();
+    if reading.0 + SPUN.0 < at.0 {
+        let wake = TimeSpec::nanoseconds((at.0 - SPUN.0).min(i64::MAX as u64) as i64);
+        // A signal ends the sleep early; the loop below is then longer, and right all the same.
+        let _ = clock_nanosleep(
+            ClockId::CLOCK_MONOTONIC,
+            ClockNanosleepFlags::TIMER_ABSTIME,
+            &wake,
+        );
+        reading = now();
+    }
+    while reading < at {
+        std::hint::spin_loop();
+        reading = now();
+    }
+    reading
+}
+
+/// Lets this thread's timers expire when they should and not up to 50 µs later, which is what the
+/// kernel allows itself otherwise (`PR_SET_TIMERSLACK`).
+pub fn be_punctual() {
+    // Where the kernel does not know this, waits are less exact and the latency shows it.
+    let _ = nix::sys::prctl::set_timerslack(1);
+}
+
 /// Nanoseconds since 1970.
 pub fn calendar() -> Nanos {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_woken_too_early() {
+        be_punctual();
+        for gap in [0, 1_000, 200_000] {
+            let at = Nanos(now().0 + gap);
+            assert!(wait_until(at) >= at);
+        }
+        let past = Nanos(now().0 - 1);
+        assert!(wait_until(past) > past);
+    }
 }

@@ -4,7 +4,6 @@
 //! what to measure, mount or kill is decided by the callers.
 
 pub mod aligned;
-pub mod attribute;
 pub mod block;
 pub mod caches;
 pub mod clock;
@@ -15,4 +14,5 @@ pub mod mapping;
 pub mod mounts;
 pub mod namespace;
 pub mod process;
+pub mod uring;
 pub mod usage;

@@ -1,0 +1,329 @@
+//! Linux' submission and completion rings (io_uring) on one file, with buffers that the kernel has
+//! registered. The ring owns its buffers: nothing on the way can outlive them, and nobody can look at
+//! one while the kernel uses it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode};
+use model::Nanos;
+
+use crate::aligned::AlignedBuffer;
+
+/// The place of the one registered file.
+const FILE: Fixed = Fixed(0);
+
+/// Buffers begin at multiples of it: what every direct I/O path takes.
+const ALIGN: usize = 4096;
+
+/// A ring of so many slots, each with a buffer; a slot is either idle or on the way.
+pub struct Ring {
+    ring: IoUring,
+    /// Given away only when nothing is on the way; see `drop`.
+    memory: Option<AlignedBuffer>,
+    stride: usize,
+    on_the_way: Vec<bool>,
+    count: usize,
+}
+
+/// A request that has come back.
+#[derive(Debug)]
+pub struct Completion {
+    /// Its slot, idle again.
+    pub slot: usize,
+    /// Bytes moved.
+    pub outcome: io::Result<usize>,
+}
+
+impl Ring {
+    /// A ring of `depth` slots with buffers of so many bytes, for use by this thread alone.
+    ///
+    /// # Errors
+    /// When the kernel has no io_uring (`ENOSYS`), does not allow it (`EPERM`), or may not keep so
+    /// much memory in place (`ENOMEM`).
+    ///
+    /// # Panics
+    /// When depth or bytes are zero.
+    pub fn new(depth: u32, bytes: usize) -> io::Result<Self> {
+        let ring = build(depth)?;
+        let stride = bytes.next_multiple_of(ALIGN);
+        let slots = depth as usize;
+        let mut memory = AlignedBuffer::new(stride * slots, ALIGN);
+        let vectors: Vec<libc::iovec> = memory
+            .chunks_mut(stride)
+            .map(|part| libc::iovec {
+                iov_base: part.as_mut_ptr().cast(),
+                iov_len: stride,
+            })
+            .collect();
+        // SAFETY: the buffers stay where they are until `drop`, which lets the ring go first.
+        unsafe { ring.submitter().register_buffers(&vectors) }?;
+        Ok(Self {
+            ring,
+            memory: Some(memory),
+            stride,
+            on_the_way: vec![false; slots],
+            count: 0,
+        })
+    }
+
+    /// Registers the file that all requests are about.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    pub fn register(&self, file: &File) -> io::Result<()> {
+        self.ring.submitter().register_files(&[file.as_raw_fd()])
+    }
+
+    /// How many slots there are.
+    pub fn depth(&self) -> usize {
+        self.on_the_way.len()
+    }
+
+    /// Requests that have not come back.
+    pub const fn on_the_way(&self) -> usize {
+        self.count
+    }
+
+    /// The buffer of an idle slot.
+    ///
+    /// # Panics
+    /// When the slot is on the way.
+    pub fn buffer(&mut self, slot: usize) -> &mut [u8] {
+        assert!(!self.on_the_way[slot], "the kernel has the buffer");
+        let start = slot * self.stride;
+        let memory = self.memory.as_mut().expect("given away by `drop` only");
+        &mut memory[start..start + self.stride]
+    }
+
+    /// Prepares a read of `length` bytes at an offset of the file into the slot's buffer, from its
+    /// byte `skip` on.
+    ///
+    /// # Panics
+    /// When the slot is on the way, or the bytes do not fit its buffer.
+    pub fn read(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
+        let (address, length) = self.part(slot, skip, length);
+        let entry = opcode::ReadFixed::new(FILE, address, length, slot as u16).offset(offset);
+        self.push(slot, &entry.build());
+    }
+
+    /// Prepares a write of `length` bytes of the slot's buffer, from its byte `skip` on, to an offset
+    /// of the file.
+    ///
+    /// # Panics
+    /// When the slot is on the way, or the bytes do not lie in its buffer.
+    pub fn write(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
+        let (address, length) = self.part(slot, skip, length);
+        let entry = opcode::WriteFixed::new(FILE, address, length, slot as u16).offset(offset);
+        self.push(slot, &entry.build());
+    }
+
+    fn part(&mut self, slot: usize, skip: usize, length: usize) -> (*mut u8, u32) {
+        let part = &mut self.buffer(slot)[skip..skip + length];
+        let length = u32::try_from(length).expect("a request is smaller than 4 GiB");
+        (part.as_mut_ptr(), length)
+    }
+
+    fn push(&mut self, slot: usize, entry: &io_uring::squeue::Entry) {
+        let entry = entry.clone().user_data(slot as u64);
+        self.on_the_way[slot] = true;
+        self.count += 1;
+        // SAFETY: the entry refers to the registered file and to a part of a buffer that lives until
+        // nothing is on the way (see `drop`), and that `buffer` lends to nobody meanwhile.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        pushed.expect("there is a place for each slot");
+    }
+
+    /// Hands over what was prepared, and waits until so many requests have come back, or until a span
+    /// of time is over where one is given.
+    ///
+    /// # Errors
+    /// When the kernel refuses the ring's work as a whole.
+    pub fn submit(&mut self, wait_for: usize, at_most: Option<Nanos>) -> io::Result<()> {
+        let outcome = match at_most {
+            None => self.ring.submit_and_wait(wait_for),
+            Some(Nanos(span)) => {
+                let span = Timespec::new()
+                    .sec(span / 1_000_000_000)
+                    .nsec((span % 1_000_000_000) as u32);
+                let args = SubmitArgs::new().timespec(&span);
+                self.ring.submitter().submit_with_args(wait_for, &args)
+            }
+        };
+        match outcome.map_err(|e| (e.raw_os_error(), e)) {
+            // The time was over, or a signal came: whoever waits looks at what is there.
+            Ok(_) | Err((Some(libc::ETIME | libc::EINTR), _)) => Ok(()),
+            Err((_, error)) => Err(error),
+        }
+    }
+
+    /// Puts what has come back at the end of a list.
+    pub fn reap(&mut self, into: &mut Vec<Completion>) {
+        for entry in self.ring.completion() {
+            let slot = entry.user_data() as usize;
+            self.on_the_way[slot] = false;
+            self.count -= 1;
+            let outcome = match entry.result() {
+                result @ 0.. => Ok(result as usize),
+                errno => Err(io::Error::from_raw_os_error(-errno)),
+            };
+            into.push(Completion { slot, outcome });
+        }
+    }
+
+    /// Waits until nothing is on the way.
+    fn drain(&mut self) -> io::Result<()> {
+        let mut done = Vec::new();
+        while self.count > 0 {
+            self.submit(1, None)?;
+            self.reap(&mut done);
+            done.clear();
+        }
+        Ok(())
+    }
+}
+
+/// A ring as cheap as this kernel has it: one thread submits, and completions are worked on when it
+/// asks for them (`SINGLE_ISSUER`, `DEFER_TASKRUN`, Linux 6.1); a plain one on an older kernel.
+fn build(depth: u32) -> io::Result<IoUring> {
+    let cheap = IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .build(depth);
+    match cheap {
+        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => IoUring::new(depth),
+        other => other,
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if self.drain().is_err() {
+            // The kernel may still write into them: memory lost is better than memory overwritten.
+            std::mem::forget(self.memory.take());
+        }
+    }
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ring")
+            .field("depth", &self.on_the_way.len())
+            .field("stride", &self.stride)
+            .field("on_the_way", &self.count)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring on a new file; `None` where this kernel does not allow rings.
+    fn ring(purpose: &str, depth: u32, bytes: usize) -> Option<(Ring, File)> {
+        let ring = match Ring::new(depth, bytes) {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => return None,
+            other => other.unwrap(),
+        };
+        let path = std::env::temp_dir().join(format!("ring-{purpose}-{}", std::process::id()));
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&path)
+            .unwrap();
+        std::fs::remove_file(path).unwrap();
+        ring.register(&file).unwrap();
+        Some((ring, file))
+    }
+
+    fn all(ring: &mut Ring) -> Vec<Completion> {
+        let mut done = Vec::new();
+        while ring.on_the_way() > 0 {
+            ring.submit(1, None).unwrap();
+            ring.reap(&mut done);
+        }
+        done
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let Some((mut ring, _file)) = ring("read", 8, 1000) else {
+            return;
+        };
+        for slot in 0..ring.depth() {
+            ring.buffer(slot)[..1000].fill(slot as u8);
+            ring.write(slot, 0, slot as u64 * 1000, 1000);
+        }
+        assert!(
+            all(&mut ring)
+                .iter()
+                .all(|c| *c.outcome.as_ref().unwrap() == 1000)
+        );
+        for slot in 0..8 {
+            ring.buffer(slot).fill(0xff);
+            ring.read(slot, 10, (7 - slot as u64) * 1000, 900);
+        }
+        assert_eq!(all(&mut ring).len(), 8);
+        for slot in 0..8 {
+            let buffer = ring.buffer(slot);
+            assert!(buffer[10..910].iter().all(|&b| b == 7 - slot as u8));
+            assert!(
+                buffer[..10]
+                    .iter()
+                    .chain(&buffer[910..])
+                    .all(|&b| b == 0xff)
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_belongs_to_its_request_and_the_end_of_the_file_is_none() {
+        let Some((mut ring, file)) = ring("error", 2, 4096) else {
+            return;
+        };
+        file.set_len(100).unwrap();
+        ring.read(0, 0, 0, 4096);
+        ring.read(1, 0, 1 << 63, 4096);
+        let mut done = all(&mut ring);
+        done.sort_by_key(|c| c.slot);
+        assert_eq!(*done[0].outcome.as_ref().unwrap(), 100);
+        let error = done[1].outcome.as_ref().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EINVAL));
+    }
+
+    #[test]
+    fn a_wait_ends_when_its_time_is_over() {
+        let Some((mut ring, _file)) = ring("wait", 2, 4096) else {
+            return;
+        };
+        ring.submit(1, Some(Nanos(1000))).unwrap();
+        assert_eq!(ring.on_the_way(), 0);
+    }
+
+    #[test]
+    fn a_ring_can_go_while_requests_are_on_the_way() {
+        let Some((mut ring, file)) = ring("drop", 64, 1 << 16) else {
+            return;
+        };
+        for slot in 0..64 {
+            ring.buffer(slot).fill(3);
+            ring.write(slot, 0, (slot as u64) << 16, 1 << 16);
+        }
+        drop(ring);
+        assert_eq!(file.metadata().unwrap().len(), 64 << 16);
+    }
+
+    #[test]
+    #[should_panic(expected = "the kernel has the buffer")]
+    fn nobody_looks_at_a_buffer_that_the_kernel_has() {
+        let Some((mut ring, _file)) = ring("busy", 1, 4096) else {
+            panic!("the kernel has the buffer, if it had a ring");
+        };
+        ring.read(0, 0, 0, 4096);
+        ring.buffer(0);
+    }
+}
