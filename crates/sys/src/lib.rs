@@ -4,6 +4,7 @@
 //! what to measure, mount or kill is decided by the callers.
 
 pub mod aligned;
+pub mod attribute;
 pub mod block;
 pub mod caches;
 pub mod clock;
