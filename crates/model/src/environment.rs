@@ -19,6 +19,9 @@ pub struct Environment {
     pub cpus: u32,
     /// Main memory.
     pub memory: Bytes,
+    /// Caches of the first processor, nearest first; empty where they were not recorded.
+    #[serde(default)]
+    pub caches: Vec<CpuCache>,
     /// What the contenders were put on: image or device, and what lies below.
     pub device: String,
     /// How the image was attached and what that means for caching.
@@ -29,6 +32,25 @@ pub struct Environment {
     pub tools: Vec<Tool>,
 }
 
+impl Environment {
+    /// The largest of the processor's caches that holds data: what fits it need not come from memory.
+    pub fn cpu_cache(&self) -> Option<Bytes> {
+        let holds_data = |cache: &&CpuCache| cache.kind != "instruction";
+        self.caches.iter().filter(holds_data).map(|c| c.size).max()
+    }
+}
+
+/// A cache of a processor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuCache {
+    /// 1 is nearest to the processor.
+    pub level: u32,
+    /// What it holds: `data`, `instruction` or `unified`.
+    pub kind: String,
+    /// Its size.
+    pub size: Bytes,
+}
+
 /// A program of a filesystem and its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tool {
@@ -36,4 +58,35 @@ pub struct Tool {
     pub program: String,
     /// What it says of its version, one line.
     pub version: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_cache_of_data_counts() {
+        let cache = |level, kind: &str, kib| CpuCache {
+            level,
+            kind: kind.into(),
+            size: Bytes::kib(kib),
+        };
+        let mut environment = Environment::default();
+        assert_eq!(environment.cpu_cache(), None);
+        environment.caches = vec![
+            cache(1, "data", 32),
+            cache(1, "instruction", 4096),
+            cache(2, "unified", 1024),
+        ];
+        assert_eq!(environment.cpu_cache(), Some(Bytes::mib(1)));
+    }
+
+    #[test]
+    fn an_environment_of_an_earlier_version_reads_back_without_caches() {
+        let json = serde_json::to_value(Environment::default()).unwrap();
+        let mut older = json.clone();
+        older.as_object_mut().unwrap().remove("caches");
+        let read: Environment = serde_json::from_value(older).unwrap();
+        assert_eq!(read, Environment::default());
+    }
 }

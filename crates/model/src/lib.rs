@@ -23,7 +23,7 @@ pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Profile};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;
-pub use environment::{Environment, Tool};
+pub use environment::{CpuCache, Environment, Tool};
 pub use features::{Class, Feature, Features, Support};
 pub use filesystem::{Commands, Driver, Filesystem, Requirements};
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};

@@ -35,6 +35,7 @@ fn test(number: usize) -> Test {
         title: "A test".into(),
         rationale: "None.".into(),
         space: Bytes::mib(1),
+        sweep: None,
         phases: Vec::new(),
     }
 }

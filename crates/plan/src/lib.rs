@@ -1,13 +1,18 @@
-//! From a campaign to the ordered list of its cells, and from finished cells to the time left.
+//! From a campaign to the ordered list of its cells and to what they cost, and from finished cells to
+//! the time left.
 //!
 //! Pure: no clock, no file, no environment. The same campaign gives the same plan on every machine
 //! and in every version; a stored campaign is nevertheless resumed from its stored plan.
 
+mod cost;
 mod estimate;
 mod order;
+mod work;
 
+pub use cost::{Cost, Pace, TestCost, cost};
 pub use estimate::time_left;
 pub use order::{plan, remaining};
+pub use work::Work;
 
 #[cfg(test)]
 mod fixture;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use model::{Bytes, Environment, Filesystem};
+use model::{Bytes, CpuCache, Environment, Filesystem};
 use nix::sys::utsname::uname;
 use sys::mounts;
 
@@ -44,6 +44,7 @@ pub fn collect<'a>(
         cpus: thread::available_parallelism()
             .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         memory: memory(&read("/proc/meminfo")),
+        caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
         device: setting.device,
         attachment: setting.attachment,
         clock: setting.clock,
@@ -149,6 +150,34 @@ fn memory(meminfo: &str) -> Bytes {
     Bytes::kib(kib.unwrap_or(0))
 }
 
+/// Caches of a processor; none where sysfs does not tell, as on some virtual machines.
+///
+/// Format: `index*/{level,type,size}`, the size as `32K`; Documentation/ABI/testing/
+/// sysfs-devices-system-cpu of the kernel.
+fn caches(directory: &Path) -> Vec<CpuCache> {
+    let indices = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut caches: Vec<CpuCache> = indices.filter_map(|i| cache(&i.path())).collect();
+    caches.sort_by(|a, b| (a.level, &a.kind).cmp(&(b.level, &b.kind)));
+    caches
+}
+
+fn cache(index: &Path) -> Option<CpuCache> {
+    let attribute = |name: &str| {
+        let text = fs::read_to_string(index.join(name)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let size = attribute("size")?;
+    let (number, factor) = match size.strip_suffix('M') {
+        Some(mebibytes) => (mebibytes, 1 << 20),
+        None => (size.strip_suffix('K')?, 1 << 10),
+    };
+    Some(CpuCache {
+        level: attribute("level")?.parse().ok()?,
+        kind: attribute("type")?.to_lowercase(),
+        size: Bytes(number.parse::<u64>().ok()?.checked_mul(factor)?),
+    })
+}
+
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
@@ -175,6 +204,33 @@ mod tests {
             (distribution(""), memory("junk")),
             (String::new(), Bytes(0))
         );
+    }
+
+    #[test]
+    fn caches_are_read_as_sysfs_tells_them() {
+        let place = tempfile::tempdir().unwrap();
+        for (index, level, kind, size) in [
+            ("index3", "3", "Unified", "32M"),
+            ("index0", "1", "Data", "48K"),
+            ("index1", "1", "Instruction", "many"),
+        ] {
+            let directory = place.path().join(index);
+            fs::create_dir(&directory).unwrap();
+            for (name, value) in [("level", level), ("type", kind), ("size", size)] {
+                fs::write(directory.join(name), format!("{value}\n")).unwrap();
+            }
+        }
+        fs::write(place.path().join("uevent"), "").unwrap();
+        let found = caches(place.path());
+        let found: Vec<_> = found
+            .iter()
+            .map(|c| (c.level, c.kind.as_str(), c.size))
+            .collect();
+        assert_eq!(
+            found,
+            [(1, "data", Bytes::kib(48)), (3, "unified", Bytes::mib(32))]
+        );
+        assert_eq!(caches(Path::new("/no/such")), []);
     }
 
     #[test]

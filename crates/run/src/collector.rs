@@ -1,6 +1,6 @@
 //! Gathers the events of one cell into its result; pure.
 
-use model::{CellResult, Failure, Features, Nanos, PhaseResult, Status, StepRecord, Test};
+use model::{Bytes, CellResult, Failure, Features, Nanos, PhaseResult, Status, StepRecord, Test};
 use wire::Event;
 
 use crate::oops;
@@ -35,6 +35,8 @@ pub struct Collector<'a> {
     steps: Vec<StepRecord>,
     features: Features,
     failed: Option<(Status, Failure)>,
+    /// The limit at which the kernel killed processes of the cell.
+    exhausted: Option<Bytes>,
 }
 
 impl<'a> Collector<'a> {
@@ -47,7 +49,13 @@ impl<'a> Collector<'a> {
             steps: Vec::new(),
             features: Features::default(),
             failed: None,
+            exhausted: None,
         }
+    }
+
+    /// Takes in that the kernel killed processes of the cell at the campaign's own limit on memory.
+    pub fn out_of_memory(&mut self, limit: Bytes) {
+        self.exhausted = Some(limit);
     }
 
     /// Takes in one event.
@@ -81,6 +89,7 @@ impl<'a> Collector<'a> {
         let kernel_log_readable = kernel_log.is_some();
         let kernel_log = kernel_log.unwrap_or_default();
         self.close(ending, oops::find(&kernel_log));
+        self.blame_memory();
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
         let (status, failure) = match failed {
             Some((status, failure)) => (status, Some(failure)),
@@ -159,6 +168,22 @@ impl<'a> Collector<'a> {
             self.failed = Some((status, failure));
         }
         self.fill(Status::Skipped, &Failure::default());
+    }
+
+    /// Says of what died that the campaign's own limit on memory was the reason.
+    fn blame_memory(&mut self) {
+        let Some(limit) = self.exhausted else { return };
+        let of_phases = self.phases.iter_mut();
+        let of_phases = of_phases.filter(|p| matches!(p.status, Status::Crashed | Status::Failed));
+        let failures = of_phases.filter_map(|p| p.failure.as_mut());
+        let outside = self.failed.iter_mut().map(|(_, failure)| failure);
+        for failure in failures.chain(outside) {
+            failure.reason = format!(
+                "out of memory: the kernel killed a process at the limit of {limit} that --memory \
+                 sets; {}",
+                failure.reason
+            );
+        }
     }
 
     /// The phase that did not go well, or the last one.
@@ -286,6 +311,28 @@ mod tests {
             [Status::Ok, Status::Crashed, Status::Skipped]
         );
         assert!(!result.kernel_log_readable);
+    }
+
+    #[test]
+    fn the_campaigns_own_limit_is_named_where_it_killed() {
+        let test = test(&["a", "b"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Ok));
+        collector.take(Event::Begin { step: "b".into() });
+        collector.out_of_memory(Bytes::mib(24));
+        let how = "signal 9 killed it".into();
+        let result = collector.finish(Ending::Died { how }, None);
+        assert_eq!(statuses(&result), [Status::Ok, Status::Crashed]);
+        for failure in [&result.failure, &result.phases[1].failure] {
+            let reason = &failure.as_ref().unwrap().reason;
+            assert!(reason.contains("24 MiB that --memory sets"), "{reason}");
+            assert_eq!(reason.matches("out of memory").count(), 1);
+        }
+        let mut well = Collector::new(&test);
+        well.take(phase(&test, 0, Status::Ok));
+        well.take(phase(&test, 1, Status::Ok));
+        well.out_of_memory(Bytes::mib(24));
+        assert_eq!(well.finish(Ending::Done, None).failure, None);
     }
 
     #[test]

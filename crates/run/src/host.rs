@@ -51,6 +51,7 @@ impl Executor for HostExecutor {
         let (started, start) = (clock::calendar(), clock::now());
         let mut kernel_log = KernelLog::from_now().ok();
         let mut collector = Collector::new(&job.test);
+        let killed_before = self.memory.as_ref().map_or(0, MemoryLimit::kills);
         let ending = match self.start(job) {
             Ok(agent) => self.watch(agent, &mut collector, observe)?,
             Err(error) => Ending::Died {
@@ -60,6 +61,9 @@ impl Executor for HostExecutor {
         let news = kernel_log
             .as_mut()
             .map(|log| kernel_log::of_cell(log.news(), job));
+        if let Some(memory) = self.memory.as_ref().filter(|m| m.kills() > killed_before) {
+            collector.out_of_memory(memory.limit());
+        }
         let mut result = collector.finish(ending, news);
         result.started = started;
         result.elapsed = clock::since(start);

@@ -29,9 +29,16 @@ pub enum MemoryError {
     },
 }
 
+/// Files that count the processes which the kernel killed for want of memory: the newer interface's,
+/// the older one's. Format of the line, in both: `oom_kill 3`.
+const KILLS: [&str; 2] = ["memory.events", "memory.oom_control"];
+
 /// A control group with a memory limit; removed when dropped.
 #[derive(Debug)]
-pub struct MemoryLimit(PathBuf);
+pub struct MemoryLimit {
+    group: PathBuf,
+    limit: Bytes,
+}
 
 impl MemoryLimit {
     /// Makes a group of this name with a limit. One that a killed run left behind is used again.
@@ -49,8 +56,8 @@ impl MemoryLimit {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(refused(&group)(e)),
             _ => {}
         }
-        let made = Self(group);
-        let limit_file = made.0.join(limit_file);
+        let made = Self { group, limit };
+        let limit_file = made.group.join(limit_file);
         fs::write(&limit_file, limit.0.to_string()).map_err(refused(&limit_file))?;
         Ok(made)
     }
@@ -60,7 +67,7 @@ impl MemoryLimit {
     /// # Errors
     /// When one of the processes is gone already.
     pub fn hold(&self, pid: Pid) -> io::Result<()> {
-        let members = self.0.join("cgroup.procs");
+        let members = self.group.join("cgroup.procs");
         fs::write(&members, pid.to_string())?;
         // From now on its children are born under the limit, but the kernel takes its time to move
         // a process: some may be older.
@@ -70,10 +77,32 @@ impl MemoryLimit {
     }
 }
 
+impl MemoryLimit {
+    /// The limit.
+    pub const fn limit(&self) -> Bytes {
+        self.limit
+    }
+
+    /// How many processes the kernel has killed so far because they needed more.
+    pub fn kills(&self) -> u64 {
+        let read = |file: &&str| fs::read_to_string(self.group.join(file)).ok();
+        let counts = KILLS.iter().filter_map(read);
+        counts
+            .filter_map(|text| kills(&text))
+            .next()
+            .unwrap_or_default()
+    }
+}
+
+fn kills(text: &str) -> Option<u64> {
+    text.lines()
+        .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+}
+
 impl Drop for MemoryLimit {
     fn drop(&mut self) {
         // A group that still holds a process that cannot be killed stays; the next run uses it again.
-        let _ = fs::remove_dir(&self.0);
+        let _ = fs::remove_dir(&self.group);
     }
 }
 
@@ -120,6 +149,17 @@ fn own_group(groups: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernels_kills_are_counted_in_either_format() {
+        let newer = "low 0\nhigh 0\nmax 91\noom 4\noom_kill 2\noom_group_kill 0\n";
+        assert_eq!(kills(newer), Some(2));
+        assert_eq!(
+            kills("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"),
+            Some(3)
+        );
+        assert_eq!(kills("oom_kill_disable 0\nunder_oom 0\n"), None);
+    }
 
     #[test]
     fn the_memory_group_is_found_among_others() {
