@@ -125,9 +125,11 @@ pub enum Quantity {
     Processor(&'static str, String),
     /// How many times the second figure of a side is the first: scaling with threads.
     Growth(&'static str, String, String),
-    /// Of two figures in bytes per second, the second of which does something more: the speed of what
-    /// is done more, alone.
-    Surplus(&'static str, String, String),
+    /// A number of bytes by the processor time of an operation: bytes per second of one busy core.
+    PerCore(&'static str, String, f64),
+    /// Of two figures whose operations move a number of bytes, the second of which does something
+    /// more with them: bytes per second of one busy core for what is done more, alone.
+    Surplus(&'static str, [String; 2], f64),
 }
 
 /// What a number is, for printing.
@@ -217,6 +219,7 @@ impl Quantity {
             | Self::Scaled(side, _, _)
             | Self::Processor(side, _)
             | Self::Growth(side, _, _)
+            | Self::PerCore(side, _, _)
             | Self::Surplus(side, _, _) => side,
         }
     }
@@ -228,8 +231,9 @@ impl Quantity {
             Self::Scaled(_, name, factor) => Some(sample(name)?.rate * factor),
             Self::Processor(_, name) => sample(name)?.processor,
             Self::Growth(_, one, many) => Some(sample(many)?.rate / sample(one)?.rate),
-            Self::Surplus(_, plain, more) => {
-                Some(1.0 / (1.0 / sample(more)?.rate - 1.0 / sample(plain)?.rate))
+            Self::PerCore(_, name, bytes) => Some(bytes / sample(name)?.processor?),
+            Self::Surplus(_, [plain, more], bytes) => {
+                Some(bytes / (sample(more)?.processor? - sample(plain)?.processor?))
             }
         }
     }
@@ -391,9 +395,10 @@ mod tests {
         assert_eq!(of(Quantity::Rate("us", one())), Some(10.0));
         assert_eq!(of(Quantity::Processor("us", many())), Some(0.25));
         assert_eq!(of(Quantity::Growth("us", one(), many())), Some(4.0));
-        // 1 s for 40 bytes, 4 s for as many with something more: 40 bytes of that in 3 s.
-        let surplus = of(Quantity::Surplus("us", many(), one())).unwrap();
-        assert!((surplus - 40.0 / 3.0).abs() < 1e-9);
+        assert_eq!(of(Quantity::Scaled("us", one(), 3.0)), Some(30.0));
+        assert_eq!(of(Quantity::PerCore("us", one(), 7.0)), Some(14.0));
+        let surplus = Quantity::Surplus("us", [many(), one()], 6.0);
+        assert_eq!(of(surplus), Some(24.0));
         assert_eq!(of(Quantity::Rate("us", "none".into())), None);
         assert_eq!(of(Quantity::Rate("them", one())), None);
     }

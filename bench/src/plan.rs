@@ -19,6 +19,8 @@ pub struct Scale {
     pub chars: Bytes,
     /// Empty files, in bonnie++'s unit of 1024: enough that no phase is too short for it.
     pub files: u64,
+    /// The same where nothing is slower than memory.
+    pub files_in_memory: u64,
     /// The file of each thread of tiobench.
     pub tiobench: Bytes,
     /// Random requests of each thread of tiobench.
@@ -34,7 +36,8 @@ impl Scale {
         streamed: Bytes::mib(1024),
         bonnie: Bytes::mib(2048),
         chars: Bytes::mib(2),
-        files: 512,
+        files: 256,
+        files_in_memory: 512,
         tiobench: Bytes::mib(256),
         tiobench_random: 4000,
         seconds: 2,
@@ -46,6 +49,7 @@ impl Scale {
         bonnie: Bytes::mib(64),
         chars: Bytes::mib(1),
         files: 1,
+        files_in_memory: 1,
         tiobench: Bytes::mib(4),
         tiobench_random: 40,
         seconds: 1,

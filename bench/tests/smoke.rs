@@ -1,0 +1,54 @@
+//! One tiny comparison from end to end, on a tmpfs of its own; its figures mean nothing and are not looked at.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn bench(arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_fsarena-bench"))
+        .args(arguments)
+        .output();
+    output.expect("cargo built it")
+}
+
+#[test]
+fn a_tiny_comparison_gives_each_row_a_figure_and_leaves_nothing_mounted() {
+    let output = bench(&[
+        "bench",
+        "--smoke",
+        "--only",
+        "sequential",
+        "--pairs",
+        "2",
+        "--json",
+    ]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let outcomes: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let outcomes = outcomes.as_array().unwrap();
+    let peers: Vec<&str> = outcomes
+        .iter()
+        .map(|o| o["peer"].as_str().unwrap())
+        .collect();
+    assert_eq!(peers, ["fio", "dd", "fio", "dd"], "{said}");
+    for outcome in outcomes {
+        let comparison = &outcome["comparison"];
+        assert_eq!(comparison["pairs"], 2, "{outcome}\n{said}");
+        for number in ["ours", "peer", "ratio", "lowest", "highest"] {
+            assert!(comparison[number].as_f64().unwrap() > 0.0, "{outcome}");
+        }
+        assert_ne!(outcome["verdict"], "no-figure");
+    }
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    assert!(!mounts.contains("fsarena-bench"), "{mounts}");
+}
+
+#[test]
+fn a_name_that_is_none_is_refused_with_those_there_are() {
+    let output = bench(&["agreement", "--only", "nonsense"]);
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("no comparison `nonsense`"), "{said}");
+    assert!(said.contains("tiobench@btrfs"), "{said}");
+}
