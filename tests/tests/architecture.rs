@@ -35,6 +35,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
+    // No part of fsarena: it compares the engine with other programs.
+    ("bench", &["model", "sys", "engine", "provision", "analyse"]),
 ];
 
 /// Crates that compute and nothing else.
@@ -86,10 +88,17 @@ fn is_test_file(path: &Path) -> bool {
     text.contains("/tests/") || text.ends_with("_tests.rs") || text.contains("fixture")
 }
 
+/// The sources of every crate of ours, `bench` among them.
+fn all_sources() -> Vec<PathBuf> {
+    let below = ["crates", "bench"].map(|directory| sources(&root().join(directory)));
+    below.concat()
+}
+
 fn crates() -> BTreeMap<String, toml::Table> {
     let mut crates = BTreeMap::new();
-    for entry in fs::read_dir(root().join("crates")).unwrap() {
-        let path = entry.unwrap().path();
+    let listed = fs::read_dir(root().join("crates")).unwrap();
+    let listed = listed.map(|entry| entry.unwrap().path());
+    for path in listed.chain([root().join("bench")]) {
         let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         crates.insert(name, manifest.parse().unwrap());
@@ -136,7 +145,7 @@ fn pure_crates_touch_no_file_and_no_clock() {
 
 #[test]
 fn unsafe_stands_only_in_sys_and_says_why() {
-    for path in sources(&root().join("crates")) {
+    for path in all_sources() {
         let code = fs::read_to_string(&path).unwrap();
         let in_sys = path.starts_with(root().join("crates/sys"));
         let lines: Vec<&str> = code.lines().collect();
@@ -164,7 +173,7 @@ fn unsafe_stands_only_in_sys_and_says_why() {
 
 #[test]
 fn every_file_opens_with_what_it_is_for() {
-    for path in sources(&root().join("crates")) {
+    for path in all_sources() {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("//! "), "{} does not", path.display());
     }
@@ -179,7 +188,7 @@ fn nothing_is_left_unfinished_or_switched_off() {
         concat!("TO", "DO"),
         concat!("FIX", "ME"),
     ];
-    for path in sources(&root().join("crates"))
+    for path in all_sources()
         .into_iter()
         .chain(sources(&root().join("tests")))
     {
@@ -196,7 +205,7 @@ fn nothing_is_left_unfinished_or_switched_off() {
 /// The names of all test functions, by the file's path and by themselves.
 fn test_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for path in sources(&root().join("crates"))
+    for path in all_sources()
         .into_iter()
         .chain(sources(&root().join("tests")))
     {
