@@ -25,6 +25,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "agent",
             "analyse",
             "catalog",
+            "engine",
             "model",
             "plan",
             "provision",

@@ -66,6 +66,7 @@ fn assert_complete(results: &CampaignResults, cells: usize) {
     seen.dedup();
     assert_eq!(seen.len(), results.cells.len(), "every cell exactly once");
     assert_eq!(seen.len(), cells);
+    assert!(results.calibration.is_some(), "killed or not, it was taken");
     for stored in &results.cells {
         let result = stored.result.as_ref().expect("every cell has its result");
         let planned: Vec<_> = results

@@ -17,6 +17,7 @@ fn every_command_has_help_with_examples() {
         "show",
         "report",
         "doctor",
+        "calibrate",
         "completions",
         "man",
     ];

@@ -12,6 +12,7 @@ use store::{CampaignId, Store};
 use sys::clock;
 use wire::{Event, Job};
 
+use crate::calibration::{self, Effort};
 use crate::exit;
 use crate::ground::{self, Consent, Ground};
 use crate::progress::{Position, Progress};
@@ -72,6 +73,7 @@ pub fn drive(
         campaign,
         plan,
         finished,
+        calibrated: stored.calibration.is_some(),
         ground,
         executor,
         progress,
@@ -99,6 +101,8 @@ struct Drive<'a> {
     campaign: Campaign,
     plan: Vec<Cell>,
     finished: BTreeMap<CellId, Nanos>,
+    /// Whether what fsarena costs and what the device can do is known already.
+    calibrated: bool,
     ground: Ground,
     executor: HostExecutor,
     progress: &'a Progress,
@@ -112,6 +116,9 @@ impl Drive<'_> {
         self.store
             .begin_session(self.id, &environment, clock::calendar())?;
         let mut ended = Ended::Complete;
+        if !self.calibrate()? {
+            ended = Ended::Interrupted;
+        }
         for cell in &remaining {
             if !self.cell(cell)? {
                 ended = Ended::Interrupted;
@@ -121,6 +128,26 @@ impl Drive<'_> {
         self.progress.finish();
         self.ground.clear()?;
         Ok(ended)
+    }
+
+    /// Measures, before the first cell, what fsarena costs and what the device can do, and stores it;
+    /// once for each campaign. False where it was interrupted.
+    fn calibrate(&mut self) -> anyhow::Result<bool> {
+        if self.calibrated {
+            return Ok(true);
+        }
+        self.progress.calibrating();
+        let subject = self.ground.subject(&self.campaign);
+        let effort = Effort::of(self.campaign.profile);
+        let taken = match calibration::take(&subject, effort, &self.executor.stop) {
+            Err(ProvisionError::Interrupted) => return Ok(false),
+            other => other?,
+        };
+        drop(subject);
+        self.store.calibrate(self.id, &taken)?;
+        self.calibrated = true;
+        self.progress.calibrated(&taken);
+        Ok(true)
     }
 
     /// Runs one cell and stores its result before anything else happens; false where it was

@@ -104,6 +104,13 @@ Examples:
   fsarena doctor
   sudo apt-get install $(fsarena doctor --packages)")]
     Doctor(DoctorArgs),
+    /// Measure what fsarena itself costs, and what a device can do without a filesystem.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena calibrate                      an image where `run` would make one
+  sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and stays so
+  fsarena calibrate --instrument              fsarena alone, without root")]
+    Calibrate(CalibrateArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
 Examples:
@@ -240,6 +247,26 @@ pub struct DoctorArgs {
     /// Print only the Debian packages that are missing, for apt-get.
     #[arg(long)]
     pub packages: bool,
+}
+
+/// Options of `calibrate`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateArgs {
+    /// Measure fsarena alone; needs no root.
+    #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
+    pub instrument: bool,
+    /// Size of the image [default: 256 MiB].
+    #[arg(long, value_name = "SIZE", conflicts_with = "device")]
+    pub size: Option<Bytes>,
+    /// A block device to measure instead of an image; refused if it holds anything.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    pub device: Option<PathBuf>,
+    /// The same device again, to say that what it holds may be lost.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
+    pub erase: Option<PathBuf>,
+    /// Where the image is made [default: beside the database].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub work_dir: Option<PathBuf>,
 }
 
 /// Options of `completions`.

@@ -17,7 +17,8 @@ use provision::{Image, LoopDevice, Setting, UsableDevice, Workspace, describe_st
 use store::CampaignId;
 use wire::{Target, Volume};
 
-use crate::exit::{BadInput, Refused};
+use crate::calibration::{Raw, Subject};
+use crate::exit::{self, BadInput, Refused};
 use crate::progress::Progress;
 
 /// How long the kernel may take to let go of an image whose cell was killed.
@@ -167,6 +168,44 @@ impl Ground {
                 .collect::<Vec<_>>()
                 .join("; "),
         }
+    }
+
+    /// What a calibration takes the ceiling of: what cells are put on.
+    pub fn subject(&mut self, campaign: &Campaign) -> Subject {
+        let mut filesystems = campaign.contenders.iter().map(|c| &c.filesystem);
+        if campaign.backend == Backend::Dir {
+            return Subject::Nothing(
+                "mounted directories show no device without a filesystem".into(),
+            );
+        }
+        if !filesystems.any(catalog::needs_device) {
+            return Subject::Nothing("every contender lives in memory".into());
+        }
+        match self.raw(campaign) {
+            Ok(raw) => Subject::Device(Box::new(raw)),
+            Err(error) => Subject::Nothing(exit::whole(&error)),
+        }
+    }
+
+    fn raw(&mut self, campaign: &Campaign) -> anyhow::Result<Raw> {
+        self.replace_held_image()?;
+        let what = self.storage(campaign);
+        Ok(match &self.kind {
+            Kind::Image { image, .. } => Raw {
+                written: true,
+                ..Raw::on_loop(image.path(), image.size(), &what)?
+            },
+            Kind::Device(d) if !d.is_block => Raw::on_loop(&d.path, d.size, &what)?,
+            Kind::Device(d) => Raw {
+                path: d.path.clone(),
+                size: d.size,
+                written: false,
+                blank_afterwards: false,
+                what,
+                _attached: None,
+            },
+            Kind::Directories => anyhow::bail!("there is no device"),
+        })
     }
 
     /// What a cell works on; an error here is a result of the cell.

@@ -4,6 +4,8 @@
 //! the order plan → provision → run → collect → store → analyse → report.
 
 mod agent_command;
+mod calibrate_command;
+mod calibration;
 mod campaign;
 mod cell_page;
 mod cli;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Show(args) => show_command::run(args, globals),
         Command::Report(args) => report_command::run(args, globals),
         Command::Doctor(args) => doctor_command::run(args, globals),
+        Command::Calibrate(args) => calibrate_command::run(args, globals),
         Command::Completions(args) => completions_command::run(args),
         Command::Man => man_command::run(),
         Command::Agent(args) => agent_command::run(args.isolate),

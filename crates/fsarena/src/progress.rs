@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Cell, CellResult, Nanos, Status};
+use model::{Calibration, Cell, CellResult, Nanos, Status};
 use serde_json::json;
 use wire::Event;
 
@@ -63,6 +63,20 @@ impl Progress {
             bar.set_length(total);
             bar.set_position(done);
             bar.set_message("writing the image once, so that no figure holds its allocation");
+        }
+    }
+
+    /// The instrument and the device are being measured.
+    pub fn calibrating(&self) {
+        if let Self::Bar(bar) = self {
+            bar.set_message("measuring fsarena itself, and the device without a filesystem");
+        }
+    }
+
+    /// They have been.
+    pub fn calibrated(&self, calibration: &Calibration) {
+        if let Self::Json = self {
+            emit(&json!({ "event": "calibration", "calibration": calibration }));
         }
     }
 

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use model::{CampaignResults, CellId, Environment, StoredCell};
 use serde_json::json;
 
-use crate::cell_page;
 use crate::cli::{Globals, ShowArgs};
 use crate::exit::{BadInput, Code};
 use crate::output::{line, moment, print, print_json, table};
 use crate::paths;
+use crate::{calibration, cell_page};
 
 /// Writes what is asked for.
 pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -55,7 +55,14 @@ fn campaign_text(results: &CampaignResults) -> String {
         "took",
         "reason",
     ];
-    format!("{}\n{}", head(results), table(heading, &rows))
+    let calibration = results.calibration.as_ref();
+    let calibration = calibration.map(|c| calibration::text(c) + "\n");
+    format!(
+        "{}\n{}{}",
+        head(results),
+        calibration.unwrap_or_default(),
+        table(heading, &rows)
+    )
 }
 
 fn head(results: &CampaignResults) -> String {

@@ -50,6 +50,7 @@ fn help_of_every_command() {
         "show",
         "report",
         "doctor",
+        "calibrate",
         "completions",
         "man",
     ] {

@@ -1,0 +1,237 @@
+//! Takes a calibration: what fsarena itself costs, and what the device below can do without a
+//! filesystem; and shows it.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::{Bytes, Calibration, Ceiling, Nanos, Profile};
+use provision::{LoopDevice, Pace, ProvisionError, RawDevice};
+use report::{CalibrationLine, ceiling_lines, instrument_lines};
+use sys::clock;
+
+use crate::exit;
+use crate::output::{line, table};
+
+/// What the ceiling is to be taken of.
+pub enum Subject {
+    /// A device, or a file that stands for one.
+    Device(Box<Raw>),
+    /// Nothing, for this reason.
+    Nothing(String),
+}
+
+/// A device without a filesystem.
+pub struct Raw {
+    /// Its node.
+    pub path: PathBuf,
+    /// Its size.
+    pub size: Bytes,
+    /// Whether every block of it was written before.
+    pub written: bool,
+    /// Whether it is to hold nothing but zeros afterwards.
+    pub blank_afterwards: bool,
+    /// What it is, for people.
+    pub what: String,
+    /// Keeps the device attached.
+    pub _attached: Option<LoopDevice>,
+}
+
+impl Raw {
+    /// A file behind a loop device.
+    ///
+    /// # Errors
+    /// When it cannot be attached.
+    pub fn on_loop(file: &Path, size: Bytes, what: &str) -> Result<Self, ProvisionError> {
+        let attached = LoopDevice::attach(file)?;
+        Ok(Self {
+            path: attached.path().to_owned(),
+            size,
+            written: false,
+            blank_afterwards: false,
+            what: format!("{what}, on a {}", attached.attachment()),
+            _attached: Some(attached),
+        })
+    }
+}
+
+/// How often each figure is taken, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    instrument: Pace,
+    device: Pace,
+}
+
+impl Effort {
+    /// What `fsarena calibrate` takes: a few seconds in all.
+    pub const THOROUGH: Self = Self::new(5, 20, 150);
+
+    /// What suits a campaign: a fraction of a second where it takes seconds itself.
+    pub const fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Smoke => Self::new(3, 2, 10),
+            Profile::Quick | Profile::Standard => Self::new(5, 10, 60),
+            Profile::Study => Self::THOROUGH,
+        }
+    }
+
+    const fn new(repetitions: u32, instrument: u64, device: u64) -> Self {
+        const MILLISECOND: u64 = 1_000_000;
+        Self {
+            instrument: Pace {
+                repetitions,
+                each: Nanos(instrument * MILLISECOND),
+            },
+            device: Pace {
+                repetitions,
+                each: Nanos(device * MILLISECOND),
+            },
+        }
+    }
+}
+
+/// Takes a calibration. A device that cannot be measured has no ceiling, and the calibration says why.
+///
+/// # Errors
+/// Only when it was told to stop, or a device that was blank could not be made blank again.
+pub fn take(
+    subject: &Subject,
+    effort: Effort,
+    stop: &AtomicBool,
+) -> Result<Calibration, ProvisionError> {
+    let (taken, start) = (clock::calendar(), clock::now());
+    let Pace { repetitions, each } = effort.instrument;
+    let instrument = engine::instrument_cost(repetitions, each);
+    let (ceiling, device) = ceiling(subject, effort.device, stop)?;
+    Ok(Calibration {
+        taken,
+        elapsed: clock::since(start),
+        instrument,
+        ceiling,
+        device,
+    })
+}
+
+fn ceiling(
+    subject: &Subject,
+    pace: Pace,
+    stop: &AtomicBool,
+) -> Result<(Option<Ceiling>, String), ProvisionError> {
+    let raw = match subject {
+        Subject::Device(raw) => raw,
+        Subject::Nothing(why) => return Ok((None, why.clone())),
+    };
+    let mut device = match RawDevice::open(&raw.path, raw.size, raw.written) {
+        Ok(device) => device,
+        Err(error) => return Ok((None, not_measured(error))),
+    };
+    let measured = device.measure(pace, &|| stop.load(Ordering::Relaxed));
+    if raw.blank_afterwards {
+        device.blank()?;
+    }
+    match measured {
+        Ok(ceiling) => Ok((Some(ceiling), raw.what.clone())),
+        Err(ProvisionError::Interrupted) => Err(ProvisionError::Interrupted),
+        Err(error) => Ok((None, not_measured(error))),
+    }
+}
+
+fn not_measured(error: ProvisionError) -> String {
+    format!("could not be measured: {}", exit::whole(&error.into()))
+}
+
+/// A calibration as text.
+pub fn text(calibration: &Calibration) -> String {
+    let row = |line: CalibrationLine| [line.what, line.median, line.range];
+    let mut rows: Vec<_> = instrument_lines(calibration).into_iter().map(row).collect();
+    let device = ceiling_lines(calibration);
+    rows.extend(device.into_iter().map(row));
+    let device = line(&calibration.device);
+    let device = match calibration.ceiling {
+        Some(_) => format!("device: {device}\n"),
+        None => format!("no ceiling of a device: {device}\n"),
+    };
+    table(["calibration", "median", "least…most"], &rows) + &device
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{InstrumentCost, Spread};
+
+    /// A calibration of a device whose queued writes were not measured.
+    fn calibration() -> Calibration {
+        let spread = |median: f64| Spread {
+            median,
+            least: 0.95 * median,
+            most: 1.25 * median,
+            repetitions: 5,
+        };
+        Calibration {
+            taken: Nanos::from_secs(1_760_000_000),
+            elapsed: Nanos(1_900_000_000),
+            instrument: InstrumentCost {
+                operation: spread(48.0),
+                clock: spread(22.0),
+                histogram: spread(1.4),
+                marking: spread(180e9),
+                verification: spread(7.1e9),
+            },
+            ceiling: Some(Ceiling {
+                sequential_read: Some(spread(1.9e9)),
+                sequential_write: Some(spread(1.1e9)),
+                random_read: Some(spread(9_200.0)),
+                random_write: Some(spread(7_400.0)),
+                queued_read: Some(spread(61_000.0)),
+                queued_write: None,
+            }),
+            device: "image of 256 MiB: ext4 on vda, on a loop device, direct I/O, no discards"
+                .into(),
+        }
+    }
+
+    #[test]
+    fn a_calibration_shows_every_figure_with_its_range() {
+        insta::assert_snapshot!(text(&calibration()));
+    }
+
+    #[test]
+    fn without_a_ceiling_it_says_why() {
+        let calibration = Calibration {
+            ceiling: None,
+            device: "could not\nbe measured".into(),
+            ..calibration()
+        };
+        let text = text(&calibration);
+        assert!(
+            text.ends_with("no ceiling of a device: could not be measured\n"),
+            "{text}"
+        );
+        assert!(!text.contains("sequential"));
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_has_no_ceiling_and_is_no_error() {
+        let raw = Raw {
+            path: "/no/such/device".into(),
+            size: Bytes::mib(8),
+            written: false,
+            blank_afterwards: true,
+            what: "a device".into(),
+            _attached: None,
+        };
+        let subject = Subject::Device(Box::new(raw));
+        let stop = AtomicBool::new(false);
+        let taken = take(&subject, Effort::of(Profile::Smoke), &stop).unwrap();
+        assert_eq!(taken.ceiling, None);
+        assert!(taken.device.contains("No such file"), "{}", taken.device);
+    }
+
+    #[test]
+    fn larger_campaigns_are_calibrated_more_thoroughly() {
+        let time = |profile| {
+            let Pace { repetitions, each } = Effort::of(profile).device;
+            u64::from(repetitions) * each.0
+        };
+        assert!(Profile::ALL.map(time).is_sorted());
+    }
+}

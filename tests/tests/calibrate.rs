@@ -1,0 +1,148 @@
+//! What fsarena costs and what the device can do is measured, stored with the campaign and shown.
+
+use std::fs;
+
+use end_to_end::{LoopDevice, Sandbox, results_of, run};
+use model::{Calibration, Ceiling};
+use serde_json::Value;
+
+fn calibration(json: &str) -> Calibration {
+    serde_json::from_str(json).expect("a calibration")
+}
+
+#[track_caller]
+fn assert_whole(calibration: &Calibration) {
+    let cost = &calibration.instrument;
+    let figures = [
+        cost.operation,
+        cost.clock,
+        cost.histogram,
+        cost.marking,
+        cost.verification,
+    ];
+    let Ceiling {
+        sequential_read,
+        sequential_write,
+        random_read,
+        random_write,
+        ..
+    } = calibration.ceiling.clone().expect("there is a device");
+    let device = [sequential_read, sequential_write, random_read, random_write];
+    for figure in figures.into_iter().chain(device.map(Option::unwrap)) {
+        assert!(figure.least > 0.0 && figure.repetitions >= 3, "{figure:?}");
+        assert!(figure.least <= figure.median && figure.median <= figure.most);
+    }
+    assert!(calibration.elapsed.0 > 0 && calibration.taken.0 > 0);
+}
+
+#[test]
+fn an_image_is_measured_and_nothing_is_left() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.fsarena();
+    command.args(["calibrate", "--json", "--size", "16MiB", "--work-dir"]);
+    let ended = run(command.arg(sandbox.path("work"))).with(0);
+    assert_eq!(ended.stderr, "");
+    let calibration = calibration(&ended.stdout);
+    assert_whole(&calibration);
+    assert!(calibration.device.contains("image of 16 MiB"));
+    sandbox.assert_clean();
+}
+
+#[test]
+fn the_instrument_alone_is_measured_without_a_device() {
+    let sandbox = Sandbox::new();
+    let ended = run(sandbox.fsarena().args(["calibrate", "--instrument"])).with(0);
+    assert!(
+        ended.stdout.contains("an operation without I/O"),
+        "{}",
+        ended.stdout
+    );
+    assert!(!ended.stdout.contains("sequential"), "{}", ended.stdout);
+    assert!(!sandbox.path("fsarena.db").exists(), "nothing is stored");
+}
+
+#[test]
+fn a_blank_device_stays_blank_and_any_other_is_refused() {
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::new(&sandbox.path("image"), 8 << 20);
+    let calibrate = |more: &[&str]| {
+        let mut command = sandbox.fsarena();
+        command.args(["calibrate", "--json", "--device"]);
+        run(command.arg(device.path()).args(more))
+    };
+    assert_whole(&calibration(&calibrate(&[]).with(0).stdout));
+    let content = fs::read(device.path()).unwrap();
+    assert!(content.len() == 8 << 20 && content.iter().all(|&b| b == 0));
+
+    fs::write(device.path(), [7; 4096]).unwrap();
+    let refused = calibrate(&[]).with(3);
+    assert_eq!(refused.stdout, "");
+    assert_eq!(fs::read(device.path()).unwrap()[..4096], [7; 4096]);
+    let node = device.path().to_str().unwrap();
+    assert_whole(&calibration(&calibrate(&["--erase", node]).with(0).stdout));
+}
+
+#[test]
+fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.campaign(&["ext4"], "trial")).with(0);
+    let results = sandbox.results();
+    let stored = results.calibration.expect("it was taken");
+    assert_whole(&stored);
+    let report = |format: &str| run(sandbox.fsarena().args(["report", "--format", format])).with(0);
+    for format in ["html", "markdown"] {
+        assert!(
+            report(format).stdout.contains("sequential read"),
+            "{format}"
+        );
+    }
+    let shown = run(sandbox.fsarena().arg("show")).with(0).stdout;
+    assert!(shown.contains("an operation without I/O"), "{shown}");
+    let document: Value = serde_json::from_str(&report("json").stdout).unwrap();
+    let rows = document["analysis"]["rows"].as_array().unwrap();
+    let shares = |name| {
+        let figures = rows
+            .iter()
+            .flat_map(|row| row["figures"].as_array().unwrap());
+        figures.filter(|figure| figure[name].is_f64()).count()
+    };
+    assert!(shares("instrument_share") > 0);
+    assert!(shares("ceiling_share") > 0);
+
+    // A campaign that is over is not measured again.
+    run(sandbox.fsarena().arg("resume")).with(0);
+    assert_eq!(sandbox.results().calibration, Some(stored));
+}
+
+#[test]
+fn memory_and_mounted_directories_have_no_ceiling_and_it_says_so() {
+    let sandbox = Sandbox::new();
+    run(&mut sandbox.campaign(&["tmpfs"], "trial")).with(0);
+    let memory = sandbox.results().calibration.unwrap();
+    assert_eq!(memory.ceiling, None);
+    assert!(memory.device.contains("memory"), "{}", memory.device);
+
+    let directory = sandbox.path("directory");
+    fs::create_dir(&directory).unwrap();
+    let mut command = sandbox.fsarena();
+    command.args([
+        "run",
+        "--profile",
+        "smoke",
+        "--suite",
+        "trial",
+        "--rounds",
+        "1",
+        "--dir",
+    ]);
+    command
+        .arg(&directory)
+        .arg("--work-dir")
+        .arg(sandbox.path("work"));
+    run(&mut command).with(0);
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
+    let mounted = results_of(report).calibration.unwrap();
+    assert_eq!(mounted.ceiling, None);
+    assert!(mounted.device.contains("directories"), "{}", mounted.device);
+    assert!(mounted.instrument.operation.median > 0.0);
+}
