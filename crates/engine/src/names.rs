@@ -4,9 +4,9 @@ use model::SeededRng;
 
 const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Random letters in front of or behind the number, at most; with the digits of the largest set this
-/// stays within the 30 bytes of an Amiga name.
-const LONGEST_TAIL: u64 = 12;
+/// Lengths of what stands in front of or behind the number: 0 to 12 random letters. With the digits of
+/// the largest set this stays within the 30 bytes of an Amiga name.
+const TAILS: u64 = 13;
 
 /// Digits of a number in a name, at least.
 const DIGITS: usize = 7;
@@ -38,36 +38,37 @@ impl Names {
     /// of letters, so the new name is another one.
     pub fn write(&self, index: u64, renamed: u64, into: &mut Vec<u8>) {
         let mut rng = SeededRng::new(self.salt ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        let count = (rng.below(LONGEST_TAIL + 1) + renamed) % (LONGEST_TAIL + 1);
-        let letters = rng.next_u64();
+        let count = (upper_below(rng.next_u64(), TAILS) + renamed % TAILS) % TAILS;
+        let letters = &letters(rng.next_u64())[..count as usize];
         if self.letters_first {
-            write_letters(letters, count, into);
+            into.extend_from_slice(letters);
             write_digits(index, self.digits, into);
         } else {
             write_digits(index, self.digits, into);
-            write_letters(letters, count, into);
+            into.extend_from_slice(letters);
         }
     }
 }
 
-/// Takes the random bits as a fraction and gives its digits to the base 36: one multiplication for
-/// each letter.
-fn write_letters(mut fraction: u64, count: u64, into: &mut Vec<u8>) {
-    for _ in 0..count {
-        let wide = u128::from(fraction) * LETTERS.len() as u128;
-        into.push(LETTERS[(wide >> 64) as usize]);
-        fraction = wide as u64;
-    }
+/// A number below a small bound from random bits, by their upper half; the bias is below one in a
+/// thousand million.
+const fn upper_below(bits: u64, bound: u64) -> u64 {
+    ((bits >> 32) * bound) >> 32
+}
+
+/// As many letters as a name may have, of five bits each.
+fn letters(bits: u64) -> [u8; TAILS as usize - 1] {
+    std::array::from_fn(|i| LETTERS[(bits >> (5 * i) & 31) as usize])
 }
 
 /// Appends a number in so many decimal digits, with leading zeros.
 pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
-    let start = into.len();
-    into.resize(start + digits, b'0');
-    for place in into[start..].iter_mut().rev() {
+    let mut all = [b'0'; 20];
+    for place in all[..digits].iter_mut().rev() {
         *place = b'0' + (number % 10) as u8;
         number /= 10;
     }
+    into.extend_from_slice(&all[..digits]);
 }
 
 /// A name of so many letters that begins with its number, for trees.

@@ -91,8 +91,10 @@ const fn mask(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
+/// Both halves of a long product: one multiplication stirs every bit.
 const fn round(half: u64, key: u64) -> u64 {
-    SeededRng::new(half ^ key).next_u64()
+    let product = (half ^ key) as u128 * 0x9e37_79b9_7f4a_7c15;
+    (product >> 64) as u64 ^ product as u64
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use model::{Action, Bytes, Create, End, EntryKind, Nanos, Op, Order, Sharing};
 use tempfile::TempDir;
 
 use crate::ops::{perform, undo};
+use crate::set::PathBuffer;
 use crate::{Meter, OpError, Tally, Workspace};
 
 /// A directory, what is in it, and the operations on one set.
@@ -185,19 +186,23 @@ fn directories_are_made_looked_at_renamed_and_removed() {
 
 #[test]
 fn content_is_recognisable_and_longer_than_one_request() {
-    let place = Place::with(&Create {
+    let mut place = Place::with(&Create {
         size: Bytes(150_000),
         fsync: true,
         ..files(2)
     });
-    let content: Vec<Vec<u8>> = place
-        .entries("set")
-        .iter()
-        .map(|e| fs::read(e).unwrap())
-        .collect();
-    assert!(content.iter().all(|c| c.len() == 150_000));
-    assert!(content.iter().all(|c| &c[..8] == b"fsarena1"));
-    assert_ne!(content[0], content[1], "each file says which it is");
+    let pattern = place.ws.pattern(150_000);
+    let set = place.ws.set("set").unwrap();
+    let mut path = PathBuffer::new(&set.top);
+    for position in 0..2 {
+        let entry = set.entry(position);
+        set.write_path(&entry, &mut path);
+        let content = fs::read(path.path()).unwrap();
+        assert_eq!(content.len(), 150_000);
+        pattern.check(set.origin(entry.index), 0, &content).unwrap();
+        let other = set.origin(entry.index + 1);
+        assert!(pattern.check(other, 0, &content).is_err());
+    }
 }
 
 #[test]
