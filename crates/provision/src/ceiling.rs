@@ -4,14 +4,16 @@
 //! image of ours, or a device that was found usable. Judges nothing.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use model::{Bytes, Ceiling, Nanos, SeededRng, Spread};
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use sys::aligned::AlignedBuffer;
 use sys::clock;
+use sys::uring::{Completion, Ring};
 
 use crate::ProvisionError;
 
@@ -120,11 +122,19 @@ impl<'a> RawDevice<'a> {
         stop: &dyn Fn() -> bool,
     ) -> Result<Ceiling, ProvisionError> {
         let mut rates: [Vec<f64>; JOBS.len()] = Default::default();
+        let mut queued: [Vec<f64>; 2] = Default::default();
+        let mut ring = self.ring()?;
         for _ in 0..pace.repetitions {
             for (job, rates) in JOBS.into_iter().zip(&mut rates) {
                 rates.push(self.rate(job, pace.each, stop)?);
             }
+            for (writes, rates) in [false, true].into_iter().zip(&mut queued) {
+                if let Some(ring) = &mut ring {
+                    rates.push(self.queued_rate(ring, writes, pace.each, stop)?);
+                }
+            }
         }
+        let [queued_read, queued_write] = queued.map(|rates| Spread::of(&rates));
         let [sequential_write, sequential_read, random_read, random_write] =
             rates.map(|rates| Spread::of(&rates));
         Ok(Ceiling {
@@ -132,9 +142,83 @@ impl<'a> RawDevice<'a> {
             sequential_write,
             random_read,
             random_write,
-            queued_read: None,
-            queued_write: None,
+            queued_read,
+            queued_write,
         })
+    }
+
+    /// A ring on the device; `None` where this kernel has none, or allows none.
+    fn ring(&self) -> Result<Option<Ring>, ProvisionError> {
+        let ring = match Ring::new(Ceiling::DEPTH, SHORT as usize) {
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    ErrorKind::Unsupported | ErrorKind::PermissionDenied
+                ) =>
+            {
+                return Ok(None);
+            }
+            other => other.and_then(|ring| ring.register(&self.file).map(|()| ring)),
+        };
+        ring.map(Some)
+            .map_err(ProvisionError::io("make a ring on", self.path))
+    }
+
+    /// Requests per second with many on the way, taken once.
+    fn queued_rate(
+        &mut self,
+        ring: &mut Ring,
+        writes: bool,
+        at_least: Nanos,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<f64, ProvisionError> {
+        let doing = if writes { "write" } else { "read" };
+        let start = clock::now();
+        let mut idle: Vec<usize> = (0..ring.depth()).collect();
+        let mut requests = 0_u64;
+        let mut done = Vec::new();
+        while ring.on_the_way() > 0 || !idle.is_empty() {
+            let over = requests > 0 && clock::since(start) >= at_least;
+            if stop() {
+                return Err(ProvisionError::Interrupted);
+            }
+            for slot in idle.drain(..).filter(|_| !over) {
+                self.queue(ring, slot, writes);
+            }
+            if ring.on_the_way() == 0 {
+                break;
+            }
+            ring.submit(1, None)
+                .map_err(ProvisionError::io(doing, self.path))?;
+            ring.reap(&mut done);
+            requests += done.len() as u64;
+            for completion in done.drain(..) {
+                whole(&completion).map_err(ProvisionError::io(doing, self.path))?;
+                idle.push(completion.slot);
+            }
+        }
+        if writes {
+            let flushed = self.file.sync_data();
+            flushed.map_err(ProvisionError::io("flush", self.path))?;
+        }
+        Ok(requests as f64 / clock::since(start).as_secs_f64())
+    }
+
+    fn queue(&mut self, ring: &mut Ring, slot: usize, writes: bool) {
+        let (offset, length) = self.place(Job {
+            random: true,
+            writes,
+        });
+        let length = length as usize;
+        if !writes {
+            ring.read(slot, 0, offset, length);
+            return;
+        }
+        // What was written before, with a beginning of its own: neither zeros nor repetitions.
+        let data = &mut ring.buffer(slot)[..length];
+        data.copy_from_slice(&self.buffer[..length]);
+        data[..8].copy_from_slice(&self.chance.next_u64().to_le_bytes());
+        ring.write(slot, 0, offset, length);
     }
 
     /// Bytes or requests per second, taken once.
@@ -206,6 +290,17 @@ impl<'a> RawDevice<'a> {
     }
 }
 
+/// A request on a device comes back whole, or has failed.
+fn whole(completion: &Completion) -> io::Result<()> {
+    match &completion.outcome {
+        Ok(moved) if *moved as u64 == SHORT => Ok(()),
+        Ok(moved) => Err(io::Error::other(format!("only {moved} bytes"))),
+        Err(error) => Err(io::Error::from_raw_os_error(
+            error.raw_os_error().unwrap_or(Errno::EIO as i32),
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -237,13 +332,20 @@ mod tests {
         let path = file(directory.path());
         let mut device = RawDevice::open(&path, Bytes(SIZE), false).unwrap();
         let ceiling = device.measure(QUICK, &|| false).unwrap();
-        for figure in [
+        // A kernel may have no rings.
+        assert_eq!(
+            ceiling.queued_read.is_some(),
+            ceiling.queued_write.is_some()
+        );
+        let queued = [ceiling.queued_read, ceiling.queued_write];
+        let always = [
             ceiling.sequential_read,
             ceiling.sequential_write,
             ceiling.random_read,
             ceiling.random_write,
-        ] {
-            let figure = figure.unwrap();
+        ];
+        assert!(always.iter().all(Option::is_some));
+        for figure in always.into_iter().chain(queued).flatten() {
             assert_eq!(figure.repetitions, 3);
             assert!(figure.least > 0.0);
         }
