@@ -34,6 +34,14 @@ enum Trouble {
     Failed { crashed: bool, failure: Failure },
 }
 
+/// Whether the programs that a remount runs are told of: between the passes of a phase they would be
+/// the same lines over and over.
+#[derive(Clone, Copy)]
+enum Remounts {
+    Said,
+    Unsaid,
+}
+
 impl<'a> Session<'a> {
     /// A session that reports through this voice.
     pub fn new(job: &'a Job, voice: Voice) -> Self {
@@ -199,15 +207,22 @@ impl<'a> Session<'a> {
         if phase.op.is_command() {
             return self.measure_command(phase, result);
         }
-        result.cache = self.prepare_cache(phase.cache)?;
+        result.cache = self.prepare_cache(phase.cache, Remounts::Said)?;
         self.measure_operation(phase, result)
     }
 
     /// Brings about the cache state that a phase asks for, and says which one it became.
-    fn prepare_cache(&mut self, wanted: CacheState) -> Result<CacheState, Trouble> {
+    fn prepare_cache(
+        &mut self,
+        wanted: CacheState,
+        remounts: Remounts,
+    ) -> Result<CacheState, Trouble> {
         match (wanted, &mut self.volume) {
             (CacheState::Cold, Some(volume)) if volume.has_device() => {
-                let outcome = volume.remount_cold();
+                let mut outcome = volume.remount_cold();
+                if let (Ok(records), Remounts::Unsaid) = (&mut outcome, remounts) {
+                    records.clear();
+                }
                 self.records(outcome).map_err(|failure| Trouble::Failed {
                     crashed: false,
                     failure,
@@ -286,7 +301,7 @@ impl<'a> Session<'a> {
         }
         // What a pass has left in memory is not to be written at the cost of the next.
         self.sync().map_err(|error| self.judge(&error))?;
-        self.prepare_cache(phase.cache)?;
+        self.prepare_cache(phase.cache, Remounts::Unsaid)?;
         Ok(true)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use model::{CellResult, Failure, Features, PhaseResult, StepRecord, StoredCell, Support};
+use model::{CellResult, Failure, Features, Pass, PhaseResult, StepRecord, StoredCell, Support};
 use report::Scale;
 
 use crate::output::{indented, line, moment, table};
@@ -50,11 +50,12 @@ fn phases(result: &CellResult) -> String {
     let mut text = String::new();
     for phase in &result.phases {
         text += &format!(
-            "\nphase {}: {}, cache {}, {}{}\n",
+            "\nphase {}: {}, cache {}, {}{}{}\n",
             phase.phase,
             phase.status,
             phase.cache,
             phase.wall,
+            passes(&phase.passes),
             if phase.cut_short {
                 ", cut short by its time limit"
             } else {
@@ -65,6 +66,15 @@ fn phases(result: &CellResult) -> String {
         text += &measurements(phase);
     }
     text
+}
+
+/// How often a phase was repeated, which its counts are sums over, and how long the passes took.
+fn passes(passes: &[Pass]) -> String {
+    let walls = || passes.iter().map(|pass| pass.wall);
+    match walls().min().zip(walls().max()) {
+        Some((least, most)) => format!(" in {} passes of {least} to {most}", passes.len()),
+        None => String::new(),
+    }
 }
 
 fn measurements(phase: &PhaseResult) -> String {

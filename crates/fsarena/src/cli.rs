@@ -69,6 +69,7 @@ Examples:
   sudo fsarena run --profile smoke                    a first look, seconds a contender
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
   sudo fsarena run my-campaign.toml                   as the file says
+  fsarena run -s iozone --profile study --dry-run     what it would cost, and nothing else
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root")]
     Run(Box<RunArgs>),
@@ -179,6 +180,9 @@ pub struct RunArgs {
     /// End with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,
+    /// Say what would be run and what it costs, and do nothing.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// Options of `resume`.

@@ -1,12 +1,33 @@
-//! A cell with every kind of evidence, for this crate's tests.
+//! A cell with every kind of evidence, and a small campaign, for this crate's tests.
 
 use std::collections::BTreeMap;
 
+use catalog::Catalog;
 use model::{
-    Bytes, CacheState, Cell, CellId, CellResult, CpuTime, End, Failure, Faults, Feature, Features,
-    LatencyBucket, Metric, Nanos, PhaseResult, Status, StepRecord, StoredCell, Support,
-    SystemError,
+    Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Failure, Faults,
+    Feature, Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Profile, Status,
+    StepRecord, StoredCell, Support, SystemError,
 };
+
+/// Two contenders in three rounds, and no suite yet.
+pub fn campaign() -> Campaign {
+    let catalog = Catalog::builtin().expect("the catalog that is compiled in is right");
+    let contender = |name| catalog.contender(name).expect("it is in the catalog");
+    Campaign {
+        name: "two of them".into(),
+        contenders: ["ext4", "xfs"].map(contender).into(),
+        suites: Vec::new(),
+        profile: Profile::Study,
+        rounds: 3,
+        seed: 7,
+        size: Bytes::mib(20_000),
+        memory: Some(Bytes::mib(512)),
+        backend: Backend::Loop,
+        device: None,
+        work_dir: "/nowhere".into(),
+        patience: Nanos::from_secs(60),
+    }
+}
 
 /// A cell whose second phase found the filesystem full.
 pub fn failed_cell() -> StoredCell {
@@ -23,7 +44,10 @@ pub fn failed_cell() -> StoredCell {
             status: Status::Failed,
             failure: Some(full()),
             phases: vec![
-                phase("write", Status::Ok, None),
+                PhaseResult {
+                    passes: [3, 1].map(pass).into(),
+                    ..phase("write", Status::Ok, None)
+                },
                 phase("rewrite", Status::Failed, Some(full())),
             ],
             steps: vec![mkfs()],
@@ -36,6 +60,14 @@ pub fn failed_cell() -> StoredCell {
             started: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos::from_secs(90),
         }),
+    }
+}
+
+fn pass(half_seconds: u64) -> Pass {
+    Pass {
+        wall: Nanos(half_seconds * 500_000_000),
+        operations: 128,
+        bytes: Bytes(100_000_000),
     }
 }
 

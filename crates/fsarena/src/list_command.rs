@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use catalog::Catalog;
-use model::{Driver, Filesystem, Profile, Suite};
+use model::{Driver, Filesystem, Profile, Suite, Test};
 use serde_json::{Value, json};
 use store::{CampaignSummary, Store};
 
@@ -59,6 +59,12 @@ fn note(filesystem: &Filesystem) -> String {
     }
 }
 
+/// Tests one by one, the points of a sweep together.
+fn sweeps(tests: &[Test]) -> impl Iterator<Item = &[Test]> {
+    let sweep = |test: &Test| test.sweep.as_ref().map(|point| point.of.clone());
+    tests.chunk_by(move |a, b| a.sweep.is_some() && sweep(a) == sweep(b))
+}
+
 /// The text is that of one profile, for profiles differ in sizes only; the JSON has them all.
 fn suites(catalog: &Catalog) -> (String, Value) {
     let by_default = catalog.default_suites(Profile::Quick);
@@ -69,16 +75,27 @@ fn suites(catalog: &Catalog) -> (String, Value) {
         } else {
             ""
         };
-        rows.extend(suite.tests.iter().map(|test| {
-            [
-                &suite.name,
-                default,
-                &test.name,
-                &test.phases.len().to_string(),
-                &line(&test.title),
-            ]
-            .map(str::to_owned)
-        }));
+        for tests in sweeps(&suite.tests) {
+            let (name, title) = match &tests[0].sweep {
+                None => (tests[0].name.clone(), line(&tests[0].title)),
+                Some(point) => (
+                    point.of.clone(),
+                    format!(
+                        "{} points, the first: {}",
+                        tests.len(),
+                        line(&tests[0].title)
+                    ),
+                ),
+            };
+            let phases = tests.iter().map(|test| test.phases.len()).max();
+            rows.push([
+                suite.name.clone(),
+                default.to_owned(),
+                name,
+                phases.unwrap_or(0).to_string(),
+                title,
+            ]);
+        }
     }
     let all: Vec<(Profile, Vec<&Suite>)> = Profile::ALL
         .map(|profile| (profile, catalog.suites(profile)))

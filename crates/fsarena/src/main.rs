@@ -10,6 +10,7 @@ mod campaign;
 mod cell_page;
 mod cli;
 mod completions_command;
+mod cost_page;
 mod doctor_command;
 mod exit;
 #[cfg(test)]

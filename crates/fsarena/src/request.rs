@@ -39,6 +39,8 @@ pub fn campaign(
         refuse_what_directories_ignore(args)?;
     }
     let size = args.size.or(file.size).unwrap_or(defaults.size);
+    // Before the machine is looked at, which may have much to say.
+    let suites = suites(args, &file.suites, catalog, profile)?;
     let contenders = match backend {
         Backend::Dir => mounted(&directories, catalog)?,
         _ => contenders(args, &file, catalog, size, progress)?,
@@ -55,7 +57,7 @@ pub fn campaign(
     Ok(Campaign {
         name,
         contenders,
-        suites: suites(args, &file.suites, catalog, profile)?,
+        suites,
         profile,
         rounds: args.rounds.or(file.rounds).unwrap_or(defaults.rounds),
         seed: args

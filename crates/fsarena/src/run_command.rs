@@ -2,11 +2,17 @@
 
 use std::process::ExitCode;
 
+use model::{Campaign, Cell};
+use plan::Cost;
+use serde_json::json;
+use store::Store;
+
 use crate::campaign::{self, Ended};
 use crate::cli::{Globals, RunArgs};
+use crate::exit::Code;
 use crate::ground::Consent;
 use crate::progress::Progress;
-use crate::{output, paths, report_command, request, stop};
+use crate::{cost_page, output, paths, report_command, request, stop};
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -16,6 +22,15 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let campaign = request::campaign(args, globals, &catalog, &progress)?;
     let consent = Consent(args.erase.clone());
     let plan = plan::plan(&campaign);
+    let cost = cost(&campaign, globals)?;
+    if args.dry_run {
+        return dry_run(&campaign, &plan, &cost, globals);
+    }
+    if cost.is_large() {
+        cost_page::notes(&cost)
+            .iter()
+            .for_each(|line| progress.note(line));
+    }
 
     let mut store = paths::store(globals)?;
     let id = campaign::begin(&mut store, &campaign, &plan, &consent)?;
@@ -26,6 +41,34 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     ));
     let ended = campaign::drive(&mut store, id, &consent, &progress, stop)?;
     finish(ended, id, &store, args.strict, globals)
+}
+
+/// What the campaign would cost, at the pace of the device as it was measured last.
+fn cost(campaign: &Campaign, globals: &Globals) -> anyhow::Result<Cost> {
+    let path = paths::database(globals)?;
+    let calibration = match path.exists() {
+        true => Store::open_existing(&path)?.last_calibration()?,
+        false => None,
+    };
+    let ceiling = calibration.and_then(|c| c.ceiling);
+    Ok(plan::cost(campaign, cost_page::pace(ceiling.as_ref())))
+}
+
+/// Says what would be done, and does nothing.
+fn dry_run(
+    campaign: &Campaign,
+    cells: &[Cell],
+    cost: &Cost,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    if globals.json {
+        let plan =
+            json!({ "event": "dry-run", "campaign": campaign, "cost": cost, "cells": cells });
+        output::print(&format!("{plan}\n"))?;
+    } else {
+        output::print(&cost_page::text(campaign, cost))?;
+    }
+    Ok(Code::Done.into())
 }
 
 /// Says how it ended: the report where it is complete, how to go on where it is not.
@@ -42,7 +85,7 @@ pub fn finish(
             output::remark(&format!(
                 "interrupted; everything is cleaned up. To go on: {resume}"
             ));
-            Ok(crate::exit::Code::Interrupted.into())
+            Ok(Code::Interrupted.into())
         }
         Ended::Complete => report_command::after_run(store, id, strict, globals),
     }

@@ -56,6 +56,22 @@ impl Store {
         Ok(id.map(CampaignId))
     }
 
+    /// The calibration that was taken last, for whichever campaign; `None` where there is none.
+    ///
+    /// # Errors
+    /// When SQLite refuses, or what is stored cannot be read.
+    pub fn last_calibration(&self) -> Result<Option<Calibration>, StoreError> {
+        let latest: Option<i64> = if self.has_calibrations()? {
+            let query = "SELECT campaign FROM calibration ORDER BY taken DESC LIMIT 1";
+            self.connection
+                .query_row(query, [], |row| row.get(0))
+                .optional()?
+        } else {
+            None
+        };
+        latest.map_or(Ok(None), |id| self.calibration(CampaignId(id)))
+    }
+
     pub(crate) fn require(&self, id: CampaignId) -> Result<(), StoreError> {
         self.definition(id).map(drop)
     }
@@ -82,12 +98,7 @@ impl Store {
     /// The campaign's calibration. A database of an older version that may only be read has no table
     /// for it.
     pub(crate) fn calibration(&self, id: CampaignId) -> Result<Option<Calibration>, StoreError> {
-        let known: bool = self.connection.query_row(
-            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'calibration')",
-            [],
-            |row| row.get(0),
-        )?;
-        if !known {
+        if !self.has_calibrations()? {
             return Ok(None);
         }
         let text: Option<String> = self
@@ -99,6 +110,14 @@ impl Store {
             )
             .optional()?;
         text.map(|t| parse("calibration", &t)).transpose()
+    }
+
+    fn has_calibrations(&self) -> Result<bool, StoreError> {
+        Ok(self.connection.query_row(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'calibration')",
+            [],
+            |row| row.get(0),
+        )?)
     }
 
     fn cells(&self, id: CampaignId) -> Result<Vec<StoredCell>, StoreError> {

@@ -1,0 +1,185 @@
+//! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
+//! Pure.
+
+use model::{Bytes, Campaign, Ceiling, Nanos, Unit};
+use plan::{Cost, Pace, TestCost};
+use report::Scale;
+
+use crate::output::{line, table};
+
+/// From here on minutes say less than hours.
+const TWO_HOURS: Nanos = Nanos::from_secs(7200);
+
+/// The pace at which things are expected to go: as the device was measured last, where it was.
+pub fn pace(ceiling: Option<&Ceiling>) -> Pace {
+    let assumed = Pace::default();
+    let both = ceiling.and_then(|c| c.sequential_read.zip(c.sequential_write));
+    match both {
+        // As many bytes one way as the other: the harmonic mean.
+        Some((read, write)) if read.median > 0.0 && write.median > 0.0 => Pace {
+            throughput: 2.0 / (1.0 / read.median + 1.0 / write.median),
+            measured: true,
+            ..assumed
+        },
+        _ => assumed,
+    }
+}
+
+/// A line for each sweep, and one for all.
+pub fn notes(cost: &Cost) -> Vec<String> {
+    let sweeps = cost.tests.iter().filter(|test| test.points > 0);
+    let mut notes: Vec<String> = sweeps.map(|test| sweep(test, cost)).collect();
+    notes.push(format!(
+        "in all {} cells, {} to move; {}",
+        cost.cells,
+        bytes(cost.work.moved()),
+        time(cost)
+    ));
+    notes
+}
+
+fn sweep(test: &TestCost, cost: &Cost) -> String {
+    format!(
+        "{}: {} points × {} operations × {} contenders × {} rounds; {} to move, about {}",
+        line(&test.test),
+        test.points,
+        test.phases,
+        cost.contenders,
+        cost.rounds,
+        bytes(test.work.moved()),
+        long(test.time)
+    )
+}
+
+/// A time that may be hours.
+fn long(time: Nanos) -> String {
+    if time < TWO_HOURS {
+        time.to_string()
+    } else {
+        format!("{:.0} h", time.as_secs_f64() / 3600.0)
+    }
+}
+
+/// About how long it takes, and what that assumes.
+fn time(cost: &Cost) -> String {
+    let pace = &cost.pace;
+    let whence = match pace.measured {
+        true => "as the device was measured last",
+        false => "which is assumed",
+    };
+    format!(
+        "about {} at {}, {whence}, and {} around each cell",
+        long(cost.time),
+        Scale::of(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
+        pace.cell
+    )
+}
+
+fn bytes(bytes: Bytes) -> String {
+    let value = bytes.0 as f64;
+    Scale::of(Unit::Bytes, [value]).with_unit(value)
+}
+
+/// The whole plan of a campaign with its costs.
+pub fn text(campaign: &Campaign, cost: &Cost) -> String {
+    let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
+    let mut text = format!(
+        "campaign {}, not run: profile {}, rounds {}, seed {}\n\n",
+        line(&campaign.name),
+        campaign.profile,
+        campaign.rounds,
+        campaign.seed
+    );
+    let memory = campaign.memory.map_or("all".to_owned(), |m| m.to_string());
+    for (what, fact) in [
+        ("contenders", names.join(" ")),
+        (
+            "backend",
+            format!(
+                "{}, size {}, memory {memory}",
+                campaign.backend, campaign.size
+            ),
+        ),
+        ("space", format!("{}, the largest test", cost.space)),
+    ] {
+        text += &format!("  {what:<10} {fact}\n");
+    }
+    let rows: Vec<_> = cost.tests.iter().map(row).collect();
+    let heading = [
+        "suite",
+        "test",
+        "points",
+        "phases",
+        "cells",
+        "read",
+        "written",
+        "operations",
+        "about",
+    ];
+    text += &format!("\n{}\n", table(heading, &rows));
+    text + &notes(cost)
+        .last()
+        .map(|all| format!("{all}\n"))
+        .unwrap_or_default()
+}
+
+fn row(test: &TestCost) -> [String; 9] {
+    let points = match test.points {
+        0 => String::new(),
+        points => points.to_string(),
+    };
+    [
+        test.suite.clone(),
+        test.test.clone(),
+        points,
+        test.phases.to_string(),
+        test.cells.to_string(),
+        bytes(test.work.read),
+        bytes(test.work.written),
+        test.work.operations.to_string(),
+        long(test.time),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Profile, Spread};
+
+    use super::*;
+    use crate::fixture;
+
+    fn campaign() -> Campaign {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let mut campaign = fixture::campaign();
+        campaign.suites = ["iozone", "tiobench"]
+            .map(|suite| catalog.suite(suite, Profile::Study).unwrap().clone())
+            .into();
+        campaign
+    }
+
+    #[test]
+    fn the_plan_of_a_dry_run() {
+        let campaign = campaign();
+        insta::assert_snapshot!(text(&campaign, &plan::cost(&campaign, Pace::default())));
+    }
+
+    #[test]
+    fn what_is_said_before_a_sweep_begins() {
+        let cost = plan::cost(&campaign(), Pace::default());
+        assert!(cost.is_large());
+        insta::assert_snapshot!(notes(&cost).join("\n"));
+    }
+
+    #[test]
+    fn a_device_that_was_measured_sets_the_pace() {
+        assert!(!pace(None).measured);
+        let ceiling = |read, write| Ceiling {
+            sequential_read: Spread::of(&[read]),
+            sequential_write: Spread::of(&[write]),
+            ..Ceiling::default()
+        };
+        let measured = pace(Some(&ceiling(3e9, 1e9)));
+        assert!(measured.measured && (measured.throughput - 1.5e9).abs() < 1.0);
+        assert!(!pace(Some(&ceiling(3e9, 0.0))).measured);
+    }
+}
