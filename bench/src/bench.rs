@@ -15,7 +15,7 @@ const LARGE: Bytes = Bytes::mib(1);
 const THREADS: u32 = 8;
 const DEPTH: u32 = 32;
 
-/// Every comparison of speed.
+/// Every comparison of speed; the time in which a guest boots joins them when there are guests.
 pub fn contests(scale: Scale) -> Vec<Contest> {
     vec![
         random_read(scale),

@@ -296,7 +296,7 @@ impl Contest {
                     setting.warm_up + setting.pairs,
                     side.name
                 ));
-                ground.settle()?;
+                Ground::settle();
                 round.insert(side.name, side.runner.run(ground, &mut engine)?);
             }
             if number >= setting.warm_up {

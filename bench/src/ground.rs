@@ -165,12 +165,10 @@ impl Ground {
         self.mount()
     }
 
-    /// Writes everything back, so that what one side has left does not burden the next.
-    ///
-    /// # Errors
-    /// When the filesystem reports one.
-    pub fn settle(&self) -> anyhow::Result<()> {
-        Ok(caches::sync_filesystem(&self.path)?)
+    /// Writes back everything on the machine, so that what one side has left does not burden the next:
+    /// bonnie++ ends phases with a `sync` of all filesystems.
+    pub fn settle() {
+        nix::unistd::sync();
     }
 
     fn mount(&self) -> anyhow::Result<()> {
