@@ -4,14 +4,18 @@
 //! [`Meter`] reads clocks and counters before and after. Everything happens below one directory.
 //! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
 
+mod arrivals;
 mod calibrate;
+mod content;
 mod error;
+mod io;
 mod latency;
 mod meter;
 mod names;
 mod ops;
 mod pattern;
 mod permutation;
+mod requests;
 mod set;
 mod shape;
 mod tally;

@@ -1,14 +1,27 @@
-//! Data that can be recognised: every block says which file, offset and generation it belongs to.
+//! Data that can be recognised: every block says which file, offset and generation it belongs to, and
+//! whether it is whole.
 //!
 //! A block of 4 KiB begins with a stamp of 32 bytes and ends with a seal of 8; between them lies
-//! random data from a pool that depends on the seed and the offset alone. So a block of another file,
-//! of another place, of an earlier generation, a torn one and a flipped bit are told apart, and the
-//! data neither compresses nor repeats within 1 MiB. The stamps are put into the pool in place: a write
-//! hands the pool's own memory to the kernel and copies nothing.
+//! random data from a pool that depends on the seed and the offset alone. The stamp holds a checksum of
+//! the random data, too, so that a block found in a wrong place can be judged on its own. So a block of
+//! another file, of another place, of another generation, a torn one and a flipped bit are told apart,
+//! and the data neither compresses nor repeats within 1 MiB. The stamps are put into the pool in place:
+//! a write hands the pool's own memory to the kernel and copies nothing.
+//!
+//! What belongs at an offset of a file does not depend on requests: one that begins or ends within a
+//! block has that part of the block.
+//!
+//! ```text
+//! 0        4      8      16       24           28       32                  4088         4092     4096
+//! | magic | crc  | file | offset | generation | digest | … random data … | generation | digest |
+//! ```
+//! All numbers are little-endian; crc is the CRC-32C of the random data.
 
 use std::fmt;
+use std::ops::Range;
 
 use model::SeededRng;
+use sys::aligned::AlignedBuffer;
 
 /// Size of a stamped block.
 pub const BLOCK: usize = 4096;
@@ -16,14 +29,17 @@ pub const BLOCK: usize = 4096;
 const POOL: usize = 1 << 20;
 const STAMP: usize = 32;
 const SEAL: usize = 8;
-const MAGIC: u64 = u64::from_le_bytes(*b"fsarena1");
+const MAGIC: u32 = u32::from_le_bytes(*b"fsa2");
+
+/// So many wrong bytes are a flip; more are a part of something else.
+const FLIPPED_AT_MOST: usize = 64;
 
 /// Which version of which file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Identity of the file ([`file_id`]).
     pub file: u64,
-    /// 1 when first written, more after each rewrite.
+    /// 1 when first written, more after each rewrite; 0 for what was never written and reads as zeros.
     pub generation: u32,
 }
 
@@ -35,194 +51,390 @@ pub fn file_id(name: &str) -> u64 {
 }
 
 /// Makes and checks recognisable data.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Pattern {
     /// The pool, then its beginning again, so that every window of up to `reach` bytes is one slice.
-    pool: Vec<u8>,
+    pool: AlignedBuffer,
+    /// Checksum of the random data of each block of the pool.
+    sums: Vec<u32>,
     /// The longest run of bytes that [`Pattern::fill`] can give at once.
     reach: usize,
 }
 
+impl Clone for Pattern {
+    fn clone(&self) -> Self {
+        let mut pool = AlignedBuffer::new(self.pool.len(), BLOCK);
+        pool.copy_from_slice(&self.pool);
+        Self {
+            pool,
+            sums: self.sums.clone(),
+            reach: self.reach,
+        }
+    }
+}
+
 impl Pattern {
-    /// A pattern for requests of up to so many bytes.
+    /// A pattern that is filled in for requests of up to so many bytes. Checking and
+    /// [`Pattern::render`] know no such limit.
     pub fn new(seed: u64, longest_request: usize) -> Self {
         let reach = longest_request.max(BLOCK);
         let mut rng = SeededRng::for_purpose(seed, "pattern");
-        let mut pool = Vec::with_capacity(POOL + reach);
-        while pool.len() < POOL {
-            pool.extend_from_slice(&rng.next_u64().to_le_bytes());
+        // A request that begins in the last byte of a block has one block more around it.
+        let length = POOL + reach.next_multiple_of(BLOCK) + BLOCK;
+        let mut pool = AlignedBuffer::new(length, BLOCK);
+        for word in pool[..POOL].chunks_exact_mut(8) {
+            word.copy_from_slice(&rng.next_u64().to_le_bytes());
         }
-        while pool.len() < POOL + reach {
-            let missing = (POOL + reach - pool.len()).min(POOL);
-            pool.extend_from_within(..missing);
+        for start in (POOL..length).step_by(POOL) {
+            pool.copy_within(..(length - start).min(POOL), start);
         }
-        Self { pool, reach }
+        let sums = pool[..POOL]
+            .chunks(BLOCK)
+            .map(|b| crc32c(&b[BODY]))
+            .collect();
+        Self { pool, sums, reach }
     }
 
-    /// The longest request it was made for, bytes.
+    /// The longest request it can fill in, bytes.
     pub const fn reach(&self) -> usize {
         self.reach
     }
 
-    /// The bytes that belong at this offset of a file; the slice is valid until the next call.
+    /// The bytes that belong at this offset of a file, all of one generation; the slice is valid until
+    /// the next call.
     ///
     /// # Panics
-    /// When the offset is not a multiple of [`BLOCK`] or more is asked for than was announced.
+    /// When more is asked for than was announced.
     pub fn fill(&mut self, origin: Origin, offset: u64, length: usize) -> &[u8] {
+        self.fill_with(offset, length, |_| origin)
+    }
+
+    /// The bytes that belong at this offset of a file, each block by the origin that is given for the
+    /// offset of its beginning.
+    ///
+    /// # Panics
+    /// As [`Pattern::fill`].
+    #[inline]
+    pub fn fill_with(
+        &mut self,
+        offset: u64,
+        length: usize,
+        origin: impl Fn(u64) -> Origin,
+    ) -> &[u8] {
         assert!(length <= self.reach, "no request is longer than announced");
-        let window = self.window(offset, length);
-        for (i, block) in self.pool[window.clone()].chunks_mut(BLOCK).enumerate() {
-            stamp(block, origin, offset + (i * BLOCK) as u64);
+        let skip = (offset % BLOCK as u64) as usize;
+        let first = offset - skip as u64;
+        let start = (first % POOL as u64) as usize;
+        for at in (0..skip + length).step_by(BLOCK) {
+            let sum = self.sums[(start + at) % POOL / BLOCK];
+            let place = first + at as u64;
+            let stamp = Stamp::new(origin(place), place, sum);
+            let block = &mut self.pool[start + at..start + at + BLOCK];
+            block[..STAMP].copy_from_slice(&stamp.head());
+            block[BODY.end..].copy_from_slice(&stamp.seal());
         }
-        &self.pool[window]
+        &self.pool[start + skip..start + skip + length]
+    }
+
+    /// Puts the bytes that belong at an offset into memory of the caller's, for one who may not touch
+    /// them before the kernel is done.
+    pub fn render(&self, offset: u64, into: &mut [u8], origin: impl Fn(u64) -> Origin) {
+        for part in parts(offset, into.len()) {
+            let out = &mut into[part.data.clone()];
+            if out.len() == BLOCK {
+                self.render_block(origin(part.block), part.block, out);
+            } else {
+                let mut block = [0; BLOCK];
+                self.render_block(origin(part.block), part.block, &mut block);
+                out.copy_from_slice(&block[part.within]);
+            }
+        }
+    }
+
+    /// One block; zeros where it was never written.
+    fn render_block(&self, origin: Origin, offset: u64, block: &mut [u8]) {
+        if origin.generation == 0 {
+            block.fill(0);
+            return;
+        }
+        let (body, sum) = self.body(offset);
+        let stamp = Stamp::new(origin, offset, sum);
+        block[..STAMP].copy_from_slice(&stamp.head());
+        block[BODY].copy_from_slice(body);
+        block[BODY.end..].copy_from_slice(&stamp.seal());
+    }
+
+    /// Random data of the block at an offset, and its checksum.
+    fn body(&self, offset: u64) -> (&[u8], u32) {
+        let start = (offset % POOL as u64) as usize;
+        let body = &self.pool[start + BODY.start..start + BODY.end];
+        (body, self.sums[start / BLOCK])
     }
 
     /// Compares what was read at an offset with what belongs there.
     ///
     /// # Errors
     /// The first difference.
-    ///
-    /// # Panics
-    /// As [`Pattern::fill`].
     pub fn check(&self, origin: Origin, offset: u64, data: &[u8]) -> Result<(), Corruption> {
-        let expected = &self.pool[self.window(offset, data.len())];
-        let blocks = data.chunks(BLOCK).zip(expected.chunks(BLOCK));
-        for (i, (found, expected)) in blocks.enumerate() {
-            check_block(origin, offset + (i * BLOCK) as u64, found, expected)?;
+        for part in parts(offset, data.len()) {
+            self.check_part(origin, &part, &data[part.data.clone()])?;
         }
         Ok(())
     }
 
-    fn window(&self, offset: u64, length: usize) -> std::ops::Range<usize> {
-        assert!(
-            offset.is_multiple_of(BLOCK as u64),
-            "requests begin at a block"
-        );
-        let start = (offset % POOL as u64) as usize;
-        assert!(
-            start + length <= self.pool.len(),
-            "no request is longer than announced"
-        );
-        start..start + length
+    /// Compares what was read of one block.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check_part(&self, origin: Origin, part: &Part, found: &[u8]) -> Result<(), Corruption> {
+        if self.is_right(origin, part, found) {
+            return Ok(());
+        }
+        let mut expected = [0; BLOCK];
+        self.render_block(origin, part.block, &mut expected);
+        let kind = judge(origin, part, found, &expected[part.within.clone()]);
+        Err(Corruption {
+            offset: part.block,
+            kind,
+        })
+    }
+
+    fn is_right(&self, origin: Origin, part: &Part, found: &[u8]) -> bool {
+        if origin.generation == 0 {
+            return is_zero(found);
+        }
+        if found.len() == BLOCK {
+            let (body, sum) = self.body(part.block);
+            let stamp = Stamp::new(origin, part.block, sum);
+            return found[..STAMP] == stamp.head()
+                && found[BODY.end..] == stamp.seal()
+                && found[BODY] == *body;
+        }
+        let mut expected = [0; BLOCK];
+        self.render_block(origin, part.block, &mut expected);
+        *found == expected[part.within.clone()]
+    }
+
+    /// Compares what was read of one block of which each byte may be of any of some generations: one
+    /// that was written in parts, or while it was read.
+    ///
+    /// # Errors
+    /// What is wrong with it, seen as a block of the last of these generations.
+    pub fn check_mixed(
+        &self,
+        file: u64,
+        generations: &[u32],
+        part: &Part,
+        found: &[u8],
+    ) -> Result<(), Corruption> {
+        let of = |&generation: &u32| Origin { file, generation };
+        let mut right = vec![false; found.len()];
+        let mut block = [0; BLOCK];
+        for origin in generations.iter().map(of) {
+            self.render_block(origin, part.block, &mut block);
+            let pairs = found.iter().zip(&block[part.within.clone()]);
+            for (right, (found, expected)) in right.iter_mut().zip(pairs) {
+                *right |= found == expected;
+            }
+        }
+        match (right.iter().all(|&r| r), generations.last().map(of)) {
+            (false, Some(origin)) => self.check_part(origin, part, found),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Where the random part of a block lies. What lies before and behind it belongs to stamp and seal,
-/// also in the short block at the end of a file, which carries as much of them as it holds: the pool
-/// keeps stamps of other blocks in these places.
-fn body(length: usize) -> std::ops::Range<usize> {
-    STAMP.min(length)..(BLOCK - SEAL).min(length).max(STAMP.min(length))
+/// The part of a request's data that lies in one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Offset of the block in the file.
+    pub block: u64,
+    /// Which bytes of the block.
+    pub within: Range<usize>,
+    /// Which bytes of the request.
+    pub data: Range<usize>,
 }
 
-fn stamp(block: &mut [u8], origin: Origin, offset: u64) {
-    let body = body(block.len());
-    let (head, tail) = (head(origin, offset), seal(origin, offset));
-    block[..body.start].copy_from_slice(&head[..body.start]);
-    let sealed = block.len() - body.end;
-    block[body.end..].copy_from_slice(&tail[..sealed]);
+/// Cuts a request into parts of blocks.
+pub fn parts(offset: u64, length: usize) -> impl Iterator<Item = Part> {
+    let skip = (offset % BLOCK as u64) as usize;
+    let blocks = (skip + length).div_ceil(BLOCK);
+    (0..blocks).map(move |i| {
+        let begin = (i * BLOCK).max(skip);
+        let end = ((i + 1) * BLOCK).min(skip + length);
+        Part {
+            block: offset - skip as u64 + (i * BLOCK) as u64,
+            within: begin - i * BLOCK..end - i * BLOCK,
+            data: begin - skip..end - skip,
+        }
+    })
 }
 
-/// Magic, file, offset, generation, digest; little-endian.
-fn head(origin: Origin, offset: u64) -> [u8; STAMP] {
-    let mut head = [0; STAMP];
-    head[..8].copy_from_slice(&MAGIC.to_le_bytes());
-    head[8..16].copy_from_slice(&origin.file.to_le_bytes());
-    head[16..24].copy_from_slice(&offset.to_le_bytes());
-    head[24..28].copy_from_slice(&origin.generation.to_le_bytes());
-    head[28..].copy_from_slice(&digest(origin, offset).to_le_bytes());
-    head
+/// Where the random part of a block lies.
+const BODY: Range<usize> = STAMP..BLOCK - SEAL;
+
+/// What a block says of itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    origin: Origin,
+    offset: u64,
+    sum: u32,
+    digest: u32,
 }
 
-/// Generation and digest once more, at the other end of the block.
-fn seal(origin: Origin, offset: u64) -> [u8; SEAL] {
-    let mut seal = [0; SEAL];
-    seal[..4].copy_from_slice(&origin.generation.to_le_bytes());
-    seal[4..].copy_from_slice(&digest(origin, offset).to_le_bytes());
-    seal
+impl Stamp {
+    #[inline]
+    fn new(origin: Origin, offset: u64, sum: u32) -> Self {
+        Self {
+            origin,
+            offset,
+            sum,
+            digest: digest(origin, offset, sum),
+        }
+    }
+
+    #[inline]
+    fn head(&self) -> [u8; STAMP] {
+        let mut head = [0; STAMP];
+        head[..4].copy_from_slice(&MAGIC.to_le_bytes());
+        head[4..8].copy_from_slice(&self.sum.to_le_bytes());
+        head[8..16].copy_from_slice(&self.origin.file.to_le_bytes());
+        head[16..24].copy_from_slice(&self.offset.to_le_bytes());
+        head[24..28].copy_from_slice(&self.origin.generation.to_le_bytes());
+        head[28..].copy_from_slice(&self.digest.to_le_bytes());
+        head
+    }
+
+    /// Generation and digest once more, at the other end of the block.
+    #[inline]
+    fn seal(&self) -> [u8; SEAL] {
+        let mut seal = [0; SEAL];
+        seal[..4].copy_from_slice(&self.origin.generation.to_le_bytes());
+        seal[4..].copy_from_slice(&self.digest.to_le_bytes());
+        seal
+    }
+
+    /// What the beginning of a block says, where it is a stamp at all.
+    fn read(block: &[u8]) -> Option<Self> {
+        let word = |at: usize| Some(u64::from_le_bytes(block.get(at..at + 8)?.try_into().ok()?));
+        let half = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));
+        let origin = Origin {
+            file: word(8)?,
+            generation: half(24)?,
+        };
+        let stamp = Self::new(origin, word(16)?, half(4)?);
+        (half(0)? == MAGIC && half(28)? == stamp.digest).then_some(stamp)
+    }
+
+    /// Whether a whole block that begins with this stamp is as it was written.
+    fn is_whole(&self, block: &[u8]) -> bool {
+        block[BODY.end..] == self.seal() && crc32c(&block[BODY]) == self.sum
+    }
 }
 
 /// Binds the fields of a stamp together, so that a damaged stamp is not taken for another block's.
-fn digest(origin: Origin, offset: u64) -> u32 {
-    let mut mixed = origin.file ^ offset.rotate_left(32) ^ u64::from(origin.generation);
+#[inline]
+fn digest(origin: Origin, offset: u64, sum: u32) -> u32 {
+    let generation = u64::from(origin.generation) << 32 | u64::from(sum);
+    let mut mixed = origin.file ^ offset.rotate_left(40) ^ generation.rotate_left(20);
     mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    mixed = (mixed ^ (mixed >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     (mixed ^ (mixed >> 33)) as u32
 }
 
-fn check_block(
-    origin: Origin,
-    offset: u64,
-    found: &[u8],
-    expected: &[u8],
-) -> Result<(), Corruption> {
-    let range = body(found.len());
-    let outcome = check_stamp(origin, offset, found)
-        .and_then(|()| same(offset, 0, &found[..range.start], &head(origin, offset)))
-        .and_then(|()| {
-            same(
-                offset,
-                range.start,
-                &found[range.clone()],
-                &expected[range.clone()],
-            )
-        })
-        .and_then(|()| {
-            same(
-                offset,
-                range.end,
-                &found[range.end..],
-                &seal(origin, offset),
-            )
-        });
-    outcome.map_err(|kind| Corruption { offset, kind })
+/// CRC-32C (Castagnoli, reflected), as in RFC 3720: made for each block of the pool once, and again
+/// only of blocks that are wrong.
+fn crc32c(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0u32; 256];
+        let mut i = 0;
+        while i < 256 {
+            let mut crc = i as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                crc = (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
+                bit += 1;
+            }
+            table[i] = crc;
+            i += 1;
+        }
+        table
+    };
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (crc >> 8) ^ TABLE[(crc as u8 ^ byte) as usize]
+    })
 }
 
-/// Compares a part of a block with the beginning of what belongs there.
-fn same(offset: u64, part: usize, found: &[u8], expected: &[u8]) -> Result<(), Kind> {
-    if found == &expected[..found.len()] {
-        return Ok(());
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().fold(0, |all, byte| all | byte) == 0
+}
+
+/// Finds the word for a part of a block that is not as expected.
+fn judge(origin: Origin, part: &Part, found: &[u8], expected: &[u8]) -> Kind {
+    if is_zero(found) {
+        return Kind::Zeroed;
     }
-    let differs = found.iter().zip(expected).position(|(f, e)| f != e);
-    let at = differs.expect("they are not equal");
-    let place = offset + (part + at) as u64;
-    Err(Kind::Flipped {
-        at: place,
+    let flipped = flip(part, found, expected);
+    let stamp = (part.within.start == 0)
+        .then(|| Stamp::read(found))
+        .flatten();
+    let Some(stamp) = stamp else {
+        // Without a stamp to read it is told by how much of it is right.
+        return flipped.unwrap_or(Kind::NotOurs);
+    };
+    if found.len() < BLOCK {
+        return foreign(origin, part.block, &stamp)
+            .or(flipped)
+            .unwrap_or(Kind::Torn);
+    }
+    if stamp.is_whole(found) {
+        return foreign(origin, part.block, &stamp).unwrap_or(Kind::NotOurs);
+    }
+    match flipped {
+        Some(flipped) if !is_sealed_by_another(&stamp, found) => flipped,
+        _ => Kind::Torn,
+    }
+}
+
+/// The few bytes that differ, where they are few.
+fn flip(part: &Part, found: &[u8], expected: &[u8]) -> Option<Kind> {
+    let differs = |i: &usize| found[*i] != expected[*i];
+    let at = (0..found.len()).find(differs)?;
+    let count = (0..found.len()).filter(differs).count();
+    (count <= FLIPPED_AT_MOST).then(|| Kind::Flipped {
+        at: part.block + (part.within.start + at) as u64,
         expected: expected[at],
         found: found[at],
     })
 }
 
-/// Finds out from a whole stamp which block this is, so that a wrong one is called by its name.
-fn check_stamp(origin: Origin, offset: u64, block: &[u8]) -> Result<(), Kind> {
-    if block.len() < STAMP {
-        return Ok(());
-    }
-    let word = |at: usize| u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes"));
-    let half = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().expect("four bytes"));
-    let found = Origin {
-        file: word(8),
-        generation: half(24),
-    };
-    if word(0) != MAGIC || half(28) != digest(found, word(16)) {
-        let zeroed = block.iter().all(|&b| b == 0);
-        return Err(if zeroed { Kind::Zeroed } else { Kind::NotOurs });
-    }
-    if found.file != origin.file {
-        return Err(Kind::OtherFile { file: found.file });
-    }
-    if word(16) != offset {
-        return Err(Kind::Misplaced { belongs: word(16) });
-    }
-    let sealed = block.len() < BLOCK || block[BLOCK - SEAL..] == seal(found, offset);
-    if !sealed {
-        return Err(Kind::Torn);
-    }
-    if found.generation != origin.generation {
-        return Err(Kind::Stale {
-            expected: origin.generation,
-            found: found.generation,
+/// What a block is that is whole and does not belong here.
+fn foreign(origin: Origin, offset: u64, stamp: &Stamp) -> Option<Kind> {
+    if stamp.origin.file != origin.file {
+        return Some(Kind::OtherFile {
+            file: stamp.origin.file,
         });
     }
-    Ok(())
+    if stamp.offset != offset {
+        let belongs = stamp.offset;
+        return Some(Kind::Misplaced { belongs });
+    }
+    (stamp.origin.generation != origin.generation).then_some(Kind::Stale {
+        expected: origin.generation,
+        found: stamp.origin.generation,
+    })
+}
+
+/// Whether the end of a block is that of another generation of the same block.
+fn is_sealed_by_another(stamp: &Stamp, block: &[u8]) -> bool {
+    let seal = &block[BODY.end..];
+    let generation = u32::from_le_bytes(seal[..4].try_into().expect("four bytes"));
+    let origin = Origin {
+        generation,
+        ..stamp.origin
+    };
+    let another = Stamp::new(origin, stamp.offset, stamp.sum);
+    generation != stamp.origin.generation && *seal == another.seal()
 }
 
 /// A block that is not what was written.
@@ -239,7 +451,7 @@ pub struct Corruption {
 pub enum Kind {
     /// Nothing but zeros.
     Zeroed,
-    /// Data that was never written by this cell.
+    /// Data that was never written by this cell, or not to this place.
     NotOurs,
     /// A block of another file.
     OtherFile {
@@ -251,7 +463,7 @@ pub enum Kind {
         /// The offset it carries.
         belongs: u64,
     },
-    /// Begin and end are of different writes.
+    /// Parts of it are of different writes.
     Torn,
     /// An earlier or later generation.
     Stale {
@@ -322,10 +534,14 @@ mod tests {
         file: 7,
         generation: 2,
     };
+    const OLD: Origin = Origin {
+        generation: 1,
+        ..MINE
+    };
 
-    fn written(offset: u64, length: usize) -> (Pattern, Vec<u8>) {
+    fn written(origin: Origin, offset: u64, length: usize) -> (Pattern, Vec<u8>) {
         let mut pattern = Pattern::new(1, length);
-        let data = pattern.fill(MINE, offset, length).to_vec();
+        let data = pattern.fill(origin, offset, length).to_vec();
         (pattern, data)
     }
 
@@ -335,58 +551,81 @@ mod tests {
 
     #[test]
     fn each_kind_of_damage_has_its_name() {
-        let (mut pattern, good) = written(8192, 8192);
+        let (mut pattern, good) = written(MINE, 8192, 8192);
         assert_eq!(pattern.check(MINE, 8192, &good), Ok(()));
 
-        let mut flipped = good.clone();
-        flipped[5000] ^= 4;
-        let expected = Kind::Flipped {
-            at: 13_192,
-            expected: good[5000],
-            found: flipped[5000],
+        let old = pattern.fill(OLD, 8192, 8192).to_vec();
+        let stale = Kind::Stale {
+            expected: 2,
+            found: 1,
         };
-        assert_eq!(found(&pattern, 8192, &flipped), expected);
+        assert_eq!(found(&pattern, 8192, &old), stale);
 
-        let old = pattern
-            .fill(
-                Origin {
-                    generation: 1,
-                    ..MINE
-                },
-                8192,
-                8192,
-            )
-            .to_vec();
-        assert_eq!(
-            found(&pattern, 8192, &old),
-            Kind::Stale {
-                expected: 2,
-                found: 1
-            }
-        );
+        for torn in [
+            [&good[..2048], &old[2048..4096]].concat(),
+            [&old[..2048], &good[2048..4096]].concat(),
+            [&good[..512], &good[4608..5120], &good[1024..4096]].concat(),
+            [&good[..4096 - 512], &[0; 512]].concat(),
+        ] {
+            assert_eq!(found(&pattern, 8192, &torn), Kind::Torn);
+        }
 
-        let torn = [&good[..2048], &old[2048..4096]].concat();
-        assert_eq!(found(&pattern, 8192, &torn), Kind::Torn);
-
-        let other = pattern
-            .fill(Origin { file: 8, ..MINE }, 8192, 4096)
-            .to_vec();
+        let other = Origin { file: 8, ..MINE };
+        let other = pattern.fill(other, 8192, 4096).to_vec();
         assert_eq!(found(&pattern, 8192, &other), Kind::OtherFile { file: 8 });
 
-        let elsewhere = pattern.fill(MINE, 8192 + (1 << 20), 4096).to_vec();
-        let belongs = 8192 + (1 << 20);
-        assert_eq!(
-            found(&pattern, 8192, &elsewhere),
-            Kind::Misplaced { belongs }
-        );
+        for belongs in [8192 + POOL as u64, 12288] {
+            let elsewhere = pattern.fill(MINE, belongs, 4096).to_vec();
+            let misplaced = Kind::Misplaced { belongs };
+            assert_eq!(found(&pattern, 8192, &elsewhere), misplaced);
+        }
 
         assert_eq!(found(&pattern, 8192, &[0; 4096]), Kind::Zeroed);
         assert_eq!(found(&pattern, 8192, &[9; 4096]), Kind::NotOurs);
     }
 
     #[test]
+    fn what_was_never_written_is_zero() {
+        let (pattern, data) = written(MINE, 0, 4096);
+        let hole = Origin {
+            generation: 0,
+            ..MINE
+        };
+        assert_eq!(pattern.check(hole, 4096, &[0; 5000]), Ok(()));
+        let stale = Kind::Stale {
+            expected: 0,
+            found: 2,
+        };
+        assert_eq!(pattern.check(hole, 0, &data).unwrap_err().kind, stale);
+        assert_eq!(
+            pattern.check(hole, 0, &[1; 4096]).unwrap_err().kind,
+            Kind::NotOurs
+        );
+    }
+
+    #[test]
+    fn a_block_written_in_parts_may_hold_each_of_its_generations() {
+        let (mut pattern, new) = written(MINE, 0, 4096);
+        let old = pattern.fill(OLD, 0, 4096).to_vec();
+        let mixed = [&old[..30], &new[30..4092], &old[4092..]].concat();
+        let part = parts(0, 4096).next().unwrap();
+        assert_eq!(pattern.check_mixed(7, &[1, 2], &part, &mixed), Ok(()));
+        assert!(pattern.check_mixed(7, &[2], &part, &mixed).is_err());
+        let mut flipped = mixed;
+        flipped[100] ^= 1;
+        assert!(pattern.check_mixed(7, &[0, 1, 2], &part, &flipped).is_err());
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_standard() {
+        // The check value of CRC-32C, and an example of RFC 3720, B.4.
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+    }
+
+    #[test]
     fn data_does_not_repeat_within_the_pool() {
-        let (_, data) = written(0, 1 << 20);
+        let (_, data) = written(MINE, 0, POOL);
         let mut words: Vec<&[u8]> = data.chunks(64).collect();
         words.sort_unstable();
         words.dedup();
@@ -396,25 +635,61 @@ mod tests {
     proptest! {
         #[test]
         fn what_was_filled_checks_whatever_was_filled_before(
-            requests in proptest::collection::vec((0u64..600, 1usize..100_000), 1..6),
+            requests in proptest::collection::vec((0u64..3_000_000, 1usize..100_000), 1..6),
             seed: u64,
         ) {
             let mut pattern = Pattern::new(seed, 100_000);
             let fresh = pattern.clone();
-            for (block, length) in requests {
-                let offset = block * BLOCK as u64;
+            for (offset, length) in requests {
                 let data = pattern.fill(MINE, offset, length).to_vec();
                 prop_assert_eq!(pattern.check(MINE, offset, &data), Ok(()));
                 prop_assert_eq!(fresh.check(MINE, offset, &data), Ok(()));
+                let mut rendered = vec![1; length];
+                fresh.render(offset, &mut rendered, |_| MINE);
+                prop_assert!(rendered == data);
             }
         }
 
         #[test]
-        fn any_flipped_bit_is_found(length in 1usize..20_000, at: prop::sample::Index, bit in 0u8..8) {
-            let (pattern, mut data) = written(0, length);
+        fn requests_do_not_matter_to_what_belongs_somewhere(
+            offset in 0u64..3_000_000, length in 1usize..20_000, cut: prop::sample::Index,
+        ) {
+            let mut pattern = Pattern::new(1, length);
+            let whole = pattern.fill(MINE, offset, length).to_vec();
+            let cut = cut.index(length);
+            let front = pattern.fill(MINE, offset, cut).to_vec();
+            let back = pattern.fill(MINE, offset + cut as u64, length - cut).to_vec();
+            prop_assert!([front, back].concat() == whole);
+        }
+
+        #[test]
+        fn any_flipped_bit_is_found(
+            offset in 0u64..10_000, length in 1usize..20_000, at: prop::sample::Index, bit in 0u8..8,
+        ) {
+            let (pattern, mut data) = written(MINE, offset, length);
             let at = at.index(length);
+            let before = data[at];
             data[at] ^= 1 << bit;
-            prop_assert!(pattern.check(MINE, 0, &data).is_err());
+            let kind = found(&pattern, offset, &data);
+            // The only byte of a part may become a zero.
+            if kind != Kind::Zeroed {
+                let (place, after) = (offset + at as u64, data[at]);
+                prop_assert_eq!(kind, Kind::Flipped { at: place, expected: before, found: after });
+            }
+        }
+
+        #[test]
+        fn parts_are_the_request(offset in 0u64..20_000, length in 0usize..20_000) {
+            let mut next = 0;
+            for part in parts(offset, length) {
+                prop_assert_eq!(part.data.start, next);
+                prop_assert_eq!(part.data.len(), part.within.len());
+                prop_assert!(part.within.end <= BLOCK && !part.within.is_empty());
+                let place = part.block + part.within.start as u64;
+                prop_assert_eq!(place, offset + part.data.start as u64);
+                next = part.data.end;
+            }
+            prop_assert_eq!(next, length);
         }
     }
 }

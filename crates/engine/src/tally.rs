@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Bytes, Nanos, PhaseResult};
+use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
 use sys::clock;
 
 use crate::latency::Latency;
@@ -134,7 +134,7 @@ impl Tally {
         result.verified = Bytes(self.verified);
         result.offered_rate = self.offered_rate;
         result.cut_short = self.cut_short;
-        result.latency = self.latency.buckets();
+        result.latency = self.latencies();
     }
 
     /// A tally of the same phase for a further thread, with the time limit of the part that has begun.
@@ -171,12 +171,6 @@ impl Tally {
         self.last
     }
 
-    /// Says when the operation that is ended by the next [`Tally::lap`] should have begun: in an open
-    /// loop, latency counts from there.
-    pub const fn intended(&mut self, at: Nanos) {
-        self.last = at;
-    }
-
     /// Counts an operation that ended now and began when the one before it ended: one clock reading
     /// for each operation.
     #[inline]
@@ -210,6 +204,26 @@ impl Tally {
         self.bytes += bytes as u64;
         self.bytes_written += bytes as u64;
         self.lap();
+    }
+
+    /// Says when the operation that is ended by the next [`Tally::lap`] began: with the timed part where
+    /// opening a file belongs to the first request on it; in an open loop, when it should have begun.
+    pub const fn resume(&mut self, at: Nanos) {
+        self.last = at;
+    }
+
+    /// Whether the phase's time is over before an operation that is to begin then; remembers that it
+    /// was cut short.
+    #[inline]
+    pub const fn ends_before(&mut self, at: Nanos) -> bool {
+        let over = at.0 >= self.deadline.0;
+        self.cut_short |= over;
+        over
+    }
+
+    /// The latencies counted so far, ascending, empty buckets left out.
+    pub fn latencies(&self) -> Vec<LatencyBucket> {
+        self.latency.buckets()
     }
 
     /// Whether the phase's time is over; remembers that it was cut short.
@@ -291,7 +305,7 @@ mod tests {
         let mut tally = tally(None);
         tally.begin(1);
         let late_by = 5_000_000_000;
-        tally.intended(Nanos(tally.last().0 - late_by));
+        tally.resume(Nanos(tally.last().0 - late_by));
         tally.lap();
         assert!(tally.latency.buckets()[0].0.0 >= late_by);
     }

@@ -1,50 +1,14 @@
 //! What the phases of a cell have made so far: files, sets of files, trees; and where.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::content::FileState;
 use crate::error::OpError;
 use crate::ops::Removed;
-use crate::pattern::{BLOCK, Origin, Pattern, file_id};
+use crate::pattern::Pattern;
 use crate::set::{FileSet, PathBuffer};
 use crate::shape::TreeShape;
-
-/// A file as it was last written.
-#[derive(Clone, Debug)]
-pub struct FileState {
-    /// Size in bytes.
-    pub size: u64,
-    /// Identity and generation of its blocks.
-    pub origin: Origin,
-    /// Its size before the last append.
-    pub before_append: u64,
-    /// Blocks (in units of the stamp's 4 KiB) that a random write has brought one generation further.
-    pub ahead: HashSet<u64>,
-}
-
-impl FileState {
-    /// A file that was just written under this name.
-    pub fn new(name: &str, size: u64) -> Self {
-        Self {
-            size,
-            before_append: size,
-            origin: Origin {
-                file: file_id(name),
-                generation: 1,
-            },
-            ahead: HashSet::new(),
-        }
-    }
-
-    /// The origin that the block at an offset carries now.
-    pub fn origin_at(&self, offset: u64) -> Origin {
-        let ahead = self.ahead.contains(&(offset / BLOCK as u64));
-        Origin {
-            generation: self.origin.generation + u32::from(ahead),
-            ..self.origin
-        }
-    }
-}
 
 /// A tree made by planting or by copying.
 #[derive(Clone, Debug)]
@@ -68,6 +32,8 @@ pub struct Workspace {
     pub(crate) removed_files: BTreeMap<String, FileState>,
     pub(crate) removed_trees: BTreeMap<String, Tree>,
     pub(crate) removed_sets: BTreeMap<String, Removed>,
+    /// Files that this filesystem cannot make, and what it said.
+    pub(crate) impossible_files: BTreeMap<String, String>,
     /// Sets that this filesystem cannot hold, and what it said.
     pub(crate) impossible_sets: BTreeMap<String, String>,
 }
@@ -85,6 +51,7 @@ impl Workspace {
             removed_files: BTreeMap::new(),
             removed_trees: BTreeMap::new(),
             removed_sets: BTreeMap::new(),
+            impossible_files: BTreeMap::new(),
             impossible_sets: BTreeMap::new(),
         }
     }
@@ -136,7 +103,30 @@ impl Workspace {
 
     /// A file of an earlier phase.
     pub(crate) fn file(&self, name: &str) -> Result<&FileState, OpError> {
-        self.files.get(name).ok_or_else(|| missing("file", name))
+        match (self.files.get(name), self.impossible_files.get(name)) {
+            (Some(file), _) => Ok(file),
+            (None, Some(said)) => Err(OpError::Unsupported {
+                reason: format!("the file `{name}` could not be made: {said}"),
+            }),
+            (None, None) => Err(missing("file", name)),
+        }
+    }
+
+    /// The names of a file, and of those that threads have made for themselves under its name.
+    pub(crate) fn files_of(&self, name: &str) -> Vec<String> {
+        let own = (0..).map(|thread| own_name(name, thread));
+        std::iter::once(name.to_owned())
+            .filter(|name| self.files.contains_key(name))
+            .chain(own.take_while(|name| self.files.contains_key(name)))
+            .collect()
+    }
+
+    /// Remembers that a file could not be made, and removes what may be there of it.
+    pub(crate) fn cannot_make(&mut self, name: &str, said: &str) {
+        // Where it was never made there is nothing to remove.
+        let _ = std::fs::remove_file(self.path(name));
+        self.impossible_files
+            .insert(name.to_owned(), said.to_owned());
     }
 
     /// A set of an earlier phase.
@@ -154,6 +144,11 @@ impl Workspace {
     pub(crate) fn tree(&self, name: &str) -> Result<&Tree, OpError> {
         self.trees.get(name).ok_or_else(|| missing("tree", name))
     }
+}
+
+/// The name of the file that a thread has for itself.
+pub(crate) fn own_name(name: &str, thread: u32) -> String {
+    format!("{name}.{thread}")
 }
 
 fn missing(kind: &str, name: &str) -> OpError {

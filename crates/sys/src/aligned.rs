@@ -1,8 +1,11 @@
-//! Memory at an address that direct I/O takes: a buffer whose beginning is a multiple of a power of two.
+//! Memory at an address that direct I/O takes: a buffer whose beginning is a multiple of a power of two;
+//! and what a file says of the alignment that it wants.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
+use std::fs::File;
 use std::ops::{Deref, DerefMut};
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 /// Bytes at an aligned address, zero at first.
@@ -60,6 +63,28 @@ impl fmt::Debug for AlignedBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("AlignedBuffer").field(&self.layout).finish()
     }
+}
+
+/// What offsets and lengths of direct I/O on a file must be multiples of, as the kernel says
+/// (`STATX_DIOALIGN`, Linux 6.1); zero where the file cannot do direct I/O at all, `None` where the
+/// kernel or the filesystem does not say.
+pub fn direct_alignment(file: &File) -> Option<u64> {
+    let mut stat = std::mem::MaybeUninit::<libc::statx>::zeroed();
+    // SAFETY: the path is an empty string that ends with a zero, so that the call is about the open
+    // file; the kernel writes one `struct statx` to the pointer, which is valid for the whole call.
+    let outcome = unsafe {
+        libc::statx(
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            libc::AT_EMPTY_PATH,
+            libc::STATX_DIOALIGN,
+            stat.as_mut_ptr(),
+        )
+    };
+    // SAFETY: it holds nothing but integers, for which zeros are values, too.
+    let stat = unsafe { stat.assume_init() };
+    let said = outcome == 0 && stat.stx_mask & libc::STATX_DIOALIGN != 0;
+    said.then_some(u64::from(stat.stx_dio_offset_align))
 }
 
 #[cfg(test)]

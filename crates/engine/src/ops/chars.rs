@@ -1,66 +1,157 @@
-//! A byte at a time through a buffer of the program's own, as `putc` and `getc` do: mostly a
-//! measure of the processor, kept because the published tables have it.
+//! Through a buffer of the program's own, as the C library's streams do: a byte, a line or a record at a
+//! time. Mostly a measure of the processor, kept because the published tables have it.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use model::{Bytes, End};
+use model::{Bytes, End, StreamUnit};
 
+use crate::content::FileState;
 use crate::error::{Context, OpError};
 use crate::ops::data;
 use crate::pattern::BLOCK;
 use crate::tally::Tally;
-use crate::workspace::{FileState, Workspace};
+use crate::workspace::Workspace;
 
-/// Writes a new file byte by byte.
+/// The C library's own size of a buffer (`BUFSIZ` of glibc), used where the file names no smaller one.
+const BUFSIZ: u64 = 8192;
+
+/// Writes a new file.
 pub fn write(
     ws: &mut Workspace,
     tally: &mut Tally,
     name: &str,
     size: Bytes,
+    unit: StreamUnit,
     ends: End,
 ) -> Result<(), OpError> {
     let path = ws.path(name);
-    let mut pattern = ws.pattern(BLOCK);
+    let step = step(unit);
+    let mut pattern = ws.pattern(step);
     let state = FileState::new(name, size.0);
-    tally.begin(size.0.div_ceil(BLOCK as u64));
-    let mut writer = BufWriter::with_capacity(BLOCK, data::create_new(&path)?);
+    tally.begin(size.0.div_ceil(step as u64));
+    let file = data::create_new(&path)?;
+    let mut writer = BufWriter::with_capacity(buffer_size(&file, &path)?, file);
     let mut offset = 0;
     while offset < size.0 {
-        let length = (size.0 - offset).min(BLOCK as u64) as usize;
-        for byte in pattern.fill(state.origin, offset, length) {
-            writer
-                .write_all(std::slice::from_ref(byte))
-                .at("write", &path, offset)?;
-        }
+        let length = (size.0 - offset).min(step as u64) as usize;
+        let bytes = pattern.fill(state.origin_at(0), offset, length);
+        hand_over(&mut writer, bytes, unit).at("write", &path, offset)?;
         tally.lap_written(length);
         offset += length as u64;
+        if offset < size.0 && tally.out_of_time() {
+            break;
+        }
     }
     let file = writer
         .into_inner()
         .map_err(std::io::IntoInnerError::into_error);
     data::finish(&file.of("write", &path)?, &path, ends)?;
-    ws.files.insert(name.to_owned(), state);
+    ws.files
+        .insert(name.to_owned(), FileState::new(name, offset));
     Ok(())
 }
 
-/// Reads a file byte by byte.
-pub fn read(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+/// Bytes that are counted as one operation: a record, or as much as makes the reading of the clock
+/// small beside it.
+fn step(unit: StreamUnit) -> usize {
+    match unit {
+        StreamUnit::Record(record) => record.as_usize(),
+        StreamUnit::Char | StreamUnit::Line => BLOCK,
+    }
+}
+
+/// What the C library takes for a file: its preferred block where that is smaller than `BUFSIZ`.
+fn buffer_size(file: &File, path: &Path) -> Result<usize, OpError> {
+    let preferred = file.metadata().of("fstat", path)?.blksize();
+    let fits = (1..BUFSIZ).contains(&preferred);
+    Ok(if fits { preferred } else { BUFSIZ } as usize)
+}
+
+fn hand_over(to: &mut impl Write, bytes: &[u8], unit: StreamUnit) -> std::io::Result<()> {
+    match unit {
+        StreamUnit::Record(_) => to.write_all(bytes),
+        StreamUnit::Char => bytes.chunks(1).try_for_each(|byte| to.write_all(byte)),
+        StreamUnit::Line => bytes
+            .split_inclusive(|&byte| byte == b'\n')
+            .try_for_each(|line| to.write_all(line)),
+    }
+}
+
+/// Reads a file.
+pub fn read(
+    ws: &Workspace,
+    tally: &mut Tally,
+    name: &str,
+    unit: StreamUnit,
+) -> Result<(), OpError> {
     let path = ws.path(name);
     let size = ws.file(name)?.size;
-    tally.begin(size.div_ceil(BLOCK as u64));
-    let mut bytes = BufReader::with_capacity(BLOCK, File::open(&path).of("open", &path)?).bytes();
-    let mut sum = 0u64;
+    let step = step(unit) as u64;
+    tally.begin(size.div_ceil(step));
+    let file = File::open(&path).of("open", &path)?;
+    let mut reader = BufReader::with_capacity(buffer_size(&file, &path)?, file);
+    let mut taken = Vec::with_capacity(step.min(size) as usize);
     let mut offset = 0;
-    while offset < size && !tally.out_of_time() {
-        let length = (size - offset).min(BLOCK as u64);
-        for byte in bytes.by_ref().take(length as usize) {
-            sum = sum.wrapping_add(u64::from(byte.at("read", &path, offset)?));
+    while offset < size {
+        let length = (size - offset).min(step);
+        let got = take(&mut reader, &mut taken, length, unit).at("read", &path, offset)?;
+        if got == 0 {
+            return Err(too_short(&path, offset, size));
         }
-        tally.lap_read(length as usize);
-        offset += length;
+        tally.lap_read(got as usize);
+        offset += got;
+        if offset < size && tally.out_of_time() {
+            break;
+        }
     }
-    // The sum keeps the compiler from dropping the loop.
-    std::hint::black_box(sum);
     Ok(())
+}
+
+/// Takes so many bytes, or by whole lines at least so many; returns how many there were.
+fn take(
+    from: &mut impl BufRead,
+    into: &mut Vec<u8>,
+    length: u64,
+    unit: StreamUnit,
+) -> std::io::Result<u64> {
+    into.clear();
+    match unit {
+        StreamUnit::Record(_) => from.take(length).read_to_end(into).map(|n| n as u64),
+        StreamUnit::Char => {
+            let mut sum = 0u64;
+            let mut count = 0;
+            for byte in from.bytes().take(length as usize) {
+                sum = sum.wrapping_add(u64::from(byte?));
+                count += 1;
+            }
+            // The sum keeps the compiler from dropping the loop.
+            std::hint::black_box(sum);
+            Ok(count)
+        }
+        StreamUnit::Line => {
+            let mut count = 0;
+            while count < length {
+                into.clear();
+                match from.read_until(b'\n', into)? as u64 {
+                    0 => break,
+                    line => count += line,
+                }
+            }
+            Ok(count)
+        }
+    }
+}
+
+fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
+    use crate::pattern::{Corruption, Kind};
+    OpError::Corrupt {
+        path: path.to_owned(),
+        corruption: Corruption {
+            offset,
+            kind: Kind::Short { expected: size },
+        },
+    }
 }

@@ -1,4 +1,4 @@
-//! Sequential data on one file: write, rewrite, read, verify, remove.
+//! Single files as wholes: made, written front to back for other operations, removed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,39 +6,14 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use model::{Bytes, End};
+use nix::errno::Errno;
+use nix::fcntl::{FallocateFlags, fallocate};
 
+use crate::content::FileState;
 use crate::error::{Context, OpError};
 use crate::pattern::{Corruption, Kind, Origin, Pattern};
 use crate::tally::Tally;
-use crate::workspace::{FileState, Workspace};
-
-/// Writes a new file front to back.
-pub fn write(
-    ws: &mut Workspace,
-    tally: &mut Tally,
-    name: &str,
-    size: Bytes,
-    block: Bytes,
-    ends: End,
-) -> Result<(), OpError> {
-    let path = ws.path(name);
-    let mut pattern = ws.pattern(block.as_usize());
-    let state = FileState::new(name, size.0);
-    tally.begin(size.0.div_ceil(block.0));
-    let file = create_new(&path)?;
-    write_all(
-        &file,
-        &path,
-        &mut pattern,
-        state.origin,
-        size.0,
-        block.as_usize(),
-        tally,
-    )?;
-    finish(&file, &path, ends)?;
-    ws.files.insert(name.to_owned(), state);
-    Ok(())
-}
+use crate::workspace::Workspace;
 
 /// Opens a file that must not exist yet.
 pub fn create_new(path: &Path) -> Result<File, OpError> {
@@ -78,114 +53,6 @@ pub fn finish(file: &File, path: &Path, ends: End) -> Result<(), OpError> {
     }
 }
 
-/// Reads each block, gives it its next generation, writes it back in place.
-pub fn rewrite(
-    ws: &mut Workspace,
-    tally: &mut Tally,
-    name: &str,
-    block: Bytes,
-    ends: End,
-) -> Result<(), OpError> {
-    let path = ws.path(name);
-    let mut pattern = ws.pattern(block.as_usize());
-    let mut state = ws.file(name)?.clone();
-    let next = Origin {
-        generation: state.origin.generation + 2,
-        ..state.origin
-    };
-    let mut buffer = vec![0; block.as_usize()];
-    tally.begin(state.size.div_ceil(block.0));
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path)
-        .of("open", &path)?;
-    let mut offset = 0;
-    while offset < state.size {
-        let length = (state.size - offset).min(block.0) as usize;
-        read_exact(&file, &path, &mut buffer[..length], offset, state.size)?;
-        let data = pattern.fill(next, offset, length);
-        file.write_all_at(data, offset)
-            .at("pwrite", &path, offset)?;
-        // Each byte counts once, though it is read and written, as in Bonnie++'s rewrite column.
-        tally.lap_written(length);
-        offset += length as u64;
-    }
-    finish(&file, &path, ends)?;
-    state.origin = next;
-    state.ahead.clear();
-    ws.files.insert(name.to_owned(), state);
-    Ok(())
-}
-
-/// Reads a file front to back.
-pub fn read(ws: &Workspace, tally: &mut Tally, name: &str, block: Bytes) -> Result<(), OpError> {
-    let path = ws.path(name);
-    let size = ws.file(name)?.size;
-    let mut buffer = vec![0; block.as_usize()];
-    tally.begin(size.div_ceil(block.0));
-    let file = File::open(&path).of("open", &path)?;
-    let mut offset = 0;
-    while offset < size {
-        let length = (size - offset).min(block.0) as usize;
-        read_exact(&file, &path, &mut buffer[..length], offset, size)?;
-        tally.lap_read(length);
-        offset += length as u64;
-        if tally.out_of_time() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Reads a file front to back and compares every byte with what was written.
-pub fn verify(
-    ws: &mut Workspace,
-    tally: &mut Tally,
-    name: &str,
-    block: Bytes,
-) -> Result<(), OpError> {
-    let path = ws.path(name);
-    let pattern = ws.pattern(block.as_usize());
-    let state = ws.file(name)?;
-    let mut buffer = vec![0; block.as_usize()];
-    tally.begin(state.size.div_ceil(block.0));
-    let file = File::open(&path).of("open", &path)?;
-    let mut offset = 0;
-    while offset < state.size {
-        let length = (state.size - offset).min(block.0) as usize;
-        read_exact(&file, &path, &mut buffer[..length], offset, state.size)?;
-        check(&pattern, state, &path, offset, &buffer[..length])?;
-        tally.lap_read(length);
-        offset += length as u64;
-    }
-    Ok(())
-}
-
-/// Compares a request's data; block by block where random writes have touched the file.
-fn check(
-    pattern: &Pattern,
-    state: &FileState,
-    path: &Path,
-    offset: u64,
-    data: &[u8],
-) -> Result<(), OpError> {
-    let corrupt = |corruption| OpError::Corrupt {
-        path: path.to_owned(),
-        corruption,
-    };
-    if state.ahead.is_empty() {
-        return pattern.check(state.origin, offset, data).map_err(corrupt);
-    }
-    for (i, block) in data.chunks(crate::pattern::BLOCK).enumerate() {
-        let at = offset + (i * crate::pattern::BLOCK) as u64;
-        pattern
-            .check(state.origin_at(at), at, block)
-            .map_err(corrupt)?;
-    }
-    Ok(())
-}
-
 /// Reads as many bytes as the file must have; an early end is corruption, not an I/O error.
 pub fn read_exact(
     file: &File,
@@ -206,14 +73,76 @@ pub fn read_exact(
     }
 }
 
-/// Removes one file.
-pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+/// Makes a file whose space is set aside and not written.
+pub fn preallocate(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    size: Bytes,
+    ends: End,
+) -> Result<(), OpError> {
+    let outcome = make(ws, tally, name, size, ends, |file, path, size| {
+        let length = i64::try_from(size).unwrap_or(i64::MAX);
+        match fallocate(file, FallocateFlags::empty(), 0, length) {
+            Err(errno @ (Errno::EOPNOTSUPP | Errno::ENOSYS)) => Err(OpError::Unsupported {
+                reason: format!("fallocate: {errno:?}"),
+            }),
+            other => other.of("fallocate", path),
+        }
+    });
+    if let Err(OpError::Unsupported { reason }) = &outcome {
+        ws.cannot_make(name, reason);
+    }
+    outcome
+}
+
+/// Makes a file that is one hole.
+pub fn sparse(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    size: Bytes,
+    ends: End,
+) -> Result<(), OpError> {
+    make(ws, tally, name, size, ends, |file, path, size| {
+        file.set_len(size).of("ftruncate", path)
+    })
+}
+
+/// Makes a file of which nothing is written: it reads as zeros.
+fn make(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    size: Bytes,
+    ends: End,
+    grow: impl FnOnce(&File, &Path, u64) -> Result<(), OpError>,
+) -> Result<(), OpError> {
     let path = ws.path(name);
     tally.begin(1);
-    fs::remove_file(&path).of("unlink", &path)?;
+    let file = create_new(&path)?;
+    grow(&file, &path, size.0)?;
     tally.lap();
-    if let Some(state) = ws.files.remove(name) {
-        ws.removed_files.insert(name.to_owned(), state);
+    finish(&file, &path, ends)?;
+    ws.files
+        .insert(name.to_owned(), FileState::hole(name, size.0));
+    Ok(())
+}
+
+/// Removes a file, or the files that threads have made for themselves under its name.
+pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
+    let names = ws.files_of(name);
+    if names.is_empty() {
+        ws.file(name)?;
+    }
+    let paths: Vec<_> = names.iter().map(|n| ws.path(n)).collect();
+    tally.begin(names.len() as u64);
+    for (name, path) in names.iter().zip(&paths) {
+        fs::remove_file(path).of("unlink", path)?;
+        tally.lap();
+        if let Some(state) = ws.files.remove(name) {
+            ws.removed_files.insert(name.clone(), state);
+        }
     }
     Ok(())
 }

@@ -3,13 +3,13 @@
 mod chars;
 mod copy;
 mod data;
+mod job;
 mod probe;
-mod seek;
 mod sets;
 mod tree;
 mod undo;
 
-use model::{Access, End, Io, Op, StreamUnit};
+use model::{End, Op};
 use sys::caches;
 
 use crate::error::{Context, OpError};
@@ -53,25 +53,23 @@ pub fn perform(
     ws: &mut Workspace,
     tally: &mut Tally,
 ) -> Result<(), OpError> {
-    let Setting { ends, direct } = setting.into();
+    let setting = setting.into();
+    if let Op::Io(job) = op {
+        return job::perform(ws, tally, job, setting);
+    }
+    let Setting { ends, direct } = setting;
     if direct {
         return Err(OpError::Unsupported {
-            reason: "this version has no direct I/O path".into(),
+            reason: "only requests on a file can pass the page cache by".into(),
         });
     }
     match op {
-        Op::Io(job) => io(ws, tally, job, ends)?,
-        Op::WriteStream {
-            file,
-            size,
-            unit: StreamUnit::Char,
-        } => {
-            chars::write(ws, tally, file, *size, ends)?;
+        Op::WriteStream { file, size, unit } => {
+            chars::write(ws, tally, file, *size, *unit, ends)?;
         }
-        Op::ReadStream {
-            file,
-            unit: StreamUnit::Char,
-        } => chars::read(ws, tally, file)?,
+        Op::ReadStream { file, unit } => chars::read(ws, tally, file, *unit)?,
+        Op::Preallocate { file, size } => data::preallocate(ws, tally, file, *size, ends)?,
+        Op::Sparse { file, size } => data::sparse(ws, tally, file, *size, ends)?,
         Op::Create(create) => sets::create(ws, tally, create)?,
         Op::Metadata {
             set,
@@ -82,10 +80,6 @@ pub fn perform(
             let (order, threads) = (*order, *threads);
             sets::act(ws, tally, set, action, sets::How { order, threads })?;
         }
-        Op::WriteStream { .. }
-        | Op::ReadStream { .. }
-        | Op::Preallocate { .. }
-        | Op::Sparse { .. } => return Err(not_yet(op)),
         Op::PlantTree {
             tree,
             files,
@@ -110,7 +104,13 @@ pub fn perform(
         Op::RemoveTree { tree } => tree::remove(ws, tally, tree)?,
         Op::CopyFile { from, to, block } => copy::file(ws, tally, from, to, *block, ends)?,
         Op::RemoveFile { file } => data::remove(ws, tally, file)?,
-        Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck | Op::Capacity | Op::Probe { .. } => {
+        Op::Io(_)
+        | Op::Mkfs
+        | Op::Mount
+        | Op::Unmount
+        | Op::Fsck
+        | Op::Capacity
+        | Op::Probe { .. } => {
             unreachable!("{op:?} is no operation on files")
         }
     }
@@ -120,40 +120,11 @@ pub fn perform(
     Ok(())
 }
 
-/// Performs a data operation.
-fn io(ws: &mut Workspace, tally: &mut Tally, job: &Io, ends: End) -> Result<(), OpError> {
-    match job.access {
-        Access::Write => {
-            let size = job.size.unwrap_or_default();
-            data::write(ws, tally, &job.file, size, job.block, ends)
-        }
-        Access::Rewrite => data::rewrite(ws, tally, &job.file, job.block, ends),
-        Access::Read if job.verify => data::verify(ws, tally, &job.file, job.block),
-        Access::Read => data::read(ws, tally, &job.file, job.block),
-        Access::Seek { write_share } => {
-            let plan = seek::Plan {
-                block: job.block.as_usize(),
-                operations: job.operations.unwrap_or(1),
-                threads: job.threads,
-                write_share,
-            };
-            seek::seek(ws, tally, &job.file, plan, ends)
-        }
-        _ => Err(not_yet(&Op::Io(job.clone()))),
-    }
-}
-
-fn not_yet(op: &Op) -> OpError {
-    OpError::Missing {
-        what: format!("{op:?}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pattern::Kind;
-    use model::{Action, Bytes, Create, EntryKind, Nanos, Order, Sharing};
+    use model::{Access, Action, Bytes, Create, EntryKind, Io, Nanos, Order, Sharing, StreamUnit};
     use std::fs;
     use std::os::unix::fs::FileExt;
 

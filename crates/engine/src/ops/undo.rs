@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use model::{Access, Op};
 
+use crate::content::FileState;
 use crate::error::{Context, OpError};
 use crate::meter::Meter;
 use crate::ops::{data, sets, tree};
@@ -49,8 +50,9 @@ pub fn undo(op: &Op, ws: &mut Workspace) -> Result<(), OpError> {
 }
 
 fn forget_file(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
-    if ws.files.remove(name).is_some() {
-        let path = ws.path(name);
+    for name in ws.files_of(name) {
+        ws.files.remove(&name);
+        let path = ws.path(&name);
         fs::remove_file(&path).of("unlink", &path)?;
     }
     Ok(())
@@ -58,16 +60,17 @@ fn forget_file(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
 
 /// Cuts off what the last append has added.
 fn shorten(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
-    let path = ws.path(name);
-    let Some(state) = ws.files.get_mut(name) else {
-        return Ok(());
-    };
-    let file = OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .of("open", &path)?;
-    file.set_len(state.before_append).of("ftruncate", &path)?;
-    state.size = state.before_append;
+    for name in ws.files_of(name) {
+        let path = ws.path(&name);
+        let Some(state) = ws.files.get_mut(&name) else {
+            continue;
+        };
+        let file = OpenOptions::new().write(true).open(&path);
+        let file = file.of("open", &path)?;
+        let before = state.before_append;
+        file.set_len(before).of("ftruncate", &path)?;
+        state.resize(before);
+    }
     Ok(())
 }
 
@@ -76,24 +79,24 @@ fn nobody() -> Tally {
     Tally::new(None, Arc::default(), Meter::start(None, None))
 }
 
+/// Writes the files again that a removal took away, all of them anew.
 fn write_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
-    let Some(mut state) = ws.removed_files.remove(name) else {
-        return Ok(());
-    };
-    let path = ws.path(name);
-    let mut pattern = ws.pattern(REQUEST);
-    state.ahead.clear();
-    let file = data::create_new(&path)?;
-    data::write_all(
-        &file,
-        &path,
-        &mut pattern,
-        state.origin,
-        state.size,
-        REQUEST,
-        &mut nobody(),
-    )?;
-    ws.files.insert(name.to_owned(), state);
+    let own = format!("{name}.");
+    let removed = ws
+        .removed_files
+        .iter()
+        .filter(|(n, _)| *n == name || n.starts_with(&own));
+    let removed: Vec<(String, u64)> = removed.map(|(n, state)| (n.clone(), state.size)).collect();
+    for (name, size) in removed {
+        ws.removed_files.remove(&name);
+        let path = ws.path(&name);
+        let mut pattern = ws.pattern(REQUEST);
+        let state = FileState::new(&name, size);
+        let (origin, nobody) = (state.origin_at(0), &mut nobody());
+        let file = data::create_new(&path)?;
+        data::write_all(&file, &path, &mut pattern, origin, size, REQUEST, nobody)?;
+        ws.files.insert(name, state);
+    }
     Ok(())
 }
 

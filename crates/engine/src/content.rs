@@ -1,0 +1,381 @@
+//! What a file holds, as it was last written: which generation each of its blocks is of.
+//!
+//! Most files are of one generation throughout. Random writes bring single blocks further; these are
+//! kept as compressed bitmaps, a few at most, so that millions of them in a file of any size take a few
+//! MiB and no more.
+
+use std::ops::Range;
+
+use roaring::RoaringTreemap;
+
+use crate::pattern::{BLOCK, Corruption, Origin, Part, Pattern, file_id, parts};
+
+/// Bitmaps that a file may have; from then on, random writes repeat the newest generation.
+const MOST_LAYERS: usize = 4;
+
+/// A file as it was last written.
+#[derive(Clone, Debug)]
+pub struct FileState {
+    /// Size in bytes.
+    pub size: u64,
+    /// Its size before the last append.
+    pub before_append: u64,
+    /// Its identity.
+    file: u64,
+    /// The generation of every block that no layer has; 0 for zeros.
+    base: u32,
+    /// Blocks of further generations, ascending; no block is in two.
+    layers: Vec<Layer>,
+    /// Blocks of which single bytes may be of any generation up to the highest.
+    ragged: RoaringTreemap,
+    highest: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Layer {
+    generation: u32,
+    blocks: RoaringTreemap,
+}
+
+/// What a write does to the generation of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamping {
+    /// Each is of this generation afterwards.
+    New(u32),
+    /// Each stays what it is, and what was a hole becomes the first generation: for requests that cover
+    /// parts of blocks.
+    Keep,
+}
+
+impl FileState {
+    /// A file that was just written completely under this name.
+    pub fn new(name: &str, size: u64) -> Self {
+        Self {
+            base: 1,
+            highest: 1,
+            ..Self::hole(name, size)
+        }
+    }
+
+    /// A file of which nothing was written yet.
+    pub fn hole(name: &str, size: u64) -> Self {
+        Self {
+            size,
+            before_append: size,
+            file: file_id(name),
+            base: 0,
+            layers: Vec::new(),
+            ragged: RoaringTreemap::new(),
+            highest: 0,
+        }
+    }
+
+    /// The generation that a phase should write: one that no block has had, or, where there are many
+    /// layers and not `all` blocks are to be written, the newest.
+    pub fn next_generation(&self, all: bool) -> u32 {
+        match self.layers.last() {
+            Some(newest) if !all && self.layers.len() >= MOST_LAYERS => newest.generation,
+            _ => self.highest + 1,
+        }
+    }
+
+    /// The origin that the block at an offset carries now.
+    pub fn origin_at(&self, offset: u64) -> Origin {
+        self.origin(self.generation_at(offset / BLOCK as u64))
+    }
+
+    const fn origin(&self, generation: u32) -> Origin {
+        Origin {
+            file: self.file,
+            generation,
+        }
+    }
+
+    fn generation_at(&self, block: u64) -> u32 {
+        let layer = self.layers.iter().find(|l| l.blocks.contains(block));
+        layer.map_or(self.base, |l| l.generation)
+    }
+
+    /// What is to be written into the block at an offset.
+    #[inline]
+    pub fn stamped(&self, stamping: Stamping, offset: u64) -> Origin {
+        match stamping {
+            Stamping::New(generation) => self.origin(generation),
+            Stamping::Keep => self.origin(self.origin_at(offset).generation.max(1)),
+        }
+    }
+
+    /// Remembers that a range of bytes was written.
+    pub fn written(&mut self, bytes: Range<u64>, stamping: Stamping) {
+        if bytes.is_empty() {
+            return;
+        }
+        let block = BLOCK as u64;
+        let generation = match stamping {
+            Stamping::New(generation) => generation,
+            Stamping::Keep if self.base > 0 && self.layers.is_empty() => return,
+            Stamping::Keep => 1,
+        };
+        self.highest = self.highest.max(generation);
+        let whole_end = match bytes.end >= self.size {
+            true => bytes.end.div_ceil(block),
+            false => bytes.end / block,
+        };
+        let whole = bytes.start.div_ceil(block)..whole_end;
+        let cut = [bytes.start / block, (bytes.end - 1) / block];
+        for block in cut.into_iter().filter(|b| !whole.contains(b)) {
+            if self.generation_at(block) == 0 || stamping != Stamping::Keep {
+                self.ragged.insert(block);
+            }
+        }
+        if whole.is_empty() {
+            return;
+        }
+        match stamping {
+            Stamping::New(_) => self.mark(whole, generation),
+            Stamping::Keep => {
+                for block in whole {
+                    if self.generation_at(block) == 0 {
+                        self.mark(block..block + 1, generation);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whole blocks are of a generation now.
+    fn mark(&mut self, blocks: Range<u64>, generation: u32) {
+        self.ragged.remove_range(blocks.clone());
+        for layer in &mut self.layers {
+            if layer.generation != generation {
+                layer.blocks.remove_range(blocks.clone());
+            }
+        }
+        if generation == self.base {
+            return;
+        }
+        match self.layers.iter_mut().find(|l| l.generation == generation) {
+            Some(layer) => {
+                layer.blocks.insert_range(blocks);
+            }
+            None => {
+                let mut set = RoaringTreemap::new();
+                set.insert_range(blocks);
+                self.layers.push(Layer {
+                    generation,
+                    blocks: set,
+                });
+                self.layers.sort_by_key(|l| l.generation);
+            }
+        }
+    }
+
+    /// A phase is over: what is of one generation throughout needs no bitmap.
+    pub fn settle(&mut self) {
+        self.layers.retain(|l| !l.blocks.is_empty());
+        let blocks = self.size.div_ceil(BLOCK as u64);
+        let covering = |l: &&Layer| l.blocks.len() >= blocks;
+        if let Some(generation) = self.layers.iter().find(covering).map(|l| l.generation) {
+            self.base = generation;
+            self.layers.clear();
+        }
+        if self.layers.is_empty() && self.ragged.is_empty() {
+            self.highest = self.base;
+        }
+    }
+
+    /// The file has another size now. What was added reads as zeros until it is written, or, in a file
+    /// that has no holes, is taken as written.
+    pub fn resize(&mut self, size: u64) {
+        let blocks = size.div_ceil(BLOCK as u64)..u64::MAX;
+        self.ragged.remove_range(blocks.clone());
+        for layer in &mut self.layers {
+            layer.blocks.remove_range(blocks.clone());
+        }
+        self.size = size;
+        self.settle();
+    }
+
+    /// The one generation that all of it is of, where there is one.
+    #[inline]
+    fn uniform(&self) -> Option<u32> {
+        (self.layers.is_empty() && self.ragged.is_empty()).then_some(self.base)
+    }
+
+    /// Compares what was read with what was written.
+    ///
+    /// # Errors
+    /// The first difference.
+    #[inline]
+    pub fn check(&self, pattern: &Pattern, offset: u64, data: &[u8]) -> Result<(), Corruption> {
+        if let Some(generation) = self.uniform() {
+            return pattern.check(self.origin(generation), offset, data);
+        }
+        for part in parts(offset, data.len()) {
+            let found = &data[part.data.clone()];
+            let block = part.block / BLOCK as u64;
+            if self.ragged.contains(block) {
+                let any: Vec<u32> = (self.base..=self.highest).collect();
+                pattern.check_mixed(self.file, &any, &part, found)?;
+            } else {
+                pattern.check_part(self.origin_at(part.block), &part, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares what was read with what was written, while the same phase writes, so that a block may
+    /// be as it was before or as it is afterwards, and where others write it meanwhile, a part of each.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn check_while_written(
+        &self,
+        pattern: &Pattern,
+        offset: u64,
+        data: &[u8],
+        stamping: Stamping,
+        at_once: bool,
+    ) -> Result<(), Corruption> {
+        for part in parts(offset, data.len()) {
+            let found = &data[part.data.clone()];
+            self.check_part_while_written(pattern, &part, found, stamping, at_once)?;
+        }
+        Ok(())
+    }
+
+    fn check_part_while_written(
+        &self,
+        pattern: &Pattern,
+        part: &Part,
+        found: &[u8],
+        stamping: Stamping,
+        at_once: bool,
+    ) -> Result<(), Corruption> {
+        let before = self.origin_at(part.block);
+        let after = self.stamped(stamping, part.block);
+        let in_parts = at_once
+            || stamping == Stamping::Keep
+            || self.ragged.contains(part.block / BLOCK as u64);
+        if in_parts {
+            let mut any: Vec<u32> = (self.base..=self.highest).collect();
+            any.push(after.generation);
+            return pattern.check_mixed(self.file, &any, part, found);
+        }
+        match pattern.check_part(before, part, found) {
+            Ok(()) => Ok(()),
+            Err(_) => pattern.check_part(after, part, found),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BLOCKS: u64 = 40;
+    const SIZE: u64 = BLOCKS * BLOCK as u64 - 100;
+
+    /// What the file would hold, byte by byte of one generation each.
+    fn rendered(state: &FileState, generations: &[u32]) -> Vec<u8> {
+        let pattern = Pattern::new(1, BLOCK);
+        let mut data = vec![0; generations.len()];
+        for (at, (byte, &generation)) in data.iter_mut().zip(generations).enumerate() {
+            let part = parts(at as u64, 1).next().unwrap();
+            let mut one = [0];
+            pattern.render(at as u64, &mut one, |_| state.origin(generation));
+            assert_eq!(part.data, 0..1);
+            *byte = one[0];
+        }
+        data
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn any_history_of_writes_can_be_checked_and_a_lost_one_is_found(
+            sparse: bool,
+            phases in proptest::collection::vec(
+                (any::<bool>(), proptest::collection::vec((0..SIZE, 1u64..30_000), 1..5)), 1..8),
+        ) {
+            let mut state = if sparse { FileState::hole("f", SIZE) } else { FileState::new("f", SIZE) };
+            let mut truth = vec![state.base; SIZE as usize];
+            let mut before = truth.clone();
+            for (keep, writes) in phases {
+                before.clone_from(&truth);
+                let stamping = match keep {
+                    true => Stamping::Keep,
+                    false => Stamping::New(state.next_generation(false)),
+                };
+                let old = state.clone();
+                for (start, length) in writes {
+                    let end = (start + length).min(SIZE);
+                    for at in start..end {
+                        truth[at as usize] = old.stamped(stamping, at).generation;
+                    }
+                    state.written(start..end, stamping);
+                }
+                state.settle();
+                prop_assert!(state.layers.len() <= MOST_LAYERS + 1);
+            }
+            let pattern = Pattern::new(1, BLOCK);
+            let data = rendered(&state, &truth);
+            prop_assert_eq!(state.check(&pattern, 0, &data), Ok(()));
+            let whole_block_lost = (0..BLOCKS - 1).find(|b| {
+                let range = (b * BLOCK as u64) as usize..((b + 1) * BLOCK as u64) as usize;
+                before[range.clone()] != truth[range] && !state.ragged.contains(*b)
+            });
+            if let Some(block) = whole_block_lost {
+                let range = (block * BLOCK as u64) as usize..((block + 1) * BLOCK as u64) as usize;
+                let lost = rendered(&state, &before);
+                let mut data = data;
+                data[range.clone()].copy_from_slice(&lost[range]);
+                let found = state.check(&pattern, 0, &data).unwrap_err();
+                prop_assert_eq!(found.offset, block * BLOCK as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_rewritten_throughout_needs_no_bitmap() {
+        let mut state = FileState::new("f", SIZE);
+        for _ in 0..3 {
+            let next = Stamping::New(state.next_generation(false));
+            state.written(0..8192, next);
+        }
+        state.settle();
+        assert_eq!(state.uniform(), None);
+        let next = state.next_generation(true);
+        state.written(0..SIZE, Stamping::New(next));
+        state.settle();
+        assert_eq!(state.uniform(), Some(next));
+    }
+
+    #[test]
+    fn a_file_that_shrinks_forgets_what_was_behind() {
+        let mut state = FileState::new("f", SIZE);
+        let next = state.next_generation(false);
+        state.written(SIZE - 8192..SIZE, Stamping::New(next));
+        state.resize(4096);
+        assert_eq!(state.uniform(), Some(1));
+    }
+
+    #[test]
+    fn millions_of_random_writes_take_a_few_megabytes() {
+        let blocks = (100u64 << 30) / BLOCK as u64;
+        let mut rng = model::SeededRng::new(1);
+        let mut state = FileState::hole("f", 100 << 30);
+        let next = Stamping::New(state.next_generation(false));
+        for _ in 0..2_000_000 {
+            let at = rng.below(blocks) * BLOCK as u64;
+            state.written(at..at + BLOCK as u64, next);
+        }
+        let bytes: usize = state
+            .layers
+            .iter()
+            .map(|l| l.blocks.serialized_size())
+            .sum();
+        assert!(bytes < 5 << 20, "{bytes}");
+    }
+}
