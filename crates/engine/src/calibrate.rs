@@ -25,21 +25,35 @@ const ORIGIN: Origin = Origin {
     generation: 1,
 };
 
-/// Measures the instrument on this machine, each figure so often and for so long each time.
+/// Measures the instrument on this machine, each figure so often and for so long each time; the figures
+/// take turns, so that what else the machine does meets them alike.
 ///
 /// # Panics
 /// When `repetitions` is zero.
 pub fn instrument_cost(repetitions: u32, each: Nanos) -> InstrumentCost {
-    let several = |mut once: Box<dyn FnMut() -> f64>| {
-        let values: Vec<f64> = (0..repetitions).map(|_| once()).collect();
-        Spread::of(&values).expect("each figure is taken at least once")
-    };
+    let (mut read_clock, mut enter) = (clock_reader(), histogram_filler());
+    let (mut mark, mut verify) = (marker(), verifier());
+    let mut values: [Vec<f64>; 5] = Default::default();
+    for _ in 0..repetitions {
+        let turn = [
+            operation(each),
+            nanoseconds(each, &mut read_clock),
+            nanoseconds(each, &mut enter),
+            bytes_per_second(each, &mut mark),
+            bytes_per_second(each, &mut verify),
+        ];
+        for (values, value) in values.iter_mut().zip(turn) {
+            values.push(value);
+        }
+    }
+    let spread = |values: Vec<f64>| Spread::of(&values).expect("each is taken at least once");
+    let [operation, clock, histogram, marking, verification] = values.map(spread);
     InstrumentCost {
-        operation: several(Box::new(move || operation(each))),
-        clock: several(Box::new(move || nanoseconds(each, clock_reader()))),
-        histogram: several(Box::new(move || nanoseconds(each, histogram_filler()))),
-        marking: several(Box::new(move || bytes_per_second(each, marker()))),
-        verification: several(Box::new(move || bytes_per_second(each, verifier()))),
+        operation,
+        clock,
+        histogram,
+        marking,
+        verification,
     }
 }
 
