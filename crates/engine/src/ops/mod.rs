@@ -4,6 +4,8 @@ mod chars;
 mod copy;
 mod data;
 mod job;
+#[cfg(test)]
+mod job_tests;
 mod probe;
 mod sets;
 mod tree;
