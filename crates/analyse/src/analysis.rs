@@ -4,8 +4,8 @@ use model::CampaignResults;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
-use crate::{CellFailure, Complaint, ContenderFeatures, Counts, Row, Standing};
-use crate::{failures, features, row, standing};
+use crate::{CellFailure, Complaint, ContenderFeatures, Counts, Row, Standing, Sweep};
+use crate::{failures, features, row, standing, sweep};
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Analysis {
     pub standings: Vec<Standing>,
     /// A row for each metric of each phase, in the order of the suites.
     pub rows: Vec<Row>,
+    /// The sweeps, put together from their points.
+    #[serde(default)]
+    pub sweeps: Vec<Sweep>,
     /// What each contender can do.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
@@ -39,6 +42,7 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         counts: Counts::of(results),
         standings: standing::standings(&contenders, &rows),
         contenders,
+        sweeps: sweep::sweeps(results, &rows),
         rows,
         features: features::features(results),
         failures: failures::failures(results),

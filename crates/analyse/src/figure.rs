@@ -27,6 +27,9 @@ pub struct RoundValue {
     pub cache: Option<CacheState>,
     /// Whether the phase's time limit ended it before all operations were done.
     pub cut_short: bool,
+    /// Passes that the value is over: several where one ended too soon to be timed.
+    #[serde(default)]
+    pub passes: u32,
     /// The value as a share of what the device can do without a filesystem, in percent; only where
     /// the phase worked on the device.
     #[serde(default)]
@@ -182,6 +185,7 @@ mod tests {
             value,
             cache: Some(CacheState::Warm),
             cut_short: false,
+            passes: 1,
             ceiling_share: None,
             instrument_share: None,
         }

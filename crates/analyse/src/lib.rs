@@ -5,6 +5,7 @@
 //! same facts always give the same analysis.
 
 mod analysis;
+mod bend;
 mod ceiling;
 mod counts;
 mod facts;
@@ -18,8 +19,10 @@ mod outcome;
 mod rank;
 mod row;
 mod standing;
+mod sweep;
 
 pub use analysis::{Analysis, analyse};
+pub use bend::{Bend, ENOUGH};
 pub use ceiling::INSTRUMENT_ABOVE;
 pub use counts::{Completeness, Counts};
 pub use failures::{CellFailure, Complaint, PhaseFailure};
@@ -30,3 +33,4 @@ pub use outcome::Outcome;
 pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, chance_of_false_mark, rank};
 pub use row::{Ranking, Row};
 pub use standing::Standing;
+pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};

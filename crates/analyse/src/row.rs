@@ -162,6 +162,9 @@ fn round_value(
         value,
         cache: fact.phase.map(|p| p.cache),
         cut_short: fact.phase.is_some_and(|p| p.cut_short),
+        passes: measured.map_or(0, |(_, result)| {
+            u32::try_from(result.passes.len().max(1)).unwrap_or(u32::MAX)
+        }),
         ceiling_share: measured
             .and_then(|(value, result)| bounds.ceiling_share(phase, metric, value, result)),
         instrument_share: measured

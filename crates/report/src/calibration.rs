@@ -108,8 +108,13 @@ pub(crate) fn shares<'a>(
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
-    let blocks = tests.map(|test| TestBlock {
+    // A sweep has hundreds of points; theirs are in CSV and JSON.
+    let tests = tests.enumerate().filter(|(_, test)| test.sweep.is_none());
+    let blocks = tests.map(|(number, test)| TestBlock {
         test,
+        number: Some(number),
+        name: clean(&test.name),
+        title: clean(&test.title),
         lines: analysis
             .rows
             .iter()
@@ -127,7 +132,9 @@ fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
     let entries: Vec<Entry> = shares.map(share).collect();
     let any = entries.iter().any(|entry| entry.tone == Tone::Plain);
     any.then(|| PhaseLine {
-        row,
+        row: Some(row),
+        label: clean(&row.phase),
+        rules: Vec::new(),
         unit: format!("% of {}", scale.with_unit(ceiling)),
         entries,
     })
@@ -175,7 +182,7 @@ mod tests {
         let phases: Vec<_> = blocks
             .iter()
             .flat_map(|b| &b.lines)
-            .map(|l| l.row.phase.as_str())
+            .map(|l| l.label.as_str())
             .collect();
         assert_eq!(phases, ["write"]);
         assert!(shares(&fixture::plain(), &analyse(&fixture::plain())).is_empty());

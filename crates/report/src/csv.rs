@@ -4,8 +4,10 @@
 //! without a value has its status and, where one was recorded, the reason. A cell that died in a step
 //! that is no phase (mkfs, mount) has a line for that step, without a metric.
 
+use std::collections::BTreeMap;
+
 use analyse::{Analysis, CellFailure, Figure, Outcome, PhaseFailure, RoundValue, Row};
-use model::{CampaignResults, Direction, Unit};
+use model::{Axis, CampaignResults, Direction, SweepPoint, Unit};
 
 use crate::text::visible;
 
@@ -28,18 +30,53 @@ const HEADER: [&str; 16] = [
     "instrument_share",
 ];
 
+/// The names of all fields: those of every line, the passes that a value is over, the sweep and its axes.
+fn header() -> Vec<String> {
+    let axes = Axis::ALL.map(Axis::name);
+    let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes);
+    names.map(str::to_owned).collect()
+}
+
+/// Where each test that is a point of a sweep lies in it, by suite and name.
+type Points<'a> = BTreeMap<(&'a str, &'a str), &'a SweepPoint>;
+
+fn points(results: &CampaignResults) -> Points<'_> {
+    let tests = results
+        .campaign
+        .suites
+        .iter()
+        .flat_map(|suite| &suite.tests);
+    tests
+        .filter_map(|t| Some(((t.suite.as_str(), t.name.as_str()), t.sweep.as_ref()?)))
+        .collect()
+}
+
+/// The sweep of a test and its value on each axis, empty where it is none.
+fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
+    let point = points.get(&(suite, test));
+    let sweep = point.map(|point| visible(&point.of)).unwrap_or_default();
+    let value = |axis: Axis| point.and_then(|point| point.at.get(&axis));
+    let axes = Axis::ALL.map(|axis| value(axis).map(u64::to_string).unwrap_or_default());
+    std::iter::once(sweep).chain(axes).collect()
+}
+
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let mut out = String::new();
-    line(&mut out, &HEADER.map(str::to_owned));
+    let points = points(results);
+    line(&mut out, &header());
     for row in &analysis.rows {
         for figure in &row.figures {
             for round in &figure.rounds {
-                line(&mut out, &fields(results, analysis, row, figure, round));
+                let mut all = fields(results, analysis, row, figure, round);
+                all.extend(place(&points, &row.suite, &row.test));
+                line(&mut out, &all);
             }
         }
     }
     for failure in analysis.failures.iter().filter(|f| is_outside_phases(f)) {
-        line(&mut out, &outside_phases(results, failure));
+        let mut all = outside_phases(results, failure);
+        all.extend(place(&points, &failure.suite, &failure.test));
+        line(&mut out, &all);
     }
     out
 }
@@ -51,9 +88,9 @@ fn is_outside_phases(failure: &CellFailure) -> bool {
 }
 
 /// A line for a step that is no phase: without metric or value, but with status and reason.
-fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> [String; 16] {
+fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<String> {
     let absent = String::new;
-    [
+    vec![
         results.id.to_string(),
         visible(&results.campaign.name),
         visible(&failure.contender),
@@ -70,6 +107,7 @@ fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> [String; 
         visible(&failure.reason),
         absent(),
         absent(),
+        absent(),
     ]
 }
 
@@ -79,9 +117,9 @@ fn fields(
     row: &Row,
     figure: &Figure,
     round: &RoundValue,
-) -> [String; 16] {
+) -> Vec<String> {
     let cache = round.cache.unwrap_or(row.cache);
-    [
+    vec![
         results.id.to_string(),
         visible(&results.campaign.name),
         visible(&figure.contender),
@@ -98,6 +136,7 @@ fn fields(
         reason(analysis, row, figure, round),
         number(round.ceiling_share),
         number(round.instrument_share),
+        round.passes.to_string(),
     ]
 }
 
@@ -208,11 +247,34 @@ mod tests {
                 .map(|figure| figure.rounds.len())
                 .sum();
             assert_eq!(records.len(), 1 + rounds);
-            assert!(records.iter().all(|fields| fields.len() == HEADER.len()));
+            assert!(records.iter().all(|fields| fields.len() == header().len()));
             for fields in &records[1..] {
                 assert_eq!(fields[10].is_empty(), fields[12] != "ok", "{fields:?}");
             }
         }
+    }
+
+    #[test]
+    fn points_of_a_sweep_say_where_they_lie() {
+        let results = fixture::swept();
+        let records = parse(&render(&results, &analyse(&results)));
+        let column = |name: &str| records[0].iter().position(|field| field == name).unwrap();
+        let at = |test: &str, name: &str| {
+            let record = records.iter().find(|r| r[4] == test).unwrap();
+            record[column(name)].clone()
+        };
+        assert_eq!(at("grid-1g-64k", "sweep"), "grid");
+        assert_eq!(at("grid-1g-64k", "size"), "1073741824");
+        assert_eq!(at("grid-1g-64k", "block"), "65536");
+        assert_eq!(at("grid-1g-64k", "threads"), "");
+        assert_eq!(at("threads-8t", "threads"), "8");
+        let plain = fixture::plain();
+        let records = parse(&render(&plain, &analyse(&plain)));
+        assert!(
+            records[1..]
+                .iter()
+                .all(|r| r[column("sweep")..].iter().all(String::is_empty))
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! which escape for themselves. A content security policy forbids everything but inline style.
 
 mod charts;
+mod curves;
 mod evidence;
 mod setting;
 
@@ -12,7 +13,7 @@ use analyse::{Analysis, Outcome, Row, Standing};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
-use crate::overview::{Entry, Tone, legend, overview};
+use crate::overview::{Entry, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names};
 use crate::{calibration, summary, words};
 
@@ -41,6 +42,7 @@ struct Page {
     shares: Vec<ShareView>,
     calibration: Vec<(String, String)>,
     tests: Vec<charts::TestView>,
+    sweeps: Vec<curves::SweepView>,
     features: Vec<evidence::FeatureView>,
     failures: Vec<evidence::FailureView>,
     complaints: Vec<evidence::ComplaintView>,
@@ -68,6 +70,7 @@ struct BlockView {
 struct LineView {
     id: String,
     phase: String,
+    rules: Vec<String>,
     unit: String,
     entries: Vec<EntryView>,
 }
@@ -119,6 +122,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         shares: shares(results, analysis),
         calibration: calibration::facts(results),
         tests: charts::tests(results, analysis),
+        sweeps: curves::sweeps(results, analysis),
         features: evidence::features(analysis),
         failures: evidence::failures(analysis),
         complaints: evidence::complaints(analysis),
@@ -164,32 +168,45 @@ fn columns(analysis: &Analysis) -> Vec<Vec<String>> {
 fn blocks(results: &CampaignResults, analysis: &Analysis) -> Vec<BlockView> {
     overview(results, analysis)
         .iter()
-        .enumerate()
-        .map(|(test, block)| BlockView {
-            id: test_id(test),
-            name: clean(&block.test.name),
-            title: clean(&block.test.title),
-            lines: block
-                .lines
-                .iter()
-                .enumerate()
-                .map(|(phase, line)| LineView {
-                    id: link(test, phase, line.row),
-                    phase: clean(&line.row.phase),
-                    unit: line.unit.clone(),
-                    entries: line.entries.iter().map(entry).collect(),
-                })
-                .collect(),
+        .map(|block| BlockView {
+            id: block
+                .number
+                .map_or_else(|| sweep_id(&block.name, analysis), test_id),
+            name: block.name.clone(),
+            title: block.title.clone(),
+            lines: lines(block, analysis),
         })
         .collect()
+}
+
+fn lines(block: &TestBlock<'_>, analysis: &Analysis) -> Vec<LineView> {
+    let lines = block.lines.iter().enumerate();
+    lines
+        .map(|(phase, line)| LineView {
+            id: match (block.number, line.row) {
+                (Some(test), Some(row)) => link(test, phase, row),
+                _ => sweep_id(&block.name, analysis),
+            },
+            phase: line.label.clone(),
+            rules: line.rules.clone(),
+            unit: line.unit.clone(),
+            entries: line.entries.iter().map(entry).collect(),
+        })
+        .collect()
+}
+
+/// Where the sweep of this name is shown in full.
+fn sweep_id(name: &str, analysis: &Analysis) -> String {
+    let place = analysis.sweeps.iter().position(|s| clean(&s.name) == name);
+    format!("sweep-{}", place.unwrap_or_default() + 1)
 }
 
 fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
     let mut views = Vec::new();
     for block in calibration::shares(results, analysis) {
         views.extend(block.lines.iter().map(|line| ShareView {
-            test: clean(&block.test.name),
-            phase: clean(&line.row.phase),
+            test: block.name.clone(),
+            phase: line.label.clone(),
             unit: line.unit.clone(),
             entries: line.entries.iter().map(entry).collect(),
         }));

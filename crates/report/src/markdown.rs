@@ -46,13 +46,18 @@ fn test(block: &TestBlock<'_>, names: &[String]) -> String {
     let test = block.test;
     let mut out = format!(
         "\n## {}: {}\n\n{}\n\n",
-        escape(&clean(&test.name)),
-        escape(&clean(&test.title)),
+        escape(&block.name),
+        escape(&block.title),
         escape(&prose(&test.rationale))
     );
     out += &heading(names);
     for phase in &block.lines {
-        out += &row(&clean(&phase.row.phase), phase);
+        for rule in &phase.rules {
+            let mut cells = vec![format!("*{}*", escape(rule)), String::new()];
+            cells.resize(names.len() + 2, String::new());
+            out += &line(&cells);
+        }
+        out += &row(&phase.label, phase);
     }
     out
 }
@@ -82,7 +87,7 @@ fn of_the_ceiling(results: &CampaignResults, analysis: &Analysis, names: &[Strin
     let mut out = title.to_owned() + &heading(names);
     for block in &blocks {
         for phase in &block.lines {
-            let name = format!("{}: {}", clean(&block.test.name), clean(&phase.row.phase));
+            let name = format!("{}: {}", block.name, phase.label);
             out += &row(&name, phase);
         }
     }
@@ -244,6 +249,11 @@ mod tests {
     #[test]
     fn a_calibrated_campaign() {
         insta::assert_snapshot!(shown(&fixture::calibrated()));
+    }
+
+    #[test]
+    fn sweeps_are_condensed_with_their_borders() {
+        insta::assert_snapshot!(shown(&fixture::swept()));
     }
 
     #[test]

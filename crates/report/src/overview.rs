@@ -1,10 +1,11 @@
 //! The table of all phases by the figure that judges each: the same for terminal, Markdown and HTML.
+//! Sweeps are condensed to slices, which [`crate::sweeps`] puts below the tests.
 
 use analyse::{Analysis, Estimate, Figure, Mark, Outcome, Row};
 use model::{CampaignResults, Metric, Test};
 
-use crate::Scale;
-use crate::words;
+use crate::text::clean;
+use crate::{Scale, sweeps, words};
 
 /// How a cell of the table is meant to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,18 +35,28 @@ pub(crate) struct Entry {
 
 /// A row of the table: a phase with the figure that judges it.
 pub(crate) struct PhaseLine<'a> {
-    /// The row of the analysis behind it.
-    pub row: &'a Row,
+    /// The row of the analysis behind it; absent where it follows from several.
+    pub row: Option<&'a Row>,
+    /// The phase, at a point of a sweep with the point.
+    pub label: String,
+    /// What ends between the row above and this one, as lines across the table.
+    pub rules: Vec<String>,
     /// The unit, and which way is better.
     pub unit: String,
     /// An entry for each contender, in the campaign's order.
     pub entries: Vec<Entry>,
 }
 
-/// The rows of one test.
+/// The rows of one test, or of one slice of a sweep.
 pub(crate) struct TestBlock<'a> {
-    /// The test.
+    /// The test; of a sweep, its first point.
     pub test: &'a Test,
+    /// Its place among all tests of the campaign; absent where it is a sweep.
+    pub number: Option<usize>,
+    /// The name, and what the rows are over.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
     /// Its phases.
     pub lines: Vec<PhaseLine<'a>>,
 }
@@ -77,34 +88,43 @@ pub(crate) const LEGEND: [(char, &str); 9] = [
     ),
 ];
 
-/// The whole table.
+/// The whole table: the tests, then the sweeps.
 pub(crate) fn overview<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
-    tests
-        .map(|test| TestBlock {
-            test,
-            lines: analysis
-                .rows
-                .iter()
-                .filter(|row| row.headline && row.suite == test.suite && row.test == test.name)
-                .map(phase_line)
-                .collect(),
-        })
-        .collect()
+    let tests = tests.enumerate().filter(|(_, test)| test.sweep.is_none());
+    let blocks = tests.map(|(number, test)| TestBlock {
+        test,
+        number: Some(number),
+        name: clean(&test.name),
+        title: clean(&test.title),
+        lines: analysis
+            .rows
+            .iter()
+            .filter(|row| row.headline && row.suite == test.suite && row.test == test.name)
+            .map(phase_line)
+            .collect(),
+    });
+    blocks.chain(sweeps::blocks(results, analysis)).collect()
 }
 
 fn phase_line(row: &Row) -> PhaseLine<'_> {
-    let scale = scale_of(row);
+    line(row, clean(&row.phase), &scale_of(row))
+}
+
+/// A row under a label, in a scale.
+pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<'a> {
     PhaseLine {
-        row,
+        row: Some(row),
+        label,
+        rules: Vec::new(),
         unit: format!("{} {}", scale.symbol(), words::arrow(row.direction)),
         entries: row
             .figures
             .iter()
-            .map(|figure| entry(row, figure, &scale))
+            .map(|figure| entry(row, figure, scale))
             .collect(),
     }
 }

@@ -142,20 +142,17 @@ fn shares_of_the_ceiling_are_the_same_everywhere() {
     let mut checked = 0;
     for line in blocks.iter().flat_map(|block| &block.lines) {
         let texts: Vec<String> = line.entries.iter().map(|e| e.text.clone()).collect();
-        let in_table = phase_lines(&table, &line.row.phase, false);
+        let of = line.row.unwrap();
+        let in_table = phase_lines(&table, &of.phase, false);
         assert!(in_table.iter().any(|words| words.ends_with(&texts)));
         let in_markdown = phase_lines(&markdown, "file:", true);
         assert!(in_markdown.iter().any(|words| words.ends_with(&texts)));
-        let row = analysis
-            .rows
-            .iter()
-            .position(|row| row == line.row)
-            .unwrap();
-        for (i, (figure, text)) in line.row.figures.iter().zip(&texts).enumerate() {
+        let row = analysis.rows.iter().position(|row| row == of).unwrap();
+        for (i, (figure, text)) in of.figures.iter().zip(&texts).enumerate() {
             assert!(html.contains(&format!("\">{text}</td>")));
             let in_json = &json["analysis"]["rows"][row]["figures"][i]["ceiling_share"];
             assert_eq!(in_json.as_f64(), figure.ceiling_share);
-            let begin = format!("7,plain,{},made,file,{},", figure.contender, line.row.phase);
+            let begin = format!("7,plain,{},made,file,{},", figure.contender, of.phase);
             let in_csv: Vec<f64> = csv
                 .lines()
                 .filter(|l| l.starts_with(&begin) && l.contains(",throughput,"))

@@ -238,7 +238,7 @@ fn draw_texts(out: &mut String, bars: &[Bar]) {
 }
 
 /// A coordinate, to a tenth, as short as it gets.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let text = format!("{value:.1}");
     let text = text.strip_suffix(".0").unwrap_or(&text);
     if text == "-0" {
@@ -249,7 +249,7 @@ fn number(value: f64) -> String {
 }
 
 /// Text and attribute values of XML 1.0.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -151,7 +151,7 @@ fn split(blocks: &[TestBlock<'_>], names: &[String], terminal: usize) -> Vec<Vec
 /// Width of the names of phases and tests' indentation, and of the units.
 fn label_widths(blocks: &[TestBlock<'_>]) -> (usize, usize) {
     let lines = || blocks.iter().flat_map(|block| &block.lines);
-    let phase = lines().map(|line| width(&clean(&line.row.phase))).max();
+    let phase = lines().map(|line| width(&line.label)).max();
     let unit = lines().map(|line| width(&line.unit)).max();
     (phase.unwrap_or(0), unit.unwrap_or(0))
 }
@@ -178,13 +178,17 @@ fn table(
     out.push_str(&paint.bold(&format!("{labels}{header}")));
     out.push('\n');
     for block in blocks {
-        let title = format!("{}: {}", clean(&block.test.name), clean(&block.test.title));
+        let title = format!("{}: {}", block.name, block.title);
         out.push_str(&paint.dim(&title));
         out.push('\n');
         for line in &block.lines {
+            for rule in &line.rules {
+                out.push_str(&paint.dim(&format!("{gap}— {rule} —")));
+                out.push('\n');
+            }
             let mut text = format!(
                 "{gap}{}{gap}{}",
-                pad_right(&clean(&line.row.phase), phase),
+                pad_right(&line.label, phase),
                 paint.dim(&pad_left(&line.unit, unit))
             );
             for column in columns {
@@ -325,6 +329,11 @@ mod tests {
     #[test]
     fn a_real_campaign_in_blocks() {
         insta::assert_snapshot!(shown(&fixture::realistic(), 100, false));
+    }
+
+    #[test]
+    fn sweeps_are_condensed_with_their_borders() {
+        insta::assert_snapshot!(shown(&fixture::swept(), 100, false));
     }
 
     #[test]

@@ -57,8 +57,10 @@ pub(super) fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestV
     let labels = short_names(&analysis.contenders, LABEL_COLUMNS);
     let suites = results.campaign.suites.iter();
     let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
+    // The points of a sweep are shown together.
     tests
         .enumerate()
+        .filter(|(_, (_, test))| test.sweep.is_none())
         .map(|(index, (suite, test))| TestView {
             id: test_id(index),
             name: clean(&test.name),

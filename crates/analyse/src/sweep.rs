@@ -1,0 +1,213 @@
+//! Puts the points of a sweep together again: axes, borders, and for each phase its row at each point.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Axis, Bytes, CampaignResults, Test};
+use serde::{Deserialize, Serialize};
+
+use crate::Row;
+use crate::bend::{Bend, bend};
+
+/// A sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Name of the suite.
+    pub suite: String,
+    /// Name that all points share.
+    pub name: String,
+    /// Names of the tests that are its points, in their order.
+    pub tests: Vec<String>,
+    /// The axes with their values in rising order.
+    pub axes: BTreeMap<Axis, Vec<u64>>,
+    /// The largest size that fits the processor's cache, where it was recorded.
+    pub cpu_cache: Option<Bytes>,
+    /// The memory that a cell may use: the campaign's limit, else the machine's.
+    pub memory: Option<Bytes>,
+    /// The phases, in their order.
+    pub phases: Vec<SweptPhase>,
+}
+
+/// A phase of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweptPhase {
+    /// Name of the phase.
+    pub phase: String,
+    /// The points at which it was planned.
+    pub points: Vec<SweptRow>,
+    /// Where the curve over concurrency bends, for each contender in the campaign's order; empty unless
+    /// concurrency alone varies.
+    pub bends: Vec<Option<Bend>>,
+}
+
+/// A phase at one point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweptRow {
+    /// The value on each axis.
+    pub at: BTreeMap<Axis, u64>,
+    /// Number of the row that judges it, in [`crate::Analysis::rows`].
+    pub row: usize,
+}
+
+/// One axis of a sweep with the others held: what a table or a curve shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice<'a> {
+    /// The axis that varies.
+    pub axis: Axis,
+    /// The values of the others.
+    pub held: BTreeMap<Axis, u64>,
+    /// The points, by their value on the axis.
+    pub points: Vec<(u64, &'a SweptRow)>,
+}
+
+impl Sweep {
+    /// A slice over each axis that varies. The others are held where the most points are, and of such
+    /// places at the one with the largest values.
+    pub fn slices<'a>(&self, phase: &'a SweptPhase) -> Vec<Slice<'a>> {
+        let varies = self.axes.iter().filter(|(_, values)| values.len() > 1);
+        let varies: Vec<Axis> = varies.map(|(axis, _)| *axis).collect();
+        let first = self.axes.keys().next().copied();
+        // A sweep of one point has one slice, too.
+        let axes = if varies.is_empty() {
+            first.into_iter().collect()
+        } else {
+            varies
+        };
+        axes.into_iter()
+            .filter_map(|axis| self.slice(phase, axis))
+            .collect()
+    }
+
+    fn slice<'a>(&self, phase: &'a SweptPhase, axis: Axis) -> Option<Slice<'a>> {
+        // Where to hold the others is decided over the whole sweep: every phase is shown at one place.
+        let mut places: BTreeMap<BTreeMap<Axis, u64>, BTreeSet<u64>> = BTreeMap::new();
+        for point in self.phases.iter().flat_map(|phase| &phase.points) {
+            let (held, value) = apart(&point.at, axis)?;
+            places.entry(held).or_default().insert(value);
+        }
+        let place = places.into_iter().max_by(|a, b| {
+            (a.1.len(), a.0.values().collect::<Vec<_>>()).cmp(&(b.1.len(), b.0.values().collect()))
+        });
+        let (held, _) = place?;
+        let points = phase.points.iter();
+        let points = points.filter_map(|point| {
+            let (at, value) = apart(&point.at, axis)?;
+            (at == held).then_some((value, point))
+        });
+        Some(Slice {
+            axis,
+            points: points.collect(),
+            held,
+        })
+    }
+
+    /// What ends between two sizes, the smaller of which may be absent: words for a line in a table.
+    pub fn borders(&self, before: Option<u64>, size: u64) -> Vec<(&'static str, Bytes)> {
+        let named = [
+            ("CPU cache ends", self.cpu_cache),
+            ("memory ends", self.memory),
+        ];
+        let crossed = |border: Bytes| size > border.0 && before.is_none_or(|b| b <= border.0);
+        named
+            .into_iter()
+            .filter_map(|(words, border)| Some((words, border.filter(|b| crossed(*b))?)))
+            .collect()
+    }
+}
+
+/// The value on an axis, and those on the others.
+fn apart(at: &BTreeMap<Axis, u64>, axis: Axis) -> Option<(BTreeMap<Axis, u64>, u64)> {
+    let mut held = at.clone();
+    let value = held.remove(&axis)?;
+    Some((held, value))
+}
+
+/// Every sweep of a campaign, in the order of its suites.
+pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
+    let campaign = &results.campaign;
+    let environment = results.environments.last();
+    let cpu_cache = environment.and_then(model::Environment::cpu_cache);
+    let all = environment.map(|e| e.memory).filter(|memory| memory.0 > 0);
+    let memory = campaign.memory.or(all);
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for test in tests {
+        let Some(point) = &test.sweep else { continue };
+        let known = sweeps
+            .iter()
+            .position(|s| s.suite == test.suite && s.name == point.of);
+        let index = known.unwrap_or_else(|| {
+            sweeps.push(Sweep {
+                suite: test.suite.clone(),
+                name: point.of.clone(),
+                tests: Vec::new(),
+                axes: BTreeMap::new(),
+                cpu_cache,
+                memory,
+                phases: Vec::new(),
+            });
+            sweeps.len() - 1
+        });
+        take(&mut sweeps[index], test, &point.at, rows);
+    }
+    for sweep in &mut sweeps {
+        find_bends(sweep, rows);
+    }
+    sweeps
+}
+
+/// Adds a point to its sweep.
+fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row]) {
+    sweep.tests.push(test.name.clone());
+    for (axis, value) in at {
+        let values = sweep.axes.entry(*axis).or_default();
+        if let Err(place) = values.binary_search(value) {
+            values.insert(place, *value);
+        }
+    }
+    let judged = rows.iter().enumerate();
+    let judged = judged.filter(|(_, r)| r.headline && r.suite == test.suite && r.test == test.name);
+    for (row, of) in judged {
+        let known = sweep.phases.iter().position(|p| p.phase == of.phase);
+        let index = known.unwrap_or_else(|| {
+            sweep.phases.push(SweptPhase {
+                phase: of.phase.clone(),
+                points: Vec::new(),
+                bends: Vec::new(),
+            });
+            sweep.phases.len() - 1
+        });
+        let at = at.clone();
+        sweep.phases[index].points.push(SweptRow { at, row });
+    }
+}
+
+/// A curve bends where nothing but concurrency varies.
+fn find_bends(sweep: &mut Sweep, rows: &[Row]) {
+    let varies = sweep.axes.iter().filter(|(_, values)| values.len() > 1);
+    let varies: Vec<Axis> = varies.map(|(axis, _)| *axis).collect();
+    let [axis @ (Axis::Threads | Axis::Depth)] = varies[..] else {
+        return;
+    };
+    for phase in &mut sweep.phases {
+        let contenders = phase
+            .points
+            .first()
+            .map_or(0, |p| rows[p.row].figures.len());
+        let is_speed =
+            |row: &Row| matches!(row.metric, model::Metric::Rate | model::Metric::Throughput);
+        if !phase.points.iter().all(|point| is_speed(&rows[point.row])) {
+            continue;
+        }
+        let curve = |contender: usize| -> Option<Vec<(u64, f64)>> {
+            let points = phase.points.iter();
+            points
+                .map(|p| Some((p.at[&axis], rows[p.row].figures[contender].estimate?.median)))
+                .collect()
+        };
+        phase.bends = (0..contenders).map(|c| bend(&curve(c)?)).collect();
+    }
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;
