@@ -3,22 +3,27 @@
 //! Every figure is taken several times, and none touches a file. Nothing is judged here.
 
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
 
-use model::{Ceiling, InstrumentCost, Nanos, SeededRng, Spread};
+use model::{
+    Access, Bytes, Ceiling, End, InstrumentCost, Io, IoEngine, Nanos, Op, SeededRng, Spread,
+};
 use sys::clock;
 
 use crate::latency::Latency;
 use crate::meter::Meter;
+use crate::ops::perform;
 use crate::pattern::{Origin, Pattern};
 use crate::tally::Tally;
+use crate::workspace::Workspace;
 
 /// Things that are done between two looks at the clock, so that these looks do not count.
 const BATCH: u64 = 1000;
 /// Requests of data that is marked and compared.
 const REQUEST: usize = Ceiling::SEQUENTIAL_BLOCK.0 as usize;
-/// A file of 64 GiB, in requests of 4 KiB: what offsets are drawn from.
-const REQUESTS: u64 = 1 << 24;
+/// Size of a file that is not there: more requests than there is time for.
+const SIZE: Bytes = Bytes(1 << 40);
 /// Any version of any file.
 const ORIGIN: Origin = Origin {
     file: 1,
@@ -57,14 +62,21 @@ pub fn instrument_cost(repetitions: u32, each: Nanos) -> InstrumentCost {
     }
 }
 
-/// Nanoseconds for an operation in which nothing is read.
+/// Nanoseconds for an operation in which nothing is read: a phase of random reads through the way that
+/// does nothing, so that the very code is measured that measures.
 fn operation(at_least: Nanos) -> f64 {
-    let mut tally = Tally::new(None, Arc::default(), Meter::start(None, None));
-    let mut chance = SeededRng::for_purpose(1, "calibrate");
-    nanoseconds(at_least, move || {
-        black_box(chance.below(REQUESTS) * Ceiling::RANDOM_BLOCK.0);
-        tally.lap_read(Ceiling::RANDOM_BLOCK.0 as usize);
-    })
+    let job = Io {
+        size: Some(SIZE),
+        engine: IoEngine::Null,
+        ..Io::new("nothing", Access::RandomRead, Ceiling::RANDOM_BLOCK)
+    };
+    // A place below which no file can be.
+    let mut workspace = Workspace::new(Path::new("/dev/null"), 1);
+    let mut tally = Tally::new(Some(at_least), Arc::default(), Meter::start(None, None));
+    perform(&Op::Io(job), End::Call, &mut workspace, &mut tally)
+        .expect("nothing is read, so nothing can go wrong");
+    tally.pause();
+    tally.elapsed().0 as f64 / tally.operations as f64
 }
 
 fn clock_reader() -> impl FnMut() {
