@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::Context;
-use engine::{Meter, Tally, Workspace};
+use engine::{Meter, Setting, Tally, Workspace};
 use model::{CacheState, Metric, Phase, PhaseResult};
 use serde::{Deserialize, Serialize};
 
@@ -138,7 +138,11 @@ fn perform(phase: &Phase, workspace: &mut Workspace) -> Result<PhaseResult, engi
         Default::default(),
         Meter::start(None, Some(workspace.root())),
     );
-    engine::perform(&phase.op, phase.ends, workspace, &mut tally)?;
+    let setting = Setting {
+        ends: phase.ends,
+        direct: phase.cache == CacheState::Direct,
+    };
+    engine::perform(&phase.op, setting, workspace, &mut tally)?;
     tally.end(&mut result);
     Ok(result)
 }
@@ -149,4 +153,61 @@ fn perform(phase: &Phase, workspace: &mut Workspace) -> Result<PhaseResult, engi
 /// As [`serve`].
 pub fn serve_parent(directory: &Path) -> anyhow::Result<()> {
     serve(directory, io::stdin().lock(), io::stdout().lock())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Access, Bytes, Op};
+
+    use super::*;
+    use crate::plan::{io, phase, write};
+
+    fn answers(directory: &Path, phases: &[Phase]) -> Vec<Answer> {
+        let orders: Vec<String> = phases
+            .iter()
+            .map(|p| serde_json::to_string(p).unwrap())
+            .collect();
+        let mut answers = Vec::new();
+        serve(directory, orders.join("\n").as_bytes(), &mut answers).unwrap();
+        let lines = answers.split(|&b| b == b'\n').filter(|l| !l.is_empty());
+        lines.map(|l| serde_json::from_slice(l).unwrap()).collect()
+    }
+
+    #[test]
+    fn phases_are_answered_one_by_one_and_a_failure_ends_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let block = Bytes::kib(4);
+        let read = |file| phase("read", Op::Io(io(file, Access::Read, block)));
+        let phases = [
+            write("write", "f", Bytes::kib(40), block),
+            read("missing"),
+            read("f"),
+        ];
+        let answers = answers(place.path(), &phases);
+        let [
+            Answer::Done(written),
+            Answer::Failed(why),
+            Answer::Done(read),
+        ] = &answers[..]
+        else {
+            panic!("{answers:?}");
+        };
+        assert_eq!((written.operations, read.operations), (10, 10));
+        assert!(why.contains("missing"), "{why}");
+        assert!(sample(read).unwrap().rate > 0.0);
+    }
+
+    #[test]
+    fn direct_is_passed_on() {
+        let place = tempfile::tempdir().unwrap();
+        let direct = Phase {
+            cache: CacheState::Direct,
+            ..phase("remove", Op::RemoveFile { file: "f".into() })
+        };
+        let answers = answers(place.path(), &[direct]);
+        let [Answer::Failed(why)] = &answers[..] else {
+            panic!("{answers:?}");
+        };
+        assert!(why.contains("page cache"), "{why}");
+    }
 }
