@@ -96,3 +96,78 @@ fn without_a_limit_it_stays() {
     assert_eq!(group(cell), None);
     assert_eq!(read_again(cell), 0);
 }
+
+const SWEEP: &str = r#"
+name = "sizes"
+title = "Files that fit and files that do not"
+source = "made for a test"
+
+[[test]]
+name = "sizes"
+title = "Read twice"
+rationale = "What does not fit into memory has to be read from the device each time."
+space = "$size"
+
+[test.sweep]
+size = ["4 MiB", "96 MiB"]
+
+[[test.phase]]
+name = "write"
+op = "write"
+file = "f"
+size = "$size"
+block = "64 KiB"
+cache = "warm"
+ends = "fsync"
+
+[[test.phase]]
+name = "again"
+op = "read"
+file = "f"
+block = "64 KiB"
+repeat = false
+cache = "warm"
+ends = "call"
+"#;
+
+#[test]
+fn a_sweep_shows_where_the_limit_is() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("sizes", SWEEP);
+    sandbox.add(&Entry::ext4("made"));
+    let mut command = sandbox.campaign(&["made"], "sizes");
+    run(command.args(["--size", "200 MiB", "--memory", "32 MiB"])).with(0);
+    let results = sandbox.results();
+    let read = |test: &str| {
+        let cell = results.cells.iter().find(|c| c.cell.test == test).unwrap();
+        read_again(cell.result.as_ref().unwrap())
+    };
+    assert_eq!(read("sizes-4m"), 0, "it fits");
+    assert!(read("sizes-96m") >= SIZE, "it does not fit");
+    let table = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    assert!(table.contains("— memory ends (32 MiB) —"), "{table}");
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_kill_for_want_of_memory_names_the_limit() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite(
+        "greedy",
+        &SUITE
+            .replace("\"again\"", "\"greedy\"")
+            .replace("block = \"64 KiB\"", "block = \"48 MiB\""),
+    );
+    sandbox.add(&Entry::ext4("made"));
+    let mut command = sandbox.campaign(&["made"], "greedy");
+    run(command.args(["--size", "160 MiB", "--memory", "16 MiB"])).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "made")[0];
+    assert_eq!(cell.status, Status::Crashed, "{:?}", cell.failure);
+    let reason = &cell.failure.as_ref().unwrap().reason;
+    assert!(
+        reason.contains("limit of 16 MiB that --memory sets"),
+        "{reason}"
+    );
+    sandbox.assert_clean();
+}

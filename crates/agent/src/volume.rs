@@ -22,6 +22,8 @@ const WIPED: usize = 1 << 20;
 const DRIVER_GRACE: Nanos = Nanos::from_secs(60);
 /// How long a driver in the background may take to mount.
 const MOUNT_GRACE: Nanos = Nanos::from_secs(10);
+/// How long a filesystem may still be in use after the last phase.
+const BUSY_GRACE: Nanos = Nanos::from_secs(5);
 /// How often the kernel is asked whether it has come to that.
 const POLL: Duration = Duration::from_millis(1);
 
@@ -129,7 +131,7 @@ impl<'a> Mounted<'a> {
 
     /// Unmounts it and waits until its driver has written everything and ended.
     pub fn unmount(&mut self) -> Step {
-        let record = command::run("umount", &self.volume.commands.umount, &[0])?;
+        let record = self.umount()?;
         if mounts::is_mounted(&self.mountpoint) {
             let reason = format!(
                 "{} ended with 0, but it is still mounted",
@@ -144,6 +146,20 @@ impl<'a> Mounted<'a> {
                 record: Some(record),
                 failure,
             }),
+        }
+    }
+
+    /// Runs the program; again, for a while, where the kernel still lets go of what a phase has used: it
+    /// gives a ring of io_uring back some time after its last user has ended.
+    fn umount(&self) -> Result<StepRecord, CommandFailed> {
+        let start = clock::now();
+        loop {
+            match command::run("umount", &self.volume.commands.umount, &[0]) {
+                Err(failed) if is_busy(&failed) && clock::since(start) < BUSY_GRACE => {
+                    thread::sleep(POLL);
+                }
+                outcome => return outcome,
+            }
         }
     }
 
@@ -204,6 +220,12 @@ fn wipe(device: &Path, size: u64) -> io::Result<()> {
         file.write_all_at(&zeros[..length], offset)?;
     }
     file.sync_all()
+}
+
+/// Whether umount, or fusermount, said that something is still in use.
+fn is_busy(failed: &CommandFailed) -> bool {
+    let record = failed.record.as_ref();
+    record.is_some_and(|record| record.output.contains("busy"))
 }
 
 /// Processes that live in the agent's namespace beside it.

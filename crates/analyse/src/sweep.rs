@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Axis, Bytes, CampaignResults, Test};
+use model::{Axis, Bytes, CampaignResults, Create, Io, Op, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
@@ -35,7 +35,7 @@ pub struct SweptPhase {
     /// The points at which it was planned.
     pub points: Vec<SweptRow>,
     /// Where the curve over concurrency bends, for each contender in the campaign's order; empty unless
-    /// concurrency alone varies.
+    /// concurrency alone varies, and the phase follows it.
     pub bends: Vec<Option<Bend>>,
 }
 
@@ -150,7 +150,11 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
         take(&mut sweeps[index], test, &point.at, rows);
     }
     for sweep in &mut sweeps {
-        find_bends(sweep, rows);
+        let is_last = |t: &&Test| t.suite == sweep.suite && sweep.tests.last() == Some(&t.name);
+        let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
+        if let Some(last) = tests().find(is_last) {
+            find_bends(sweep, last, rows);
+        }
     }
     sweeps
 }
@@ -181,14 +185,23 @@ fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row]) 
     }
 }
 
-/// A curve bends where nothing but concurrency varies.
-fn find_bends(sweep: &mut Sweep, rows: &[Row]) {
+/// A curve bends where nothing but concurrency varies; whether a phase follows it shows at the last
+/// point, where it is largest.
+fn find_bends(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
     let varies = sweep.axes.iter().filter(|(_, values)| values.len() > 1);
     let varies: Vec<Axis> = varies.map(|(axis, _)| *axis).collect();
     let [axis @ (Axis::Threads | Axis::Depth)] = varies[..] else {
         return;
     };
+    let wanted = last
+        .sweep
+        .as_ref()
+        .and_then(|point| point.at.get(&axis).copied());
     for phase in &mut sweep.phases {
+        let planned = last.phases.iter().find(|p| p.name == phase.phase);
+        if planned.is_none_or(|p| concurrency(&p.op, axis) != wanted) {
+            continue;
+        }
         let contenders = phase
             .points
             .first()
@@ -205,6 +218,17 @@ fn find_bends(sweep: &mut Sweep, rows: &[Row]) {
                 .collect()
         };
         phase.bends = (0..contenders).map(|c| bend(&curve(c)?)).collect();
+    }
+}
+
+/// How much an operation has at work at once.
+fn concurrency(op: &Op, axis: Axis) -> Option<u64> {
+    match (op, axis) {
+        (Op::Io(io), Axis::Depth) => Some(u64::from(io.depth)),
+        (Op::Io(Io { threads, .. }), Axis::Threads)
+        | (Op::Create(Create { threads, .. }), Axis::Threads)
+        | (Op::Metadata { threads, .. }, Axis::Threads) => Some(u64::from(*threads)),
+        _ => None,
     }
 }
 

@@ -79,7 +79,11 @@ fn borders_lie_between_two_sizes() {
 fn curves_over_threads_bend_and_those_over_sizes_do_not() {
     let analysis = swept();
     assert!(analysis.sweeps[0].phases.iter().all(|p| p.bends.is_empty()));
-    let bends = &analysis.sweeps[1].phases[0].bends;
+    let [alone, together] = &analysis.sweeps[1].phases[..] else {
+        panic!("two phases")
+    };
+    assert!(alone.bends.is_empty(), "one thread at every point");
+    let bends = &together.bends;
     let quick = bends[0].unwrap();
     assert!((quick.crossing - 3.0).abs() < 1e-6, "{quick:?}");
     assert_eq!((quick.most_at, quick.enough_at), (4, 4));

@@ -40,15 +40,20 @@ pub fn notes(cost: &Cost) -> Vec<String> {
 
 fn sweep(test: &TestCost, cost: &Cost) -> String {
     format!(
-        "{}: {} points × {} operations × {} contenders × {} rounds; {} to move, about {}",
+        "{}: {} × {} × {} × {}; {} to move, about {}",
         line(&test.test),
-        test.points,
-        test.phases,
-        cost.contenders,
-        cost.rounds,
+        counted(test.points, "point"),
+        counted(test.phases, "operation"),
+        counted(cost.contenders, "contender"),
+        counted(cost.rounds, "round"),
         bytes(test.work.moved()),
         long(test.time)
     )
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// A time that may be hours.

@@ -1,4 +1,7 @@
-//! What was not ok, a line each: rounds in which the same thing happened share one.
+//! What was not ok, a line each: rounds in which the same thing happened share one, and so do the points
+//! of a sweep that died in the same step of the same error.
+
+use std::collections::BTreeSet;
 
 use analyse::{Analysis, CellFailure};
 use model::{Status, SystemError};
@@ -10,6 +13,8 @@ use crate::words::counted;
 pub(crate) struct FailureLine<'a> {
     /// The cells, in the order of the plan; at least one.
     pub cells: Vec<&'a CellFailure>,
+    /// The sweep whose points they are of.
+    sweep: Option<&'a str>,
 }
 
 impl FailureLine<'_> {
@@ -20,7 +25,8 @@ impl FailureLine<'_> {
 
     /// `round 2` or `rounds 1, 3`.
     pub fn rounds(&self) -> String {
-        let rounds: Vec<String> = self.cells.iter().map(|c| c.round.to_string()).collect();
+        let rounds: BTreeSet<u32> = self.cells.iter().map(|c| c.round).collect();
+        let rounds: Vec<String> = rounds.iter().map(u32::to_string).collect();
         let noun = if rounds.len() == 1 { "round" } else { "rounds" };
         format!("{noun} {}", rounds.join(", "))
     }
@@ -28,10 +34,23 @@ impl FailureLine<'_> {
     /// The test and what in it died: `bonnie-files, create-seq`.
     pub fn place(&self) -> String {
         let first = self.first();
+        let test = self.test();
         if first.step.is_empty() || first.status == Status::Unsupported {
-            clean(&first.test)
+            test
         } else {
-            format!("{}, {}", clean(&first.test), clean(&first.step))
+            format!("{test}, {}", clean(&first.step))
+        }
+    }
+
+    /// The test, or how many points of the sweep.
+    fn test(&self) -> String {
+        let first = clean(&self.first().test);
+        let tests: BTreeSet<&str> = self.cells.iter().map(|c| c.test.as_str()).collect();
+        match (self.sweep, tests.len()) {
+            (Some(sweep), points @ 2..) => {
+                format!("{} at {points} points, first {first}", clean(sweep))
+            }
+            _ => first,
         }
     }
 
@@ -94,14 +113,32 @@ pub(crate) fn with_error(reason: &str, error: Option<&SystemError>) -> String {
 pub(crate) fn failure_lines(analysis: &Analysis) -> Vec<FailureLine<'_>> {
     let mut lines: Vec<FailureLine<'_>> = Vec::new();
     for failure in &analysis.failures {
-        match lines.iter_mut().find(|line| same(line.first(), failure)) {
+        let sweep = sweep_of(analysis, failure);
+        let known = |line: &&mut FailureLine<'_>| match sweep {
+            Some(_) => line.sweep == sweep && alike(line.first(), failure),
+            None => same(line.first(), failure),
+        };
+        match lines.iter_mut().find(known) {
             Some(line) => line.cells.push(failure),
             None => lines.push(FailureLine {
                 cells: vec![failure],
+                sweep,
             }),
         }
     }
     lines
+}
+
+fn sweep_of<'a>(analysis: &'a Analysis, failure: &CellFailure) -> Option<&'a str> {
+    let mut sweeps = analysis.sweeps.iter();
+    let sweep = sweeps.find(|s| s.suite == failure.suite && s.tests.contains(&failure.test));
+    sweep.map(|sweep| sweep.name.as_str())
+}
+
+/// Whether two points died alike: sizes and offsets in the reason differ from point to point.
+fn alike(a: &CellFailure, b: &CellFailure) -> bool {
+    let key = |f: &CellFailure| (f.contender.clone(), f.status, f.step.clone());
+    key(a) == key(b) && a.error == b.error
 }
 
 fn same(a: &CellFailure, b: &CellFailure) -> bool {
@@ -121,6 +158,21 @@ fn same(a: &CellFailure, b: &CellFailure) -> bool {
 mod tests {
     use super::*;
     use analyse::{analyse, fixture};
+
+    #[test]
+    fn points_of_a_sweep_that_died_alike_share_a_line() {
+        let analysis = analyse(&fixture::swept());
+        let lines = failure_lines(&analysis);
+        let places: Vec<String> = lines
+            .iter()
+            .map(|l| format!("{} ({})", l.place(), l.rounds()))
+            .collect();
+        assert_eq!(
+            places,
+            ["grid at 3 points, first grid-1g-8k, write (rounds 1, 2)"]
+        );
+        assert_eq!(lines[0].cells.len(), 6);
+    }
 
     #[test]
     fn equal_failures_of_several_rounds_share_a_line() {

@@ -51,6 +51,8 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
         .iter()
         .map(|phase| (phase, sweep.slices(phase)))
         .collect();
+    let names = sweep.phases.iter().map(|phase| width(&clean(&phase.phase)));
+    let widest = names.max().unwrap_or(0);
     let mut blocks: Vec<TestBlock<'a>> = Vec::new();
     for axis in Axis::ALL {
         let of_axis = || {
@@ -67,7 +69,7 @@ fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec
             name: clean(&sweep.name),
             title: format!("{}, {}", title(test), over(any)),
             lines: of_axis()
-                .flat_map(|(phase, slice)| lines(sweep, phase, slice, analysis))
+                .flat_map(|(phase, slice)| lines(sweep, phase, widest, slice, analysis))
                 .collect(),
         });
     }
@@ -89,6 +91,7 @@ pub(crate) fn over(slice: &Slice<'_>) -> String {
 fn lines<'a>(
     sweep: &Sweep,
     phase: &'a SweptPhase,
+    columns: usize,
     slice: &Slice<'a>,
     analysis: &'a Analysis,
 ) -> Vec<PhaseLine<'a>> {
@@ -115,7 +118,8 @@ fn lines<'a>(
     let mut lines = Vec::new();
     let mut before = None;
     for ((value, _), (row, shown)) in slice.points.iter().zip(rows().zip(&shown)) {
-        let mut next = line(row, format!("{name} {shown:>widest$}"), &scale);
+        let label = format!("{name:columns$} {shown:>widest$}");
+        let mut next = line(row, label, &scale);
         if slice.axis == Axis::Size {
             let borders = sweep.borders(before, *value);
             next.rules = borders
@@ -132,11 +136,12 @@ fn lines<'a>(
     lines
 }
 
-/// Where the curves of a phase bend: N*, and what gives nearly the maximum.
+/// Where the curves of a phase bend: N*, and what gives nearly the maximum; with a `+` where the curve
+/// still rises at its end.
 fn bends<'a>(phase: &str, axis: Axis, bends: &[Option<Bend>]) -> [PhaseLine<'a>; 2] {
     let crossing = |bend: &Bend| three_figures(bend.crossing);
     let enough = |bend: &Bend| match bend.still_rising {
-        true => format!("≥{}", bend.enough_at),
+        true => format!("{}+", bend.enough_at),
         false => bend.enough_at.to_string(),
     };
     let row = |label: String, show: &dyn Fn(&Bend) -> String| PhaseLine {
