@@ -204,6 +204,11 @@ impl Drop for Ring {
             // The kernel may still write into them: memory lost is better than memory overwritten.
             std::mem::forget(self.memory.take());
         }
+        // The kernel takes a ring apart some time after its last user has let it go. What it holds is
+        // given back here, as a filesystem with an open file cannot be unmounted. Where nothing was
+        // registered there is nothing to give back.
+        let _ = self.ring.submitter().unregister_files();
+        let _ = self.ring.submitter().unregister_buffers();
     }
 }
 
@@ -221,12 +226,17 @@ impl std::fmt::Debug for Ring {
 mod tests {
     use super::*;
 
-    /// A ring on a new file; `None` where this kernel does not allow rings.
+    /// A ring; `None` where this kernel does not allow them.
+    fn allowed(depth: u32, bytes: usize) -> Option<Ring> {
+        match Ring::new(depth, bytes) {
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => None,
+            other => Some(other.unwrap()),
+        }
+    }
+
+    /// A ring on a new file.
     fn ring(purpose: &str, depth: u32, bytes: usize) -> Option<(Ring, File)> {
-        let ring = match Ring::new(depth, bytes) {
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => return None,
-            other => other.unwrap(),
-        };
+        let ring = allowed(depth, bytes)?;
         let path = std::env::temp_dir().join(format!("ring-{purpose}-{}", std::process::id()));
         let file = File::options()
             .read(true)
@@ -315,6 +325,40 @@ mod tests {
         }
         drop(ring);
         assert_eq!(file.metadata().unwrap().len(), 64 << 16);
+    }
+
+    /// Whether somebody has the file open for writing, beside the descriptor that is opened here: a lease
+    /// to write is given to the only one.
+    fn is_held(path: &std::path::Path) -> bool {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        // SAFETY: a request for a lease touches no memory of the program.
+        unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) != 0 }
+    }
+
+    #[test]
+    fn a_ring_that_is_gone_holds_no_file() {
+        let path = std::env::temp_dir().join(format!("ring-held-{}", std::process::id()));
+        for _ in 0..20 {
+            let Some(mut ring) = allowed(32, 1 << 16) else {
+                return;
+            };
+            let file = File::options()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&path);
+            let file = file.unwrap();
+            ring.register(&file).unwrap();
+            drop(file);
+            for slot in 0..32 {
+                ring.write(slot, 0, (slot as u64) << 16, 1 << 16);
+            }
+            ring.submit(0, None).unwrap();
+            assert!(is_held(&path), "the ring holds it");
+            drop(ring);
+            assert!(!is_held(&path));
+        }
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

@@ -6,72 +6,114 @@ use std::thread::{self, ScopedJoinHandle};
 use crate::error::OpError;
 use crate::tally::Tally;
 
-/// Runs a part of a phase in so many threads.
-///
-/// Each prepares first (`prepare`: memory, rings). When all have, the timed part begins with `open`, in
-/// this thread; then each does its `work` with what was opened. Returns how many operations each has
-/// done. One thread needs none: it is this one.
+/// What each thread does, and what this one does for all.
+pub struct Part<Prepare, Open, Work, End> {
+    /// In each thread, before the clock starts: memory, rings.
+    pub prepare: Prepare,
+    /// In this thread, first of all that is timed.
+    pub open: Open,
+    /// In each thread, with what it prepared and what was opened.
+    pub work: Work,
+    /// In this thread, when all have done their work; the last thing that is timed.
+    pub end: End,
+}
+
+/// Runs a timed part of a phase in so many threads. What they prepared is let go after the clock has
+/// stopped. Returns how many operations each has done. One thread needs none: it is this one.
 ///
 /// # Errors
 /// The first thing that went wrong, in the order of the threads; what was done stays in the tally.
-pub fn run<P, O: Send + Sync>(
+pub fn run<P, O, Prepare, Open, Work, End>(
     threads: u32,
     operations: u64,
     tally: &mut Tally,
-    prepare: impl Fn(u32) -> Result<P, OpError> + Sync,
-    open: impl FnOnce() -> Result<O, OpError>,
-    work: impl Fn(u32, P, &O, &mut Tally) -> Result<(), OpError> + Sync,
-) -> Result<(O, Vec<u64>), OpError> {
+    part: Part<Prepare, Open, Work, End>,
+) -> Result<Vec<u64>, OpError>
+where
+    O: Send + Sync,
+    Prepare: Fn(u32) -> Result<P, OpError> + Sync,
+    Open: FnOnce() -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, &mut Tally) -> Result<(), OpError> + Sync,
+    End: FnOnce(&O) -> Result<(), OpError>,
+{
     if threads == 1 {
-        let prepared = prepare(0)?;
-        tally.begin(operations);
-        let opened = open()?;
-        let mut worker = tally.fork();
-        worker.resume(tally.last());
-        let outcome = work(0, prepared, &opened, &mut worker);
-        tally.join(&worker);
-        return outcome.map(|()| (opened, vec![worker.operations]));
+        return alone(operations, tally, part);
     }
+    let Part {
+        prepare,
+        open,
+        work,
+        end,
+    } = part;
     let opened: OnceLock<O> = OnceLock::new();
     let barrier = Barrier::new(threads as usize + 1);
-    let (mut first_error, mut done) = (None, Vec::with_capacity(threads as usize));
+    let mut outcome = Ok(());
+    let mut done = Vec::with_capacity(threads as usize);
     thread::scope(|scope| {
         let spawn = |i: u32| {
             let mut worker = tally.fork();
             let (opened, barrier, prepare, work) = (&opened, &barrier, &prepare, &work);
             scope.spawn(move || {
-                let prepared = prepare(i);
+                let mut prepared = prepare(i);
                 barrier.wait();
                 barrier.wait();
                 worker.start();
-                // Where the file could not be opened there is nothing to do.
-                let outcome = prepared.and_then(|prepared| match opened.get() {
-                    Some(opened) => work(i, prepared, opened, &mut worker),
-                    None => Ok(()),
-                });
-                (worker, outcome)
+                let outcome = match (&mut prepared, opened.get()) {
+                    (Ok(prepared), Some(opened)) => work(i, prepared, opened, &mut worker),
+                    // Where the file could not be opened there is nothing to do.
+                    _ => Ok(()),
+                };
+                barrier.wait();
+                barrier.wait();
+                (worker, prepared.and(outcome))
             })
         };
         let workers: Vec<ScopedJoinHandle<'_, _>> = (0..threads).map(spawn).collect();
         barrier.wait();
         tally.begin(operations);
-        match open() {
-            Ok(value) => drop(opened.set(value)),
-            Err(error) => first_error = Some(error),
-        }
+        outcome = open().map(|value| drop(opened.set(value)));
         barrier.wait();
+        barrier.wait();
+        if let Some(opened) = opened.get() {
+            outcome = end(opened);
+        }
+        tally.pause();
+        barrier.wait();
+        let mut of_workers = Ok(());
         for worker in workers {
             let (worker, outcome) = worker.join().expect("a working thread does not panic");
             done.push(worker.operations);
             tally.join(&worker);
-            first_error = first_error.take().or(outcome.err());
+            of_workers = of_workers.and(outcome);
         }
+        // What went wrong in a thread was first.
+        outcome = of_workers.and(std::mem::replace(&mut outcome, Ok(())));
     });
-    match (first_error, opened.into_inner()) {
-        (None, Some(opened)) => Ok((opened, done)),
-        (Some(error), _) => Err(error),
-        (None, None) => unreachable!("it was opened, or there is an error"),
-    }
+    outcome.map(|()| done)
+}
+
+fn alone<P, O, Prepare, Open, Work, End>(
+    operations: u64,
+    tally: &mut Tally,
+    part: Part<Prepare, Open, Work, End>,
+) -> Result<Vec<u64>, OpError>
+where
+    Prepare: Fn(u32) -> Result<P, OpError>,
+    Open: FnOnce() -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, &mut Tally) -> Result<(), OpError>,
+    End: FnOnce(&O) -> Result<(), OpError>,
+{
+    let mut prepared = (part.prepare)(0)?;
+    let mut worker = tally.fork();
+    tally.begin(operations);
+    let opened = (part.open)()?;
+    worker.start();
+    worker.resume(tally.last());
+    let worked = (part.work)(0, &mut prepared, &opened, &mut worker);
+    let outcome = worked.and_then(|()| (part.end)(&opened));
+    tally.pause();
+    tally.join(&worker);
+    outcome.map(|()| vec![worker.operations])
 }
 
 #[cfg(test)]
@@ -93,24 +135,25 @@ mod tests {
     fn all_prepare_before_anybody_works_and_all_is_counted() {
         for threads in [1, 2, 9] {
             let prepared = AtomicU32::new(0);
-            let mut tally = tally();
-            let (seen, done) = run(
-                threads,
-                10,
-                &mut tally,
-                |i| {
+            let (mut tally, ended) = (tally(), AtomicU32::new(0));
+            let part = Part {
+                prepare: |i| {
                     prepared.fetch_add(1, Ordering::SeqCst);
                     Ok(i)
                 },
-                || Ok(prepared.load(Ordering::SeqCst)),
-                |i, p, _, tally| {
-                    assert_eq!(i, p);
+                open: || Ok(prepared.load(Ordering::SeqCst)),
+                work: |i, p: &mut u32, seen: &u32, tally: &mut Tally| {
+                    assert_eq!((i, *seen), (*p, threads));
                     (0..=i).for_each(|_| tally.lap_read(2));
+                    ended.fetch_add(1, Ordering::SeqCst);
                     Ok(())
                 },
-            )
-            .unwrap();
-            assert_eq!(seen, threads);
+                end: |_: &u32| {
+                    assert_eq!(ended.load(Ordering::SeqCst), threads);
+                    Ok(())
+                },
+            };
+            let done = run(threads, 10, &mut tally, part).unwrap();
             let each: Vec<u64> = (1..=u64::from(threads)).collect();
             assert_eq!(done, each);
             assert_eq!(tally.operations, each.iter().sum::<u64>());
@@ -120,31 +163,20 @@ mod tests {
     #[test]
     fn an_error_anywhere_is_the_outcome() {
         for threads in [1, 3] {
-            let fine = |_: u32| Ok(());
-            let cannot = |i: u32| {
-                if i == 0 {
-                    Err(missing("memory"))
-                } else {
-                    Ok(())
-                }
-            };
-            let nothing = |_: u32, (), (): &(), _: &mut Tally| Ok(());
-            let fails = |i: u32, (), (): &(), _: &mut Tally| cannot(i);
-            let words = [
-                run(threads, 1, &mut tally(), cannot, || Ok(()), nothing),
-                run(
-                    threads,
-                    1,
-                    &mut tally(),
-                    fine,
-                    || Err(missing("file")),
-                    nothing,
-                ),
-                run(threads, 1, &mut tally(), fine, || Ok(()), fails),
-            ]
-            .map(|outcome| outcome.unwrap_err().to_string());
-            assert!(words[0].contains("memory") && words[1].contains("file"));
-            assert!(words[2].contains("memory"));
+            for failing in ["prepare", "open", "work", "end"] {
+                let step = |step: &str| match step == failing {
+                    true => Err(missing(step)),
+                    false => Ok(()),
+                };
+                let part = Part {
+                    prepare: |_| step("prepare"),
+                    open: || step("open"),
+                    work: |_, (): &mut (), (): &(), _: &mut Tally| step("work"),
+                    end: |(): &()| step("end"),
+                };
+                let error = run(threads, 1, &mut tally(), part).unwrap_err();
+                assert!(error.to_string().starts_with(failing), "{error}");
+            }
         }
     }
 }

@@ -39,11 +39,7 @@ pub fn perform(
 ) -> Result<(), OpError> {
     let plan = plan(ws, job, setting)?;
     match plan.run(ws, tally) {
-        Ok(done) => {
-            // Remembering what was written is not the filesystem's work.
-            tally.pause();
-            plan.remember(ws, &done)
-        }
+        Ok(done) => plan.remember(ws, &done),
         Err(error) => {
             plan.give_up(ws, &error);
             Err(error)
@@ -201,16 +197,15 @@ impl Planned<'_> {
         let pattern = ws.pattern(if in_place { longest } else { BLOCK });
         let operations = (0..threads).map(|t| self.requests(t).left()).sum();
         tally.offered_rate = self.job.rate;
-        let (shared, done) = threads::run(
-            threads,
-            operations,
-            tally,
-            |_| self.prepare(&pattern, longest, in_place),
-            || self.open_shared(),
-            |thread, prepared, shared, tally| self.work(thread, prepared, shared, tally),
-        )?;
-        self.end(shared.target.as_ref())?;
-        Ok(done)
+        let part = threads::Part {
+            prepare: |_| self.prepare(&pattern, longest, in_place),
+            open: || self.open_shared(),
+            work: |thread, prepared: &mut Prepared<'_>, shared: &Shared, tally: &mut Tally| {
+                self.work(thread, prepared, shared, tally)
+            },
+            end: |shared: &Shared| self.end(shared.target.as_ref()),
+        };
+        threads::run(threads, operations, tally, part)
     }
 
     fn prepare<'p>(
@@ -261,7 +256,7 @@ impl Planned<'_> {
     fn work(
         &self,
         thread: u32,
-        mut prepared: Prepared<'_>,
+        prepared: &mut Prepared<'_>,
         shared: &Shared,
         tally: &mut Tally,
     ) -> Result<(), OpError> {
