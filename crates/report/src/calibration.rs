@@ -134,7 +134,7 @@ fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
     any.then(|| PhaseLine {
         row: Some(row),
         label: clean(&row.phase),
-        rules: Vec::new(),
+        rule: None,
         unit: format!("% of {}", scale.with_unit(ceiling)),
         entries,
     })

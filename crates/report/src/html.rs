@@ -70,7 +70,7 @@ struct BlockView {
 struct LineView {
     id: String,
     phase: String,
-    rules: Vec<String>,
+    rule: Option<String>,
     unit: String,
     entries: Vec<EntryView>,
 }
@@ -188,7 +188,7 @@ fn lines(block: &TestBlock<'_>, analysis: &Analysis) -> Vec<LineView> {
                 _ => sweep_id(&block.name, analysis),
             },
             phase: line.label.clone(),
-            rules: line.rules.clone(),
+            rule: line.rule.clone(),
             unit: line.unit.clone(),
             entries: line.entries.iter().map(entry).collect(),
         })

@@ -52,7 +52,7 @@ fn test(block: &TestBlock<'_>, names: &[String]) -> String {
     );
     out += &heading(names);
     for phase in &block.lines {
-        for rule in &phase.rules {
+        if let Some(rule) = &phase.rule {
             let mut cells = vec![format!("*{}*", escape(rule)), String::new()];
             cells.resize(names.len() + 2, String::new());
             out += &line(&cells);

@@ -39,8 +39,8 @@ pub(crate) struct PhaseLine<'a> {
     pub row: Option<&'a Row>,
     /// The phase, at a point of a sweep with the point.
     pub label: String,
-    /// What ends between the row above and this one, as lines across the table.
-    pub rules: Vec<String>,
+    /// What ends between the row above and this one, as a line across the table.
+    pub rule: Option<String>,
     /// The unit, and which way is better.
     pub unit: String,
     /// An entry for each contender, in the campaign's order.
@@ -119,7 +119,7 @@ pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<
     PhaseLine {
         row: Some(row),
         label,
-        rules: Vec::new(),
+        rule: None,
         unit: format!("{} {}", scale.symbol(), words::arrow(row.direction)),
         entries: row
             .figures

@@ -121,11 +121,11 @@ fn lines<'a>(
         let label = format!("{name:columns$} {shown:>widest$}");
         let mut next = line(row, label, &scale);
         if slice.axis == Axis::Size {
-            let borders = sweep.borders(before, *value);
-            next.rules = borders
-                .iter()
+            let ended = sweep.borders(before, *value).into_iter();
+            let ended: Vec<String> = ended
                 .map(|(words, size)| format!("{words} ({size})"))
                 .collect();
+            next.rule = (!ended.is_empty()).then(|| ended.join(", "));
         }
         before = Some(*value);
         lines.push(next);
@@ -147,7 +147,7 @@ fn bends<'a>(phase: &str, axis: Axis, bends: &[Option<Bend>]) -> [PhaseLine<'a>;
     let row = |label: String, show: &dyn Fn(&Bend) -> String| PhaseLine {
         row: None,
         label,
-        rules: Vec::new(),
+        rule: None,
         unit: axis.to_string(),
         entries: bends
             .iter()
@@ -204,7 +204,7 @@ mod tests {
             .lines
             .iter()
             .take(4)
-            .map(|line| (line.label.as_str(), line.rules.len()))
+            .map(|line| (line.label.as_str(), usize::from(line.rule.is_some())))
             .collect();
         assert_eq!(
             rules,
@@ -215,7 +215,7 @@ mod tests {
                 ("write  1 GiB", 1)
             ]
         );
-        assert!(blocks[1].lines.iter().all(|line| line.rules.is_empty()));
+        assert!(blocks[1].lines.iter().all(|line| line.rule.is_none()));
     }
 
     #[test]

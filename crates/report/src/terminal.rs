@@ -182,7 +182,7 @@ fn table(
         out.push_str(&paint.dim(&title));
         out.push('\n');
         for line in &block.lines {
-            for rule in &line.rules {
+            if let Some(rule) = &line.rule {
                 out.push_str(&paint.dim(&format!("{gap}— {rule} —")));
                 out.push('\n');
             }
