@@ -14,8 +14,6 @@ use crate::text::shorten;
 pub(crate) struct LineChart {
     /// What it shows, for those who cannot see it.
     pub description: String,
-    /// The unit of the upright axis.
-    pub unit: String,
     /// The values of the level axis, in rising order.
     pub ticks: Vec<String>,
     /// What ends before the tick of this number.
@@ -101,12 +99,6 @@ fn grid(out: &mut String, place: &Place, chart: &LineChart) {
         );
     }
     let _ = write!(out, r#"<path class="grid" d="{path}"/>"#);
-    let _ = write!(
-        out,
-        r#"<text class="start" x="2" y="{}">{}</text>"#,
-        number(TOP - 4.0),
-        escape(&chart.unit)
-    );
     let step = chart.ticks.len().div_ceil(MOST_LABELS).max(1);
     for (index, tick) in chart.ticks.iter().enumerate().step_by(step) {
         let _ = write!(
@@ -186,7 +178,6 @@ mod tests {
     fn chart() -> LineChart {
         LineChart {
             description: "A <chart>".into(),
-            unit: "MB/s".into(),
             ticks: ["1 MiB", "2 MiB", "4 MiB"].map(String::from).into(),
             rules: vec![(2, "memory ends")],
             curves: vec![

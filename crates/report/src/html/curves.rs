@@ -80,15 +80,13 @@ fn borders(sweep: &Sweep) -> String {
     if !sweep.axes.contains_key(&Axis::Size) {
         return String::new();
     }
-    let said = |what: &str, size: Option<model::Bytes>| match size {
-        Some(size) => format!("{what} ends at {size}"),
-        None => format!("where {what} ends was not recorded"),
+    let fit = |what: &str, size: Option<model::Bytes>| match size {
+        Some(size) => format!("files up to {size} fit {what}"),
+        None => format!("how large {what} is was not recorded"),
     };
-    let (cache, memory) = (
-        said("the CPU cache", sweep.cpu_cache),
-        said("the memory", sweep.memory),
-    );
-    format!("Of the files, {cache}; {memory}.")
+    let cache = fit("the processor's cache", sweep.cpu_cache);
+    let memory = fit("the memory that a cell may use", sweep.memory);
+    format!("At most, {cache}, and {memory}.")
 }
 
 fn of_phase(sweep: &Sweep, phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
@@ -158,7 +156,6 @@ fn curve(
             "Line chart: {} {caption}, a line for each contender; the table below it has the numbers.",
             clean(&phase.phase)
         ),
-        unit: scale.symbol().to_owned(),
         ticks: slice
             .points
             .iter()
