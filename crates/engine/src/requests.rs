@@ -90,7 +90,8 @@ impl Plan {
             Some(all) => share(all, u64::from(thread), self.threads).min(blocks),
             None => blocks,
         };
-        let purpose = format!("requests-{thread}");
+        // Reads are not where the writes before them were, unless chance has it so.
+        let purpose = format!("{}-{thread}", self.access.word());
         let left = if self.extent == 0 { 0 } else { left };
         Requests {
             block: self.block,

@@ -1,0 +1,130 @@
+//! The ways to a file, from a suite to the stored result, on real filesystems: each verifies what it
+//! reads, direct I/O reaches the device, and no ring keeps a filesystem from being unmounted.
+
+use end_to_end::{Sandbox, cells_of, run};
+use model::{CacheState, Status};
+
+const SIZE: u64 = 8 << 20;
+
+/// Cold phases one after the other: each begins with an unmount right after a ring was used.
+const REMOUNTS: usize = 20;
+
+fn suite() -> String {
+    let mut text = String::from(
+        r#"
+name = "ways"
+title = "Every way to a file"
+source = "made for a test"
+
+[[test]]
+name = "ways"
+title = "Every way to a file"
+rationale = "Each way reads what each other way has written."
+space = "32 MiB"
+phase = [
+"#,
+    );
+    let mut phase = |name: &str, keys: &str, cache: &str| {
+        let line = format!(
+            r#"  {{ name = "{name}", file = "f", repeat = false, cache = "{cache}", ends = "call", {keys} }},"#
+        );
+        text.push_str(&line);
+        text.push('\n');
+    };
+    let ring = r#"engine = "io_uring", iodepth = 32, threads = 2"#;
+    phase(
+        "write",
+        &format!(r#"op = "write", size = "8 MiB", block = "64 KiB", {ring}"#),
+        "warm",
+    );
+    for i in 0..REMOUNTS {
+        let op = if i % 2 == 0 { "read" } else { "rewrite" };
+        phase(
+            &format!("ring-{i}"),
+            &format!(r#"op = "{op}", block = "4 KiB", verify = true, {ring}"#),
+            "cold",
+        );
+    }
+    let mapped = r#"engine = "mmap", block = "4 KiB""#;
+    phase(
+        "mapped-write",
+        &format!(r#"op = "random-write", {mapped}"#),
+        "warm",
+    );
+    phase(
+        "mapped-read",
+        &format!(r#"op = "read", verify = true, {mapped}"#),
+        "cold",
+    );
+    phase(
+        "direct-write",
+        r#"op = "overwrite", block = "64 KiB""#,
+        "direct",
+    );
+    phase(
+        "direct-read",
+        r#"op = "read", block = "64 KiB", verify = true"#,
+        "direct",
+    );
+    phase(
+        "direct-ring",
+        &format!(r#"op = "read", block = "64 KiB", verify = true, {ring}"#),
+        "direct",
+    );
+    phase(
+        "paced",
+        r#"op = "random-read", block = "4 KiB", operations = 500, rate = 20000"#,
+        "warm",
+    );
+    phase("direct-odd", r#"op = "read", block = "100""#, "direct");
+    text.push_str("]\n");
+    text
+}
+
+#[test]
+fn every_way_verifies_and_nothing_stays_busy() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("ways", &suite());
+    let mut command = sandbox.campaign(&["ext4", "xfs", "btrfs"], "ways");
+    run(command.args(["--size", "320MiB"])).with(0);
+    let results = sandbox.results();
+    for contender in ["ext4", "xfs", "btrfs"] {
+        let cell = cells_of(&results, contender)[0];
+        let phase = |name: &str| cell.phases.iter().find(|p| p.phase == name).unwrap();
+        for phase in cell.phases.iter().filter(|p| p.phase != "direct-odd") {
+            assert_eq!(
+                phase.status,
+                Status::Ok,
+                "{contender} {}: {:?}",
+                phase.phase,
+                phase.failure
+            );
+            if phase.cache == CacheState::Cold {
+                let read = phase.device.expect("it lives on a device").read_bytes.0;
+                assert!(
+                    read >= SIZE && phase.verified.0 == SIZE,
+                    "{contender} {}",
+                    phase.phase
+                );
+            }
+        }
+        for name in ["direct-read", "direct-ring"] {
+            let phase = phase(name);
+            assert_eq!((phase.cache, phase.verified.0), (CacheState::Direct, SIZE));
+            let read = phase.device.expect("it lives on a device").read_bytes.0;
+            assert!(
+                read >= SIZE,
+                "{contender} {name} read {read} from the device"
+            );
+        }
+        assert_eq!(phase("paced").offered_rate, Some(20_000));
+        let odd = phase("direct-odd");
+        assert_eq!(
+            odd.status,
+            Status::Unsupported,
+            "{contender}: {:?}",
+            odd.failure
+        );
+    }
+    sandbox.assert_clean();
+}
