@@ -20,6 +20,9 @@ use crate::peer;
 /// Where mounts go; empty and private since the namespace was furnished.
 const MOUNTS: &str = "/run/fsarena-bench";
 const CHUNK: usize = 1 << 20;
+/// Where files are held in memory.
+const MEMORY: &str = "/dev/shm";
+const DISK: &str = "/var/tmp";
 
 /// A kind of filesystem to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +73,27 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
+}
+
+/// The best place for an image: memory, where the machine has three times as much to give. A disk below
+/// would lend its noise to both sides of each pair, and it is programs that are compared here, not disks.
+pub fn place_of_image(size: Bytes) -> PathBuf {
+    let information = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let enough = available_memory(&information) >= Bytes(3 * size.0);
+    PathBuf::from(if enough { MEMORY } else { DISK })
+}
+
+/// Memory that may be used without swapping.
+/// Format: proc(5), `MemAvailable:   123 kB`, in units of 1024 bytes.
+fn available_memory(information: &str) -> Bytes {
+    let line = |l: &str| {
+        let amount = l
+            .strip_prefix("MemAvailable:")?
+            .trim()
+            .strip_suffix(" kB")?;
+        Some(Bytes::kib(amount.parse().ok()?))
+    };
+    information.lines().find_map(line).unwrap_or_default()
 }
 
 /// An image file that is gone when the last who has it open closes it.
@@ -194,5 +218,17 @@ impl Drop for Ground {
     fn drop(&mut self) {
         // Where a child still holds it, it goes with the namespace.
         let _ = umount2(&self.path, MntFlags::MNT_DETACH);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_found_among_the_rest() {
+        let information = "MemTotal:       24576 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available_memory(information), Bytes::mib(2));
+        assert_eq!(available_memory("MemTotal: 1 kB\n"), Bytes(0));
     }
 }

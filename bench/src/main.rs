@@ -60,9 +60,10 @@ struct Options {
     /// Put the table into this document, between its markers.
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
-    /// Where the image goes, on which filesystems are made; it has no name there.
-    #[arg(long, value_name = "DIRECTORY", default_value = "/var/tmp")]
-    work_dir: PathBuf,
+    /// Where the image goes, on which filesystems are made; it has no name there [default: memory
+    /// where there is enough, else /var/tmp].
+    #[arg(long, value_name = "DIRECTORY")]
+    work_dir: Option<PathBuf>,
     /// Size of the image.
     #[arg(long, default_value = "6 GiB")]
     size: Bytes,
@@ -143,11 +144,7 @@ fn go_inside() -> anyhow::Result<ExitCode> {
 
 fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<Outcome>> {
     let needs_image = contests.iter().any(|c| c.ground != Kind::Tmpfs);
-    if needs_image {
-        eprintln!("writing an image of {}", options.size);
-    }
-    let image = needs_image.then(|| Image::write(&options.work_dir, options.size));
-    let image = image.transpose()?;
+    let image = needs_image.then(|| write_image(options)).transpose()?;
     let setting = Setting {
         pairs: options.pairs.into(),
         warm_up: 1,
@@ -166,6 +163,16 @@ fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<Outcom
         }
     }
     Ok(outcomes)
+}
+
+fn write_image(options: &Options) -> anyhow::Result<Image> {
+    let size = options.size;
+    let directory = options
+        .work_dir
+        .clone()
+        .unwrap_or_else(|| ground::place_of_image(size));
+    eprintln!("writing an image of {size} in {}", directory.display());
+    Image::write(&directory, size)
 }
 
 /// This program again, as the engine's own process.

@@ -2,7 +2,7 @@
 //! time. Mostly a measure of the processor, kept because the published tables have it.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -117,9 +117,11 @@ fn take(
     length: u64,
     unit: StreamUnit,
 ) -> std::io::Result<u64> {
-    into.clear();
     match unit {
-        StreamUnit::Record(_) => from.take(length).read_to_end(into).map(|n| n as u64),
+        StreamUnit::Record(_) => {
+            into.resize(length as usize, 0);
+            fill(from, into)
+        }
         StreamUnit::Char => {
             let mut sum = 0u64;
             let mut count = 0;
@@ -145,6 +147,21 @@ fn take(
     }
 }
 
+/// Fills as much of a record as there is. All of it is asked for at once, so that what is larger than the
+/// buffer passes it by, as in `fread`.
+fn fill(from: &mut impl Read, record: &mut [u8]) -> std::io::Result<u64> {
+    let mut filled = 0;
+    while filled < record.len() {
+        match from.read(&mut record[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled as u64)
+}
+
 fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
     use crate::pattern::{Corruption, Kind};
     OpError::Corrupt {
@@ -153,5 +170,43 @@ fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
             offset,
             kind: Kind::Short { expected: size },
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Endless zeros that remember how many were asked for at a time.
+    #[derive(Default)]
+    struct Asked(Vec<usize>);
+
+    impl Read for Asked {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0.push(into.len());
+            Ok(into.len())
+        }
+    }
+
+    #[test]
+    fn a_record_larger_than_the_buffer_is_one_request() {
+        let mut reader = BufReader::with_capacity(8192, Asked::default());
+        let mut taken = Vec::new();
+        for _ in 0..2 {
+            let unit = StreamUnit::Record(Bytes::kib(64));
+            assert_eq!(take(&mut reader, &mut taken, 65_536, unit).unwrap(), 65_536);
+        }
+        assert_eq!(reader.get_ref().0, [65_536, 65_536]);
+    }
+
+    #[test]
+    fn small_records_come_from_the_buffer() {
+        let mut reader = BufReader::with_capacity(8192, Asked::default());
+        let mut taken = Vec::new();
+        for _ in 0..16 {
+            let unit = StreamUnit::Record(Bytes(1024));
+            assert_eq!(take(&mut reader, &mut taken, 1024, unit).unwrap(), 1024);
+        }
+        assert_eq!(reader.get_ref().0, [8192, 8192]);
     }
 }
