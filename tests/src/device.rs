@@ -25,14 +25,14 @@ impl LoopDevice {
         Self::attach(image, None)
     }
 
-    /// A device on an image behind the driver with faults, which dies when it has written so many
-    /// bytes; from then on the device answers every request with an error.
+    /// A device on an image behind the driver with faults, which dies when it is to write a block that
+    /// begins so; from then on the device answers every request with an error.
     ///
     /// # Panics
     /// When it cannot be made.
-    pub fn vanishing(directory: &Path, size: u64, die_after: u64) -> Self {
+    pub fn vanishing(directory: &Path, size: u64, fatal: &str) -> Self {
         std::fs::create_dir(directory).expect("the directory is new");
-        let options = format!("die-after={die_after}");
+        let options = format!("die-at={fatal}");
         let arguments = ["-o", &options, "none"];
         succeed(
             Command::new(program::faultfs())

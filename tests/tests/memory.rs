@@ -145,7 +145,8 @@ fn a_sweep_shows_where_the_limit_is() {
     assert_eq!(read("sizes-4m"), 0, "it fits");
     assert!(read("sizes-96m") >= SIZE, "it does not fit");
     let table = run(sandbox.fsarena().arg("report")).with(0).stdout;
-    assert!(table.contains("— memory ends (32 MiB) —"), "{table}");
+    // The border of a processor's cache may lie between the same two rows.
+    assert!(table.contains("memory ends (32 MiB)"), "{table}");
     sandbox.assert_clean();
 }
 

@@ -115,7 +115,12 @@ impl Driver {
         let mut state = self.state();
         state.bytes_written += length;
         let too_many = |limit| state.bytes_written > limit;
-        if self.faults.die_after.is_some_and(too_many) {
+        let begins = |stamp: &String| {
+            let mut blocks = data.chunks(CHUNK as usize);
+            blocks.any(|block| block.starts_with(stamp.as_bytes()))
+        };
+        let faults = &self.faults;
+        if faults.die_after.is_some_and(too_many) || faults.die_at.as_ref().is_some_and(begins) {
             die();
         }
         let content = state.tree.content(number)?;

@@ -70,6 +70,8 @@ pub struct Faults {
     pub corrupt_byte_at: Option<u64>,
     /// The driver kills itself instead of writing more bytes than this.
     pub die_after: Option<u64>,
+    /// The driver kills itself instead of writing a block of 4 KiB that begins with this.
+    pub die_at: Option<String>,
     /// Bytes that files may take.
     pub capacity: Option<u64>,
     /// Permissions are accepted and forgotten.
@@ -118,6 +120,7 @@ impl Faults {
             "corrupt-after" => self.corrupt_after = Some(size(value)?),
             "corrupt-byte-at" => self.corrupt_byte_at = Some(size(value)?),
             "die-after" => self.die_after = Some(size(value)?),
+            "die-at" => self.die_at = Some(value.to_owned()),
             "capacity" => self.capacity = Some(size(value)?),
             "hang-on" => self.hang = Some(look_up(&CALLS, value)?),
             "errno-on" => {
@@ -150,8 +153,8 @@ mod tests {
     fn reads_every_option() {
         let faults = Faults::parse(
             "nosuid,nodev,no-links,no-symlinks,no-permissions,errno-on=fsync:EIO,hang-on=readdir,\
-             corrupt-after=64KiB,corrupt-byte-at=5000,die-after=7,capacity=1MiB,stale,\
-             forgets-permissions",
+             corrupt-after=64KiB,corrupt-byte-at=5000,die-after=7,die-at=stamp,capacity=1MiB,\
+             stale,forgets-permissions",
         )
         .unwrap();
         assert_eq!(faults.errors.len(), 4);
@@ -161,6 +164,7 @@ mod tests {
         assert_eq!(faults.corrupt_after, Some(65_536));
         assert_eq!(faults.corrupt_byte_at, Some(5000));
         assert_eq!(faults.die_after, Some(7));
+        assert_eq!(faults.die_at.as_deref(), Some("stamp"));
         assert_eq!(faults.capacity, Some(1 << 20));
         assert!(faults.stale && faults.forgets_permissions);
     }
