@@ -7,7 +7,7 @@ use crate::bench::bonnie_files;
 use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
 use crate::ground::Kind;
 use crate::peer::{bonnie, fio, iozone};
-use crate::plan::{Scale, cold, ending, io, phase, remove, write};
+use crate::plan::{Scale, cold, ending, phase, remove, write};
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
@@ -62,16 +62,16 @@ fn synced(phase: Phase) -> Phase {
 }
 
 fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
-    let access = |name: &str, access| data(name, io(FILE, access, CHUNK));
+    let access = |name: &str, access| data(name, Io::new(FILE, access, CHUNK));
     let seek = Io {
         operations: Some(SEEKS),
         threads: SEEKERS,
-        ..io(FILE, Access::Seek { write_share: 0.1 }, CHUNK)
+        ..Io::new(FILE, Access::Seek { write_share: 0.1 }, CHUNK)
     };
     let byte = Bytes(1);
     let chars = [
         synced(write("write-chars", FILE, scale.chars, byte)),
-        synced(data("read-chars", io(FILE, Access::Read, byte))),
+        synced(data("read-chars", Io::new(FILE, Access::Read, byte))),
         remove(FILE),
     ];
     let blocks = [
@@ -143,12 +143,12 @@ fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
 }
 
 fn iozone(scale: Scale, ground: Kind) -> Contest {
-    let access = |name: &str, access| data(name, io(FILE, access, RECORD));
+    let access = |name: &str, access| data(name, Io::new(FILE, access, RECORD));
     let records = scale.streamed.0 / RECORD.0;
     let some = |name: &str, access| {
         let io = Io {
             operations: Some(records),
-            ..io(FILE, access, RECORD)
+            ..Io::new(FILE, access, RECORD)
         };
         data(name, io)
     };
@@ -260,7 +260,7 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
         threads: TIOBENCH_THREADS,
         sharing: Sharing::Own,
         size: Some(scale.tiobench),
-        ..io("tiobench", access, PAGE)
+        ..Io::new("tiobench", access, PAGE)
     };
     let random = |access| Io {
         operations: Some(scale.tiobench_random * u64::from(TIOBENCH_THREADS)),
@@ -335,7 +335,7 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
 /// One file that both read, so that the layout is the same.
 fn same_file(scale: Scale, ground: Kind) -> Contest {
     let block = Bytes::mib(1);
-    let read = cold(data("read", io(FILE, Access::Read, block)));
+    let read = cold(data("read", Io::new(FILE, Access::Read, block)));
     let job = |more: &str| fio::Job {
         block,
         cold: true,

@@ -5,7 +5,7 @@ use model::{Access, Action, Bytes, CacheState, End, Io, IoEngine, Order, Phase};
 use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
 use crate::ground::Kind;
 use crate::peer::{bonnie, dd, fio, fsmark, loop_c};
-use crate::plan::{Scale, create, each, ending, for_seconds, io, phase, remove, write};
+use crate::plan::{Scale, create, each, ending, for_seconds, phase, remove, write};
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
@@ -68,7 +68,7 @@ fn cached_job(scale: Scale, figure: &'static str, threads: u32) -> fio::Job {
 fn cached_phase(scale: Scale, name: &str, threads: u32) -> Phase {
     let io = Io {
         threads,
-        ..io(FILE, Access::RandomRead, BLOCK)
+        ..Io::new(FILE, Access::RandomRead, BLOCK)
     };
     for_seconds(scale.seconds, name, io)
 }
@@ -125,7 +125,7 @@ fn uring(scale: Scale) -> Contest {
     let io = Io {
         engine: IoEngine::IoUring,
         depth: DEPTH,
-        ..io(FILE, Access::RandomRead, BLOCK)
+        ..Io::new(FILE, Access::RandomRead, BLOCK)
     };
     let phase = Phase {
         cache: CacheState::Direct,
@@ -179,7 +179,7 @@ fn sequential(scale: Scale) -> Contest {
         block: LARGE,
         write,
     };
-    let read = phase("read", model::Op::Io(io(FILE, Access::Read, LARGE)));
+    let read = phase("read", model::Op::Io(Io::new(FILE, Access::Read, LARGE)));
     let (reading, writing) = ("1 MiB sequential read", "1 MiB sequential write");
     let wanted = Target::AtLeast(1.0);
     Contest {
@@ -314,7 +314,7 @@ fn verifying(scale: Scale) -> Contest {
     let read = |name: &str, verify| {
         let io = Io {
             verify,
-            ..io(FILE, Access::Read, LARGE)
+            ..Io::new(FILE, Access::Read, LARGE)
         };
         phase(name, model::Op::Io(io))
     };

@@ -1,8 +1,7 @@
 //! Short ways to write down phases of the engine for the lists of comparisons.
 
 use model::{
-    Access, Action, Bytes, CacheState, Create, End, EntryKind, Io, IoEngine, Nanos, Op, Order,
-    Phase, Sharing,
+    Access, Action, Bytes, CacheState, Create, End, EntryKind, Io, Nanos, Op, Order, Phase, Sharing,
 };
 
 /// How much is done in each comparison.
@@ -56,25 +55,6 @@ impl Scale {
     };
 }
 
-/// A data operation with everything else at its plainest.
-pub fn io(file: &str, access: Access, block: Bytes) -> Io {
-    Io {
-        file: file.to_owned(),
-        access,
-        block,
-        align: None,
-        size: None,
-        operations: None,
-        engine: IoEngine::Psync,
-        depth: 1,
-        threads: 1,
-        sharing: Sharing::Shared,
-        fsync: 0,
-        rate: None,
-        verify: false,
-    }
-}
-
 /// A phase on what is in the cache, that ends with its last call.
 pub fn phase(name: &str, op: Op) -> Phase {
     Phase {
@@ -91,7 +71,7 @@ pub fn phase(name: &str, op: Op) -> Phase {
 pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
     let io = Io {
         size: Some(size),
-        ..io(file, Access::Write, block)
+        ..Io::new(file, Access::Write, block)
     };
     phase(name, Op::Io(io))
 }

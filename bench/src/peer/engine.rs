@@ -157,10 +157,10 @@ pub fn serve_parent(directory: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Access, Bytes, Op};
+    use model::{Access, Bytes, Io, Op};
 
     use super::*;
-    use crate::plan::{io, phase, write};
+    use crate::plan::{phase, write};
 
     fn answers(directory: &Path, phases: &[Phase]) -> Vec<Answer> {
         let orders: Vec<String> = phases
@@ -177,7 +177,7 @@ mod tests {
     fn phases_are_answered_one_by_one_and_a_failure_ends_nothing() {
         let place = tempfile::tempdir().unwrap();
         let block = Bytes::kib(4);
-        let read = |file| phase("read", Op::Io(io(file, Access::Read, block)));
+        let read = |file| phase("read", Op::Io(Io::new(file, Access::Read, block)));
         let phases = [
             write("write", "f", Bytes::kib(40), block),
             read("missing"),
