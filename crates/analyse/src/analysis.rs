@@ -4,7 +4,7 @@ use model::CampaignResults;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
-use crate::{CellFailure, Complaint, ContenderFeatures, Counts, Row, Standing, Sweep};
+use crate::{CellFailure, Complaint, ContenderFeatures, Counts, Overall, Row, Standing, Sweep};
 use crate::{failures, features, row, standing, sweep};
 
 /// What follows from the facts of a campaign.
@@ -21,6 +21,8 @@ pub struct Analysis {
     /// The sweeps, put together from their points.
     #[serde(default)]
     pub sweeps: Vec<Sweep>,
+    /// The overall view: groups of tests, and where the order depends on their weights.
+    pub overall: Overall,
     /// What each contender can do.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
@@ -43,6 +45,7 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         standings: standing::standings(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),
+        overall: Overall::of(results, &rows),
         rows,
         features: features::features(results),
         failures: failures::failures(results),

@@ -1,0 +1,167 @@
+//! Which contenders of a row can be told apart: every pair by an exact test, corrected for their number.
+//!
+//! The family of a correction is the row: all pairs of its contenders, by Holm's step-down method
+//! (S. Holm, Scand. J. Stat. 6, 1979), which holds whatever the tests have to do with each other. If no
+//! contender of a row differed from another, some pair would be told apart in at most
+//! [`FALSE_DIFFERENCE_LIMIT`] of such rows. Rows are not corrected for each other: a report of a hundred
+//! rows is expected to hold a few false differences, were there no true ones.
+
+use model::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::{Effect, Row, signed_rank};
+
+/// The largest chance of telling any pair of a row apart where none differs.
+pub const FALSE_DIFFERENCE_LIMIT: f64 = 0.05;
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The first is better.
+    Better,
+    /// The first is worse.
+    Worse,
+    /// They differ, and neither more nor less is better.
+    Differs,
+    /// There were rounds enough, and they do not tell the two apart.
+    NotToldApart,
+    /// However large the difference, so few rounds cannot show it beside so many other comparisons.
+    TooFewRounds {
+        /// Rounds from which on they can.
+        needed: u32,
+    },
+    /// One of them has no value, has failed rounds, or has values that make no ratio.
+    NotComparable,
+}
+
+impl Verdict {
+    /// Whether the two were told apart.
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Better | Self::Worse | Self::Differs)
+    }
+}
+
+/// Two contenders of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The first, by its place in the campaign's order.
+    pub a: usize,
+    /// The second.
+    pub b: usize,
+    /// How the first differs from the second, over the rounds that both have; absent where the two
+    /// are not comparable.
+    pub effect: Option<Effect>,
+    /// The p value corrected for the comparisons of the row; 1 where there is no effect.
+    pub p_corrected: f64,
+    /// What it came to.
+    pub verdict: Verdict,
+}
+
+/// P values corrected by Holm's method, in the order given.
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut corrected = vec![1.0; p_values.len()];
+    let mut reached = 0.0f64;
+    for (place, index) in order.into_iter().enumerate() {
+        let left = (p_values.len() - place) as f64;
+        reached = reached.max((p_values[index] * left).min(1.0));
+        corrected[index] = reached;
+    }
+    corrected
+}
+
+/// The verdict on an effect with its corrected p value; `needed` says how many rounds would do.
+pub fn judge(
+    effect: &Effect,
+    p_corrected: f64,
+    comparisons: usize,
+    direction: Direction,
+    needed: impl FnOnce() -> u32,
+) -> Verdict {
+    let above = effect.delta > 0.0 || (effect.delta == 0.0 && effect.ratio > 1.0);
+    match direction {
+        _ if effect.smallest_p * comparisons as f64 > FALSE_DIFFERENCE_LIMIT => {
+            Verdict::TooFewRounds { needed: needed() }
+        }
+        _ if p_corrected > FALSE_DIFFERENCE_LIMIT => Verdict::NotToldApart,
+        Direction::Neutral => Verdict::Differs,
+        Direction::Higher if above => Verdict::Better,
+        Direction::Lower if !above => Verdict::Better,
+        _ => Verdict::Worse,
+    }
+}
+
+/// Rounds from which on a pair among so many comparisons can be told apart at all.
+pub fn rounds_needed(comparisons: usize) -> u32 {
+    let enough = |rounds: &u32| {
+        signed_rank::smallest_p(*rounds) * comparisons.max(1) as f64 <= FALSE_DIFFERENCE_LIMIT
+    };
+    (1..).find(enough).unwrap_or(u32::MAX)
+}
+
+impl Row {
+    /// Every pair of contenders, compared round by round: (0, 1), (0, 2), …, (1, 2), …
+    ///
+    /// Computed anew at each call. Those that are not comparable are not counted by the correction.
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        let series: Vec<Option<Vec<Option<f64>>>> = self
+            .figures
+            .iter()
+            .map(|figure| {
+                let usable = figure.estimate.is_some() && !figure.has_failed_rounds();
+                usable.then(|| figure.rounds.iter().map(|r| r.value).collect())
+            })
+            .collect();
+        compare_all(&series, self.direction)
+    }
+}
+
+/// Compares every pair of series over the rounds that both have; `None` is comparable to nothing.
+pub(crate) fn compare_all(
+    series: &[Option<Vec<Option<f64>>>],
+    direction: Direction,
+) -> Vec<Comparison> {
+    let mut comparisons = Vec::new();
+    for a in 0..series.len() {
+        for b in a + 1..series.len() {
+            let effect = series[a].as_ref().zip(series[b].as_ref());
+            comparisons.push(Comparison {
+                a,
+                b,
+                effect: effect.and_then(|(a, b)| paired(a, b)),
+                p_corrected: 1.0,
+                verdict: Verdict::NotComparable,
+            });
+        }
+    }
+    correct(&mut comparisons, direction);
+    comparisons
+}
+
+fn paired(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Effect> {
+    let pairs = a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
+    Effect::paired(&pairs.collect::<Vec<_>>())
+}
+
+fn correct(comparisons: &mut [Comparison], direction: Direction) {
+    let raw: Vec<f64> = comparisons
+        .iter()
+        .filter_map(|c| Some(c.effect?.p))
+        .collect();
+    let count = raw.len();
+    let mut corrected = holm(&raw).into_iter();
+    for comparison in comparisons {
+        let Some(effect) = &comparison.effect else {
+            continue;
+        };
+        comparison.p_corrected = corrected.next().unwrap_or(1.0);
+        let needed = || rounds_needed(count);
+        comparison.verdict = judge(effect, comparison.p_corrected, count, direction, needed);
+    }
+}
+
+#[cfg(test)]
+#[path = "compare_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+//! Groups of tests that ask the same of a filesystem, by what a phase does.
+
+use std::fmt;
+
+use model::{Access, Action, IoEngine, Op, Phase};
+use serde::{Deserialize, Serialize};
+
+/// What a phase asks of a filesystem. Weights of uses are over these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// Large files written front to back, appended to, rewritten or copied.
+    StreamWrite,
+    /// Large files read front to back, back to front or with strides.
+    StreamRead,
+    /// Requests at random places of a file that read.
+    RandomRead,
+    /// Requests at random places of a file, or at one place again and again, that write.
+    RandomWrite,
+    /// Writes and new files of which each one, or every few, is made durable before the next.
+    Durable,
+    /// Many files and directories made, linked and removed.
+    ManyFiles,
+    /// Names and attributes looked up, listed and changed.
+    Names,
+    /// Trees of files of mixed sizes written, copied, read and removed.
+    Trees,
+    /// The filesystem made, mounted, unmounted and checked.
+    Upkeep,
+    /// Space left to files.
+    Space,
+}
+
+impl Group {
+    /// Every group, in the order of the reports.
+    pub const ALL: [Self; 10] = [
+        Self::StreamWrite,
+        Self::StreamRead,
+        Self::RandomRead,
+        Self::RandomWrite,
+        Self::Durable,
+        Self::ManyFiles,
+        Self::Names,
+        Self::Trees,
+        Self::Upkeep,
+        Self::Space,
+    ];
+
+    /// The word in data files and exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StreamWrite => "stream-write",
+            Self::StreamRead => "stream-read",
+            Self::RandomRead => "random-read",
+            Self::RandomWrite => "random-write",
+            Self::Durable => "durable",
+            Self::ManyFiles => "many-files",
+            Self::Names => "names",
+            Self::Trees => "trees",
+            Self::Upkeep => "upkeep",
+            Self::Space => "space",
+        }
+    }
+
+    /// What it is, as a caption says it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::StreamWrite => "large files written",
+            Self::StreamRead => "large files read",
+            Self::RandomRead => "random reads",
+            Self::RandomWrite => "random writes",
+            Self::Durable => "durable writes",
+            Self::ManyFiles => "many files made and removed",
+            Self::Names => "names and attributes",
+            Self::Trees => "trees of files",
+            Self::Upkeep => "make, mount, check",
+            Self::Space => "space left",
+        }
+    }
+
+    /// The group of a phase; `None` where it only tries what a filesystem can do,
+    /// or does nothing with it.
+    pub fn of(phase: &Phase) -> Option<Self> {
+        Some(match &phase.op {
+            Op::Probe { .. } => return None,
+            Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck => Self::Upkeep,
+            Op::Capacity => Self::Space,
+            Op::Io(io) if io.engine == IoEngine::Null => return None,
+            Op::Io(io) if io.fsync > 0 && io.access.writes() => Self::Durable,
+            Op::Io(io) => of_access(io.access),
+            Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. } => {
+                Self::StreamWrite
+            }
+            Op::ReadStream { .. } => Self::StreamRead,
+            Op::Create(create) if create.fsync => Self::Durable,
+            Op::Create(_) | Op::Sparse { .. } | Op::RemoveFile { .. } => Self::ManyFiles,
+            Op::Metadata { action, .. } => of_action(action),
+            Op::PlantTree { .. }
+            | Op::CopyTree { .. }
+            | Op::ListTree { .. }
+            | Op::FindInTree { .. }
+            | Op::VerifyTree { .. }
+            | Op::RemoveTree { .. } => Self::Trees,
+        })
+    }
+}
+
+const fn of_access(access: Access) -> Group {
+    match access {
+        Access::Write | Access::Overwrite | Access::Rewrite | Access::Append => Group::StreamWrite,
+        Access::Read | Access::ReadBackward | Access::ReadStride { .. } => Group::StreamRead,
+        Access::RandomRead | Access::Seek { .. } => Group::RandomRead,
+        Access::RandomWrite | Access::RecordRewrite => Group::RandomWrite,
+        Access::RandomMix { read_share } => {
+            if read_share > 0.5 {
+                Group::RandomRead
+            } else {
+                Group::RandomWrite
+            }
+        }
+    }
+}
+
+const fn of_action(action: &Action) -> Group {
+    match action {
+        Action::Link { .. } | Action::Symlink { .. } | Action::Remove => Group::ManyFiles,
+        Action::Open
+        | Action::Stat { .. }
+        | Action::Readdir
+        | Action::Rename { .. }
+        | Action::Chmod
+        | Action::SetXattr { .. }
+        | Action::Truncate { .. } => Group::Names,
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_words_of_exports_and_unique() {
+        let names: std::collections::BTreeSet<_> = Group::ALL.iter().map(|g| g.name()).collect();
+        assert_eq!(names.len(), Group::ALL.len());
+        for group in Group::ALL {
+            let word = serde_json::to_string(&group).unwrap();
+            assert_eq!(word, format!("\"{}\"", group.name()));
+        }
+    }
+}
