@@ -1,10 +1,12 @@
 //! The whole analysis of a campaign, put together from its parts.
 
-use model::CampaignResults;
+use model::{CampaignResults, Use};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
-use crate::{CellFailure, Complaint, ContenderFeatures, Counts, Overall, Row, Standing, Sweep};
+use crate::{
+    CellFailure, Complaint, ContenderFeatures, Counts, Overall, Row, Standing, Sweep, UseScores,
+};
 use crate::{failures, features, row, standing, sweep};
 
 /// What follows from the facts of a campaign.
@@ -23,6 +25,10 @@ pub struct Analysis {
     pub sweeps: Vec<Sweep>,
     /// The overall view: groups of tests, and where the order depends on their weights.
     pub overall: Overall,
+    /// What the campaign has to say about uses; empty until [`Analysis::weigh_uses`] is called, for uses
+    /// are no part of a campaign.
+    #[serde(default)]
+    pub uses: Vec<UseScores>,
     /// What each contender can do.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
@@ -46,10 +52,21 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         contenders,
         sweeps: sweep::sweeps(results, &rows),
         overall: Overall::of(results, &rows),
+        uses: Vec::new(),
         rows,
         features: features::features(results),
         failures: failures::failures(results),
         complaints: failures::complaints(results),
+    }
+}
+
+impl Analysis {
+    /// Adds what the campaign has to say about these uses.
+    pub fn weigh_uses<'a>(&mut self, uses: impl IntoIterator<Item = &'a Use>) {
+        self.uses = uses
+            .into_iter()
+            .map(|one| UseScores::of(one, self))
+            .collect();
     }
 }
 

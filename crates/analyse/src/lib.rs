@@ -4,11 +4,14 @@
 //! reports show. This crate is pure: it reads no clock and no file and draws no random number, so the
 //! same facts always give the same analysis.
 
+mod advice;
 mod analysis;
 mod bend;
 mod ceiling;
+mod change_points;
 mod compare;
 mod counts;
+mod difference;
 mod effect;
 mod facts;
 mod failures;
@@ -16,7 +19,7 @@ mod features;
 mod figure;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
-mod group;
+mod history;
 mod interval;
 mod outcome;
 mod overall;
@@ -24,26 +27,41 @@ mod rank;
 mod rank_sum;
 mod ranks;
 mod row;
+mod settings;
 mod signed_rank;
 mod standing;
 mod sweep;
+mod use_scores;
 
+pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
 pub use bend::{Bend, ENOUGH};
 pub use ceiling::INSTRUMENT_ABOVE;
+pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
 pub use counts::{Completeness, Counts};
+pub use difference::{
+    Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
+    compare_campaigns, compare_contenders,
+};
 pub use effect::Effect;
 pub use failures::{CellFailure, Complaint, PhaseFailure};
 pub use features::{ContenderFeatures, FeatureState, Found};
 pub use figure::{Estimate, Figure, RoundValue, UNSTEADY_ABOVE};
-pub use group::Group;
+pub use history::{
+    Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
+};
 pub use interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
 pub use outcome::Outcome;
 pub use overall::{Flip, GroupStanding, Overall, Score, Share};
 pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, chance_of_false_mark, rank};
 pub use rank_sum::EXACT_VALUES;
 pub use row::{Ranking, Row};
+pub use settings::Setting;
 pub use signed_rank::EXACT_PAIRS;
 pub use standing::Standing;
 pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
+pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
+
+// The groups are of the model, for the weights of the catalog are over them.
+pub use model::Group;

@@ -196,7 +196,12 @@ fn counts(row: &Row) -> bool {
         && values.all(|v| v > 0.0)
 }
 
-fn standing(group: Group, shares: Vec<Share>, rows: &[Row], contenders: usize) -> GroupStanding {
+pub(crate) fn standing(
+    group: Group,
+    shares: Vec<Share>,
+    rows: &[Row],
+    contenders: usize,
+) -> GroupStanding {
     let mut scores: Vec<Score> = (0..contenders).map(|c| score(c, &shares, rows)).collect();
     give_places(&mut scores);
     GroupStanding {
@@ -207,7 +212,7 @@ fn standing(group: Group, shares: Vec<Share>, rows: &[Row], contenders: usize) -
 }
 
 /// The logarithm of a cost: lower is better.
-fn log_cost(value: f64, direction: Direction) -> f64 {
+pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
     match direction {
         Direction::Higher => -value.ln(),
         Direction::Lower | Direction::Neutral => value.ln(),

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use model::{Filesystem, Profile, Suite};
+use model::{Filesystem, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::document::{Claims, Source};
-use crate::{CatalogError, filesystem_file, suite_file};
+use crate::{CatalogError, filesystem_file, suite_file, uses_file};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -24,12 +24,21 @@ struct Entry<T> {
 /// Entries by name.
 type Entries<T> = BTreeMap<String, Entry<T>>;
 
-/// Filesystems, suites and the defaults of profiles; every entry is checked.
+/// The files of a directory, name and text of each.
+#[derive(Default)]
+struct Files {
+    filesystems: Vec<(String, String)>,
+    suites: Vec<(String, String)>,
+    uses: Vec<(String, String)>,
+}
+
+/// Filesystems, suites, uses and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
     /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
     suites: Entries<[Suite; 4]>,
+    uses: Entries<Use>,
     defaults: Defaults,
 }
 
@@ -52,12 +61,17 @@ impl Catalog {
         let mut catalog = Self {
             filesystems: BTreeMap::new(),
             suites: BTreeMap::new(),
+            uses: BTreeMap::new(),
             defaults: Defaults::read(Source {
                 file: "catalog/defaults.toml",
                 text: defaults,
             })?,
         };
-        catalog.take(&read("filesystems"), &read("suites"))?;
+        catalog.take(&Files {
+            filesystems: read("filesystems"),
+            suites: read("suites"),
+            uses: read("uses"),
+        })?;
         for suite in &catalog.defaults.suites {
             catalog.suite(suite, Profile::Smoke)?;
         }
@@ -66,44 +80,61 @@ impl Catalog {
 
     /// Adds the files of a user's directory; an entry of the same name is replaced.
     ///
-    /// Read are `DIR/filesystems/*.toml` and `DIR/suites/*.toml`; a directory that has neither is
-    /// taken to hold filesystems itself. Nothing is taken over when any file is wrong.
+    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml` and `DIR/uses/*.toml`; a directory that
+    /// has none of these is taken to hold filesystems itself. Nothing is taken over when any file is
+    /// wrong.
     ///
     /// # Errors
     /// When the directory is no catalog, or a file cannot be read or is wrong.
     pub fn overlay(&mut self, directory: &Path) -> Result<(), CatalogError> {
-        let (filesystems, suites) = (directory.join("filesystems"), directory.join("suites"));
-        let (filesystems, suites) = match (filesystems.is_dir(), suites.is_dir()) {
-            (false, false) => (read_directory(directory)?, Vec::new()),
-            (true, false) => (read_directory(&filesystems)?, Vec::new()),
-            (false, true) => (Vec::new(), read_directory(&suites)?),
-            (true, true) => (read_directory(&filesystems)?, read_directory(&suites)?),
+        let below = |name: &str| {
+            let path = directory.join(name);
+            path.is_dir().then(|| read_directory(&path)).transpose()
         };
-        if filesystems.is_empty() && suites.is_empty() {
+        let found = [below("filesystems")?, below("suites")?, below("uses")?];
+        let files = if found.iter().all(Option::is_none) {
+            Files {
+                filesystems: read_directory(directory)?,
+                ..Files::default()
+            }
+        } else {
+            let [filesystems, suites, uses] = found.map(Option::unwrap_or_default);
+            Files {
+                filesystems,
+                suites,
+                uses,
+            }
+        };
+        if files.filesystems.is_empty() && files.suites.is_empty() && files.uses.is_empty() {
             return Err(CatalogError::NoCatalog {
                 path: directory.to_owned(),
             });
         }
         let mut changed = self.clone();
-        changed.take(&filesystems, &suites)?;
+        changed.take(&files)?;
         *self = changed;
         Ok(())
     }
 
-    /// Takes files (name and text) in; names must differ among them.
-    fn take(
-        &mut self,
-        filesystems: &[(String, String)],
-        suites: &[(String, String)],
-    ) -> Result<(), CatalogError> {
+    /// Takes files in; names must differ among those of one kind.
+    fn take(&mut self, files: &Files) -> Result<(), CatalogError> {
+        self.take_filesystems(&files.filesystems)?;
+        self.take_suites(&files.suites)?;
+        self.take_uses(&files.uses)
+    }
+
+    fn take_filesystems(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
         let mut new = Entries::new();
-        for (file, text) in filesystems {
+        for (file, text) in files {
             let (filesystem, claims) = filesystem_file::read(Source { file, text })?;
             add(&mut new, filesystem.name.clone(), filesystem, file, claims)?;
         }
-        merge(&mut self.filesystems, new)?;
+        merge(&mut self.filesystems, new)
+    }
+
+    fn take_suites(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
         let mut new = Entries::new();
-        for (file, text) in suites {
+        for (file, text) in files {
             let mut claims = Claims::new();
             let mut read = |profile| {
                 let scaling = self.defaults.profile(profile).scaling;
@@ -124,6 +155,15 @@ impl Catalog {
             add(&mut new, suite[0].name.clone(), suite, file, claims)?;
         }
         merge(&mut self.suites, new)
+    }
+
+    fn take_uses(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = uses_file::read(Source { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.uses, new)
     }
 
     /// Every filesystem, by name.
@@ -172,6 +212,23 @@ impl Catalog {
                 Err(CatalogError::unknown("suite", name, known))
             }
         }
+    }
+
+    /// Every use, by name.
+    pub fn uses(&self) -> impl Iterator<Item = &Use> {
+        self.uses.values().map(|e| &e.value)
+    }
+
+    /// The use of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn use_named(&self, name: &str) -> Result<&Use, CatalogError> {
+        let known = self.uses.keys().map(String::as_str);
+        self.uses
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("use", name, known))
     }
 
     /// What a profile sets where the user does not.

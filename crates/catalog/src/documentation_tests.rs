@@ -3,10 +3,12 @@
 use model::Profile;
 
 use crate::document::Source;
-use crate::{filesystem_file, operation, suite_file};
+use crate::{filesystem_file, operation, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
+
+const USE: &str = include_str!("../../../docs/adding-a-use.md");
 
 /// The TOML of a page.
 fn example(page: &str) -> &str {
@@ -39,6 +41,16 @@ fn the_example_of_a_suite_loads_in_every_profile() {
 }
 
 #[test]
+fn the_example_of_a_use_loads() {
+    let source = Source {
+        file: "photos.toml",
+        text: example(USE),
+    };
+    let (one, _) = uses_file::read(source).unwrap();
+    assert_eq!((one.name.as_str(), one.weights.len()), ("photos", 3));
+}
+
+#[test]
 fn every_key_and_operation_is_described() {
     let described = |page: &str, word: &str| {
         let quoted = page.contains(&format!("`{word}`"));
@@ -55,6 +67,12 @@ fn every_key_and_operation_is_described() {
     }
     for key in suite_file::all_keys() {
         described(SUITE, key);
+    }
+    for key in uses_file::all_keys() {
+        described(USE, key);
+    }
+    for group in model::Group::ALL {
+        described(USE, group.name());
     }
     for operation in operation::OPERATIONS {
         described(SUITE, operation.word);

@@ -1,4 +1,4 @@
-//! Filesystems and suites as data: TOML in, checked model out.
+//! Filesystems, suites and uses as data: TOML in, checked model out.
 //!
 //! The catalog is compiled in and overlaid by files of the user's own. Whatever is wrong with a
 //! file is said in one line with file, line and what was expected. This crate runs nothing, mounts
@@ -22,6 +22,7 @@ mod phase_order;
 mod reading_tests;
 mod suite_file;
 mod sweep;
+mod uses_file;
 
 pub use campaign_file::{CampaignFile, Directory};
 pub use catalog::Catalog;

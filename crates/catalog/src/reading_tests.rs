@@ -4,13 +4,14 @@ use model::Profile;
 use proptest::prelude::*;
 
 use crate::document::Source;
-use crate::{filesystem_file, suite_file};
+use crate::{filesystem_file, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../catalog/filesystems/zfs-fuse.toml");
 const SUITE: &str = include_str!("../../../catalog/suites/bonnie.toml");
+const USE: &str = include_str!("../../../catalog/uses/removable.toml");
 const SWEEP: &str = include_str!("../../../catalog/suites/iozone.toml");
 
-/// Reads a text as both kinds of file.
+/// Reads a text as every kind of file.
 fn read(text: &str) {
     let source = Source {
         file: "x.toml",
@@ -19,6 +20,7 @@ fn read(text: &str) {
     let errors = [
         filesystem_file::read(source).err(),
         suite_file::read(source, Profile::Study, None).err(),
+        uses_file::read(source).err(),
     ];
     for error in errors.into_iter().flatten() {
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
@@ -55,6 +57,7 @@ proptest! {
     fn a_damaged_file_can_be_read(at: usize, length in 0usize..40, by in "[$\"'=\\[\\]{}#a-z0-9.\n-]{0,12}") {
         read(&damaged(FILESYSTEM, at, length, &by));
         read(&damaged(SUITE, at, length, &by));
+        read(&damaged(USE, at, length, &by));
         read(&damaged(SWEEP, at, length, &by));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::{Catalog, Place, needs_device, resolve};
 use model::{
-    Access, Action, Axis, Bytes, CacheState, Class, Feature, Io, IoEngine, Op, Profile, Test,
+    Access, Action, Axis, Bytes, CacheState, Class, Feature, Group, Io, IoEngine, Op, Profile, Test,
 };
 
 fn catalog() -> Catalog {
@@ -57,6 +57,8 @@ fn every_file_is_called_after_what_it_describes() {
         .collect();
     suites.sort();
     assert_eq!(suites, names("suites"));
+    let uses: Vec<String> = catalog.uses().map(|u| u.name.clone()).collect();
+    assert_eq!(uses, names("uses"));
 }
 
 #[test]
@@ -304,4 +306,34 @@ fn profile_study_has_the_published_parameters() {
         }
     ));
     assert_eq!(catalog.profile(Profile::Study).size, Bytes(20_000_000_000));
+}
+
+#[test]
+fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
+    let catalog = catalog();
+    let names: Vec<&str> = catalog.uses().map(|u| u.name.as_str()).collect();
+    let wanted = [
+        "build-machine",
+        "desktop",
+        "file-server",
+        "mail-spool",
+        "media-backup",
+        "removable",
+    ];
+    assert_eq!(names, wanted);
+    let suites = catalog.suites(Profile::Quick);
+    let phases = suites.iter().flat_map(|s| &s.tests).flat_map(|t| &t.phases);
+    let measured: BTreeSet<Group> = phases.filter_map(Group::of).collect();
+    for one in catalog.uses() {
+        assert_eq!(one.whole(), 100.0, "{}: weights are shares", one.name);
+        assert!(!one.classes.contains(&Class::Floor), "{}", one.name);
+        assert!(one.source.len() > 40 && one.rationale.contains("Left out"));
+        let reasons = one.weights.iter().map(|w| &w.why);
+        for why in reasons.chain(one.needs.iter().map(|n| &n.why)) {
+            assert!(why.len() > 10, "{}: {why}", one.name);
+        }
+        for weight in &one.weights {
+            assert!(measured.contains(&weight.group), "{}", weight.group);
+        }
+    }
 }

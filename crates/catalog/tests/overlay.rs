@@ -149,3 +149,86 @@ fn a_directory_that_is_no_catalog_is_refused() {
     let error = catalog.overlay(&missing).unwrap_err().to_string();
     assert!(error.contains("No such file"), "{error}");
 }
+
+const USE: &str = r#"name = "mine"
+title = "Mine"
+source = "made for a test"
+rationale = "To see whether it is read."
+[classes]
+among = ["native"]
+why = "others are not"
+[[need]]
+feature = "xattrs"
+why = "notes are kept there"
+[[weight]]
+group = "trees"
+parts = 3
+why = "there is nothing else"
+"#;
+
+#[test]
+fn uses_add_and_override() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "uses/mine.toml", USE);
+    let desktop = USE.replace("name = \"mine\"", "name = \"desktop\"");
+    write(dir.path(), "uses/desktop.toml", &desktop);
+    let mut catalog = Catalog::builtin().unwrap();
+    let before = catalog.uses().count();
+    catalog.overlay(dir.path()).unwrap();
+    assert_eq!(catalog.uses().count(), before + 1);
+    assert_eq!(catalog.use_named("desktop").unwrap().title, "Mine");
+    let mine = catalog.use_named("mine").unwrap();
+    assert_eq!(mine.classes, [model::Class::Native]);
+    assert_eq!(mine.needs[0].feature, model::Feature::Xattrs);
+    assert_eq!(mine.weight(model::Group::Trees), 3.0);
+    assert_eq!(mine.weight(model::Group::Names), 0.0);
+    let error = catalog.use_named("mien").unwrap_err().to_string();
+    assert!(
+        error.starts_with("there is no use `mien` in the catalog;"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_use_is_told_with_its_line() {
+    let cases = [
+        (
+            "parts = 3",
+            "parts = 0",
+            "mine.toml:13: `parts` is `0`; expected a whole number from 1 to 1000",
+        ),
+        (
+            "\"trees\"",
+            "\"bushes\"",
+            "mine.toml:12: `group` is `bushes`; expected stream-write, ",
+        ),
+        (
+            "\"xattrs\"",
+            "\"wings\"",
+            "mine.toml:9: `feature` is `wings`; expected hard-links, ",
+        ),
+        (
+            "[\"native\"]",
+            "[\"floor\"]",
+            "mine.toml:6: `among` is `floor`; expected native, foreign-unix or foreign",
+        ),
+        (
+            "why = \"notes",
+            "because = \"notes",
+            "mine.toml:10: unknown key `because`; expected one of: feature, why",
+        ),
+        (
+            "[[weight]]",
+            "[[wait]]",
+            "mine.toml:11: unknown key `wait`; expected one of: name, title, ",
+        ),
+    ];
+    for (good, bad, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "uses/mine.toml", &USE.replace(good, bad));
+        let mut catalog = Catalog::builtin().unwrap();
+        let error = catalog.overlay(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(error.lines().count(), 1);
+    }
+}

@@ -8,7 +8,9 @@ mod campaign;
 mod cell;
 mod environment;
 mod features;
+mod figure_pattern;
 mod filesystem;
+mod group;
 mod io;
 mod measurement;
 mod names;
@@ -18,6 +20,7 @@ mod rng;
 mod suite;
 mod sweep;
 mod units;
+mod uses;
 
 pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Profile};
@@ -25,7 +28,9 @@ pub use cell::{Cell, CellId};
 pub use contender::Contender;
 pub use environment::{CpuCache, Environment, Tool};
 pub use features::{Class, Feature, Features, Support};
+pub use figure_pattern::FigurePattern;
 pub use filesystem::{Commands, Driver, Filesystem, Requirements};
+pub use group::Group;
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use measurement::{Direction, Measurement, Metric, Unit};
 pub use names::{NameError, check_name};
@@ -40,5 +45,6 @@ pub use suite::{
 };
 pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError};
+pub use uses::{Need, Use, Weight};
 
 mod contender;

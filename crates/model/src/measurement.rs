@@ -1,6 +1,7 @@
 //! From a phase's raw counts to measurements: one number each, with unit and direction.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -205,6 +206,20 @@ impl Metric {
             | Self::DeviceFlushes
             | Self::SpaceTaken => Direction::Neutral,
         }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|metric| metric.name() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name).join(", ");
+                format!("`{text}` is no metric: one of {names}")
+            })
     }
 }
 

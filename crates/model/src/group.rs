@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use model::{Access, Action, IoEngine, Op, Phase};
 use serde::{Deserialize, Serialize};
+
+use crate::{Access, Action, IoEngine, Op, Phase};
 
 /// What a phase asks of a filesystem. Weights of uses are over these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

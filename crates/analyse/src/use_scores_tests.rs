@@ -1,0 +1,178 @@
+//! Uses weighed by hand, reasons for being ruled out, and the formula that the page uses as well.
+
+use model::{Nanos, Need, Status, Support, Weight};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{analyse, fixture};
+
+fn one(weights: &[(Group, f64)]) -> Use {
+    Use {
+        name: "made".to_owned(),
+        title: "Made for a test".to_owned(),
+        source: "made for a test".to_owned(),
+        rationale: "Nothing".to_owned(),
+        classes: vec![Class::Native, Class::ForeignUnix],
+        classes_why: "others are not".to_owned(),
+        needs: vec![Need {
+            feature: Feature::HardLinks,
+            why: "links".to_owned(),
+        }],
+        weights: weights
+            .iter()
+            .map(|(group, weight)| Weight {
+                group: *group,
+                weight: *weight,
+                why: "so".to_owned(),
+            })
+            .collect(),
+    }
+}
+
+const STREAMS: [(Group, f64); 2] = [(Group::StreamWrite, 3.0), (Group::StreamRead, 1.0)];
+
+#[test]
+fn costs_are_the_weighted_geometric_mean_by_hand() {
+    // Writes cost 1, 2 and 4 times the best, reads cost all the same.
+    let analysis = analyse(&fixture::plain());
+    let scores = UseScores::of(&one(&STREAMS), &analysis);
+    let costs = scores.weighed(|group| group.weight);
+    let median = |index: usize| costs[index].ratio.unwrap().median;
+    for (index, cost) in [(0, 1.0f64), (1, 2.0), (2, 4.0)] {
+        let wanted = cost.powf(0.75);
+        assert!(
+            (median(index) - wanted).abs() < 1e-9 * wanted,
+            "{}",
+            median(index)
+        );
+    }
+    let reads = scores.weighed(|g| f64::from(u8::from(g.group == Group::StreamRead)));
+    assert!(
+        reads
+            .iter()
+            .all(|s| (s.ratio.unwrap().median - 1.0).abs() < 1e-12)
+    );
+}
+
+#[test]
+fn a_contender_is_ruled_out_with_every_reason() {
+    let mut results = fixture::plain();
+    results.campaign.contenders[0].filesystem.class = Class::Floor;
+    for stored in &mut results.cells {
+        let result = stored.result.as_mut().unwrap();
+        match stored.cell.contender.as_str() {
+            "fast" => {
+                let no = Support::No("EPERM".to_owned());
+                result.features.0.insert(Feature::HardLinks, no);
+            }
+            "slow" if stored.cell.round == 2 => result.phases[1].status = Status::Crashed,
+            _ => {}
+        }
+    }
+    let scores = UseScores::of(&one(&STREAMS), &analyse(&results));
+    let [fast, middle, slow] = &scores.candidates[..] else {
+        panic!("three contenders")
+    };
+    let wanted = [
+        RuledOut::Class {
+            class: Class::Floor,
+            why: "others are not".to_owned(),
+        },
+        RuledOut::Feature {
+            feature: Feature::HardLinks,
+            found: "EPERM".to_owned(),
+            why: "links".to_owned(),
+        },
+    ];
+    assert_eq!(fast.ruled_out, wanted);
+    assert_eq!(middle.ruled_out, []);
+    let failure = RuledOut::Failure {
+        test: "file".to_owned(),
+        phase: "read".to_owned(),
+        outcome: Outcome::Crashed,
+        rounds: 1,
+        of: 3,
+    };
+    assert_eq!(slow.ruled_out, [failure]);
+    let costs = scores.weighed(|group| group.weight);
+    assert!(costs[0].ratio.is_none() && costs[1].ratio.is_some() && costs[2].ratio.is_none());
+}
+
+#[test]
+fn a_failure_where_nothing_counts_rules_nobody_out() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result.as_mut().unwrap().phases[0].status = Status::Failed;
+    }
+    let reads = one(&[(Group::StreamRead, 1.0)]);
+    let scores = UseScores::of(&reads, &analyse(&results));
+    assert!(scores.candidates.iter().all(|c| c.ruled_out.is_empty()));
+}
+
+#[test]
+fn a_figure_that_one_cannot_have_does_not_count_and_is_named() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        if stored.cell.contender == "middle" {
+            stored.result.as_mut().unwrap().phases[0].status = Status::Unsupported;
+        }
+    }
+    let scores = UseScores::of(&one(&STREAMS), &analyse(&results));
+    let lacking = vec![("middle".to_owned(), "unsupported".to_owned())];
+    assert_eq!(
+        scores.left_out,
+        [LeftOut {
+            test: "file".to_owned(),
+            phase: "write".to_owned(),
+            lacking
+        }]
+    );
+    assert!(scores.groups[0].figures.is_empty(), "nothing is left of it");
+    assert_eq!(scores.groups[1].figures.len(), 1);
+}
+
+#[test]
+fn a_feature_that_nobody_tried_rules_nobody_out_but_is_named() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result.as_mut().unwrap().features.0.clear();
+    }
+    let scores = UseScores::of(&one(&STREAMS), &analyse(&results));
+    for candidate in &scores.candidates {
+        assert!(candidate.ruled_out.is_empty());
+        assert_eq!(candidate.not_probed, [Feature::HardLinks]);
+    }
+}
+
+proptest! {
+    /// What the page computes from the rounds in the data is what is computed here.
+    #[test]
+    fn the_documented_formula_gives_the_cost(
+        walls in prop::collection::vec(1_000_000u64..1_000_000_000, 12),
+        weights in prop::array::uniform2(0.1..10.0f64),
+    ) {
+        let mut results = fixture::plain();
+        results.campaign.contenders.truncate(2);
+        results.cells.retain(|c| c.cell.contender != "slow");
+        let mut walls = walls.into_iter();
+        for stored in &mut results.cells {
+            for phase in &mut stored.result.as_mut().unwrap().phases {
+                phase.wall = Nanos(walls.next().unwrap());
+            }
+        }
+        let groups = [(Group::StreamWrite, weights[0]), (Group::StreamRead, weights[1])];
+        let scores = UseScores::of(&one(&groups), &analyse(&results));
+        let costs = scores.weighed(|group| group.weight);
+        for (index, cost) in costs.iter().enumerate() {
+            let rounds: Vec<f64> = (0..3).map(|round| {
+                let parts = scores.groups.iter().map(|g| {
+                    g.weight * g.rounds[index][round].unwrap().ln()
+                });
+                (parts.sum::<f64>() / (weights[0] + weights[1])).exp()
+            }).collect();
+            let wanted = crate::median(&rounds).unwrap();
+            let got = cost.ratio.unwrap().median;
+            prop_assert!((got - wanted).abs() <= 1e-9 * wanted, "{} {}", got, wanted);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One file of `uses/`: raw TOML → a checked [`Use`].
+
+use model::{Class, Feature, Group, Need, Use, Weight};
+
+use crate::CatalogError;
+use crate::document::{Claims, Source, Table};
+
+const KEYS: [&str; 7] = [
+    "name",
+    "title",
+    "source",
+    "rationale",
+    "classes",
+    "need",
+    "weight",
+];
+const CLASSES: [&str; 2] = ["among", "why"];
+const NEED: [&str; 2] = ["feature", "why"];
+const WEIGHT: [&str; 3] = ["group", "parts", "why"];
+
+/// What a use may choose among: a floor keeps nothing and is in no use.
+const CHOICE: [(&str, Class); 3] = [
+    ("native", Class::Native),
+    ("foreign-unix", Class::ForeignUnix),
+    ("foreign", Class::Foreign),
+];
+const NO_FLOOR: &str = "what lives in memory keeps nothing";
+
+/// Reads one use; it claims its name.
+pub(crate) fn read(source: Source<'_>) -> Result<(Use, Claims), CatalogError> {
+    let document = source.parse()?;
+    let top = Table::top(source, &document, &KEYS)?;
+    let name = top.need("name")?;
+    let claims = vec![(name.name()?, name.line())];
+    let (classes, classes_why) = classes(&top)?;
+    let read = Use {
+        name: name.name()?,
+        title: top.text("title")?,
+        source: top.text("source")?,
+        rationale: top.text("rationale")?,
+        classes,
+        classes_why,
+        needs: needs(&top)?,
+        weights: weights(&top)?,
+    };
+    Ok((read, claims))
+}
+
+/// The classes that come into question, and why; all but a floor where the file does not say.
+fn classes(top: &Table<'_>) -> Result<(Vec<Class>, String), CatalogError> {
+    let Some(value) = top.get("classes")? else {
+        let all = CHOICE.map(|(_, class)| class).into();
+        return Ok((all, NO_FLOOR.to_owned()));
+    };
+    let table = value.table(&CLASSES)?;
+    let among = table.need("among")?;
+    let words = among.list("classes")?;
+    if words.is_empty() {
+        return Err(among.wrong("at least one class"));
+    }
+    let classes = words.iter().map(|word| word.word(&CHOICE));
+    Ok((classes.collect::<Result<_, _>>()?, table.text("why")?))
+}
+
+fn needs(top: &Table<'_>) -> Result<Vec<Need>, CatalogError> {
+    let words = Feature::ALL.map(|feature| (feature.name(), feature));
+    let Some(value) = top.get("need")? else {
+        return Ok(Vec::new());
+    };
+    let mut needs: Vec<Need> = Vec::new();
+    for value in value.list("features, each under [[need]]")? {
+        let table = value.table(&NEED)?;
+        let feature = table.need("feature")?.word(&words)?;
+        if needs.iter().any(|need| need.feature == feature) {
+            return Err(table.error(format!("`{feature}` is needed twice")));
+        }
+        let why = table.text("why")?;
+        needs.push(Need { feature, why });
+    }
+    Ok(needs)
+}
+
+fn weights(top: &Table<'_>) -> Result<Vec<Weight>, CatalogError> {
+    let words = Group::ALL.map(|group| (group.name(), group));
+    let value = top.need("weight")?;
+    let mut weights: Vec<Weight> = Vec::new();
+    for value in value.list("groups of tests, each under [[weight]]")? {
+        let table = value.table(&WEIGHT)?;
+        let group = table.need("group")?.word(&words)?;
+        if weights.iter().any(|w| w.group == group) {
+            return Err(table.error(format!("`{group}` has two weights")));
+        }
+        let parts = u32::try_from(table.need("parts")?.count(1..1001)?).unwrap_or(1000);
+        weights.push(Weight {
+            group,
+            weight: f64::from(parts),
+            why: table.text("why")?,
+        });
+    }
+    if weights.is_empty() {
+        return Err(value.wrong("at least one group"));
+    }
+    Ok(weights)
+}
+
+/// Every key that such a file may hold.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().chain(CLASSES).chain(NEED).chain(WEIGHT)
+}

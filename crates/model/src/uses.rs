@@ -1,0 +1,62 @@
+//! What somebody uses a filesystem for: weights over groups of tests, and the features that it cannot do
+//! without.
+//!
+//! Data only. How weights and figures become a score is said in `analyse`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Class, Feature, Group};
+
+/// A use, as a data file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Use {
+    /// The word on the command line.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Who says so: where the weights come from.
+    pub source: String,
+    /// What such a machine does all day, and what was left out.
+    pub rationale: String,
+    /// The classes that come into question; a floor, which keeps nothing, never does.
+    pub classes: Vec<Class>,
+    /// Why no others.
+    pub classes_why: String,
+    /// What it must not be without.
+    pub needs: Vec<Need>,
+    /// What counts, and how much.
+    pub weights: Vec<Weight>,
+}
+
+/// A feature that a use cannot do without.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Need {
+    /// The feature.
+    pub feature: Feature,
+    /// What breaks without it.
+    pub why: String,
+}
+
+/// How much a group of tests counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weight {
+    /// The group.
+    pub group: Group,
+    /// Its weight, beside those of the other groups.
+    pub weight: f64,
+    /// Why so much.
+    pub why: String,
+}
+
+impl Use {
+    /// The weight of a group; 0 where the use does not name it.
+    pub fn weight(&self, group: Group) -> f64 {
+        let of_group = self.weights.iter().find(|w| w.group == group);
+        of_group.map_or(0.0, |w| w.weight)
+    }
+
+    /// The sum of all weights.
+    pub fn whole(&self) -> f64 {
+        self.weights.iter().map(|w| w.weight).sum()
+    }
+}
