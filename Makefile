@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test bench agreement build check clean
+.PHONY: shootout test bench agreement gallery build check clean
 
 # Every contender that this machine can drive, three rounds, then a table and an HTML report.
 shootout: build
@@ -27,6 +27,13 @@ agreement: build
 	  scripts/install-packages.sh iozone3; scripts/enable-components.sh --remove; }
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) agreement --document docs/agreement.md
+
+# Pictures of the report of the last campaign, or of a new one where there is none: docs/gallery.md.
+gallery: build
+	@scripts/install-packages.sh chromium
+	$(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html || \
+	  { $(MAKE) shootout && $(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html; }
+	cargo run --locked --package end-to-end --bin gallery -- docs/gallery/report.html docs/gallery
 
 build:
 	@scripts/install-packages.sh gcc libc6-dev

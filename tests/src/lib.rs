@@ -2,6 +2,7 @@
 //!
 //! Only for tests: nothing here is part of fsarena.
 
+pub mod browser;
 pub mod device;
 pub mod entries;
 pub mod faultfs;
@@ -9,6 +10,7 @@ pub mod leftovers;
 pub mod program;
 pub mod sandbox;
 
+pub use browser::{Browser, Page, View};
 pub use device::{LoopDevice, succeed};
 pub use entries::Entry;
 pub use program::Ended;

@@ -1,23 +1,29 @@
-//! The report as a page that stands on its own: it loads nothing and runs nothing.
+//! The report as a page that stands on its own: it loads nothing.
 //!
-//! The templates (`web/*.html`) only lay out; what they show is put together here and below `html/`.
-//! They escape all text; the only markup passed through is our own style sheet and our own charts,
-//! which escape for themselves. A content security policy forbids everything but inline style.
+//! The templates (`web/*.html`) lay out what is complete without a script: every figure that judges a phase,
+//! in tables. The script (`web/script`) draws charts from a block of JSON and makes the tables sort and
+//! filter; it is named by its hash in a content security policy, which forbids everything else. Templates
+//! escape all text, the script sets text as text; the only markup passed through is our own.
 
 mod charts;
 mod curves;
+mod data;
 mod evidence;
+mod heat;
+mod overall;
+mod script;
 mod setting;
+mod uses;
+mod verdict;
 
 use analyse::{Analysis, Outcome, Row, Standing};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
-use crate::overview::{Entry, TestBlock, Tone, legend, overview};
+use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names};
 use crate::{calibration, summary, words};
-
-const STYLE: &str = include_str!("../../../web/page.css");
+use data::Numbers;
 
 /// The widest a contender's name may be above a column.
 const WIDEST_NAME: usize = 24;
@@ -25,23 +31,36 @@ const WIDEST_NAME: usize = 24;
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
+    policy: String,
     style: &'static str,
+    script: &'static str,
+    /// What the script knows, as JSON.
+    data: String,
     title: String,
     program: String,
     number: i64,
     facts: Vec<(&'static str, String)>,
     outcomes: Vec<Count>,
     unfinished: Option<String>,
+    verdict: Vec<String>,
     contenders: Vec<setting::ContenderView>,
     standings: Vec<Standing>,
     /// Names above columns, in the parts between which a line may break.
     columns: Vec<Vec<String>>,
     blocks: Vec<BlockView>,
     legend: Vec<(char, &'static str)>,
+    /// Classes and words of the colour scale.
+    scale: Vec<(String, String)>,
+    groups: Vec<overall::GroupView>,
+    /// Where the order depends on the weights.
+    flips: Vec<String>,
+    uses: Vec<uses::UseView>,
     /// Figures as shares of the device's ceiling.
     shares: Vec<ShareView>,
     calibration: Vec<(String, String)>,
     tests: Vec<charts::TestView>,
+    /// Where the space left to files is shown, where that was measured.
+    capacity: Option<String>,
     sweeps: Vec<curves::SweepView>,
     features: Vec<evidence::FeatureView>,
     failures: Vec<evidence::FailureView>,
@@ -69,6 +88,10 @@ struct BlockView {
 /// A phase in the overview.
 struct LineView {
     id: String,
+    /// Its place in the script's data, where a detail can be opened.
+    number: Option<usize>,
+    /// Whether it follows from other rows.
+    derived: bool,
     phase: String,
     rule: Option<String>,
     unit: String,
@@ -87,7 +110,9 @@ struct ShareView {
 struct EntryView {
     text: String,
     signs: String,
-    class: &'static str,
+    class: String,
+    /// How many times better the best of the row is.
+    ratio: Option<String>,
 }
 
 /// The definitions.
@@ -96,14 +121,20 @@ struct Method {
     caches: Vec<(&'static str, &'static str)>,
     ends: Vec<(&'static str, &'static str)>,
     false_mark_limit: String,
+    false_difference_limit: String,
     unsteady_above: String,
     instrument_above: String,
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let name = clean(&results.campaign.name);
+    let (data, numbers) = data::block(results, analysis);
+    let tests = charts::tests(results, analysis, &numbers);
     let page = Page {
-        style: STYLE,
+        policy: script::policy(),
+        style: script::STYLE,
+        script: script::SCRIPT,
+        data,
         title: if name.is_empty() {
             format!("Campaign {}", results.id)
         } else {
@@ -114,14 +145,20 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         facts: summary::facts(results),
         outcomes: outcomes(analysis),
         unfinished: summary::unfinished(analysis),
+        verdict: verdict::sentences(analysis),
         contenders: setting::contenders(results),
         standings: analysis.standings.clone(),
         columns: columns(analysis),
-        blocks: blocks(results, analysis),
+        blocks: blocks(results, analysis, &numbers),
+        scale: heat::legend(),
+        groups: overall::groups(analysis),
+        flips: overall::flips(analysis),
+        uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
         shares: shares(results, analysis),
         calibration: calibration::facts(results),
-        tests: charts::tests(results, analysis),
+        capacity: capacity(&tests),
+        tests,
         sweeps: curves::sweeps(results, analysis),
         features: evidence::features(analysis),
         failures: evidence::failures(analysis),
@@ -131,6 +168,12 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         method: method(),
     };
     page.render().expect("writing to a string does not fail")
+}
+
+fn capacity(tests: &[charts::TestView]) -> Option<String> {
+    let mut phases = tests.iter().flat_map(|test| &test.phases);
+    let shown = phases.find(|phase| phase.title == words::title(Metric::Capacity))?;
+    Some(shown.id.clone())
 }
 
 fn program(results: &CampaignResults) -> String {
@@ -165,7 +208,7 @@ fn columns(analysis: &Analysis) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn blocks(results: &CampaignResults, analysis: &Analysis) -> Vec<BlockView> {
+fn blocks(results: &CampaignResults, analysis: &Analysis, numbers: &Numbers) -> Vec<BlockView> {
     overview(results, analysis)
         .iter()
         .map(|block| BlockView {
@@ -174,15 +217,18 @@ fn blocks(results: &CampaignResults, analysis: &Analysis) -> Vec<BlockView> {
                 .map_or_else(|| sweep_id(&block.name, analysis), test_id),
             name: block.name.clone(),
             title: block.title.clone(),
-            lines: lines(block, analysis),
+            lines: lines(block, analysis, numbers),
         })
         .collect()
 }
 
-fn lines(block: &TestBlock<'_>, analysis: &Analysis) -> Vec<LineView> {
+fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<LineView> {
     let lines = block.lines.iter().enumerate();
+    let number = |phase: usize| numbers.get(&(block.number?, phase)).copied();
     lines
         .map(|(phase, line)| LineView {
+            number: number(phase),
+            derived: line.row.is_none(),
             id: match (block.number, line.row) {
                 (Some(test), Some(row)) => link(test, phase, row),
                 _ => sweep_id(&block.name, analysis),
@@ -190,7 +236,24 @@ fn lines(block: &TestBlock<'_>, analysis: &Analysis) -> Vec<LineView> {
             phase: line.label.clone(),
             rule: line.rule.clone(),
             unit: line.unit.clone(),
-            entries: line.entries.iter().map(entry).collect(),
+            entries: coloured(line),
+        })
+        .collect()
+}
+
+/// The cells of a row with the colour that says how far each is from the best.
+fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
+    let none = vec![None; line.entries.len()];
+    let ratios = line.row.map_or(none, heat::ratios);
+    let cells = line.entries.iter().zip(ratios);
+    cells
+        .map(|(of, ratio)| {
+            let mut view = entry(of);
+            if let Some(ratio) = ratio {
+                view.class = format!("{} {}", view.class, heat::class(ratio));
+                view.ratio = Some(heat::attribute(ratio));
+            }
+            view
         })
         .collect()
 }
@@ -218,7 +281,8 @@ fn entry(entry: &Entry) -> EntryView {
     EntryView {
         text: entry.text.clone(),
         signs: entry.signs.clone(),
-        class: tone_class(entry.tone),
+        class: tone_class(entry.tone).to_owned(),
+        ratio: None,
     }
 }
 
@@ -262,6 +326,7 @@ fn method() -> Method {
             .map(|(end, text)| (words::end(end), text))
             .into(),
         false_mark_limit: format!("{:.0}", analyse::FALSE_MARK_LIMIT * 100.0),
+        false_difference_limit: format!("{:.0}", analyse::FALSE_DIFFERENCE_LIMIT * 100.0),
         instrument_above: format!("{:.0}", analyse::INSTRUMENT_ABOVE),
         unsteady_above: format!("{:.0}", analyse::UNSTEADY_ABOVE),
     }

@@ -12,6 +12,7 @@ mod calibration;
 mod complaint_lines;
 mod csv;
 mod date;
+mod drawing;
 mod failure_lines;
 mod format;
 mod html;
@@ -28,6 +29,7 @@ mod text;
 mod words;
 
 pub use calibration::{CalibrationLine, ceiling_lines, instrument_lines};
+pub use drawing::{bars, curves};
 pub use format::{Format, Options, UnknownFormat, render};
 pub use json::SCHEMA;
 pub use scale::Scale;

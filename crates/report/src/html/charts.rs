@@ -1,13 +1,14 @@
-//! The charts of the page: one for every metric of every phase, each with the table behind it.
+//! The tests of the page: for each phase the table of the figure that judges it. The script draws the
+//! chart before it, and every other metric, from the same numbers.
 
 use analyse::{Analysis, Figure, Row};
-use model::{CacheState, CampaignResults, Direction, Metric, Test};
+use model::{CacheState, CampaignResults, Direction, Test};
 
+use super::data::{Numbers, rows_of_phases};
 use super::{phase_id, test_id, tone_class};
 use crate::overview::{entry, scale_of, status_counts};
 use crate::scale::three_figures;
-use crate::svg::{Bar, Chart, LABEL_COLUMNS, Value, draw};
-use crate::text::{clean, prose, short_names, shorten};
+use crate::text::{clean, prose, shorten};
 use crate::{Scale, words};
 
 /// The widest a contender's name may be in the table behind a chart.
@@ -16,6 +17,8 @@ const NAME_COLUMNS: usize = 40;
 /// A test with all its phases.
 pub(super) struct TestView {
     pub id: String,
+    /// Its place among all tests.
+    pub number: usize,
     pub name: String,
     pub path: String,
     pub title: String,
@@ -24,25 +27,22 @@ pub(super) struct TestView {
     pub phases: Vec<PhaseView>,
 }
 
-/// A phase with the chart that judges it, and the others.
+/// A phase with the figure that judges it.
 pub(super) struct PhaseView {
     pub id: String,
+    /// Its place in the script's data.
+    pub number: usize,
     pub name: String,
-    pub headline: Option<ChartView>,
-    pub others: Vec<ChartView>,
-}
-
-/// A chart and the table behind it.
-pub(super) struct ChartView {
     pub title: &'static str,
     pub notes: Vec<String>,
-    pub svg: String,
     pub unit: &'static str,
     pub figures: Vec<FigureView>,
 }
 
 /// A line of the table behind a chart.
 pub(super) struct FigureView {
+    /// The place of the contender.
+    pub number: usize,
     pub contender: String,
     pub class: &'static str,
     pub median: String,
@@ -53,24 +53,42 @@ pub(super) struct FigureView {
     pub rank: String,
 }
 
-pub(super) fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestView> {
-    let labels = short_names(&analysis.contenders, LABEL_COLUMNS);
+pub(super) fn tests(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    numbers: &Numbers,
+) -> Vec<TestView> {
+    let rows = rows_of_phases(analysis);
     let suites = results.campaign.suites.iter();
     let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
     // The points of a sweep are shown together.
-    tests
+    let tests = tests
         .enumerate()
-        .filter(|(_, (_, test))| test.sweep.is_none())
-        .map(|(index, (suite, test))| TestView {
-            id: test_id(index),
-            name: clean(&test.name),
-            path: path(test),
-            title: clean(&test.title),
-            rationale: prose(&test.rationale),
-            source: clean(&suite.source),
-            phases: phases(index, test, analysis, &labels),
-        })
-        .collect()
+        .filter(|(_, (_, test))| test.sweep.is_none());
+    let view = |(index, (suite, test)): (usize, (&model::Suite, &Test))| TestView {
+        id: test_id(index),
+        number: index,
+        name: clean(&test.name),
+        path: path(test),
+        title: clean(&test.title),
+        rationale: prose(&test.rationale),
+        source: clean(&suite.source),
+        phases: test
+            .phases
+            .iter()
+            .enumerate()
+            .filter_map(|(place, phase)| {
+                let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
+                let number = *numbers.get(&(index, place))?;
+                Some(of_phase(
+                    phase_id(index, place),
+                    number,
+                    rows.get(&key)?.first()?,
+                ))
+            })
+            .collect(),
+    };
+    tests.map(view).collect()
 }
 
 /// `suite / test`, or one word where both have the same.
@@ -82,57 +100,24 @@ fn path(test: &Test) -> String {
     }
 }
 
-/// Every phase but those that try a feature: their answers are in the feature table.
-fn phases(index: usize, test: &Test, analysis: &Analysis, labels: &[String]) -> Vec<PhaseView> {
-    let phases = test.phases.iter().enumerate();
-    phases
-        .filter(|(_, phase)| phase.op.headline() != Metric::Supported)
-        .map(|(number, phase)| {
-            let rows = analysis
-                .rows
-                .iter()
-                .filter(|r| r.suite == test.suite && r.test == test.name && r.phase == phase.name);
-            let (headline, others): (Vec<&Row>, Vec<&Row>) = rows.partition(|r| r.headline);
-            PhaseView {
-                id: phase_id(index, number),
-                name: clean(&phase.name),
-                headline: headline.first().map(|row| chart(row, labels)),
-                others: others.into_iter().map(|row| chart(row, labels)).collect(),
-            }
-        })
-        .collect()
-}
-
-fn chart(row: &Row, labels: &[String]) -> ChartView {
+fn of_phase(id: String, number: usize, row: &Row) -> PhaseView {
     let scale = scale_of(row);
-    let order = reading_order(row);
-    let chart = Chart {
-        description: format!(
-            "Bar chart: {} of {}, {}, by contender; the table behind it has the numbers.",
-            words::title(row.metric),
-            clean(&row.phase),
-            words::direction(row.direction)
-        ),
-        unit: scale.symbol().to_owned(),
-        bars: order
-            .iter()
-            .map(|i| bar(row, &row.figures[*i], &labels[*i], &scale))
-            .collect(),
-    };
-    ChartView {
+    PhaseView {
+        id,
+        number,
+        name: clean(&row.phase),
         title: words::title(row.metric),
         notes: notes(row),
-        svg: draw(&chart),
         unit: scale.symbol(),
-        figures: order
-            .iter()
-            .map(|i| figure(row, &row.figures[*i], &scale))
+        figures: reading_order(row)
+            .into_iter()
+            .map(|place| figure(row, place, &scale))
             .collect(),
     }
 }
 
 /// What is judged comes best first, what is not in the campaign's order; what has no figure last.
-fn reading_order(row: &Row) -> Vec<usize> {
+pub(super) fn reading_order(row: &Row) -> Vec<usize> {
     let mut order: Vec<usize> = (0..row.figures.len()).collect();
     let median = |i: &usize| row.figures[*i].estimate.map(|e| e.median);
     order.sort_by(|a, b| match (median(a), median(b)) {
@@ -146,7 +131,8 @@ fn reading_order(row: &Row) -> Vec<usize> {
     order
 }
 
-fn notes(row: &Row) -> Vec<String> {
+/// What stands in the caption of a figure: which way is better, the cache, the end.
+pub(super) fn notes(row: &Row) -> Vec<String> {
     let mut notes = vec![words::direction(row.direction).to_owned()];
     if row.caches.iter().any(|cache| *cache != row.cache) {
         let taken: Vec<&str> = row.caches.iter().map(|c| words::cache(*c)).collect();
@@ -165,42 +151,18 @@ fn notes(row: &Row) -> Vec<String> {
     notes
 }
 
-fn bar(row: &Row, figure: &Figure, label: &str, scale: &Scale) -> Bar {
-    let shown = entry(row, figure, scale);
-    match &figure.estimate {
-        None => Bar {
-            label: label.to_owned(),
-            text: status_counts(figure),
-            tone: shown.tone,
-            value: Value::Word,
-        },
-        Some(estimate) => Bar {
-            label: label.to_owned(),
-            text: format!("{}{}", shown.text, shown.signs),
-            tone: shown.tone,
-            value: Value::Figure {
-                median: scale.scaled(estimate.median),
-                interval: (estimate.rounds > 1).then(|| {
-                    let interval = estimate.interval;
-                    (scale.scaled(interval.low), scale.scaled(interval.high))
-                }),
-                rounds: figure
-                    .rounds
-                    .iter()
-                    .filter_map(|r| Some(scale.scaled(r.value?)))
-                    .collect(),
-            },
-        },
-    }
-}
-
-fn figure(row: &Row, figure: &Figure, scale: &Scale) -> FigureView {
+fn figure(row: &Row, place: usize, scale: &Scale) -> FigureView {
+    let figure = &row.figures[place];
     let shown = entry(row, figure, scale);
     let estimate = figure.estimate.as_ref();
     FigureView {
+        number: place,
         contender: shorten(&clean(&figure.contender), NAME_COLUMNS),
         class: tone_class(shown.tone),
-        median: format!("{}{}", shown.text, shown.signs),
+        median: match estimate {
+            Some(_) => format!("{}{}", shown.text, shown.signs),
+            None => status_counts(figure),
+        },
         interval: estimate.map_or_else(String::new, |e| {
             format!(
                 "{} … {}",

@@ -1,19 +1,23 @@
-//! The sweeps of the page: for each phase a curve for each slice, and the table of all its points.
+//! The sweeps of the page: for each phase the table of all its points, and the numbers from which the
+//! script draws curves and surfaces.
 
-use analyse::{Analysis, Slice, Sweep, SweptPhase};
+use analyse::{Analysis, Row, Sweep, SweptPhase};
 use model::{Axis, CampaignResults, Test};
+use serde::Serialize;
 
+use super::data::{Metrics, RowData};
 use super::{EntryView, entry, sweep_id};
-use crate::line_chart::{Curve, LineChart, draw};
 use crate::overview::line;
 use crate::scale::Scale;
-use crate::sweeps::{first_point, over, title};
+use crate::sweeps::{first_point, title};
 use crate::text::{clean, prose};
 use crate::words;
 
 /// A sweep with all its phases.
 pub(super) struct SweepView {
     pub id: String,
+    /// Its place in the script's data.
+    pub number: usize,
     pub name: String,
     pub title: String,
     pub rationale: String,
@@ -29,14 +33,7 @@ pub(super) struct SweepView {
 pub(super) struct PhaseView {
     pub name: String,
     pub unit: String,
-    pub curves: Vec<CurveView>,
     pub points: Vec<PointView>,
-}
-
-/// A curve for each contender over one axis.
-pub(super) struct CurveView {
-    pub caption: String,
-    pub svg: String,
 }
 
 /// A point of the table.
@@ -45,14 +42,128 @@ pub(super) struct PointView {
     pub entries: Vec<EntryView>,
 }
 
+/// A sweep as the script knows it.
+#[derive(Serialize)]
+pub(super) struct SweepData<'a> {
+    axes: Vec<AxisData>,
+    borders: Vec<BorderData>,
+    phases: Vec<SweptData<'a>>,
+}
+
+/// An axis with its values, in rising order, and how they are shown.
+#[derive(Serialize)]
+struct AxisData {
+    name: &'static str,
+    values: Vec<u64>,
+    shown: Vec<String>,
+}
+
+/// A size up to which files fit something.
+#[derive(Serialize)]
+struct BorderData {
+    words: &'static str,
+    size: u64,
+}
+
+/// A phase at all its points.
+#[derive(Serialize)]
+struct SweptData<'a> {
+    name: String,
+    points: Vec<PointData<'a>>,
+}
+
+/// A point: on each axis the place of its value.
+#[derive(Serialize)]
+struct PointData<'a> {
+    at: Vec<usize>,
+    row: RowData<'a>,
+}
+
+/// Every sweep, as the script draws it.
+pub(super) fn data<'a>(analysis: &'a Analysis, metrics: &Metrics) -> Vec<SweepData<'a>> {
+    let of_sweep = |sweep: &Sweep| SweepData {
+        axes: sweep
+            .axes
+            .iter()
+            .map(|(axis, values)| AxisData {
+                name: axis.name(),
+                values: values.clone(),
+                shown: values.iter().map(|value| axis.show(*value)).collect(),
+            })
+            .collect(),
+        borders: [
+            ("CPU cache ends", sweep.cpu_cache),
+            ("memory ends", sweep.memory),
+        ]
+        .into_iter()
+        .filter_map(|(words, size)| {
+            Some(BorderData {
+                words,
+                size: size?.0,
+            })
+        })
+        .collect(),
+        phases: sweep
+            .phases
+            .iter()
+            .map(|phase| swept(sweep, phase, analysis, metrics))
+            .collect(),
+    };
+    analysis.sweeps.iter().map(of_sweep).collect()
+}
+
+fn swept<'a>(
+    sweep: &Sweep,
+    phase: &SweptPhase,
+    analysis: &'a Analysis,
+    metrics: &Metrics,
+) -> SweptData<'a> {
+    let scale = scale(phase, analysis);
+    let place = |axis: &Axis, value: &u64| {
+        let values = sweep.axes.get(axis);
+        values.and_then(|values| values.binary_search(value).ok())
+    };
+    let points = phase.points.iter().filter_map(|point| {
+        Some(PointData {
+            at: point
+                .at
+                .iter()
+                .map(|(axis, value)| place(axis, value).unwrap_or_default())
+                .collect(),
+            row: RowData::of_point(&analysis.rows[point.row], scale?, metrics),
+        })
+    });
+    SweptData {
+        name: clean(&phase.phase),
+        points: points.collect(),
+    }
+}
+
+/// One scale for all points of a phase, so that they can be compared.
+fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<Scale> {
+    let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
+    let figures = rows().flat_map(|row: &Row| &row.figures);
+    let medians: Vec<f64> = figures.filter_map(|f| Some(f.estimate?.median)).collect();
+    Some(Scale::of(rows().next()?.unit, medians))
+}
+
 pub(super) fn sweeps(results: &CampaignResults, analysis: &Analysis) -> Vec<SweepView> {
-    let views = analysis.sweeps.iter();
+    let views = analysis.sweeps.iter().enumerate();
     views
-        .filter_map(|sweep| Some(view(sweep, first_point(results, sweep)?, results, analysis)))
+        .filter_map(|(number, sweep)| {
+            let test = first_point(results, sweep)?;
+            Some(view(number, sweep, test, results, analysis))
+        })
         .collect()
 }
 
-fn view(sweep: &Sweep, test: &Test, results: &CampaignResults, analysis: &Analysis) -> SweepView {
+fn view(
+    number: usize,
+    sweep: &Sweep,
+    test: &Test,
+    results: &CampaignResults,
+    analysis: &Analysis,
+) -> SweepView {
     let name = clean(&sweep.name);
     let source = results
         .campaign
@@ -61,6 +172,7 @@ fn view(sweep: &Sweep, test: &Test, results: &CampaignResults, analysis: &Analys
         .find(|s| s.name == sweep.suite);
     SweepView {
         id: sweep_id(&name, analysis),
+        number,
         title: title(test),
         rationale: prose(&test.rationale),
         source: source.map(|s| clean(&s.source)).unwrap_or_default(),
@@ -69,7 +181,7 @@ fn view(sweep: &Sweep, test: &Test, results: &CampaignResults, analysis: &Analys
         phases: sweep
             .phases
             .iter()
-            .map(|phase| of_phase(sweep, phase, analysis))
+            .map(|phase| of_phase(phase, analysis))
             .collect(),
         name,
     }
@@ -89,12 +201,9 @@ fn borders(sweep: &Sweep) -> String {
     format!("At most, {cache}, and {memory}.")
 }
 
-fn of_phase(sweep: &Sweep, phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
+fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
     let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
-    let figures = rows().flat_map(|row| &row.figures);
-    let medians: Vec<f64> = figures.filter_map(|f| Some(f.estimate?.median)).collect();
-    let unit = rows().next().map(|row| (row.unit, row.direction));
-    let scale = unit.map(|(unit, _)| Scale::of(unit, medians));
+    let scale = scale(phase, analysis);
     let points = phase.points.iter().zip(rows()).filter_map(|(point, row)| {
         let line = line(row, String::new(), scale.as_ref()?);
         let at = point.at.iter();
@@ -103,69 +212,14 @@ fn of_phase(sweep: &Sweep, phase: &SweptPhase, analysis: &Analysis) -> PhaseView
             entries: line.entries.iter().map(entry).collect(),
         })
     });
+    let direction = rows().next().map(|row| row.direction);
     PhaseView {
         name: clean(&phase.phase),
-        unit: unit
+        unit: direction
             .zip(scale.as_ref())
-            .map_or_else(String::new, |((_, direction), scale)| {
+            .map_or_else(String::new, |(direction, scale)| {
                 format!("{} {}", scale.symbol(), words::arrow(direction))
             }),
         points: points.collect(),
-        curves: scale.as_ref().map_or_else(Vec::new, |scale| {
-            let slices = sweep.slices(phase);
-            let several = slices.iter().filter(|slice| slice.points.len() > 1);
-            several
-                .map(|slice| curve(sweep, phase, slice, scale, analysis))
-                .collect()
-        }),
-    }
-}
-
-fn curve(
-    sweep: &Sweep,
-    phase: &SweptPhase,
-    slice: &Slice<'_>,
-    scale: &Scale,
-    analysis: &Analysis,
-) -> CurveView {
-    let value = |contender: usize, row: usize| {
-        let estimate = analysis.rows[row].figures[contender].estimate?;
-        Some(scale.scaled(estimate.median))
-    };
-    let contenders = analysis.contenders.iter().enumerate();
-    let curves = contenders.map(|(index, name)| Curve {
-        name: clean(name),
-        values: slice
-            .points
-            .iter()
-            .map(|(_, point)| value(index, point.row))
-            .collect(),
-    });
-    let caption = over(slice);
-    let mut before = None;
-    let mut rules = Vec::new();
-    for (place, (size, _)) in slice.points.iter().enumerate() {
-        if slice.axis == Axis::Size {
-            let borders = sweep.borders(before, *size);
-            rules.extend(borders.into_iter().map(|(words, _)| (place, words)));
-        }
-        before = Some(*size);
-    }
-    let chart = LineChart {
-        description: format!(
-            "Line chart: {} {caption}, a line for each contender; the table below it has the numbers.",
-            clean(&phase.phase)
-        ),
-        ticks: slice
-            .points
-            .iter()
-            .map(|(value, _)| slice.axis.show(*value))
-            .collect(),
-        rules,
-        curves: curves.collect(),
-    };
-    CurveView {
-        caption,
-        svg: draw(&chart),
     }
 }

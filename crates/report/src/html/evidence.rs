@@ -22,6 +22,8 @@ pub(super) struct FeatureCell {
 
 /// Rounds that ended in the same way.
 pub(super) struct FailureView {
+    /// The place of the contender.
+    pub number: usize,
     pub status: &'static str,
     pub contender: String,
     pub place: String,
@@ -88,11 +90,15 @@ fn found(found: &Found) -> FeatureCell {
 }
 
 pub(super) fn failures(analysis: &Analysis) -> Vec<FailureView> {
-    failure_lines(analysis).iter().map(failure).collect()
+    let lines = failure_lines(analysis);
+    lines.iter().map(|line| failure(line, analysis)).collect()
 }
 
-fn failure(line: &FailureLine<'_>) -> FailureView {
+fn failure(line: &FailureLine<'_>, analysis: &Analysis) -> FailureView {
+    let mut contenders = analysis.contenders.iter();
+    let own = contenders.position(|name| *name == line.first().contender);
     FailureView {
+        number: own.unwrap_or_default(),
         status: line.first().status.name(),
         contender: clean(&line.first().contender),
         place: line.place(),

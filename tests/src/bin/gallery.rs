@@ -1,0 +1,88 @@
+//! Takes pictures of a report: `gallery REPORT.html DIRECTORY`. See docs/gallery.md.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use end_to_end::{Browser, Page, View};
+
+/// What is shown, by the name of its picture: the part of the page, and what is done to it first.
+const PARTS: [(&str, &str, &str); 9] = [
+    ("verdict", "header", ""),
+    ("uses", "#uses", ""),
+    ("overview", "#overview", ""),
+    ("features", "#features", ""),
+    ("phase", "article[data-phase]", ""),
+    (
+        "latency",
+        "article[data-phase]:has([role=tab]:nth-child(4))",
+        "node.querySelectorAll('[role=tab]')[1].click()",
+    ),
+    (
+        "processor",
+        "article[data-phase]:has([role=tab]:nth-child(4))",
+        "node.querySelectorAll('[role=tab]')[2].click()",
+    ),
+    ("steps", "figure.card", ""),
+    ("sweep", "article[data-sweep]", ""),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [report, directory] = &arguments[..] else {
+        eprintln!("usage: gallery REPORT.html DIRECTORY");
+        return ExitCode::from(2);
+    };
+    match pictures(Path::new(report), Path::new(directory)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gallery: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(directory)?;
+    let save = |name: &str, bytes: &[u8]| {
+        let path = directory.join(name);
+        println!("{} ({} bytes)", path.display(), bytes.len());
+        std::fs::write(path, bytes)
+    };
+    let mut browser = Browser::start();
+    for (name, view) in [
+        ("light", View::DESK),
+        ("dark", View::DARK),
+        ("phone", View::PHONE),
+    ] {
+        let mut page = browser.open(report, view);
+        println!("{name}: there after {} ms", page.load.as_millis());
+        save(&format!("{name}.png"), &page.picture(false))?;
+        for (part, selector, action) in PARTS {
+            if let Some(picture) = part_of(&mut page, selector, action) {
+                save(&format!("{part}-{name}.png"), &picture)?;
+            }
+        }
+    }
+    let mut page = browser.open(report, View::DESK);
+    save("detail-light.png", &detail(&mut page))?;
+    save("print.pdf", &page.print())?;
+    Ok(())
+}
+
+/// The part of the page that a selector names, where there is one.
+fn part_of(page: &mut Page<'_>, selector: &str, action: &str) -> Option<Vec<u8>> {
+    let find = format!(
+        "(() => {{ const node = document.querySelector('{selector}'); \
+         if (!node || node.hidden) return false; node.scrollIntoView({{ behavior: 'instant' }}); \
+         {action}; return true; }})()"
+    );
+    let found = page.run(&find) == true;
+    page.settle();
+    found.then(|| page.picture_of(selector))
+}
+
+/// The dialog that a cell of the overview opens.
+fn detail(page: &mut Page<'_>) -> Vec<u8> {
+    page.run("document.querySelector('#heat tr[data-phase] td[data-c]').click()");
+    page.picture(false)
+}

@@ -1,0 +1,426 @@
+//! A headless Chromium, driven over the DevTools protocol through a pair of pipes
+//! (`--remote-debugging-pipe`: JSON, each message ended by a zero byte): no port is opened. Needs the Debian
+//! package chromium.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The longest wait for an answer, on a machine that is busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Chromium reads commands from descriptor 3 and answers on 4; the shell puts our pipes there.
+const ON_PIPES: &str = r#"exec chromium "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+
+const SWITCHES: [&str; 12] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--force-color-profile=srgb",
+    "--remote-debugging-pipe",
+];
+
+/// A browser; ends when dropped.
+pub struct Browser {
+    process: Child,
+    commands: ChildStdin,
+    messages: Receiver<Value>,
+    last: u64,
+    _profile: TempDir,
+}
+
+/// How a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Width of the window in CSS pixels.
+    pub width: u32,
+    /// Height of the window in CSS pixels.
+    pub height: u32,
+    /// Whether the reader prefers dark.
+    pub dark: bool,
+    /// Whether it is a telephone: two pixels for one, and fingers.
+    pub phone: bool,
+}
+
+impl View {
+    /// A window on a desk, in the light.
+    pub const DESK: Self = Self {
+        width: 1280,
+        height: 900,
+        dark: false,
+        phone: false,
+    };
+    /// The same at night.
+    pub const DARK: Self = Self {
+        dark: true,
+        ..Self::DESK
+    };
+    /// A telephone held upright.
+    pub const PHONE: Self = Self {
+        width: 390,
+        height: 844,
+        dark: false,
+        phone: true,
+    };
+}
+
+/// A page that has been loaded.
+pub struct Page<'b> {
+    browser: &'b mut Browser,
+    session: String,
+    /// From the request for the page until its load event, scripts and all.
+    pub load: Duration,
+    loaded: bool,
+    console: Vec<String>,
+    requests: Vec<String>,
+}
+
+impl Browser {
+    /// Starts one with a profile of its own.
+    ///
+    /// # Panics
+    /// Where there is no Chromium.
+    pub fn start() -> Self {
+        let profile = tempfile::tempdir().expect("a directory for the profile");
+        let mut process = Command::new("sh")
+            .args(["-c", ON_PIPES, "sh"])
+            .args(SWITCHES)
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let commands = process.stdin.take().expect("piped");
+        let answers = BufReader::new(process.stdout.take().expect("piped"));
+        let (sender, messages) = channel();
+        std::thread::spawn(move || {
+            for message in answers.split(0).map_while(Result::ok) {
+                let message = serde_json::from_slice(&message).expect("messages are JSON");
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            process,
+            commands,
+            messages,
+            last: 0,
+            _profile: profile,
+        }
+    }
+
+    /// Loads a file in a page of its own and waits until it is there.
+    ///
+    /// # Panics
+    /// When the browser does not answer.
+    pub fn open(&mut self, file: &Path, view: View) -> Page<'_> {
+        let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }));
+        let target = target["targetId"].clone();
+        let attached = json!({ "targetId": target, "flatten": true });
+        let session = self.call(None, "Target.attachToTarget", attached);
+        let session = session["sessionId"].as_str().expect("a session").to_owned();
+        let mut page = Page {
+            browser: self,
+            session,
+            load: Duration::ZERO,
+            loaded: false,
+            console: Vec::new(),
+            requests: Vec::new(),
+        };
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            page.call(&format!("{domain}.enable"), json!({}));
+        }
+        page.look(view);
+        let begun = Instant::now();
+        let file = file.canonicalize().expect("the page is there");
+        let url = format!("file://{}", file.display());
+        page.call("Page.navigate", json!({ "url": url }));
+        page.wait_until_loaded();
+        page.load = begun.elapsed();
+        page
+    }
+
+    fn send(&mut self, session: Option<&str>, method: &str, parameters: Value) -> u64 {
+        self.last += 1;
+        let mut message = json!({ "id": self.last, "method": method, "params": parameters });
+        if let Some(session) = session {
+            message["sessionId"] = json!(session);
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.commands
+            .write_all(&bytes)
+            .unwrap_or_else(|e| panic!("chromium: {e}; install the Debian package chromium"));
+        self.last
+    }
+
+    fn receive(&mut self) -> Value {
+        self.messages
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|e| panic!("chromium does not answer: {e}"))
+    }
+
+    fn call(&mut self, session: Option<&str>, method: &str, parameters: Value) -> Value {
+        let id = self.send(session, method, parameters);
+        loop {
+            let mut message = self.receive();
+            if message["id"] == id {
+                return message["result"].take();
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    /// Asks it to close; kills it where it does not.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.send(None, "Browser.close", json!({}));
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(10) && !std::thread::panicking() {
+            if matches!(self.process.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Nothing more can be done about one that is not ours any longer.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Page<'_> {
+    /// Sets window, colours and fingers.
+    pub fn look(&mut self, view: View) {
+        let scale = if view.phone { 2 } else { 1 };
+        let metrics = json!({ "width": view.width, "height": view.height, "deviceScaleFactor": scale,
+            "mobile": view.phone });
+        self.call("Emulation.setDeviceMetricsOverride", metrics);
+        let scheme = if view.dark { "dark" } else { "light" };
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.media("screen", features);
+    }
+
+    /// Shows the page as it is printed.
+    pub fn look_at_print(&mut self) {
+        self.media("print", json!([]));
+        self.run("dispatchEvent(new Event('beforeprint'))");
+    }
+
+    fn media(&mut self, media: &str, features: Value) {
+        let parameters = json!({ "media": media, "features": features });
+        self.call("Emulation.setEmulatedMedia", parameters);
+    }
+
+    /// The value of an expression in the page.
+    ///
+    /// # Panics
+    /// When it throws.
+    pub fn run(&mut self, expression: &str) -> Value {
+        let parameters =
+            json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let mut answer = self.call("Runtime.evaluate", parameters);
+        let thrown = &answer["exceptionDetails"];
+        assert!(thrown.is_null(), "{expression}: {thrown}");
+        answer["result"]["value"].take()
+    }
+
+    /// What the page's own policy makes of running text: the result, or the name of the error.
+    pub fn try_eval(&mut self, text: &str) -> String {
+        let expression = format!(
+            "(() => {{ try {{ return String(eval('{text}')); }} catch (error) {{ return error.name; }} }})()"
+        );
+        let parameters = json!({ "expression": expression, "returnByValue": true,
+            "allowUnsafeEvalBlockedByCSP": false });
+        let answer = self.call("Runtime.evaluate", parameters);
+        answer["result"]["value"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// The text that an expression gives.
+    ///
+    /// # Panics
+    /// When it gives no text.
+    pub fn text(&mut self, expression: &str) -> String {
+        let value = self.run(expression);
+        let text = value.as_str().map(str::to_owned);
+        text.unwrap_or_else(|| panic!("{expression} gives {value}"))
+    }
+
+    /// The texts that an expression gives.
+    ///
+    /// # Panics
+    /// When it gives no list of texts.
+    pub fn texts(&mut self, expression: &str) -> Vec<String> {
+        let list = self.run(expression);
+        serde_json::from_value(list.clone()).unwrap_or_else(|e| panic!("{expression}: {e}: {list}"))
+    }
+
+    /// The number that an expression gives.
+    ///
+    /// # Panics
+    /// When it gives no number.
+    pub fn number(&mut self, expression: &str) -> f64 {
+        let value = self.run(expression);
+        let number = value.as_f64();
+        number.unwrap_or_else(|| panic!("{expression} gives {value}"))
+    }
+
+    /// Presses and lets go of a key, by its name (UI Events KeyboardEvent key Values).
+    pub fn press(&mut self, key: &str) {
+        let code = match key {
+            "Enter" => 13,
+            "Tab" => 9,
+            "Escape" => 27,
+            "End" => 35,
+            "Home" => 36,
+            "ArrowLeft" => 37,
+            "ArrowUp" => 38,
+            "ArrowRight" => 39,
+            "ArrowDown" => 40,
+            _ => 0,
+        };
+        let mut event =
+            json!({ "type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": code });
+        if key == "Enter" {
+            event["text"] = json!("\r");
+        }
+        self.call("Input.dispatchKeyEvent", event.clone());
+        event["type"] = json!("keyUp");
+        self.call("Input.dispatchKeyEvent", event);
+    }
+
+    /// Waits until the page has drawn what is to be seen.
+    pub fn settle(&mut self) {
+        let frames = "new Promise(done => { let left = 6; const step = () => left-- ? \
+                      requestAnimationFrame(step) : setTimeout(done, 30); step(); })";
+        self.run(frames);
+    }
+
+    /// A picture of what is to be seen, or of the whole page; PNG.
+    ///
+    /// # Panics
+    /// When the browser takes none.
+    pub fn picture(&mut self, whole: bool) -> Vec<u8> {
+        self.settle();
+        let mut parameters = json!({ "format": "png" });
+        if whole {
+            let size = self.call("Page.getLayoutMetrics", json!({}));
+            let (width, height) = (
+                &size["cssContentSize"]["width"],
+                &size["cssContentSize"]["height"],
+            );
+            parameters["captureBeyondViewport"] = json!(true);
+            parameters["clip"] =
+                json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        }
+        let picture = self.call("Page.captureScreenshot", parameters);
+        decoded(&picture["data"])
+    }
+
+    /// A picture of the first node that a selector names; PNG.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn picture_of(&mut self, selector: &str) -> Vec<u8> {
+        // What is out of sight is not laid out, and would move what is below once it is.
+        self.run(
+            "for (const part of document.querySelectorAll('section')) \
+             part.style.contentVisibility = 'visible'",
+        );
+        self.settle();
+        let place = self.run(&format!(
+            "(() => {{ const box = document.querySelector('{selector}').getBoundingClientRect(); \
+             return {{ x: Math.max(0, box.x + scrollX - 8), y: box.y + scrollY - 8, \
+             width: box.width + 16, height: Math.min(box.height + 16, 4000), scale: 1 }}; }})()"
+        ));
+        let parameters = json!({ "format": "png", "captureBeyondViewport": true, "clip": place });
+        let picture = self.call("Page.captureScreenshot", parameters);
+        decoded(&picture["data"])
+    }
+
+    /// The page as a printer gets it: PDF.
+    ///
+    /// # Panics
+    /// When the browser prints nothing.
+    pub fn print(&mut self) -> Vec<u8> {
+        let paper = json!({ "paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true,
+            "preferCSSPageSize": true });
+        let printed = self.call("Page.printToPDF", paper);
+        decoded(&printed["data"])
+    }
+
+    /// What the page complained of: exceptions, errors and warnings of the console.
+    pub fn console(&mut self) -> Vec<String> {
+        self.settle();
+        self.console.clone()
+    }
+
+    /// Everything that the page asked for, by its address.
+    pub fn requests(&mut self) -> Vec<String> {
+        self.settle();
+        self.requests.clone()
+    }
+
+    fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let session = self.session.clone();
+        let id = self.browser.send(Some(&session), method, parameters);
+        loop {
+            let mut message = self.browser.receive();
+            if message["id"] == id {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].take();
+            }
+            self.note(&message);
+        }
+    }
+
+    fn wait_until_loaded(&mut self) {
+        while !self.loaded {
+            let message = self.browser.receive();
+            self.note(&message);
+        }
+    }
+
+    fn note(&mut self, message: &Value) {
+        let parameters = &message["params"];
+        match message["method"].as_str() {
+            Some("Runtime.consoleAPICalled") => self.console.push(parameters["args"].to_string()),
+            Some("Runtime.exceptionThrown") => {
+                self.console
+                    .push(parameters["exceptionDetails"].to_string());
+            }
+            Some("Page.loadEventFired") => self.loaded = true,
+            Some("Log.entryAdded") => self.console.push(parameters["entry"]["text"].to_string()),
+            Some("Network.requestWillBeSent") => {
+                let url = parameters["request"]["url"].as_str().unwrap_or_default();
+                self.requests.push(url.to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn decoded(data: &Value) -> Vec<u8> {
+    let text = data.as_str().expect("pictures come in base64");
+    STANDARD.decode(text).expect("pictures come in base64")
+}

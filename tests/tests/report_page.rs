@@ -1,0 +1,536 @@
+//! The report's page in a real browser: it loads from a file, asks for nothing, complains of nothing, shows
+//! hostile text as text, and sorts, filters, opens and weighs as it says. Needs the Debian package chromium.
+
+use analyse::{WeighedGroup, analyse, fixture};
+use end_to_end::{Browser, Page, View};
+use model::{
+    Access, Bytes, CacheState, CampaignResults, Cell, CellResult, Class, Driver, End, Group, Io,
+    Nanos, Op, Phase, SeededRng, Test, Use, Weight,
+};
+use report::{Format, Options, render};
+
+/// The largest page that is promised for [`large`], in bytes.
+const LARGEST: usize = 3_000_000;
+
+fn html(results: &CampaignResults) -> String {
+    render(
+        Format::Html,
+        results,
+        &analyse(results),
+        &Options::default(),
+    )
+}
+
+/// Opens a page in a browser of its own; at the end nothing may have been complained of or asked for.
+fn look<T>(html: &str, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("page.html");
+    std::fs::write(&file, html).unwrap();
+    let mut browser = Browser::start();
+    let mut page = browser.open(&file, view);
+    let seen = at(&mut page);
+    assert_eq!(page.console(), Vec::<String>::new());
+    let requests = page.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].starts_with("file://") && requests[0].ends_with("page.html"));
+    seen
+}
+
+/// Names of the columns of the overview that are to be seen, from left to right.
+fn columns(page: &mut Page<'_>) -> Vec<String> {
+    page.texts(
+        "[...document.querySelectorAll('#heat thead [data-c]')].filter(n => !n.hidden).map(n => n.innerText.trim())",
+    )
+}
+
+/// Names of the phases of the overview that are to be seen, from top to bottom.
+fn phases(page: &mut Page<'_>) -> Vec<String> {
+    page.texts(
+        "[...document.querySelectorAll('#heat tr:has(td[data-c])')].filter(n => n.offsetParent !== null) \
+         .map(n => n.querySelector('th a').innerText)",
+    )
+}
+
+fn scroll_to(page: &mut Page<'_>, selector: &str) {
+    page.run(&format!(
+        "document.querySelector('{selector}').scrollIntoView({{ behavior: 'instant', block: 'center' }})"
+    ));
+    page.settle();
+}
+
+fn status(page: &mut Page<'_>) -> String {
+    page.text("document.getElementById('status').textContent")
+}
+
+#[test]
+fn a_real_comparison_loads_and_draws_what_comes_into_sight() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        assert_eq!(page.text("document.title"), "shootout · fsarena");
+        let last =
+            "document.querySelectorAll('article[data-phase]')[25].querySelectorAll('svg').length";
+        assert_eq!(page.number(last), 0.0, "far below, not drawn yet");
+        scroll_to(page, "#test-5-6");
+        let drawn = page.number("document.querySelectorAll('#test-5-6 svg .bar').length");
+        assert_eq!(drawn, 9.0);
+        let labels = page.texts(
+            "[...document.querySelectorAll('svg[role=img]')].map(n => n.getAttribute('aria-label'))",
+        );
+        assert!(
+            !labels.is_empty()
+                && labels
+                    .iter()
+                    .all(|text| text.contains("chart") || text.contains("bars"))
+        );
+    });
+}
+
+#[test]
+fn charts_say_what_their_tables_say() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        page.look_at_print();
+        let differing = page.texts(
+            "[...document.querySelectorAll('article[data-phase]')].flatMap(article => { \
+               const cells = [...article.querySelectorAll('.data td:nth-child(2)')].map(n => n.textContent); \
+               const drawn = [...article.querySelectorAll('svg .value, svg .word')].map(n => n.textContent); \
+               return cells.join() === drawn.join() ? [] : [`${article.id}: ${cells} / ${drawn}`]; })",
+        );
+        assert_eq!(differing, Vec::<String>::new());
+        page.look(View::DESK);
+        // Every metric, too: the tables behind their charts are made of the same numbers.
+        page.run("document.querySelector('#test-2-1 [role=tab]:last-child').click()");
+        let others = page.number("document.querySelectorAll('#test-2-1 .others figure').length");
+        assert!(others > 15.0, "{others}");
+    });
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    look(&html(&fixture::hostile()), View::DESK, |page| {
+        page.look_at_print();
+        for tag in ["img", "iframe", "object", "link", "base"] {
+            let count = page.number(&format!("document.querySelectorAll('{tag}').length"));
+            assert_eq!(count, 0.0, "{tag}");
+        }
+        assert_eq!(
+            page.number("document.scripts.length"),
+            2.0,
+            "the data and our own"
+        );
+        let names = columns(page);
+        assert!(
+            names.iter().any(|name| name.contains("<script>alert")),
+            "{names:?}"
+        );
+        let drawn =
+            page.texts("[...document.querySelectorAll('svg .name')].map(n => n.textContent)");
+        assert!(
+            drawn.iter().any(|name| name.starts_with("<script>")),
+            "{drawn:?}"
+        );
+        assert!(drawn.iter().all(|name| name.chars().count() <= 16));
+        let boxes =
+            page.texts("[...document.querySelectorAll('#filter label')].map(n => n.textContent)");
+        assert!(
+            boxes.iter().any(|text| text.contains("\\u{202e}")),
+            "{boxes:?}"
+        );
+        page.look(View::DESK);
+        page.run("document.querySelector('#heat tr[data-phase] td[data-c=\"1\"]').click()");
+        let title = page.text("document.getElementById('detail-title').textContent");
+        assert!(title.starts_with("<script>alert"), "{title}");
+    });
+}
+
+/// Shows that the tests here can fail: markup that gets through is stopped by the page's policy, and the
+/// browser says so; and text is never run.
+#[test]
+fn what_would_get_through_is_stopped_and_logged() {
+    let smuggled = "<script>document.title = 'owned'</script><p onclick=\"document.title = 'owned'\" id=\"p\">\
+                    </p><img src=\"data:image/gif;base64,R0lGODlhAQABAAAAACw=\">";
+    let html = html(&fixture::plain()).replace("</footer>", &format!("{smuggled}</footer>"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("page.html");
+    std::fs::write(&file, html).unwrap();
+    let mut browser = Browser::start();
+    let mut page = browser.open(&file, View::DESK);
+    page.run("document.getElementById('p').click()");
+    assert_eq!(page.text("document.title"), "plain · fsarena");
+    let complaints = page.console();
+    assert!(complaints.len() >= 3, "{complaints:?}");
+    assert_eq!(page.try_eval("1 + 1"), "EvalError");
+}
+
+#[test]
+fn a_row_orders_the_contenders_and_a_column_the_phases() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        let planned = columns(page);
+        let row = "document.querySelector('#heat tr[data-phase=\"0\"] .sort')";
+        page.run(&format!("{row}.click()"));
+        let ratios = page.texts(
+            "[...document.querySelectorAll('#heat tr[data-phase=\"0\"] [data-r]')].map(n => n.dataset.r)",
+        );
+        let ratios: Vec<f64> = ratios.iter().map(|r| r.parse().unwrap()).collect();
+        assert!(
+            ratios.len() == 9 && ratios.is_sorted() && ratios[0] == 1.0,
+            "{ratios:?}"
+        );
+        let sorted = columns(page);
+        assert!(sorted != planned && status(page).contains("best first"));
+        let first =
+            page.text("document.querySelector('#heat tr[data-phase=\"0\"] td[data-c]').dataset.c");
+        assert_eq!(
+            sorted[0],
+            planned[first.parse::<usize>().unwrap()],
+            "heads move with their cells"
+        );
+        page.run(&format!("{row}.click()"));
+        assert_eq!(columns(page), planned);
+
+        let in_order = phases(page);
+        let column = "document.querySelector('#heat thead [data-c=\"8\"] .sort')";
+        page.run(&format!("{column}.click()"));
+        let far = page.texts(
+            "[...document.querySelectorAll('#heat tr:has(td[data-c])')].filter(n => n.offsetParent !== null) \
+             .map(n => n.querySelector('td[data-c=\"8\"]').dataset.r ?? '-1')",
+        );
+        let far: Vec<f64> = far.iter().map(|r| r.parse().unwrap()).collect();
+        assert!(far.iter().rev().is_sorted(), "{far:?}");
+        page.run(&format!("{column}.click()"));
+        assert_eq!(phases(page), in_order);
+    });
+}
+
+#[test]
+fn filters_hold_for_the_whole_page() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        let all = columns(page);
+        let group = "[...document.querySelectorAll('.groups label')].find(n => n.textContent.includes('native')) \
+                     .querySelector('input')";
+        page.run(&format!("{group}.click()"));
+        let left = columns(page);
+        assert_eq!(left, &all[6..], "those of FUSE are foreign");
+        assert_eq!(status(page), "3 of 9 contenders shown");
+        scroll_to(page, "#test-2-1");
+        let bars = page.number("document.querySelectorAll('#test-2-1 svg g').length");
+        assert_eq!(bars, 3.0);
+        let rows = page.number(
+            "[...document.querySelectorAll('#test-2-1 .data tbody tr')].filter(n => !n.hidden).length",
+        );
+        assert_eq!(rows, 3.0);
+        page.run(&format!("{group}.click()"));
+        page.settle();
+        assert_eq!(columns(page), all);
+        assert_eq!(
+            page.number("document.querySelectorAll('#test-2-1 svg g').length"),
+            9.0
+        );
+
+        page.run(
+            "(() => { const find = document.querySelector('#heat-controls input'); find.value = 'TREE'; \
+             find.dispatchEvent(new Event('input')); })()",
+        );
+        let found = phases(page);
+        assert_eq!(found.len(), 6, "{found:?}");
+        page.run(
+            "(() => { const kind = document.querySelectorAll('#heat-controls select')[1]; kind.value = 'failed'; \
+             kind.dispatchEvent(new Event('change')); })()",
+        );
+        assert_eq!(phases(page), ["find", "verify", "remove"]);
+    });
+}
+
+#[test]
+fn figures_become_ratios_or_other_metrics_and_figures_again() {
+    look(&html(&fixture::plain()), View::DESK, |page| {
+        let row = "[...document.querySelectorAll('#heat tr[data-phase=\"0\"] td[data-c]')].map(n => n.textContent)";
+        let show = |view: &str| {
+            format!(
+                "(() => {{ const show = document.querySelector('#heat-controls select'); show.value = '{view}'; \
+                 show.dispatchEvent(new Event('change')); }})()"
+            )
+        };
+        let figures = page.texts(row);
+        page.run(&show("ratio"));
+        assert_eq!(page.texts(row), ["1.00×", "2.00×", "4.00×"]);
+        page.run(&show("cpu"));
+        assert_eq!(page.texts(row), ["25.0 %", "25.0 %", "25.0 %"]);
+        page.run(&show("figure"));
+        assert_eq!(page.texts(row), figures);
+    });
+}
+
+#[test]
+fn a_cell_opens_into_its_detail_by_keys_alone() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        let stop = "document.querySelector('#heat [tabindex=\"0\"]')";
+        page.run(&format!("{stop}.focus()"));
+        for key in ["ArrowDown", "ArrowRight", "ArrowRight"] {
+            page.press(key);
+        }
+        let at = "document.activeElement.dataset.c";
+        let contender = page.text(at);
+        let stops = page
+            .number("document.querySelectorAll('#heat :is(td, button)[tabindex=\"0\"]').length");
+        assert_eq!(stops, 1.0, "the table is one stop of the Tab key");
+        page.press("Enter");
+        assert_eq!(page.run("document.getElementById('detail').open"), true);
+        let title = page.text("document.getElementById('detail-title').textContent");
+        let name = columns(page)[contender.parse::<usize>().unwrap()].clone();
+        assert_eq!(title, format!("{name} in lifecycle: mkfs"));
+        let metrics = page.number("document.querySelectorAll('#detail tbody tr').length");
+        assert!(metrics > 5.0, "{metrics}");
+        page.press("Escape");
+        assert_eq!(page.run("document.getElementById('detail').open"), false);
+        assert_eq!(page.text(at), contender, "the focus is back");
+    });
+}
+
+#[test]
+fn tabs_of_a_phase_show_latency_and_processor_time() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        scroll_to(page, "#test-2-1");
+        page.run("document.querySelector('#test-2-1 [role=tab]').focus()");
+        page.press("ArrowRight");
+        let ends = "[...document.querySelectorAll('#test-2-1 svg text.end')].length";
+        assert_eq!(page.number(ends), 9.0);
+        let ticks = page.texts(
+            "[...document.querySelectorAll('#test-2-1 .lines .tick')].map(n => n.textContent)",
+        );
+        assert_eq!(
+            ticks,
+            ["50 %", "90 %", "99 %", "99.9 %", "99.99 %", "worst"]
+        );
+        page.press("ArrowRight");
+        assert_eq!(
+            page.number("document.querySelectorAll('#test-2-1 .scatter .point').length"),
+            9.0
+        );
+        let selected = page.texts(
+            "[...document.querySelectorAll('#test-2-1 [role=tab][aria-selected=true]')].map(n => n.textContent)",
+        );
+        assert_eq!(selected, ["Processor"]);
+    });
+}
+
+#[test]
+fn steps_are_stacked_and_a_broken_sequence_has_no_total() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        scroll_to(page, "#test-3 figure.card");
+        let totals = page.number("document.querySelectorAll('#test-3 .steps .total').length");
+        assert_eq!(totals, 8.0);
+        let broken = page.texts(
+            "[...document.querySelectorAll('#test-3 .steps .word')].map(n => n.textContent)",
+        );
+        assert_eq!(broken, ["no total: stat-seq unsupported"]);
+    });
+}
+
+#[test]
+fn sweeps_show_curves_with_borders_and_the_surface() {
+    look(&html(&fixture::swept()), View::DESK, |page| {
+        scroll_to(page, "article[data-sweep]");
+        let borders = page.texts(
+            "[...document.querySelector('article[data-sweep]').querySelectorAll('text.border')].map(n => n.textContent)",
+        );
+        assert_eq!(borders, ["CPU cache ends", "memory ends"]);
+        let lines =
+            page.number("document.querySelectorAll('article[data-sweep] .lines .series').length");
+        assert!(lines >= 2.0);
+        let cells = page.texts(
+            "[...document.querySelector('.surface').querySelectorAll('td')].map(n => n.className)",
+        );
+        assert_eq!(cells.len(), 12);
+        assert!(
+            cells.iter().any(|class| class.contains("nothing")),
+            "16 MiB are in no file of 64 KiB"
+        );
+        assert!(
+            cells.iter().any(|class| class.contains("s8"))
+                && cells.iter().any(|class| class.contains("s0"))
+        );
+        page.run(
+            "(() => { const over = document.querySelector('article[data-sweep] select'); over.value = '1'; \
+             over.dispatchEvent(new Event('change')); })()",
+        );
+        let below = page.text("document.querySelector('article[data-sweep] .below').textContent");
+        assert!(below.starts_with("block · size 1 GiB"), "{below}");
+    });
+}
+
+#[test]
+fn a_telephone_shows_the_page_without_a_sideways_scroll() {
+    look(&html(&fixture::realistic()), View::PHONE, |page| {
+        page.look_at_print();
+        page.look(View::PHONE);
+        let (wide, window) = (
+            page.number("document.documentElement.scrollWidth"),
+            page.number("innerWidth"),
+        );
+        assert!(wide <= window, "{wide} of {window}");
+    });
+}
+
+#[test]
+fn paper_has_every_chart_of_a_phase() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        let printed = page.print();
+        assert!(printed.starts_with(b"%PDF-"));
+        let missing = page.texts(
+            "[...document.querySelectorAll('article[data-phase]')].filter(n => !n.querySelector('svg')).map(n => n.id)",
+        );
+        assert_eq!(missing, Vec::<String>::new());
+    });
+}
+
+#[test]
+fn every_control_has_a_name() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        let nameless = page.texts(
+            "[...document.querySelectorAll('button, select, input, a')].filter(n => !(n.textContent.trim() || \
+             n.getAttribute('aria-label') || n.labels?.[0]?.textContent.trim())).map(n => n.outerHTML)",
+        );
+        assert_eq!(nameless, Vec::<String>::new());
+    });
+}
+
+/// A use that weighs three groups, as a data file would.
+fn use_of_files() -> Use {
+    let weight = |group, weight| Weight {
+        group,
+        weight,
+        why: "because".to_owned(),
+    };
+    Use {
+        name: "files".to_owned(),
+        title: "Files <b>of</b> all kinds".to_owned(),
+        source: "made up".to_owned(),
+        rationale: "To be weighed.".to_owned(),
+        classes: vec![Class::Native, Class::ForeignUnix, Class::Foreign],
+        classes_why: "all but a floor".to_owned(),
+        needs: Vec::new(),
+        weights: vec![
+            weight(Group::StreamWrite, 60.0),
+            weight(Group::ManyFiles, 30.0),
+            weight(Group::Trees, 10.0),
+            weight(Group::Durable, 20.0),
+        ],
+    }
+}
+
+#[test]
+fn sliders_weigh_as_the_analysis_does() {
+    let results = fixture::realistic();
+    let mut analysis = analyse(&results);
+    analysis.weigh_uses([&use_of_files()]);
+    let scores = &analysis.uses[0];
+    let html = render(Format::Html, &results, &analysis, &Options::default());
+    look(&html, View::DESK, |page| {
+        let mut orders = std::collections::BTreeSet::new();
+        for weights in [
+            [60.0, 30.0, 10.0],
+            [1.0, 90.0, 0.0],
+            [100.0, 0.0, 0.0],
+            [7.0, 13.0, 99.0],
+        ] {
+            let set = weights.map(|w| w.to_string()).join(",");
+            page.run(&format!(
+                "document.querySelectorAll('#uses input[type=range]').forEach((slider, index) => {{ \
+                 const weight = [{set}][index]; if (weight === undefined) return; \
+                 slider.value = weight; slider.dispatchEvent(new Event('input')); }})"
+            ));
+            let shown = page.texts(
+                "[...document.querySelectorAll('#uses .order tbody tr')].map(row => \
+                 row.children[1].textContent + ' ' + row.children[2].textContent)",
+            );
+            let weight = |group: &WeighedGroup| {
+                let place = scores.groups.iter().position(|g| g.group == group.group);
+                place
+                    .and_then(|place| weights.get(place))
+                    .copied()
+                    .unwrap_or(20.0)
+            };
+            let costs = scores.weighed(weight);
+            let mut expected: Vec<(f64, String)> = analysis
+                .contenders
+                .iter()
+                .zip(&costs)
+                .filter_map(|(name, cost)| Some((cost.ratio?.median, name.clone())))
+                .collect();
+            expected.sort_by(|a, b| a.0.total_cmp(&b.0));
+            assert_eq!(shown.len(), expected.len());
+            for (shown, (cost, name)) in shown.iter().zip(&expected) {
+                let (shown_name, shown_cost) = shown.rsplit_once(' ').unwrap();
+                assert_eq!(shown_name, name);
+                let shown_cost: f64 = shown_cost.trim_end_matches('×').parse().unwrap();
+                assert!((shown_cost - cost).abs() <= 0.0051 * cost, "{shown} {cost}");
+            }
+            orders.insert(
+                expected
+                    .into_iter()
+                    .map(|(_, name)| name)
+                    .collect::<Vec<_>>(),
+            );
+        }
+        assert!(orders.len() > 1, "weights that change nothing test nothing");
+        let untested = page.number("document.querySelectorAll('#uses input:disabled').length");
+        assert_eq!(untested, 1.0, "no test makes each write durable");
+        page.run("document.querySelector('#uses .weights button').click()");
+        let first = page.text("document.querySelector('#uses input').value");
+        assert_eq!(first, "60");
+    });
+}
+
+/// Twenty contenders, a hundred phases with all their metrics, five rounds.
+fn large() -> CampaignResults {
+    let names: Vec<String> = (1..=20).map(|n| format!("filesystem-{n}")).collect();
+    let contenders = names.iter().enumerate().map(|(index, name)| {
+        let classes = [Class::Native, Class::ForeignUnix, Class::Foreign];
+        fixture::contender(name, classes[index % 3], Driver::Kernel)
+    });
+    let phase = |number: usize| {
+        let job = Op::Io(Io::new("data", Access::Overwrite, Bytes::kib(64)));
+        fixture::phase(
+            &format!("phase-{number}"),
+            job,
+            CacheState::Warm,
+            End::Fsync,
+        )
+    };
+    let test = |number: usize| {
+        let phases = (1..=10).map(phase).collect();
+        fixture::test(&format!("test-{number}"), "Ten phases of one file", phases)
+    };
+    let tests = (1..=10).map(test).collect();
+    fixture::campaign("large", contenders.collect(), tests, 5, measured)
+}
+
+fn measured(cell: &Cell, test: &Test) -> Option<CellResult> {
+    let mut rng = SeededRng::for_purpose(cell.id.0.into(), "page");
+    let mut one = |phase: &Phase| {
+        let wall = Nanos((1e9 * (0.5 + rng.unit())) as u64);
+        fixture::phase_result(phase, wall, 10_000, Bytes::mib(256))
+    };
+    let phases = test.phases.iter().map(&mut one).collect();
+    Some(fixture::cell_result(phases))
+}
+
+#[test]
+fn twenty_contenders_in_a_hundred_phases_fit_three_megabytes() {
+    let html = html(&large());
+    assert!(html.len() < LARGEST, "{} bytes", html.len());
+    look(&html, View::DESK, |page| {
+        assert_eq!(
+            page.number("document.querySelectorAll('article[data-phase]').length"),
+            100.0
+        );
+        let rounds = page.number(
+            "JSON.parse(document.getElementById('data').textContent).phases.flatMap(p => p.rows) \
+             .reduce((sum, row) => sum + row.f.reduce((s, f) => s + f[4].length, 0), 0)",
+        );
+        assert!(
+            rounds >= 20.0 * 100.0 * 5.0 * 15.0,
+            "{rounds}: every metric with its rounds"
+        );
+        println!("{} bytes, there after {:?}", html.len(), page.load);
+    });
+}

@@ -1,0 +1,77 @@
+// The campaign as the page holds it: one block of JSON, read once. What the numbers mean is decided
+// where they were analysed; here they are only looked up and written out.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const contenders = data.contenders;
+
+// A figure is [median, signs, rank, variation, rounds, low, high] in the unit of its row, already rounded
+// as the tables show it; low and high are left out where they are the smallest and the largest round.
+// A contender without a number has words instead: "!" before them if something failed, "-" if not.
+function figureOf(row, contender) {
+  const stored = row.f[contender];
+  if (typeof stored === "string") {
+    return { words: stored.slice(1), failed: stored[0] === "!" };
+  }
+  const [median, signs, rank, variation, rounds, low, high] = stored;
+  const numbers = rounds.filter((round) => typeof round === "number");
+  return {
+    median,
+    signs,
+    rank: Math.abs(rank),
+    tied: rank < 0,
+    variation,
+    rounds,
+    numbers,
+    low: low ?? Math.min(...numbers),
+    high: high ?? Math.max(...numbers),
+    confidence: data.confidence[numbers.length],
+    best: signs.includes("▲"),
+    worst: signs.includes("▼"),
+  };
+}
+
+// Three significant figures, to the letter as the tables have them.
+function threeFigures(value) {
+  if (value === 0) return "0";
+  const exponent = Number(value.toExponential(2).split("e")[1]);
+  if (exponent >= -6 && exponent <= 2) return value.toFixed(2 - exponent);
+  if (exponent >= 3 && exponent <= 8) {
+    const unit = 10 ** (exponent - 2);
+    return String(Math.round(value / unit) * unit);
+  }
+  return value.toExponential(2).replace("e+", "e");
+}
+
+// A number of a row as the tables show it. Counts are whole where they can be.
+function numberOf(row, value) {
+  if (row.whole && Number.isInteger(value) && Math.abs(value) < 1000) return String(value);
+  return threeFigures(value);
+}
+
+// A median with its signs: "≥" stands before the number, the others behind it.
+function textOf(row, figure) {
+  if (figure.words) return figure.words;
+  const bound = figure.signs.startsWith("≥") ? "≥" : "";
+  return bound + numberOf(row, figure.median) + figure.signs.slice(bound.length);
+}
+
+// The unit behind a number, with its space.
+const unitBehind = (row) => (row.u ? ` ${row.u}` : "");
+
+const metricOf = (row) => data.metrics[row.m];
+const rowOfMetric = (phase, name) => phase.rows.find((row) => metricOf(row).name === name);
+
+// The word for what became of a figure, without how often.
+const wordOf = (figure) => figure.words.split(/ in |: |, /)[0];
+
+// Contenders that a chart shows, best first where the row is judged, in the campaign's order where it
+// is not; those without a number last. Rows that judge a phase bring the order of their table.
+function readingOrder(row, shown) {
+  if (row.o) return row.o.filter((contender) => shown.includes(contender));
+  const median = (c) => (typeof row.f[c] === "string" ? null : row.f[c][0]);
+  return [...shown].sort((a, b) => {
+    const [left, right] = [median(a), median(b)];
+    if (left === null || right === null) return (left === null) - (right === null) || a - b;
+    return (right - left) * row.d || a - b;
+  });
+}

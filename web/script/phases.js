@@ -1,0 +1,128 @@
+// What stands in the card of a phase: the bars of the figure that judges it, latency, processor time, and
+// every other metric on demand.
+
+const TABS = [
+  { name: "Rounds", has: () => true, draw: headlineView },
+  {
+    name: "Latency",
+    has: hasLatency,
+    draw: (phase, shown) => [latencyChart(phase, shown), behind(latencyTable(phase, shown))],
+  },
+  {
+    name: "Processor",
+    has: hasProcessor,
+    draw: (phase, shown) => [processorChart(phase, shown), behind(processorTable(phase, shown))],
+  },
+  { name: "All metrics", has: (phase) => phase.rows.length > 1, draw: everyMetric },
+];
+
+function headlineView(phase, shown) {
+  return [barChart(phase.rows[0], phase, shown)];
+}
+
+// A table that opens below its chart.
+const behind = (made) => element("details", { class: "data" }, element("summary", {}, "Numbers"), made);
+
+function everyMetric(phase, shown) {
+  const cards = phase.rows.slice(1).map((row) => {
+    const metric = metricOf(row);
+    const notes = row.n.map((note) => element("span", {}, note));
+    const caption = element(
+      "figcaption",
+      {},
+      element("strong", { title: metric.definition }, metric.title),
+      ...notes,
+    );
+    return element(
+      "figure",
+      {},
+      caption,
+      barChart(row, phase, shown),
+      behind(figureTable(row, phase, shown)),
+    );
+  });
+  return [element("div", { class: "others" }, ...cards)];
+}
+
+function phaseCard(article) {
+  const phase = data.phases[Number(article.dataset.phase)];
+  const figure = article.querySelector("figure");
+  const panel = element("div", { class: "plot", id: `${phase.id}-view` });
+  const tabs = TABS.filter((tab) => tab.has(phase));
+  let current = tabs[0];
+  const draw = () => panel.replaceChildren(...current.draw(phase, shownContenders()));
+  if (tabs.length > 1) {
+    figure.before(
+      tabList(phase, tabs, panel, (tab) => {
+        current = tab;
+        article.classList.toggle("wide", tab.name !== "Rounds");
+        if (pending.has(panel)) drawNow(panel);
+        else draw();
+      }),
+    );
+  }
+  figure.append(panel);
+  onDemand(panel, draw);
+}
+
+// Tabs as the ARIA practices have them: one of them in the tab order, arrows move between them.
+function tabList(phase, tabs, panel, choose) {
+  const list = element("div", { class: "tabs", role: "tablist", "aria-label": `Views of ${phase.name}` });
+  const buttons = tabs.map((tab, index) =>
+    button(
+      tab.name,
+      {
+        role: "tab",
+        id: `${phase.id}-tab-${index}`,
+        "aria-controls": panel.id,
+        "aria-selected": String(index === 0),
+        tabindex: index === 0 ? 0 : -1,
+      },
+      () => select(index),
+    ),
+  );
+  const select = (index) => {
+    buttons.forEach((one, i) => {
+      one.setAttribute("aria-selected", String(i === index));
+      one.tabIndex = i === index ? 0 : -1;
+    });
+    panel.setAttribute("aria-labelledby", buttons[index].id);
+    choose(tabs[index]);
+  };
+  list.addEventListener("keydown", (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const at = buttons.indexOf(document.activeElement);
+    const to =
+      event.key === "Home"
+        ? 0
+        : event.key === "End"
+          ? buttons.length - 1
+          : move && (at + move + buttons.length) % buttons.length;
+    if (to === undefined) return;
+    event.preventDefault();
+    buttons[to].focus();
+    select(to);
+  });
+  panel.setAttribute("role", "tabpanel");
+  panel.setAttribute("aria-labelledby", buttons[0].id);
+  list.append(...buttons);
+  return list;
+}
+
+// The steps of a test, below its phases.
+function stepsFigure(section) {
+  const test = data.tests[Number(section.dataset.test)];
+  if (!isSequence(test)) return;
+  const plot = element("div", { class: "plot" });
+  const caption = element(
+    "figcaption",
+    {},
+    element("strong", {}, "Step by step"),
+    element("span", {}, "elapsed time, lower is better"),
+    element("span", {}, "a total needs every step"),
+  );
+  section.append(element("figure", { class: "card" }, caption, stepsLegend(test), plot));
+  onDemand(plot, () =>
+    plot.replaceChildren(stepsChart(test, shownContenders()), behind(stepsTable(test, shownContenders()))),
+  );
+}

@@ -1,0 +1,221 @@
+// Sweeps: a line for each contender over one axis with the others held, the borders of the caches
+// marked; and where two axes vary, the whole surface of one contender as a heat map.
+
+const SURFACE_STEPS = 9;
+
+const varying = (sweep) => sweep.axes.map((_, i) => i).filter((i) => sweep.axes[i].values.length > 1);
+
+// Where the other axes are held at first: where the most points are, and of such places the largest.
+function placeToHold(sweep, phase, axis) {
+  const counts = new Map();
+  for (const point of phase.points) {
+    const held = point.at.filter((_, i) => i !== axis);
+    const key = held.join();
+    const known = counts.get(key) ?? { held, count: 0 };
+    known.count += 1;
+    counts.set(key, known);
+  }
+  const larger = (a, b) => a.held.findIndex((v, i) => v !== b.held[i]);
+  const places = [...counts.values()].sort((a, b) => {
+    if (a.count !== b.count) return b.count - a.count;
+    const at = larger(a, b);
+    return at < 0 ? 0 : b.held[at] - a.held[at];
+  });
+  const held = [...places[0].held];
+  held.splice(axis, 0, null);
+  return held;
+}
+
+function sweepCurve(sweep, phase, view, shown) {
+  const axis = sweep.axes[view.axis];
+  const matches = (point) => point.at.every((v, i) => i === view.axis || v === view.held[i]);
+  const points = phase.points.filter(matches).sort((a, b) => a.at[view.axis] - b.at[view.axis]);
+  const series = shown.map((contender) => {
+    const figures = points.map((point) => figureOf(point.row, contender));
+    return {
+      contender,
+      values: figures.map((figure) => (figure.words ? null : figure.median)),
+      texts: figures.map(
+        (figure, i) =>
+          `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, figure)}`,
+      ),
+    };
+  });
+  const row = phase.points[0].row;
+  const held = sweep.axes.flatMap((a, i) => (i === view.axis ? [] : [`${a.name} ${a.shown[view.held[i]]}`]));
+  return lineChart({
+    description: `Line chart: ${phase.name} over ${axis.name}, a line for each contender${held.length ? `, at ${held.join(", ")}` : ""}.`,
+    ticks: points.map((point) => axis.shown[point.at[view.axis]]),
+    unit: `${row.u}, ${row.n[0]}`,
+    below: [axis.name, ...held].join(" · "),
+    series,
+    rules:
+      axis.name === "size"
+        ? bordersAmong(
+            sweep,
+            points.map((p) => axis.values[p.at[view.axis]]),
+          )
+        : [],
+    logarithmic: view.logarithmic,
+  });
+}
+
+// A border lies between two sizes where its logarithm does; above all of them it is not in sight.
+function bordersAmong(sweep, sizes) {
+  return sweep.borders.flatMap(({ words, size }) => {
+    const next = sizes.findIndex((s) => s > size);
+    if (next < 0) return [];
+    if (next === 0) return [{ place: 0, words }];
+    const [low, high] = [sizes[next - 1], sizes[next]];
+    return [{ place: next - 1 + Math.log(size / low) / Math.log(high / low), words }];
+  });
+}
+
+// One contender's figures over two axes. Colours are those of all contenders together, so that two
+// surfaces can be compared; darker is more.
+function surface(sweep, phase, contender, [down, across], held) {
+  const inPlane = phase.points.filter((p) =>
+    p.at.every((v, i) => i === down || i === across || v === held[i]),
+  );
+  const medians = inPlane.flatMap((p) => contenders.map((_, c) => figureOf(p.row, c).median ?? []));
+  const positive = medians.filter((value) => value > 0);
+  const [low, high] = [Math.min(...positive), Math.max(...positive)];
+  const step = (value) => {
+    if (!(value > 0) || low === high) return 0;
+    const share = Math.log(value / low) / Math.log(high / low);
+    return Math.min(SURFACE_STEPS - 1, Math.floor(share * SURFACE_STEPS));
+  };
+  const rows = sweep.axes[down].values.map((_, i) => {
+    const cells = sweep.axes[across].values.map((_, j) => {
+      const point = inPlane.find((p) => p.at[down] === i && p.at[across] === j);
+      if (!point) return element("td", { class: "n nothing" });
+      const figure = figureOf(point.row, contender);
+      if (figure.words)
+        return element("td", { class: `n ${figure.failed ? "failed" : "absent"}` }, wordOf(figure));
+      return element("td", { class: `n s${step(figure.median)}` }, textOf(point.row, figure));
+    });
+    return element(
+      "tr",
+      {},
+      element("th", { scope: "row", class: "n" }, sweep.axes[down].shown[i]),
+      ...cells,
+    );
+  });
+  const row = phase.points[0].row;
+  const [first, second] = [sweep.axes[down], sweep.axes[across]];
+  const caption = `${phase.name} of ${contenders[contender].label}, ${row.u}: ${first.name} down, ${second.name} across`;
+  const made = table(caption, [[first.name, "n"], ...second.shown.map((text) => [text, "n"])], rows);
+  made.querySelector("table").className = "surface";
+  return made;
+}
+
+// The scale of a surface's colours, in words and swatches.
+function surfaceLegend() {
+  const swatches = Array.from({ length: SURFACE_STEPS }, (_, i) =>
+    element("span", { class: `swatch s${i}` }),
+  );
+  return element(
+    "p",
+    { class: "legend scale" },
+    "less ",
+    ...swatches,
+    " more (logarithmic, over all contenders)",
+  );
+}
+
+// One point of a sweep as bars, as an ordinary phase is shown.
+function sweepPoint(phase, view, shown) {
+  const point = phase.points.find(({ at }) => at.every((v, i) => v === view.held[i]));
+  if (!point) return element("p", { class: "absent" }, "This point is not part of the sweep.");
+  return barChart(point.row, phase, shown);
+}
+
+// The chart of a swept phase with its controls.
+function sweepFigure(sweep, phase, host) {
+  const axes = varying(sweep);
+  const first = axes[0] ?? 0;
+  const view = { axis: first, held: placeToHold(sweep, phase, first), logarithmic: false };
+  const controls = element("div", { class: "controls" });
+  const plot = element("div", { class: "plot" });
+  host.append(controls, plot);
+  const draw = () => {
+    const picture = view.axis === null ? sweepPoint : (...rest) => sweepCurve(sweep, ...rest);
+    plot.replaceChildren(picture(phase, view, shownContenders()));
+  };
+  const build = () => {
+    controls.replaceChildren(
+      ...sweepControls(sweep, phase, view, axes, draw, () => {
+        build();
+        draw();
+        controls.querySelector("select").focus();
+      }),
+    );
+  };
+  build();
+  onDemand(plot, draw);
+}
+
+function sweepControls(sweep, phase, view, axes, draw, rebuild) {
+  const over = axes.map((i) => [String(i), `over ${sweep.axes[i].name}`]);
+  const parts = [
+    choice(
+      "show",
+      [...over, ["point", "one point, as bars"]],
+      view.axis === null ? "point" : String(view.axis),
+      (value) => {
+        view.axis = value === "point" ? null : Number(value);
+        view.held = placeToHold(sweep, phase, view.axis ?? axes[0] ?? 0);
+        // Of one point every axis is held, at first at the end.
+        view.held = view.held.map((v, i) =>
+          v === null && view.axis === null ? sweep.axes[i].values.length - 1 : v,
+        );
+        rebuild();
+      },
+    ),
+  ];
+  for (const i of axes.filter((other) => other !== view.axis)) {
+    const options = sweep.axes[i].shown.map((text, v) => [String(v), text]);
+    parts.push(
+      choice(`at ${sweep.axes[i].name}`, options, String(view.held[i]), (value) => {
+        view.held[i] = Number(value);
+        draw();
+      }),
+    );
+  }
+  if (view.axis === null) return parts;
+  const scales = [
+    ["linear", "linear"],
+    ["log", "logarithmic"],
+  ];
+  parts.push(
+    choice("scale", scales, view.logarithmic ? "log" : "linear", (value) => {
+      view.logarithmic = value === "log";
+      draw();
+    }),
+  );
+  return parts;
+}
+
+// The surface of a swept phase, for one contender at a time.
+function surfaceFigure(sweep, phase, host) {
+  const plane = varying(sweep).slice(0, 2);
+  const held = placeToHold(sweep, phase, plane[0]);
+  let contender = shownContenders()[0] ?? 0;
+  const plot = element("div", { class: "plot" });
+  const draw = () => {
+    if (!isShown(contender)) contender = shownContenders()[0] ?? contender;
+    const options = shownContenders().map((c) => [String(c), contenders[c].label]);
+    const select = choice("contender", options, String(contender), (value) => {
+      contender = Number(value);
+      draw();
+      plot.querySelector("select").focus();
+    });
+    plot.replaceChildren(
+      element("div", { class: "controls" }, select),
+      surface(sweep, phase, contender, plane, held),
+      surfaceLegend(),
+    );
+  };
+  host.append(element("figcaption", {}, element("strong", {}, "Surface")), plot);
+  onDemand(plot, draw);
+}
