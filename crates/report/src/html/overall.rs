@@ -11,6 +11,9 @@ use crate::words::counted;
 /// The widest a contender's name may be in a sentence.
 const NAME_COLUMNS: usize = 40;
 
+/// The most contenders that a sentence names one by one.
+const MOST_NAMES: usize = 4;
+
 /// A group, or all of them.
 pub(super) struct GroupView {
     pub title: String,
@@ -98,9 +101,15 @@ pub(super) fn verdict(analysis: &Analysis) -> Option<String> {
     let place = match &first[..] {
         [] => return None,
         [one] => format!("{over} {one} comes first"),
-        [some @ .., last] => format!(
-            "{over} {} and {last} share the first place",
-            some.join(", ")
+        [some @ .., last] if first.len() <= MOST_NAMES => {
+            format!(
+                "{over} {} and {last} share the first place",
+                some.join(", ")
+            )
+        }
+        [best, .., last] => format!(
+            "{over} {} share the first place, from {best} to {last}",
+            counted(first.len() as u64, "contender")
         ),
     };
     let flips = match (overall.flips.len(), first.len()) {
