@@ -31,6 +31,7 @@ agreement: build
 # Pictures of the report of the last campaign, or of a new one where there is none: docs/gallery.md.
 gallery: build
 	@scripts/install-packages.sh chromium
+	@mkdir -p docs/gallery
 	$(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html || \
 	  { $(MAKE) shootout && $(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html; }
 	cargo run --locked --package end-to-end --bin gallery -- docs/gallery/report.html docs/gallery

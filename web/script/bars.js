@@ -50,7 +50,7 @@ function bar(row, contender, figure, x, y, marked) {
   const group = drawn("g", { class: marked ? "marked" : null }, name);
   if (figure.words) {
     const tone = figure.failed ? "failed" : "absent";
-    group.append(label(`word ${tone}`, BARS.left + 6, y + 4, figure.words));
+    group.append(label(`word ${tone}`, BARS.left + 6, y + 4, fittingWords(figure.words)));
     return titled(group, `${contenders[contender].name}: ${figure.words}`);
   }
   const tone = figure.best ? " best" : figure.worst ? " worst" : "";
@@ -69,6 +69,16 @@ function bar(row, contender, figure, x, y, marked) {
   group.append(drawn("path", { class: "dot", d: dots }));
   group.append(label(`value${tone}`, BARS.width - 2, y + 4, textOf(row, figure)));
   return titled(group, sentence(row, contender, figure));
+}
+
+// Words that have room beside a name: without how often, where all of it has none.
+function fittingWords(words) {
+  const letters = (BARS.width - BARS.left - 8) / 6;
+  if (words.length <= letters) return words;
+  return words
+    .split(", ")
+    .map((part) => part.split(/ in |: /)[0])
+    .join(", ");
 }
 
 function whisker(low, high, y) {

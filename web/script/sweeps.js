@@ -72,7 +72,7 @@ function bordersAmong(sweep, sizes) {
 }
 
 // One contender's figures over two axes. Colours are those of all contenders together, so that two
-// surfaces can be compared; darker is more.
+// surfaces can be compared.
 function surface(sweep, phase, contender, [down, across], held) {
   const inPlane = phase.points.filter((p) =>
     p.at.every((v, i) => i === down || i === across || v === held[i]),
