@@ -23,6 +23,9 @@ function heatMap(grid) {
   });
 }
 
+const HEAT_HELP =
+  "A cell opens into its detail; ⇄ orders the contenders, a name the phases; arrow keys move.";
+
 const gridCells = (tr) => [...tr.querySelectorAll(":scope > [data-c]")];
 
 function heatRow(tr, body) {
@@ -211,6 +214,7 @@ function heatControls(map, host) {
       choose();
     }),
     element("label", { class: "choice" }, "find ", find),
+    element("span", { class: "absent" }, HEAT_HELP),
   );
   host.hidden = false;
 }
