@@ -43,6 +43,7 @@ build:
 # Style first, as it fails fastest; then unit, property, snapshot and end-to-end tests.
 test: check
 	cargo test --workspace --all-targets --locked
+	cargo test --package report --features parquet --locked parquet_table
 
 check:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)

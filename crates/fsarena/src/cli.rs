@@ -7,8 +7,10 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use model::{Backend, Bytes, Nanos, Profile};
+use model::{Backend, Bytes, FigurePattern, Nanos, Profile};
 use report::Format;
+
+use crate::report_command::PARQUET;
 
 /// Compares filesystems by the same trials and answers with evidence.
 #[derive(Debug, Parser)]
@@ -24,10 +26,12 @@ Examples:
   sudo fsarena run -c ext4 -c xfs -s bonnie    two of them, one suite
   fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
   fsarena report --format html -o report.html  the latest campaign as a page
+  fsarena advise --use file-server             which contender suits a file server
+  fsarena compare 3 4 --threshold 5%           what changed; 1 on a sure regression
 
 Exit codes:
   0    done; a contender that failed is a result
-  1    done, but some cell is not ok and --strict was given
+  1    done, but some cell is not ok and --strict was given; or `compare --threshold` found a regression
   2    bad input: one line says what and where
   3    refused, or something is missing: root, space, a tool, a device that is free
   4    internal error
@@ -79,11 +83,12 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// List what there is: filesystems, suites, profiles or campaigns.
+    /// List what there is: filesystems, suites, profiles, uses or campaigns.
     #[command(after_help = "\
 Examples:
   fsarena list                the filesystems of the catalog
   fsarena list suites         the suites with their tests
+  fsarena list uses           what `advise` can advise on, with weights and needs
   fsarena list campaigns      what was run")]
     List(ListArgs),
     /// Show a campaign, or one cell of it with all its evidence.
@@ -97,8 +102,35 @@ Examples:
 Examples:
   fsarena report                                  a table of the latest campaign
   fsarena report 7 --format html -o report.html   a page
-  fsarena report --format bonnie-csv | bon_csv2html > bonnie.html")]
+  fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
+  fsarena report --charts charts                  every chart as SVG and PNG
+  fsarena report --schema                         the JSON schema of --format json")]
     Report(ReportArgs),
+    /// Say which contender of a campaign suits a use, and why.
+    #[command(after_help = "\
+Examples:
+  fsarena advise --use file-server           by the latest campaign
+  fsarena advise --use mail-spool 7          by campaign 7
+  fsarena advise --use desktop report.json   by a report in JSON
+  fsarena --catalog ~/my-catalog advise --use photos --json")]
+    Advise(AdviseArgs),
+    /// Compare two campaigns, or two contenders of one: what changed, by how much, how surely.
+    #[command(after_help = "\
+Examples:
+  fsarena compare 3 4                          campaign 3 and campaign 4
+  fsarena compare nightly 12 --only 'tree/*'   the latest campaign of a name, some figures
+  fsarena compare old.json new.json --threshold 5%
+                                               1 if something is surely worse by more than 5 %
+  fsarena compare --within 4 ext4 ext4:data=journal
+                                               two contenders of campaign 4")]
+    Compare(CompareArgs),
+    /// Show one figure over all campaigns, with the places where its level changed.
+    #[command(after_help = "\
+Examples:
+  fsarena history bonnie-block/write               of each contender
+  fsarena history bonnie-block/write:latency-p99 -c ext4
+  fsarena history 'tree/*' -c xfs --json           every phase of a test")]
+    History(HistoryArgs),
     /// Say which contender runs here and, if not, which command would make it.
     #[command(after_help = "\
 Examples:
@@ -216,6 +248,8 @@ pub enum Listing {
     Suites,
     /// The sizes of tests.
     Profiles,
+    /// What `advise` can advise on.
+    Uses,
     /// What was run.
     Campaigns,
 }
@@ -238,11 +272,69 @@ pub struct ReportArgs {
     #[arg(value_name = "ID")]
     pub id: Option<i64>,
     /// The form.
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)))]
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
     pub format: String,
     /// A file to write instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// A directory into which every chart is written, as SVG and as PNG.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"])]
+    pub charts: Option<PathBuf>,
+    /// Print the JSON schema of the format `json`, and nothing else.
+    #[arg(long, conflicts_with_all = ["id", "format"])]
+    pub schema: bool,
+}
+
+/// Options of `advise`.
+#[derive(Clone, Debug, Args)]
+pub struct AdviseArgs {
+    /// What for: see `fsarena list uses`.
+    #[arg(long = "use", value_name = "USE")]
+    pub for_use: String,
+    /// A campaign by its number or name, or a file: a report in JSON, a database [default: the latest].
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: Option<String>,
+}
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// Before: a campaign by its number or name, or a file: a report in JSON, a database.
+    #[arg(value_name = "A")]
+    pub before: String,
+    /// After.
+    #[arg(value_name = "B")]
+    pub after: String,
+    /// A campaign, of which A and B are contenders.
+    #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
+    pub within: Option<String>,
+    /// A contender to compare [default: all that both have].
+    #[arg(short, long = "contender", value_name = "NAME")]
+    pub contenders: Vec<String>,
+    /// Figures to compare, as TEST/PHASE or TEST/PHASE:METRIC with `*` for anything [default: all by
+    /// which phases are judged].
+    #[arg(long, value_name = "FIGURE")]
+    pub only: Vec<FigurePattern>,
+    /// Compare every metric that has a better and a worse.
+    #[arg(long)]
+    pub all: bool,
+    /// End with 1 where a figure is surely worse by more than this, or fails and did not before.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub threshold: Option<f64>,
+    /// Write Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Options of `history`.
+#[derive(Clone, Debug, Args)]
+pub struct HistoryArgs {
+    /// The figure, as TEST/PHASE or TEST/PHASE:METRIC; `*` stands for anything.
+    #[arg(value_name = "FIGURE")]
+    pub figure: FigurePattern,
+    /// A contender [default: all that have it].
+    #[arg(short, long = "contender", value_name = "NAME")]
+    pub contenders: Vec<String>,
 }
 
 /// Options of `doctor`.
@@ -300,6 +392,21 @@ where
     })
 }
 
+/// The words for formats; Parquet is one of them in every build, so that scripts get a reason.
+fn formats() -> impl Iterator<Item = &'static str> {
+    Format::ALL.map(Format::name).into_iter().chain([PARQUET])
+}
+
+/// Reads a share such as `5%` or `2.5 %`.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').map(str::trim_end);
+    number
+        .and_then(|n| n.parse::<f64>().ok())
+        .filter(|percent| (0.0..1000.0).contains(percent))
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "expected a share such as 5%".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +424,15 @@ mod tests {
         }
         for backend in ["loop", "dir"] {
             Cli::try_parse_from(["fsarena", "run", "--backend", backend]).unwrap();
+        }
+    }
+
+    #[test]
+    fn shares_are_per_cent_and_say_so() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("2.5 %"), Ok(0.025));
+        for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -14,7 +14,8 @@ use crate::output;
 pub enum Code {
     /// Done; a contender that failed is a result.
     Done = 0,
-    /// Done, but some cell is not ok and `--strict` was given.
+    /// Done, but some cell is not ok and `--strict` was given, or `compare --threshold` found a
+    /// regression.
     NotAllOk = 1,
     /// Bad input.
     BadInput = 2,

@@ -1,9 +1,9 @@
-//! `fsarena list`: filesystems, suites, profiles, campaigns.
+//! `fsarena list`: filesystems, suites, profiles, uses, campaigns.
 
 use std::process::ExitCode;
 
 use catalog::Catalog;
-use model::{Driver, Filesystem, Profile, Suite, Test};
+use model::{Driver, Filesystem, Profile, Suite, Test, Use};
 use serde_json::{Value, json};
 use store::{CampaignSummary, Store};
 
@@ -18,6 +18,7 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Listing::Filesystems => filesystems(&paths::catalog(globals)?),
         Listing::Suites => suites(&paths::catalog(globals)?),
         Listing::Profiles => profiles(&paths::catalog(globals)?),
+        Listing::Uses => uses(&paths::catalog(globals)?),
         Listing::Campaigns => campaigns(&stored(globals)?),
     };
     if globals.json {
@@ -137,6 +138,26 @@ const fn meaning(profile: Profile) -> &'static str {
         Profile::Standard => "large enough that caches do not decide",
         Profile::Study => "the published parameters, to the byte",
     }
+}
+
+fn uses(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&Use> = catalog.uses().collect();
+    let row = |one: &&Use| {
+        let needs: Vec<&str> = one.needs.iter().map(|n| n.feature.name()).collect();
+        let weights = one.weights.iter();
+        let weights = weights.map(|w| format!("{} {}", w.group, w.weight));
+        [
+            one.name.clone(),
+            line(&one.title),
+            needs.join(" "),
+            weights.collect::<Vec<_>>().join(", "),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    (
+        table(["use", "title", "needs", "weights"], &rows),
+        json!(all),
+    )
 }
 
 /// The stored campaigns; none where there is no database yet, and none is made.

@@ -3,12 +3,15 @@
 //! This crate is wiring only: it reads the command line and calls the crates that do the work, in
 //! the order plan → provision → run → collect → store → analyse → report.
 
+mod advise_command;
 mod agent_command;
 mod calibrate_command;
 mod calibration;
 mod campaign;
 mod cell_page;
+mod chosen;
 mod cli;
+mod compare_command;
 mod completions_command;
 mod cost_page;
 mod doctor_command;
@@ -16,6 +19,7 @@ mod exit;
 #[cfg(test)]
 mod fixture;
 mod ground;
+mod history_command;
 mod list_command;
 mod man_command;
 mod output;
@@ -46,6 +50,9 @@ fn main() -> ExitCode {
         Command::List(args) => list_command::run(args, globals),
         Command::Show(args) => show_command::run(args, globals),
         Command::Report(args) => report_command::run(args, globals),
+        Command::Advise(args) => advise_command::run(args, globals),
+        Command::Compare(args) => compare_command::run(args, globals),
+        Command::History(args) => history_command::run(args, globals),
         Command::Doctor(args) => doctor_command::run(args, globals),
         Command::Calibrate(args) => calibrate_command::run(args, globals),
         Command::Completions(args) => completions_command::run(args),

@@ -5,21 +5,39 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
+use analyse::Analysis;
 use anyhow::Context;
 use model::CampaignResults;
 use report::{Format, Options};
 use store::{CampaignId, Store};
 
 use crate::cli::{Globals, ReportArgs};
+#[cfg(not(feature = "parquet"))]
+use crate::exit::Refused;
 use crate::exit::{BadInput, Code};
 use crate::output::print;
 use crate::paths;
 
+/// The format that not every build has.
+pub const PARQUET: &str = "parquet";
 /// Width of a table where standard output is no terminal.
 const PIPED_WIDTH: usize = 120;
 
 /// Writes the report that is asked for.
 pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    if args.schema {
+        print(report::JSON_SCHEMA)?;
+        return Ok(Code::Done.into());
+    }
+    let store = paths::existing_store(globals)?;
+    let results = store.load(paths::campaign_id(&store, args.id)?)?;
+    let analysis = analysed(&results, globals)?;
+    if let Some(directory) = &args.charts {
+        return charts(&analysis, directory, globals);
+    }
+    if args.format == PARQUET {
+        return parquet(&results, &analysis, args.output.as_deref());
+    }
     let format: Format = args
         .format
         .parse()
@@ -29,14 +47,64 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     } else {
         format
     };
-    let store = paths::existing_store(globals)?;
-    let results = store.load(paths::campaign_id(&store, args.id)?)?;
-    let text = rendered(&results, format, args.output.is_none());
+    let options = options(args.output.is_none());
+    let text = report::render(format, &results, &analysis, &options);
     match &args.output {
-        Some(path) => write_file(path, &text)?,
+        Some(path) => write_file(path, text.as_bytes())?,
         None => print(&text)?,
     }
     Ok(Code::Done.into())
+}
+
+/// The analysis, with what the campaign has to say about the uses of the catalog.
+fn analysed(results: &CampaignResults, globals: &Globals) -> anyhow::Result<Analysis> {
+    let mut analysis = analyse::analyse(results);
+    analysis.weigh_uses(paths::catalog(globals)?.uses());
+    Ok(analysis)
+}
+
+/// Writes every chart into a directory, as SVG and as PNG.
+fn charts(analysis: &Analysis, directory: &Path, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let charts = report::charts(analysis);
+    let rasterizer = report::Rasterizer::new();
+    for chart in &charts {
+        let path = |ending: &str| directory.join(format!("{}.{ending}", chart.name));
+        write_file(&path("svg"), chart.svg.as_bytes())?;
+        let png = rasterizer.png(&chart.svg);
+        let png = png.map_err(|why| anyhow::anyhow!("cannot draw {}: {why}", chart.name))?;
+        write_file(&path("png"), &png)?;
+    }
+    if globals.json {
+        let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+        print(&format!("{:#}\n", serde_json::json!(names)))?;
+    } else if !globals.quiet {
+        let directory = directory.display();
+        print(&format!(
+            "{} charts, each as .svg and .png, in {directory}\n",
+            charts.len()
+        ))?;
+    }
+    Ok(Code::Done.into())
+}
+
+/// Writes the table of rounds as Parquet.
+#[cfg(feature = "parquet")]
+fn parquet(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    output: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
+    let path = output.ok_or_else(|| BadInput("Parquet is no text: name a file with -o".into()))?;
+    let bytes = report::parquet(results, analysis).map_err(anyhow::Error::msg)?;
+    write_file(path, &bytes)?;
+    Ok(Code::Done.into())
+}
+
+/// Says that this program was built without Parquet.
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let how = "this fsarena was built without Parquet: cargo build --release --features parquet";
+    Err(Refused(how.into()).into())
 }
 
 /// What a completed campaign ends with: the table, and a page beside the database.
@@ -48,12 +116,21 @@ pub fn after_run(
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
     let page = paths::report_file(globals, id)?;
-    write_file(&page, &rendered(&results, Format::Html, false))?;
+    let analysis = analysed(&results, globals)?;
+    let shown = |format| {
+        report::render(
+            format,
+            &results,
+            &analysis,
+            &options(format == Format::Table),
+        )
+    };
+    write_file(&page, shown(Format::Html).as_bytes())?;
     if globals.json {
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
     } else {
-        print(&rendered(&results, Format::Table, true))?;
+        print(&shown(Format::Table))?;
         print(&format!("\nreport: {}\n", page.display()))?;
     }
     let all_ok = results.cells.iter().all(|c| {
@@ -67,11 +144,6 @@ pub fn after_run(
         Code::Done
     }
     .into())
-}
-
-fn rendered(results: &CampaignResults, format: Format, to_stdout: bool) -> String {
-    let analysis = analyse::analyse(results);
-    report::render(format, results, &analysis, &options(to_stdout))
 }
 
 fn options(to_stdout: bool) -> Options {
@@ -91,16 +163,16 @@ fn terminal_width() -> usize {
 }
 
 /// Writes a file whole or not at all; what is no plain file (a pipe, a device) is written as it is.
-fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+fn write_file(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     if path.exists() && !path.is_file() {
-        return fs::write(path, text).with_context(cannot);
+        return fs::write(path, content).with_context(cannot);
     }
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).with_context(cannot)?;
     }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    fs::write(&partial, text).with_context(cannot)?;
+    fs::write(&partial, content).with_context(cannot)?;
     fs::rename(&partial, path).with_context(cannot)
 }

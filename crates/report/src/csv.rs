@@ -31,7 +31,7 @@ const HEADER: [&str; 16] = [
 ];
 
 /// The names of all fields: those of every line, the passes that a value is over, the sweep and its axes.
-fn header() -> Vec<String> {
+pub(crate) fn header() -> Vec<String> {
     let axes = Axis::ALL.map(Axis::name);
     let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes);
     names.map(str::to_owned).collect()
@@ -62,23 +62,32 @@ fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let mut out = String::new();
-    let points = points(results);
     line(&mut out, &header());
+    each_record(results, analysis, &mut |fields| line(&mut out, fields));
+    out
+}
+
+/// Calls `take` with the fields of each record, in the order of [`header`].
+pub(crate) fn each_record(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    take: &mut dyn FnMut(&[String]),
+) {
+    let points = points(results);
     for row in &analysis.rows {
         for figure in &row.figures {
             for round in &figure.rounds {
                 let mut all = fields(results, analysis, row, figure, round);
                 all.extend(place(&points, &row.suite, &row.test));
-                line(&mut out, &all);
+                take(&all);
             }
         }
     }
     for failure in analysis.failures.iter().filter(|f| is_outside_phases(f)) {
         let mut all = outside_phases(results, failure);
         all.extend(place(&points, &failure.suite, &failure.test));
-        line(&mut out, &all);
+        take(&all);
     }
-    out
 }
 
 /// Whether a cell died in a step that is no phase: mkfs, mount, umount, fsck.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use analyse::Analysis;
 use model::CampaignResults;
 
-use crate::{bonnie_csv, csv, html, json, markdown, terminal};
+use crate::{bonnie_csv, csv, html, iozone, json, markdown, terminal};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +23,8 @@ pub enum Format {
     Markdown,
     /// What bonnie++ 2.00 writes, for `bon_csv2html` and `bon_csv2txt`.
     BonnieCsv,
+    /// What `iozone -R` prints for spreadsheets.
+    Iozone,
 }
 
 /// A word that names no format.
@@ -49,13 +51,14 @@ impl Default for Options {
 
 impl Format {
     /// Every format, in the order of the help text.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Table,
         Self::Html,
         Self::Csv,
         Self::Json,
         Self::Markdown,
         Self::BonnieCsv,
+        Self::Iozone,
     ];
 
     /// The word on the command line.
@@ -67,6 +70,7 @@ impl Format {
             Self::Json => "json",
             Self::Markdown => "markdown",
             Self::BonnieCsv => "bonnie-csv",
+            Self::Iozone => "iozone",
         }
     }
 }
@@ -111,6 +115,7 @@ pub fn render(
         Format::Json => json::render(results, analysis),
         Format::Markdown => markdown::render(results, analysis),
         Format::BonnieCsv => bonnie_csv::render(results, analysis),
+        Format::Iozone => iozone::render(results, analysis),
     }
 }
 

@@ -7,6 +7,9 @@ use serde::Serialize;
 /// Names the shape of the document; it changes when that does.
 pub const SCHEMA: &str = "fsarena-report/1";
 
+/// The JSON schema of the document (draft 2020-12), with the meaning of every field.
+pub const JSON_SCHEMA: &str = include_str!("../../../docs/report.schema.json");
+
 #[derive(Serialize)]
 struct Report<'a> {
     schema: &'static str,
@@ -30,6 +33,105 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 mod tests {
     use super::*;
     use analyse::{analyse, fixture};
+
+    /// The reports of the fixtures, one of them with a use.
+    fn reports() -> Vec<serde_json::Value> {
+        let campaigns = [
+            fixture::plain(),
+            fixture::hostile(),
+            fixture::realistic(),
+            fixture::swept(),
+            fixture::calibrated(),
+        ];
+        let weight = model::Weight {
+            group: model::Group::Trees,
+            weight: 1.0,
+            why: "so".to_owned(),
+        };
+        let one = model::Use {
+            name: "made".to_owned(),
+            title: "Made for a test".to_owned(),
+            source: "made for a test".to_owned(),
+            rationale: "Nothing".to_owned(),
+            classes: vec![model::Class::Native],
+            classes_why: "others are not".to_owned(),
+            needs: Vec::new(),
+            weights: vec![weight],
+        };
+        let report = |results: &CampaignResults| {
+            let mut analysis = analyse(results);
+            analysis.weigh_uses([&one]);
+            serde_json::from_str(&render(results, &analysis)).unwrap()
+        };
+        campaigns.iter().map(report).collect()
+    }
+
+    /// The schema as it is, or with every object closed: nothing may be in a report that is not in it.
+    fn schema(closed: bool) -> serde_json::Value {
+        fn close(value: &mut serde_json::Value) {
+            if let Some(object) = value.as_object_mut() {
+                if object.contains_key("properties") && !object.contains_key("additionalProperties")
+                {
+                    object.insert("additionalProperties".to_owned(), false.into());
+                }
+                object.values_mut().for_each(close);
+            } else if let Some(array) = value.as_array_mut() {
+                array.iter_mut().for_each(close);
+            }
+        }
+        let mut schema = serde_json::from_str(JSON_SCHEMA).unwrap();
+        if closed {
+            close(&mut schema);
+        }
+        schema
+    }
+
+    #[test]
+    fn every_report_is_as_the_schema_says_and_holds_nothing_that_it_does_not_name() {
+        for closed in [false, true] {
+            let validator = jsonschema::validator_for(&schema(closed)).unwrap();
+            for report in reports() {
+                let errors = validator.iter_errors(&report);
+                let errors: Vec<String> = errors
+                    .take(3)
+                    .map(|error| format!("{}: {error}", error.instance_path()))
+                    .collect();
+                assert!(errors.is_empty(), "docs/report.schema.json: {errors:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_as_the_schema_says_is_found() {
+        let validator = jsonschema::validator_for(&schema(false)).unwrap();
+        let good = reports().swap_remove(0);
+        for (pointer, wrong) in [
+            ("/schema", serde_json::json!("fsarena-report/0")),
+            ("/results/campaign/rounds", serde_json::json!("three")),
+            ("/analysis/rows/0/metric", serde_json::json!("speed")),
+            ("/analysis/rows/0/figures/0/estimate", serde_json::json!({})),
+            (
+                "/analysis/features/0/features/0/found",
+                serde_json::json!({ "no": 1 }),
+            ),
+        ] {
+            let mut report = good.clone();
+            *report.pointer_mut(pointer).unwrap() = wrong;
+            assert!(!validator.is_valid(&report), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_schema_has_its_meaning() {
+        let schema = schema(false);
+        for (name, definition) in schema["$defs"].as_object().unwrap() {
+            assert!(definition["description"].is_string(), "{name}");
+            let fields = definition["properties"].as_object().into_iter().flatten();
+            for (field, value) in fields.filter(|(field, _)| *field != "op") {
+                assert!(value["description"].is_string(), "{name}.{field}");
+            }
+        }
+    }
 
     #[test]
     fn results_and_analysis_read_back_as_they_were() {

@@ -6,21 +6,33 @@
 //!
 //! A figure is rounded in one place ([`Scale`]), so that every format for people says the same.
 
+mod advice;
 mod axis;
 mod bonnie_csv;
 mod calibration;
+mod charts;
+mod compare;
 mod complaint_lines;
 mod csv;
 mod date;
 mod drawing;
 mod failure_lines;
 mod format;
+mod heat_chart;
+mod history;
 mod html;
+mod iozone;
 mod json;
 mod line_chart;
 mod markdown;
 mod overview;
+#[cfg(feature = "parquet")]
+mod parquet_table;
+mod plain_table;
+mod plots;
+mod png;
 mod scale;
+mod standing_tables;
 mod summary;
 mod svg;
 mod sweeps;
@@ -28,10 +40,17 @@ mod terminal;
 mod text;
 mod words;
 
+pub use advice::advice_text;
 pub use calibration::{CalibrationLine, ceiling_lines, instrument_lines};
+pub use charts::{ChartFile, charts};
+pub use compare::{Form, Sides, compare_text};
 pub use drawing::{bars, curves};
 pub use format::{Format, Options, UnknownFormat, render};
-pub use json::SCHEMA;
+pub use history::history_text;
+pub use json::{JSON_SCHEMA, SCHEMA};
+#[cfg(feature = "parquet")]
+pub use parquet_table::parquet;
+pub use png::Rasterizer;
 pub use scale::Scale;
 pub use text::visible;
 

@@ -1,4 +1,4 @@
-//! The report as Markdown, with tables as GitHub draws them.
+//! The report as Markdown, with tables as GitHub and most wikis draw them.
 
 use analyse::{Analysis, ContenderFeatures, Found};
 use model::{CampaignResults, Feature};
@@ -8,7 +8,7 @@ use crate::complaint_lines::complaint_lines;
 use crate::failure_lines::failure_lines;
 use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, prose, short_names};
-use crate::{summary, words};
+use crate::{standing_tables, summary, words};
 
 /// The widest a contender's name may be in a table.
 const WIDEST_NAME: usize = 40;
@@ -19,7 +19,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         .iter()
         .map(|name| escape(name))
         .collect();
-    let mut out = head(results, analysis);
+    let mut out = head(results, analysis) + &standing(analysis);
     for block in &blocks {
         out += &test(block, &names);
     }
@@ -38,6 +38,21 @@ fn head(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &format!("{}\n", escape(&summary::outcome_line(analysis)));
     if let Some(text) = summary::unfinished(analysis) {
         out += &format!("\n**{text}**\n");
+    }
+    out
+}
+
+/// How contenders stand over all: marks, ties, groups of tests.
+fn standing(analysis: &Analysis) -> String {
+    let mut out = "\n## How they stand\n\n".to_owned();
+    out += &standing_tables::counts(analysis).markdown(escape);
+    if let Some(table) = standing_tables::groups(analysis) {
+        out += "\nCost in each group of tests, as a multiple of the best of each figure (geometric mean), \
+                and rank; `=` is a tie: these rounds cannot tell them apart.\n\n";
+        out += &table.markdown(escape);
+    }
+    for flip in standing_tables::flips(analysis) {
+        out += &format!("\n{}\n", escape(&flip));
     }
     out
 }
@@ -215,7 +230,7 @@ fn measured(results: &CampaignResults) -> String {
 ///
 /// CommonMark §2.4: a backslash takes the meaning from any ASCII punctuation; entities are used for
 /// the characters of HTML, as they hold in every dialect.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -159,3 +159,115 @@ fn shares_of_the_ceiling_are_the_same_everywhere() {
     }
     assert_eq!(checked, 6);
 }
+
+#[test]
+fn every_chart_shows_what_the_tables_say() {
+    let analysis = analyse(&fixture::realistic());
+    let charts = crate::charts(&analysis);
+    // The first is the heat map, which has ratios; the last put several rows together.
+    assert!(charts.len() > analysis.rows.len());
+    for (row, chart) in analysis.rows.iter().zip(&charts[1..]) {
+        let scale = scale_of(row);
+        for figure in row.figures.iter().filter(|f| f.estimate.is_some()) {
+            let shown = entry(row, figure, &scale);
+            let text = format!("\">{}{}</text>", shown.text, shown.signs);
+            assert!(chart.svg.contains(&text), "{text} in {}", chart.name);
+        }
+    }
+}
+
+#[test]
+fn comparison_and_history_hold_the_figures_of_their_campaigns() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let side = analyse::Analysed {
+        results: &results,
+        analysis: &analysis,
+    };
+    let own = |contender: &str, test: &str, phase: &str, metric| {
+        let mut rows = analysis.rows.iter();
+        let row = rows.find(|r| r.test == test && r.phase == phase && r.metric == metric);
+        let figure = row
+            .unwrap()
+            .figures
+            .iter()
+            .find(|f| f.contender == contender);
+        figure.unwrap().estimate
+    };
+    let found = analyse::compare_campaigns(side, side, &analyse::Wanted::default()).unwrap();
+    assert!(found.changes.len() > 100, "{}", found.changes.len());
+    for change in &found.changes {
+        let own = own(
+            &change.contender,
+            &change.test,
+            &change.phase,
+            change.metric,
+        );
+        assert_eq!((Some(change.before), Some(change.after)), (own, own));
+        assert!((change.effect.ratio - 1.0).abs() < 1e-12);
+    }
+    let pattern = "bonnie-*/*".parse().unwrap();
+    let mut collector = analyse::history(&pattern, &[]);
+    collector.add(side);
+    let history = collector.finish();
+    let text = crate::history_text(&history);
+    let mut checked = 0;
+    for series in &history.series {
+        let own = own(
+            &series.contender,
+            &series.test,
+            &series.phase,
+            series.metric,
+        );
+        let Some(estimate) = series.points[0].estimate else {
+            continue;
+        };
+        assert_eq!(Some(estimate), own);
+        let scale = crate::Scale::of(series.unit, [estimate.median]);
+        assert!(text.contains(&scale.number(estimate.median)));
+        checked += 1;
+    }
+    assert!(checked > 50, "{checked}");
+}
+
+#[test]
+fn what_the_page_weighs_is_what_an_advice_ranks_by() {
+    let one = model::Use {
+        name: "made".to_owned(),
+        title: "Made for a test".to_owned(),
+        source: "made for a test".to_owned(),
+        rationale: "Nothing".to_owned(),
+        classes: vec![model::Class::Native],
+        classes_why: "others are not".to_owned(),
+        needs: Vec::new(),
+        weights: [model::Group::Trees, model::Group::StreamWrite]
+            .map(|group| model::Weight {
+                group,
+                weight: 50.0,
+                why: "so".to_owned(),
+            })
+            .into(),
+    };
+    let results = fixture::realistic();
+    let mut analysis = analyse(&results);
+    analysis.weigh_uses([&one]);
+    let advice = analyse::advise(&one, &analysis);
+    assert_eq!(advice.scores, analysis.uses[0]);
+    let json: serde_json::Value =
+        serde_json::from_str(&shown(Format::Json, &results, &analysis)).unwrap();
+    let mut checked = 0;
+    for ranked in &advice.ranking {
+        let groups = json["analysis"]["uses"][0]["groups"].as_array().unwrap();
+        let round = |index: usize| {
+            let log = |group: &serde_json::Value| {
+                group["rounds"][ranked.index][index].as_f64().unwrap().ln()
+            };
+            (groups.iter().map(log).sum::<f64>() / groups.len() as f64).exp()
+        };
+        let costs: Vec<f64> = (0..3).map(round).collect();
+        let cost = analyse::median(&costs).unwrap();
+        assert!((cost - ranked.cost.median).abs() < 1e-9 * cost);
+        checked += 1;
+    }
+    assert_eq!(checked, 6);
+}

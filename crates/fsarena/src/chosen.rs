@@ -1,0 +1,83 @@
+//! Which campaign is meant: by its number, by its name, or by a file.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use model::CampaignResults;
+use serde::Deserialize;
+use store::Store;
+
+use crate::cli::Globals;
+use crate::exit::BadInput;
+use crate::paths;
+
+/// How every SQLite database begins (SQLite's file format, §1.3).
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// A report in JSON, as far as it holds the facts.
+#[derive(Deserialize)]
+struct Report {
+    schema: String,
+    results: CampaignResults,
+}
+
+/// The campaign that is meant, the latest where none is named.
+///
+/// A name that is a number is that of a campaign in the database. Any other is the name of a campaign,
+/// of which the latest is taken; or a file: a report in JSON, or a database, of which the latest
+/// campaign is taken.
+pub fn campaign(named: Option<&str>, globals: &Globals) -> anyhow::Result<CampaignResults> {
+    let Some(named) = named else {
+        let store = paths::existing_store(globals)?;
+        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+    };
+    if let Ok(number) = named.parse::<i64>() {
+        let store = paths::existing_store(globals)?;
+        return Ok(store.load(paths::campaign_id(&store, Some(number))?)?);
+    }
+    if Path::new(named).is_file() {
+        return from_file(Path::new(named));
+    }
+    let store = paths::existing_store(globals)?;
+    let known = store.campaigns()?;
+    let latest = known
+        .iter()
+        .filter(|c| c.name == named)
+        .max_by_key(|c| c.id);
+    match latest {
+        Some(campaign) => Ok(store.load(campaign.id)?),
+        None => Err(BadInput(format!(
+            "`{named}` is no campaign and no file: see `fsarena list campaigns`"
+        ))
+        .into()),
+    }
+}
+
+fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
+    let shown = path.display();
+    let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
+    if bytes.starts_with(SQLITE) {
+        let store = Store::open_existing(path)?;
+        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+    }
+    let wrong = |why: String| {
+        BadInput(format!(
+            "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
+        ))
+    };
+    let report: Report = serde_json::from_slice(&bytes).map_err(|e| wrong(e.to_string()))?;
+    if report.schema != report::SCHEMA {
+        return Err(wrong(format!("its schema is `{}`", report.schema)).into());
+    }
+    Ok(report.results)
+}
+
+/// What a campaign is called in a sentence: by its number and its name.
+pub fn called(results: &CampaignResults) -> String {
+    format!(
+        "campaign {} “{}”",
+        results.id,
+        crate::output::line(&results.campaign.name)
+    )
+}

@@ -1,0 +1,200 @@
+//! The spreadsheet form of IOzone: what `iozone -R` prints below `Excel output is below:`, a block for
+//! each operation, a line for each file size, a column for each record size, in kB (1024 bytes) and kB/s.
+//!
+//! Format: the output of IOzone 3.506 with `-R -a`, taken down line by line. Each contender has such an
+//! output, behind a line that names it and the test. Figures are medians over rounds, rounded to whole
+//! kB/s; 0 stands, as in IOzone, where there is none: the record does not fit, or it failed.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use analyse::{Analysis, Sweep, SweptPhase};
+use model::{Axis, CampaignResults, Metric};
+
+use crate::text::clean;
+
+/// What IOzone calls each operation, by the names of the phases of suite `iozone`.
+const REPORTS: [(&str, &str); 11] = [
+    ("write", "Writer report"),
+    ("rewrite", "Re-writer report"),
+    ("read", "Reader report"),
+    ("reread", "Re-Reader report"),
+    ("random-read", "Random read report"),
+    ("random-write", "Random write report"),
+    ("backward-read", "Backward read report"),
+    ("record-rewrite", "Record rewrite report"),
+    ("strided-read", "Stride read report"),
+    ("fwrite", "Fwrite report"),
+    ("fread", "Fread report"),
+];
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let mut out = String::new();
+    let is_grid =
+        |s: &&Sweep| s.axes.contains_key(&Axis::Size) && s.axes.contains_key(&Axis::Block);
+    for sweep in analysis.sweeps.iter().filter(is_grid) {
+        for (index, contender) in analysis.contenders.iter().enumerate() {
+            let _ = write!(
+                out,
+                "Contender {}, test {}, campaign {}\n\nExcel output is below:\n",
+                clean(contender),
+                clean(&sweep.name),
+                results.id
+            );
+            for phase in &sweep.phases {
+                out += &report(sweep, phase, index, analysis);
+            }
+            out.push('\n');
+        }
+    }
+    if out.is_empty() {
+        out.push_str("No test of this campaign goes over file sizes and record sizes, as suite iozone does.\n");
+    }
+    out
+}
+
+fn report(sweep: &Sweep, phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
+    let known = REPORTS.iter().find(|(name, _)| *name == phase.phase);
+    let title = known.map_or_else(
+        || format!("{} report", clean(&phase.phase).replace('"', "'")),
+        |(_, title)| (*title).to_owned(),
+    );
+    let values = |axis: Axis| -> BTreeSet<u64> {
+        let points = phase.points.iter();
+        points.filter_map(|p| p.at.get(&axis).copied()).collect()
+    };
+    let (sizes, blocks) = (values(Axis::Size), values(Axis::Block));
+    let mut out = format!("\n\"{title}\"\n       ");
+    for block in &blocks {
+        let _ = write!(out, " \"{}\" ", kilobytes(*block));
+    }
+    out = out.trim_end().to_owned() + "\n";
+    for size in &sizes {
+        let _ = write!(out, "\"{}\"  ", kilobytes(*size));
+        for block in &blocks {
+            let rate = throughput(sweep, phase, contender, analysis, *size, *block);
+            let _ = write!(out, " {:.0} ", rate.unwrap_or(0.0) / 1024.0);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Whole kB where it is whole.
+fn kilobytes(bytes: u64) -> String {
+    (bytes as f64 / 1024.0).to_string()
+}
+
+/// The median throughput at a point, in bytes per second.
+fn throughput(
+    sweep: &Sweep,
+    phase: &SweptPhase,
+    contender: usize,
+    analysis: &Analysis,
+    size: u64,
+    block: u64,
+) -> Option<f64> {
+    let at = |axis: Axis, value: u64| move |p: &&analyse::SweptRow| p.at.get(&axis) == Some(&value);
+    let mut points = phase.points.iter().filter(at(Axis::Size, size));
+    let point = points.find(at(Axis::Block, block))?;
+    let judged = &analysis.rows[point.row];
+    // A phase may be judged by its rate; IOzone knows throughput only.
+    let mut rows = analysis.rows.iter();
+    let row = rows.find(|row| {
+        row.metric == Metric::Throughput
+            && row.suite == sweep.suite
+            && row.test == judged.test
+            && row.phase == judged.phase
+    })?;
+    Some(row.figures[contender].estimate?.median)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    /// Title, record sizes, and of each file size its rates, as a spreadsheet takes them in.
+    type Block = (String, Vec<f64>, Vec<(f64, Vec<f64>)>);
+
+    /// A reader of the form.
+    fn parse(text: &str) -> Vec<Block> {
+        let numbers = |line: &str| -> Vec<f64> {
+            let words = line.split_whitespace().map(|w| w.trim_matches('"'));
+            words.map(|word| word.parse().unwrap()).collect()
+        };
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            if !line.ends_with(" report\"") {
+                continue;
+            }
+            let mut block = (
+                line.trim_matches('"').to_owned(),
+                numbers(lines.next().unwrap()),
+                Vec::new(),
+            );
+            while let Some(line) = lines.next_if(|l| l.starts_with('"') && !l.ends_with('"')) {
+                let row = numbers(line);
+                block.2.push((row[0], row[1..].to_vec()));
+            }
+            blocks.push(block);
+        }
+        blocks
+    }
+
+    #[test]
+    fn a_grid_in_full() {
+        let results = fixture::swept();
+        insta::assert_snapshot!(render(&results, &analyse(&results)));
+    }
+
+    #[test]
+    fn every_point_has_the_value_of_its_figure() {
+        let results = fixture::swept();
+        let analysis = analyse(&results);
+        let blocks = parse(&render(&results, &analysis));
+        let grid = &analysis.sweeps[0];
+        assert_eq!(blocks.len(), grid.phases.len() * analysis.contenders.len());
+        let mut checked = 0;
+        for (index, (_, records, lines)) in blocks.iter().enumerate() {
+            let phase = &grid.phases[index % grid.phases.len()];
+            let contender = index / grid.phases.len();
+            for point in &phase.points {
+                let figure = &analysis.rows[point.row].figures[contender];
+                let Some(estimate) = figure.estimate else {
+                    continue;
+                };
+                let kilobytes = |axis| point.at[&axis] as f64 / 1024.0;
+                let line = lines
+                    .iter()
+                    .find(|(s, _)| *s == kilobytes(Axis::Size))
+                    .unwrap();
+                let column = records
+                    .iter()
+                    .position(|r| *r == kilobytes(Axis::Block))
+                    .unwrap();
+                assert!((line.1[column] - estimate.median / 1024.0).abs() <= 0.5);
+                checked += 1;
+            }
+        }
+        assert!(checked > 8, "{checked}");
+    }
+
+    #[test]
+    fn a_campaign_without_a_grid_says_so() {
+        let results = fixture::plain();
+        assert!(render(&results, &analyse(&results)).starts_with("No test"));
+    }
+
+    #[test]
+    fn the_operations_of_the_suite_have_iozones_names() {
+        let suite = include_str!("../../../catalog/suites/iozone.toml");
+        for (phase, _) in REPORTS {
+            assert!(
+                suite.contains(&format!("\nname = \"{phase}\"\n")),
+                "{phase}"
+            );
+        }
+    }
+}

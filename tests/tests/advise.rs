@@ -1,0 +1,166 @@
+//! `fsarena advise` on a real campaign: who is ruled out by what, and that a tie is an answer.
+
+use end_to_end::{Entry, Sandbox, run};
+use serde_json::Value;
+
+/// A use that weighs what suite `trial` measures, needs hard links, and weighs something never tested.
+const USE: &str = r#"
+name = "shelf"
+title = "A shelf for one file"
+source = "made for a test"
+rationale = "A file is written and read."
+
+[[need]]
+feature = "hard-links"
+why = "copies are links"
+
+[[weight]]
+group = "stream-write"
+parts = 40
+why = "it is written once"
+
+[[weight]]
+group = "stream-read"
+parts = 40
+why = "it is read once"
+
+[[weight]]
+group = "durable"
+parts = 20
+why = "nobody knows"
+"#;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.path("catalog/uses")).unwrap();
+    std::fs::write(sandbox.path("catalog/uses/shelf.toml"), USE).unwrap();
+    sandbox
+}
+
+/// The advice in JSON.
+fn advice(sandbox: &Sandbox, of_use: &str) -> Value {
+    let mut command = sandbox.fsarena();
+    command.args(["advise", "--use", of_use, "--json"]);
+    let text = run(&mut command).with(0).stdout;
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    value["advice"].take()
+}
+
+fn words(sandbox: &Sandbox, of_use: &str) -> String {
+    let text = run(sandbox.fsarena().args(["advise", "--use", of_use]));
+    text.with(0).stdout
+}
+
+#[test]
+fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
+    let sandbox = sandbox();
+    sandbox.add(&Entry::ext4("made"));
+    sandbox.add_faulty("linkless", &["no-links"]);
+    let mut command = sandbox.campaign(&["made", "linkless", "tmpfs"], "trial");
+    run(command.args(["--suite", "abilities"])).with(0);
+    let text = words(&sandbox, "shelf");
+    assert!(
+        text.contains("Take made: no other comes into question."),
+        "{text}"
+    );
+    let line = |name: &str| {
+        let found = text
+            .lines()
+            .find(|l| l.trim_start().starts_with(&format!("{name}: ")));
+        found
+            .unwrap_or_else(|| panic!("a line for {name} in {text}"))
+            .to_owned()
+    };
+    assert!(line("linkless").contains("no hard-links ("), "{text}");
+    assert!(line("linkless").ends_with("copies are links"), "{text}");
+    assert!(
+        line("tmpfs").contains("floor, and what lives in memory keeps nothing"),
+        "{text}"
+    );
+    assert!(
+        text.contains("durable writes: 20 % of the weight (-s "),
+        "{text}"
+    );
+    assert!(
+        text.contains("The advice rests on 80 % of the weight."),
+        "{text}"
+    );
+    let advice = advice(&sandbox, "shelf");
+    assert_eq!(advice["recommendation"], "only");
+    assert_eq!(advice["untested"][0]["group"], "durable");
+    assert_eq!(
+        advice["ruled_out"][0]["ruled_out"][0]["feature"],
+        "hard-links"
+    );
+    assert!(
+        words(&sandbox, "removable").contains("No contender of this campaign comes into question.")
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn one_round_of_one_test_is_a_tie_and_says_how_many_would_do() {
+    let sandbox = sandbox();
+    sandbox.add(&Entry::ext4("one"));
+    sandbox.add(&Entry::ext4("other"));
+    run(&mut sandbox.campaign(&["one", "other"], "trial")).with(0);
+    let advice = advice(&sandbox, "shelf");
+    assert_eq!(advice["recommendation"], "tie");
+    assert_eq!(advice["tied"], 2);
+    // One pair a round: six give 2 / 2⁶ = 3.1 %.
+    let verdict = &advice["ranking"][1]["against_first"]["verdict"];
+    assert_eq!(verdict["too-few-rounds"]["needed"], 6);
+    let text = words(&sandbox, "shelf");
+    assert!(text.contains("a tie. Take any of them."), "{text}");
+    assert!(text.replace('\n', " ").contains("6 rounds can"), "{text}");
+    assert!(
+        text.contains("Needed, and never tried"),
+        "hard links: {text}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_crash_in_what_counts_rules_out() {
+    let sandbox = sandbox();
+    sandbox.add(&Entry::ext4("made"));
+    sandbox.add_faulty("mortal", &["die-after=3MiB"]);
+    run(&mut sandbox.campaign(&["made", "mortal"], "trial")).with(0);
+    let text = words(&sandbox, "shelf");
+    assert!(
+        text.contains("mortal: data/write: crashed in 1 of 1 rounds"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Take made: no other comes into question."),
+        "{text}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn uses_are_listed_and_a_wrong_one_is_bad_input() {
+    let sandbox = sandbox();
+    let list = run(sandbox.fsarena().args(["list", "uses"])).with(0).stdout;
+    for word in [
+        "file-server",
+        "mail-spool",
+        "removable",
+        "shelf",
+        "stream-write 40",
+    ] {
+        assert!(list.contains(word), "{word}: {list}");
+    }
+    let ended = run(sandbox.fsarena().args(["advise", "--use", "file-sever"])).with(2);
+    assert!(
+        ended.stderr.contains("did you mean `file-server`?"),
+        "{}",
+        ended.stderr
+    );
+    let ended = run(sandbox.fsarena().args(["advise", "--use", "shelf"])).with(2);
+    assert!(
+        ended.stderr.contains("no campaign was run yet"),
+        "{}",
+        ended.stderr
+    );
+}

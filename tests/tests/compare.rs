@@ -1,0 +1,221 @@
+//! `fsarena compare` and `fsarena history` on real campaigns: exit codes, refusals, and where levels change.
+
+use std::path::PathBuf;
+
+use end_to_end::{Ended, Entry, Sandbox, run};
+use serde_json::Value;
+
+/// A campaign of so many rounds of two contenders, stored, and its report in JSON.
+fn campaign(sandbox: &Sandbox, rounds: u32) -> Value {
+    sandbox.add(&Entry::ext4("one"));
+    sandbox.add(&Entry::ext4("other"));
+    let mut command = sandbox.campaign(&["one", "other"], "trial");
+    run(command.args(["--rounds", &rounds.to_string()])).with(0);
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
+    serde_json::from_str(&report.with(0).stdout).unwrap()
+}
+
+fn write(sandbox: &Sandbox, name: &str, report: &Value) -> PathBuf {
+    let file = sandbox.path(name);
+    std::fs::write(&file, report.to_string()).unwrap();
+    file
+}
+
+/// The report of a machine on which each write of a contender takes a thousand times as long.
+fn slowed(report: &Value, contender: &str) -> Value {
+    let mut slow = report.clone();
+    for cell in slow["results"]["cells"].as_array_mut().unwrap() {
+        if cell["cell"]["contender"] == contender {
+            let wall = &mut cell["result"]["phases"][0]["wall"];
+            *wall = (wall.as_u64().unwrap() * 1000).into();
+        }
+    }
+    slow
+}
+
+fn compare(sandbox: &Sandbox, words: &[&str]) -> Ended {
+    run(sandbox.fsarena().arg("compare").args(words))
+}
+
+#[test]
+fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
+    let sandbox = Sandbox::new();
+    // Four figures each of two contenders at most: 7 rounds against 7 give p = 0.0006 each.
+    let report = campaign(&sandbox, 7);
+    let before = write(&sandbox, "before.json", &report);
+    let after = write(&sandbox, "after.json", &slowed(&report, "one"));
+    let (before, after) = (before.to_str().unwrap(), after.to_str().unwrap());
+    let found = compare(&sandbox, &[before, after, "--threshold", "5%"]).with(1);
+    let worse = found
+        .stdout
+        .split("\nWorse\n")
+        .nth(1)
+        .expect("something is worse");
+    assert!(worse.contains("data/write:throughput"), "{}", found.stdout);
+    assert!(
+        !worse.split("\n\n").next().unwrap().contains("other"),
+        "{}",
+        found.stdout
+    );
+    // The other way round it got faster; and beside itself nothing changed.
+    compare(&sandbox, &[after, before, "--threshold", "5%"]).with(0);
+    compare(&sandbox, &[before, before, "--threshold", "0%"]).with(0);
+    compare(&sandbox, &[before, after]).with(0);
+    compare(
+        &sandbox,
+        &[before, after, "--threshold", "5%", "-c", "other"],
+    )
+    .with(0);
+    compare(
+        &sandbox,
+        &[before, after, "--threshold", "5%", "--only", "data/verify"],
+    )
+    .with(0);
+    let json = compare(&sandbox, &["1", after, "--threshold", "5%", "--json"]).with(1);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["regressions"], 1);
+    let markdown = compare(&sandbox, &[before, after, "--markdown"])
+        .with(0)
+        .stdout;
+    assert!(
+        markdown.starts_with("# campaign 1") && markdown.contains("\n| contender |"),
+        "{markdown}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
+    let sandbox = Sandbox::new();
+    let report = campaign(&sandbox, 2);
+    let before = write(&sandbox, "before.json", &report);
+    let before = before.to_str().unwrap();
+    let mut other = report.clone();
+    other["results"]["campaign"]["backend"] = "dir".into();
+    let dir = write(&sandbox, "dir.json", &other);
+    let ended = compare(&sandbox, &[before, dir.to_str().unwrap()]).with(3);
+    assert_eq!(
+        ended.stderr,
+        "fsarena: backends loop and dir are never compared with each other\n"
+    );
+    let mut other = report.clone();
+    other["results"]["environments"][0]["kernel"] = "Linux 99.0".into();
+    let kernel = write(&sandbox, "kernel.json", &other);
+    let kernel = kernel.to_str().unwrap();
+    let text = compare(&sandbox, &[before, kernel]).with(0).stdout;
+    assert!(text.contains("What differs in the setting"), "{text}");
+    assert!(
+        text.lines()
+            .any(|l| l.contains("kernel") && l.ends_with("Linux 99.0")),
+        "{text}"
+    );
+    // Two rounds against two can show nothing: such a guard is refused.
+    let ended = compare(&sandbox, &[before, kernel, "--threshold", "5%"]).with(3);
+    assert!(
+        ended.stderr.contains("rounds on each side can"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    let ended = compare(&sandbox, &[before, "no-such-campaign"]).with(2);
+    assert!(
+        ended.stderr.contains("is no campaign and no file"),
+        "{}",
+        ended.stderr
+    );
+    let small = sandbox.path("small.toml");
+    let ended = compare(&sandbox, &[before, small.to_str().unwrap()]).with(2);
+    assert!(
+        ended.stderr.contains("is neither a database nor"),
+        "{}",
+        ended.stderr
+    );
+    compare(&sandbox, &[before, before, "--threshold", "5"]).with(2);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn what_crashes_after_and_did_not_before_ends_with_1() {
+    let sandbox = Sandbox::new();
+    let report = campaign(&sandbox, 2);
+    let before = write(&sandbox, "before.json", &report);
+    let mut crashed = report;
+    crashed["results"]["cells"][0]["result"]["phases"][1]["status"] = "crashed".into();
+    let after = write(&sandbox, "after.json", &crashed);
+    let words = [
+        before.to_str().unwrap(),
+        after.to_str().unwrap(),
+        "--threshold",
+        "50%",
+    ];
+    let text = compare(&sandbox, &words).with(1).stdout;
+    assert!(text.contains("Failed after, and not before"), "{text}");
+    assert!(
+        text.contains("data/rewrite: crashed in 1 of 2 rounds"),
+        "{text}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn two_contenders_of_one_campaign_are_set_side_by_side() {
+    let sandbox = Sandbox::new();
+    let slow = slowed(&campaign(&sandbox, 7), "other");
+    let file = write(&sandbox, "slow.json", &slow);
+    let file = file.to_str().unwrap();
+    let words = ["--within", file, "one", "other", "--threshold", "5%"];
+    let text = compare(&sandbox, &words).with(1).stdout;
+    assert!(text.starts_with("one → other\n"), "{text}");
+    assert!(text.contains("data/write:throughput"), "{text}");
+    let ended = compare(&sandbox, &["--within", "1", "one", "third"]).with(2);
+    assert!(
+        ended.stderr.contains("there is no contender `third`"),
+        "{}",
+        ended.stderr
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("made"));
+    for _ in 0..3 {
+        run(&mut sandbox.campaign(&["made"], "trial")).with(0);
+    }
+    std::fs::create_dir(sandbox.path("place")).unwrap();
+    let mut elsewhere = sandbox.fsarena();
+    elsewhere.args(["run", "--profile", "smoke", "-s", "trial", "--dir"]);
+    run(elsewhere.arg(sandbox.path("place"))).with(0);
+    run(&mut sandbox.campaign(&["made"], "trial")).with(0);
+    let history = run(sandbox.fsarena().args(["history", "data/write", "--json"])).with(0);
+    let history: Value = serde_json::from_str(&history.stdout).unwrap();
+    let points = history["series"][0]["points"].as_array().unwrap();
+    let campaigns: Vec<i64> = points
+        .iter()
+        .map(|p| p["campaign"].as_i64().unwrap())
+        .collect();
+    assert_eq!(campaigns, [1, 2, 3, 5]);
+    assert_eq!(history["left_out"][0]["campaign"], 4);
+    let text = run(sandbox.fsarena().args(["history", "data/*"]))
+        .with(0)
+        .stdout;
+    for figure in [
+        "data/write:throughput",
+        "data/rewrite:throughput",
+        "data/verify:throughput",
+    ] {
+        assert!(text.contains(figure), "{text}");
+    }
+    assert!(text.contains("campaign 4: its backend is dir"), "{text}");
+    let ended = run(sandbox.fsarena().args(["history", "data/nothing"])).with(2);
+    assert!(
+        ended
+            .stderr
+            .contains("no campaign has a figure `data/nothing`"),
+        "{}",
+        ended.stderr
+    );
+    run(sandbox.fsarena().args(["history", "data"])).with(2);
+    sandbox.assert_clean();
+}
