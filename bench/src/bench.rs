@@ -245,11 +245,7 @@ fn files(scale: Scale, ground: Kind) -> Contest {
         create("create", "fs-mark", count, Order::Random),
         each("delete", "fs-mark", Action::Remove, Order::Sequential),
     ];
-    let bonnie = bonnie::Run {
-        size_mib: 0,
-        chars_mib: None,
-        files: thousands,
-    };
+    let bonnie = bonnie::Run::files(thousands);
     let ours_again = "fsarena like fs_mark";
     let against = |ours, peer, figure: &str| Row {
         title: format!("{figure}, empty files"),

@@ -155,7 +155,10 @@ fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<Outcom
     for contest in contests {
         // One that cannot be run says why and does not keep the others from running.
         match contest.run(&setting, &mut |doing| eprintln!("{doing}")) {
-            Ok(more) => outcomes.extend(more),
+            Ok(more) => {
+                eprint!("{}", table::terminal(&more));
+                outcomes.extend(more);
+            }
             Err(error) => {
                 eprintln!("fsarena-bench: {error:#}");
                 outcomes.extend(contest.judge(&[]));

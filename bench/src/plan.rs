@@ -12,8 +12,10 @@ pub struct Scale {
     pub cached: Bytes,
     /// A file that is read or written front to back.
     pub streamed: Bytes,
-    /// bonnie++'s large file: enough that reading it from memory is not too short for bonnie++.
+    /// bonnie++'s large file.
     pub bonnie: Bytes,
+    /// Seeks in it from memory: enough that they are not too short for bonnie++.
+    pub seeks: u64,
     /// What bonnie++ writes and reads a byte at a time.
     pub chars: Bytes,
     /// Empty files, in bonnie++'s unit of 1024: enough that no phase is too short for it.
@@ -34,6 +36,7 @@ impl Scale {
         cached: Bytes::mib(256),
         streamed: Bytes::mib(1024),
         bonnie: Bytes::mib(2048),
+        seeks: 2_000_000,
         chars: Bytes::mib(2),
         files: 256,
         files_in_memory: 512,
@@ -46,6 +49,7 @@ impl Scale {
         cached: Bytes::mib(8),
         streamed: Bytes::mib(8),
         bonnie: Bytes::mib(64),
+        seeks: 2000,
         chars: Bytes::mib(1),
         files: 1,
         files_in_memory: 1,

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Context;
+use model::Bytes;
 
 use crate::ground::Ground;
 use crate::peer::{self, Figures, Sample};
@@ -33,6 +34,12 @@ const TOO_SHORT: &str = "+++++";
 pub struct Run {
     /// `-s`: MiB in the large file, 0 for none.
     pub size_mib: u64,
+    /// Bytes per request to it.
+    pub chunk: u64,
+    /// How often it is sought in it.
+    pub seeks: u64,
+    /// By how many processes.
+    pub seekers: u32,
     /// `-f`: MiB of the file that is written and read a byte at a time; none where absent.
     pub chars_mib: Option<u64>,
     /// `-n`: empty files, in units of 1024, 0 for none.
@@ -40,6 +47,26 @@ pub struct Run {
 }
 
 impl Run {
+    /// The large file alone, with as many seeks as bonnie++ makes where it is not told.
+    pub const fn large(size: Bytes, chunk: Bytes) -> Self {
+        Self {
+            size_mib: size.0 >> 20,
+            chunk: chunk.0,
+            seeks: 8192,
+            seekers: 5,
+            chars_mib: None,
+            files: 0,
+        }
+    }
+
+    /// Empty files alone, in units of 1024.
+    pub const fn files(files: u64) -> Self {
+        Self {
+            files,
+            ..Self::large(Bytes(0), Bytes::kib(8))
+        }
+    }
+
     /// Runs it.
     ///
     /// # Errors
@@ -51,9 +78,16 @@ impl Run {
     fn command(&self, directory: &Path) -> Command {
         let mut command = Command::new("bonnie++");
         command.args(["-q", "-u", "root", "-m", "bench", "-d"]);
+        let Self {
+            size_mib,
+            chunk,
+            seeks,
+            seekers,
+            ..
+        } = self;
         command
             .arg(directory)
-            .args(["-s", &self.size_mib.to_string()]);
+            .args(["-s", &format!("{size_mib}:{chunk}:{seeks}:{seekers}")]);
         // It insists on a file of twice the memory; told of less, it takes the size it is given.
         command.args(["-r", &(self.size_mib / 2).to_string()]);
         command.args(["-n", &self.files.to_string()]);
@@ -133,6 +167,9 @@ mod tests {
     fn without_a_size_for_characters_they_are_left_out() {
         let run = |chars_mib| Run {
             size_mib: 1024,
+            chunk: 8192,
+            seeks: 100,
+            seekers: 3,
             chars_mib,
             files: 0,
         };
@@ -143,6 +180,8 @@ mod tests {
         };
         assert_eq!(arguments(run(None)).last().unwrap(), "-f");
         assert_eq!(arguments(run(Some(20))).last().unwrap(), "-f20");
-        assert!(arguments(run(None)).windows(2).any(|w| w == ["-r", "512"]));
+        let has = |pair: [&str; 2]| arguments(run(None)).windows(2).any(|w| w == pair);
+        assert!(has(["-r", "512"]));
+        assert!(has(["-s", "1024:8192:100:3"]));
     }
 }

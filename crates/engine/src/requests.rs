@@ -3,6 +3,8 @@
 
 use model::{Access, Bytes, Io, SeededRng, Sharing};
 
+use crate::permutation::Permutation;
+
 /// What is done with a request's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -72,13 +74,11 @@ impl Plan {
         self.block.is_multiple_of(to) && offsets.is_multiple_of(to) && self.start.is_multiple_of(to)
     }
 
-    /// Whether requests cover all of the part that is worked on.
+    /// Whether the same is done to all of the part that is worked on, once.
     pub fn covers_all(&self) -> bool {
-        let sequential = !self.access.is_random() && self.access != Access::RecordRewrite;
-        sequential
-            && self
-                .operations
-                .is_none_or(|n| n >= self.blocks() * self.files())
+        let one_turn = !matches!(self.access, Access::RandomMix { .. });
+        let all_of = |n: u64| n >= self.blocks() * self.files();
+        !self.repeats() && one_turn && self.operations.is_none_or(all_of)
     }
 
     /// The requests of one thread, counted from zero.
@@ -99,12 +99,12 @@ impl Plan {
             end: self.start + self.extent,
             left,
             turns: Turns::of(self.access),
-            order: self.order(part),
+            order: self.order(part, seed, &purpose),
             rng: SeededRng::for_purpose(seed, &purpose),
         }
     }
 
-    fn order(&self, part: std::ops::Range<u64>) -> Order {
+    fn order(&self, part: std::ops::Range<u64>, seed: u64, purpose: &str) -> Order {
         match self.access {
             Access::ReadBackward => Order::Backward { next: part.end },
             Access::ReadStride { stride } => Order::Stride {
@@ -114,6 +114,17 @@ impl Plan {
                 end: part.end,
             },
             Access::RecordRewrite => Order::Same { block: part.start },
+            _ if self.shuffles() => {
+                // Threads that share a file share one order, each a stretch of it.
+                let purpose = match self.sharing {
+                    Sharing::Own => purpose,
+                    Sharing::Shared => self.access.word(),
+                };
+                Order::Shuffled {
+                    order: Permutation::new(seed, purpose, self.blocks()),
+                    next: part.start,
+                }
+            }
             access if access.is_random() => {
                 let room = self.extent.saturating_sub(self.block);
                 Order::Random {
@@ -127,7 +138,15 @@ impl Plan {
 
     /// Whether the same block may come again, so that there can be more requests than blocks.
     const fn repeats(&self) -> bool {
-        self.access.is_random() || matches!(self.access, Access::RecordRewrite)
+        let drawn = self.access.is_random() && !self.shuffles();
+        drawn || matches!(self.access, Access::RecordRewrite)
+    }
+
+    /// Whether each block is visited once, at random: as fio's random map and IOzone do where they
+    /// are not told how many requests to make. Seeks are drawn one by one, as bonnie++ does.
+    const fn shuffles(&self) -> bool {
+        let random = self.access.is_random() && !matches!(self.access, Access::Seek { .. });
+        random && self.operations.is_none() && self.align == self.block
     }
 
     const fn files(&self) -> u64 {
@@ -140,7 +159,7 @@ impl Plan {
     /// Blocks of the part that is worked on, the last perhaps a short one; whole ones only where
     /// offsets are drawn, but one at least.
     const fn blocks(&self) -> u64 {
-        if self.access.is_random() {
+        if self.access.is_random() && !self.shuffles() {
             let whole = self.extent / self.block;
             return if whole == 0 { 1 } else { whole };
         }
@@ -192,6 +211,10 @@ enum Order {
     },
     Same {
         block: u64,
+    },
+    Shuffled {
+        order: Permutation,
+        next: u64,
     },
     Random {
         draw: Draw,
@@ -263,6 +286,10 @@ impl Requests {
                 (*next - *step) * self.block
             }
             Order::Same { block } => *block * self.block,
+            Order::Shuffled { order, next } => {
+                *next += 1;
+                order.item(*next - 1) * self.block
+            }
             Order::Random { draw, align } => draw.next(&mut self.rng) * *align,
         }
     }
@@ -336,6 +363,7 @@ mod tests {
             Just(Access::ReadBackward),
             (1u64..100_000).prop_map(|s| Access::ReadStride { stride: Bytes(s) }),
             Just(Access::RandomRead),
+            Just(Access::RandomWrite),
             (0.0..=1.0).prop_map(|read_share| Access::RandomMix { read_share }),
             (0.0..=1.0).prop_map(|write_share| Access::Seek { write_share }),
             Just(Access::RecordRewrite),
@@ -399,13 +427,16 @@ mod tests {
         }
 
         #[test]
-        fn sequential_requests_cover_each_byte_exactly_once(
+        fn requests_cover_each_byte_exactly_once(
             job in jobs(), start in 0u64..10_000, extent in 1u64..500_000,
         ) {
-            let job = Io { operations: None, ..job };
+            // Random offsets off the blocks' bounds, or so many of them, may be drawn twice.
+            let job = Io { operations: None, align: None, ..job };
             let plan = Plan::new(&job, start, extent);
-            prop_assume!(!job.access.is_random() && job.access != Access::RecordRewrite);
-            prop_assert!(plan.covers_all());
+            let again = matches!(job.access, Access::Seek { .. } | Access::RecordRewrite);
+            prop_assume!(!again);
+            let mixed = matches!(job.access, Access::RandomMix { .. });
+            prop_assert_eq!(plan.covers_all(), !mixed);
             let mut files = all(&plan, &job, 1);
             if job.sharing == Sharing::Shared {
                 files = vec![files.concat()];
@@ -427,7 +458,7 @@ mod tests {
             let job = Io { operations: Some(wanted), ..job };
             let plan = Plan::new(&job, 0, extent);
             let made: usize = all(&plan, &job, 1).iter().map(Vec::len).sum();
-            if job.access.is_random() || job.access == Access::RecordRewrite {
+            if plan.repeats() {
                 prop_assert_eq!(made as u64, wanted);
             } else {
                 prop_assert!(made as u64 <= wanted);
@@ -450,6 +481,11 @@ mod tests {
             [0, 30, 60, 10, 40, 20, 50]
         );
         assert_eq!(offsets(Access::RecordRewrite), [0; 7]);
+        let mut shuffled = offsets(Access::RandomRead);
+        assert_ne!(shuffled, offsets(Access::RandomWrite));
+        assert!(!shuffled.is_sorted());
+        shuffled.sort_unstable();
+        assert_eq!(shuffled, offsets(Access::Read));
     }
 
     #[test]

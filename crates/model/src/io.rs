@@ -22,7 +22,8 @@ pub struct Io {
     /// beginning (`size`); the whole file where absent.
     #[serde(default)]
     pub size: Option<Bytes>,
-    /// Requests over all threads (`number_ios`); as many as the size holds where absent.
+    /// Requests over all threads (`number_ios`), random ones drawn each by itself; as many as the size
+    /// holds where absent, random ones each at a block of its own (`randommap`).
     #[serde(default)]
     pub operations: Option<u64>,
     /// The way to the file (`ioengine`).
