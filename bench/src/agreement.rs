@@ -24,6 +24,9 @@ const RECORD: Bytes = Bytes::kib(64);
 const STRIDE: Bytes = Bytes::kib(17 * 64);
 const TIOBENCH_THREADS: u32 = 4;
 const PAGE: Bytes = Bytes::kib(4);
+/// What files are larger than that are to come from the device. A cache that is full turns over its own
+/// pages, so that a virtual machine need not fetch any from its host.
+const MEMORY: Bytes = Bytes::mib(128);
 
 /// Every comparison of what is measured.
 pub fn contests(scale: Scale) -> Vec<Contest> {
@@ -35,6 +38,7 @@ pub fn contests(scale: Scale) -> Vec<Contest> {
                 bonnie_warm(scale, ground),
                 bonnie_small(scale, ground),
                 iozone(scale, ground),
+                iozone_cold(scale, ground),
                 tiobench(scale, ground),
                 same_file(scale, ground),
             ]
@@ -86,6 +90,7 @@ fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
     Contest {
         name: "bonnie-block".to_owned(),
         ground,
+        memory: None,
         prepare: Vec::new(),
         sides: vec![
             side(OURS, Runner::Engine([&chars[..], &blocks[..]].concat())),
@@ -124,6 +129,7 @@ fn bonnie_warm(scale: Scale, ground: Kind) -> Contest {
     Contest {
         name: "bonnie-warm".to_owned(),
         ground,
+        memory: None,
         prepare: Vec::new(),
         sides: vec![
             side(OURS, Runner::Engine(ours)),
@@ -158,6 +164,7 @@ fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
     Contest {
         name: "bonnie-files".to_owned(),
         ground,
+        memory: None,
         prepare: Vec::new(),
         sides: vec![
             side(OURS, Runner::Engine(phases.concat())),
@@ -196,32 +203,21 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
         remove(FILE),
         remove("stream"),
     ];
-    let step = |test, cold| iozone::Step {
-        test,
-        cold,
-        flags: &[],
-    };
-    let run = iozone::Run {
-        files: ["iozone", "iozone-stream"],
-        size: scale.streamed,
-        record: RECORD,
-        tests: vec![
-            step(0, false),
-            step(1, true),
-            step(2, false),
-            step(3, false),
-            step(5, false),
-            step(4, false),
-            step(6, false),
-            step(7, true),
+    let run = iozone_run(
+        scale,
+        &[
+            (0, false),
+            (1, true),
+            (2, false),
+            (3, false),
+            (5, false),
+            (4, false),
+            (6, false),
+            (7, true),
         ],
-        flags: &["-e", "-c"],
-    };
-    let peer = "IOzone";
-    let bytes = |(figure, words): (&str, &str)| Row {
-        title: format!("IOzone: {words}"),
-        ..row(figure, words, Unit::Bytes, peer)
-    };
+    );
+    let peer = IOZONE;
+    let bytes = iozone_row;
     let operations = |(figure, words): (&str, &str)| Row {
         ours: Quantity::Scaled(OURS, figure.to_owned(), RECORD.0 as f64),
         ..bytes((figure, words))
@@ -229,7 +225,6 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
     let rows = [
         bytes(("write", "write")),
         bytes(("overwrite", "rewrite (overwrite)")),
-        bytes(("read", "read, cold")),
         bytes(("reread", "reread, warm")),
         operations(("random-read", "random read, warm")),
         operations(("random-write", "random write")),
@@ -237,18 +232,76 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
         bytes(("read-stride", "stride read, warm")),
         bytes(("record-rewrite", "record rewrite")),
         bytes(("fwrite", "fwrite")),
-        bytes(("fread", "fread, cold")),
         bytes(("refread", "fread again, warm")),
     ];
     Contest {
         name: "iozone".to_owned(),
         ground,
+        memory: None,
         prepare: Vec::new(),
         sides: vec![
             side(OURS, Runner::Engine(ours)),
             side(peer, Runner::Iozone(run)),
         ],
         rows: rows.to_vec(),
+    }
+}
+
+const IOZONE: &str = "IOzone";
+
+/// A run of IOzone's tests by their numbers, each with caches emptied before it or not.
+fn iozone_run(scale: Scale, tests: &[(u32, bool)]) -> iozone::Run {
+    let step = |&(test, cold): &(u32, bool)| iozone::Step {
+        test,
+        cold,
+        flags: &[],
+    };
+    iozone::Run {
+        files: ["iozone", "iozone-stream"],
+        size: scale.streamed,
+        record: RECORD,
+        tests: tests.iter().map(step).collect(),
+        flags: &["-e", "-c"],
+    }
+}
+
+fn iozone_row((figure, words): (&str, &str)) -> Row {
+    Row {
+        title: format!("IOzone: {words}"),
+        ..row(figure, words, Unit::Bytes, IOZONE)
+    }
+}
+
+/// What IOzone reads from the device.
+fn iozone_cold(scale: Scale, ground: Kind) -> Contest {
+    let unit = StreamUnit::Record(RECORD);
+    let [file, stream] = [FILE, "stream"].map(str::to_owned);
+    let fwrite = Op::WriteStream {
+        file: stream.clone(),
+        size: scale.streamed,
+        unit,
+    };
+    let ours = vec![
+        synced(write("write", &file, scale.streamed, RECORD)),
+        cold(data("read", Io::new(&file, Access::Read, RECORD))),
+        synced(phase("fwrite", fwrite)),
+        cold(phase("fread", Op::ReadStream { file: stream, unit })),
+        remove(&file),
+        remove("stream"),
+    ];
+    let run = iozone_run(scale, &[(0, false), (1, true), (6, false), (7, true)]);
+    Contest {
+        name: "iozone-cold".to_owned(),
+        ground,
+        memory: Some(MEMORY),
+        prepare: Vec::new(),
+        sides: vec![
+            side(OURS, Runner::Engine(ours)),
+            side(IOZONE, Runner::Iozone(run)),
+        ],
+        rows: [("read", "read, cold"), ("fread", "fread, cold")]
+            .map(iozone_row)
+            .to_vec(),
     }
 }
 
@@ -327,6 +380,7 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
     Contest {
         name: "tiobench".to_owned(),
         ground,
+        memory: Some(MEMORY),
         prepare: Vec::new(),
         sides: vec![
             side(OURS, Runner::Engine(ours)),
@@ -364,6 +418,7 @@ fn same_file(scale: Scale, ground: Kind) -> Contest {
     Contest {
         name: "same-file".to_owned(),
         ground,
+        memory: Some(MEMORY),
         prepare: vec![synced(write("prepare", FILE, scale.streamed, block))],
         sides: vec![
             side(OURS, Runner::Engine(vec![read])),

@@ -85,6 +85,7 @@ fn random_read(scale: Scale) -> Contest {
     Contest {
         name: figure.to_owned(),
         ground: Kind::Tmpfs,
+        memory: None,
         prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
         sides: vec![
             side(OURS, Runner::Engine(vec![cached_phase(scale, figure, 1)])),
@@ -148,6 +149,7 @@ fn uring(scale: Scale) -> Contest {
     Contest {
         name: figure.to_owned(),
         ground: Kind::Ext4,
+        memory: None,
         prepare: vec![ending(
             End::Fsync,
             write("prepare", FILE, scale.streamed, LARGE),
@@ -185,6 +187,7 @@ fn sequential(scale: Scale) -> Contest {
     Contest {
         name: "sequential".to_owned(),
         ground: Kind::Tmpfs,
+        memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
         sides: vec![
             side(
@@ -257,6 +260,7 @@ fn files(scale: Scale, ground: Kind) -> Contest {
     Contest {
         name: "files".to_owned(),
         ground,
+        memory: None,
         prepare: Vec::new(),
         sides: vec![
             side(OURS, Runner::Engine(like_bonnie)),
@@ -279,6 +283,7 @@ fn scaling(scale: Scale) -> Contest {
     Contest {
         name: "scaling".to_owned(),
         ground: Kind::Tmpfs,
+        memory: None,
         prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
         sides: vec![
             side(
@@ -324,6 +329,7 @@ fn verifying(scale: Scale) -> Contest {
     Contest {
         name: "verify".to_owned(),
         ground: Kind::Tmpfs,
+        memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
         sides: vec![side(
             OURS,

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use anyhow::Context;
-use model::Phase;
+use model::{Bytes, Phase};
+use run::MemoryLimit;
 use serde::Serialize;
 
 use crate::ground::{Ground, Image, Kind};
@@ -20,6 +21,8 @@ pub struct Contest {
     pub name: String,
     /// What it is made on.
     pub ground: Kind,
+    /// What both sides may use of the memory, page cache included; all where absent.
+    pub memory: Option<Bytes>,
     /// What the engine does once, before anybody is measured: files that all read.
     pub prepare: Vec<Phase>,
     /// Who takes part.
@@ -239,6 +242,25 @@ impl Quantity {
     }
 }
 
+/// This process and what it starts, with so much memory for themselves and for the page cache.
+#[derive(Debug)]
+struct Confined(MemoryLimit);
+
+impl Confined {
+    fn to(memory: Bytes) -> anyhow::Result<Self> {
+        let limit = MemoryLimit::new("fsarena-bench", memory)?;
+        limit.enter().context("entering the memory's limit")?;
+        Ok(Self(limit))
+    }
+}
+
+impl Drop for Confined {
+    fn drop(&mut self) {
+        // Where it cannot leave, the limit holds until this process ends.
+        let _ = self.0.leave();
+    }
+}
+
 /// How contests are run.
 #[derive(Debug)]
 pub struct Setting<'a> {
@@ -281,6 +303,7 @@ impl Contest {
         setting: &Setting<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> anyhow::Result<Vec<Round>> {
+        let _limit = self.memory.map(Confined::to).transpose()?;
         let mut engine = Engine::start(&mut (setting.engine)()?, ground.path())?;
         engine.run(&self.prepare, ground)?;
         let mut rounds = Vec::new();
@@ -408,6 +431,7 @@ mod tests {
         let contest = Contest {
             name: "c".into(),
             ground: Kind::Tmpfs,
+            memory: None,
             prepare: Vec::new(),
             sides: Vec::new(),
             rows: vec![Row {

@@ -57,7 +57,7 @@ struct Options {
     /// Print JSON in place of the table.
     #[arg(long)]
     json: bool,
-    /// Put the table into this document, between its markers.
+    /// Put the table into this document, between its markers; with `--only`, its rows alone.
     #[arg(long, value_name = "FILE")]
     document: Option<PathBuf>,
     /// Where the image goes, on which filesystems are made; it has no name there [default: memory
@@ -198,7 +198,13 @@ fn show(outcomes: &[Outcome], options: &Options) -> anyhow::Result<()> {
         let document =
             fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         let table = table::markdown(outcomes);
-        fs::write(path, table::put_between(&document, BEGIN, END, &table)?)?;
+        // What was left out keeps the rows it has.
+        let document =
+            table::replace_between(&document, BEGIN, END, |old| match options.only.is_empty() {
+                true => table,
+                false => table::renewed(old, &table),
+            });
+        fs::write(path, document?)?;
     }
     Ok(())
 }

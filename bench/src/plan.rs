@@ -38,7 +38,7 @@ impl Scale {
         bonnie: Bytes::mib(2048),
         seeks: 2_000_000,
         chars: Bytes::mib(2),
-        files: 256,
+        files: 384,
         files_in_memory: 512,
         tiobench: Bytes::mib(256),
         tiobench_random: 4000,

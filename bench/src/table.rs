@@ -51,15 +51,47 @@ pub fn markdown(outcomes: &[Outcome]) -> String {
         .collect()
 }
 
-/// Puts a table between two markers of a document, in place of what stands there.
+/// Replaces what stands between two markers of a document by what is made of it.
 ///
 /// # Errors
 /// When the markers are not there.
-pub fn put_between(document: &str, begin: &str, end: &str, table: &str) -> anyhow::Result<String> {
+pub fn replace_between(
+    document: &str,
+    begin: &str,
+    end: &str,
+    make: impl FnOnce(&str) -> String,
+) -> anyhow::Result<String> {
     let missing = || anyhow::anyhow!("the document has no {begin} before {end}");
     let (before, rest) = document.split_once(begin).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(end).ok_or_else(missing)?;
-    Ok(format!("{before}{begin}\n{table}{end}{after}"))
+    let (old, after) = rest.split_once(end).ok_or_else(missing)?;
+    Ok(format!("{before}{begin}\n{}{end}{after}", make(old)))
+}
+
+/// A table in Markdown in which the rows of comparisons that were made again stand where the old ones
+/// stood; rows that are new to it come last.
+pub fn renewed(old: &str, new: &str) -> String {
+    let rows = |table: &'_ str| -> Vec<String> {
+        let lines = table.lines().filter(|l| l.starts_with('|')).skip(2);
+        lines.map(str::to_owned).collect()
+    };
+    let mut fresh = rows(new);
+    let again: Vec<String> = fresh.iter().map(|row| comparison(row)).collect();
+    let mut table: Vec<String> = new.lines().take(2).map(str::to_owned).collect();
+    for row in rows(old) {
+        let name = comparison(&row);
+        if again.contains(&name) {
+            table.extend(fresh.extract_if(.., |row| comparison(row) == name));
+        } else {
+            table.push(row);
+        }
+    }
+    table.extend(fresh);
+    table.iter().map(|row| format!("{row}\n")).collect()
+}
+
+/// What a row compares, and on which filesystem: its first two cells.
+fn comparison(row: &str) -> String {
+    row.split(" | ").take(2).collect::<Vec<_>>().join(" | ")
 }
 
 fn rows(outcomes: &[Outcome]) -> Vec<[String; 9]> {
@@ -219,11 +251,25 @@ mod tests {
     #[test]
     fn only_what_stands_between_the_markers_is_replaced() {
         let document = "by hand\n<!-- a -->\nold\n<!-- b -->\nby hand, too\n";
-        let put = |document: &str| put_between(document, "<!-- a -->", "<!-- b -->", "new\n");
+        let put = |document: &str| {
+            replace_between(document, "<!-- a -->", "<!-- b -->", |_| "new\n".to_owned())
+        };
         let once = put(document).unwrap();
         assert_eq!(once, "by hand\n<!-- a -->\nnew\n<!-- b -->\nby hand, too\n");
         assert_eq!(put(&once).unwrap(), once);
         assert!(put("no markers").is_err());
         assert!(put("<!-- b --> <!-- a -->").is_err());
+    }
+
+    #[test]
+    fn rows_made_again_stand_where_they_stood() {
+        let table = |rows: &str| format!("| head |\n| --- |\n{rows}");
+        let old = table("| a | x | 1 |\n| b | x | 1 |\n| b | x | 2 |\n| b | y | 3 |\n");
+        let new = table("| b | x | 8 |\n| b | x | 9 |\n| c | x | 7 |\n");
+        assert_eq!(
+            renewed(&old, &new),
+            table("| a | x | 1 |\n| b | x | 8 |\n| b | x | 9 |\n| b | y | 3 |\n| c | x | 7 |\n")
+        );
+        assert_eq!(renewed("", &new), new);
     }
 }

@@ -37,7 +37,10 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     // No part of fsarena: it compares the engine with other programs.
-    ("bench", &["model", "sys", "engine", "provision", "analyse"]),
+    (
+        "bench",
+        &["model", "sys", "engine", "provision", "run", "analyse"],
+    ),
 ];
 
 /// Crates that compute and nothing else.

@@ -10,8 +10,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::CatalogError;
-use crate::error::either;
+use crate::error::{did_you_mean, either};
 use crate::parameters::Parameters;
+
+/// Words that an error lists; of more, it asks which was meant.
+const READABLE_AT_ONCE: usize = 12;
 
 /// A data file in memory.
 #[derive(Clone, Copy)]
@@ -407,8 +410,18 @@ impl<'a> Value<'a> {
             .map(|(_, meaning)| *meaning)
             .ok_or_else(|| {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                self.wrong(&either(&words))
+                self.no_such_word(&words)
             })
+    }
+
+    /// Says which words there are; of many, the ones that may have been meant.
+    fn no_such_word(&self, words: &[&str]) -> CatalogError {
+        let many = words.len() > READABLE_AT_ONCE;
+        let text = self.raw_text().filter(|_| many).unwrap_or_default();
+        match did_you_mean(text, words.iter().copied()) {
+            Some(question) => self.error(format!("`{}` is {}; {question}", self.key, self.shown())),
+            None => self.wrong(&either(words)),
+        }
     }
 
     /// Whether the value is a table that holds this key.

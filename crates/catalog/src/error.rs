@@ -70,6 +70,11 @@ impl CatalogError {
 
 /// `did you mean …?`, or the command that lists all where nothing is near.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
+    did_you_mean(name, known).unwrap_or_else(|| format!("`fsarena list {kind}s` shows all"))
+}
+
+/// The question with the words most like one, where any is like it.
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut near: Vec<(f64, &str)> = known
         .map(|k| (strsim::jaro_winkler(name, k), k))
         .filter(|(likeness, _)| *likeness > 0.75)
@@ -80,11 +85,7 @@ fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> Str
         .take(3)
         .map(|(_, word)| format!("`{word}`"))
         .collect();
-    if near.is_empty() {
-        format!("`fsarena list {kind}s` shows all")
-    } else {
-        format!("did you mean {}?", either(&near))
-    }
+    (!near.is_empty()).then(|| format!("did you mean {}?", either(&near)))
 }
 
 /// Joins words as `a`, `a or b`, `a, b or c`.

@@ -13,12 +13,14 @@ mod latency;
 mod meter;
 mod names;
 mod ops;
+mod path_buffer;
 mod pattern;
 mod permutation;
 mod requests;
 mod set;
 mod shape;
 mod tally;
+mod tour;
 mod workspace;
 
 pub use calibrate::instrument_cost;

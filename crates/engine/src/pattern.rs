@@ -255,10 +255,13 @@ pub struct Part {
     pub data: Range<usize>,
 }
 
-/// Cuts a request into parts of blocks.
+/// Cuts a request into parts of blocks; nothing has none.
 pub fn parts(offset: u64, length: usize) -> impl Iterator<Item = Part> {
     let skip = (offset % BLOCK as u64) as usize;
-    let blocks = (skip + length).div_ceil(BLOCK);
+    let blocks = match length {
+        0 => 0,
+        _ => (skip + length).div_ceil(BLOCK),
+    };
     (0..blocks).map(move |i| {
         let begin = (i * BLOCK).max(skip);
         let end = ((i + 1) * BLOCK).min(skip + length);

@@ -5,104 +5,15 @@
 //! functions of the index. What was made, renamed or truncated by a phase that ended early is known by
 //! how far each of its threads came in its order, and the order can be computed both ways.
 
-use std::ffi::{CStr, OsStr};
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use model::{Create, EntryKind, Order, Sharing};
 
 use crate::names::{Names, write_digits};
+use crate::path_buffer::PathBuffer;
 use crate::pattern::{Origin, file_id};
-use crate::permutation::Permutation;
-
-/// The share of one thread: a range of positions, visited in order or at random.
-#[derive(Clone, Debug)]
-pub struct Tour {
-    start: u64,
-    length: u64,
-    shuffled: Option<Permutation>,
-}
-
-impl Tour {
-    /// The positions of a range in their order.
-    pub const fn sequential(range: &Range<u64>) -> Self {
-        Self {
-            start: range.start,
-            length: range.end - range.start,
-            shuffled: None,
-        }
-    }
-
-    /// Positions visited.
-    pub const fn len(&self) -> u64 {
-        self.length
-    }
-
-    /// The step counted over all threads: the first steps of a tour follow on the last of the one before.
-    pub const fn ordinal(&self, step: u64) -> u64 {
-        self.start + step
-    }
-
-    /// The position visited at a step.
-    pub fn position(&self, step: u64) -> u64 {
-        let within = self.shuffled.as_ref().map_or(step, |p| p.item(step));
-        self.start + within
-    }
-
-    fn step(&self, position: u64) -> u64 {
-        let within = position - self.start;
-        self.shuffled.as_ref().map_or(within, |p| p.place(within))
-    }
-}
-
-/// Splits `0..total` evenly; the first ranges take one more where it does not divide.
-pub fn shares(total: u64, threads: u32) -> Vec<Range<u64>> {
-    let threads = u64::from(threads.max(1));
-    let start = |i: u64| total / threads * i + i.min(total % threads);
-    (0..threads).map(|i| start(i)..start(i + 1)).collect()
-}
-
-/// How far the threads of a phase came on their tours.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    tours: Vec<Tour>,
-    done: Vec<u64>,
-}
-
-impl Part {
-    /// So many steps were done on each of these tours.
-    pub fn new(tours: Vec<Tour>, done: Vec<u64>) -> Self {
-        Self { tours, done }
-    }
-
-    /// Whether every tour was done to its end.
-    pub fn is_whole(&self) -> bool {
-        self.tours
-            .iter()
-            .zip(&self.done)
-            .all(|(t, &d)| t.len() == d)
-    }
-
-    /// Whether a position was visited.
-    fn contains(&self, position: u64) -> bool {
-        let after = self.tours.partition_point(|t| t.start <= position);
-        // Tours without a position begin where their follower does.
-        let Some(i) = after.checked_sub(1) else {
-            return false;
-        };
-        let tour = &self.tours[i];
-        position - tour.start < tour.length && tour.step(position) < self.done[i]
-    }
-
-    /// What was visited: ordinal and position, thread after thread.
-    pub fn visited(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let tours = self.tours.iter().zip(&self.done);
-        tours.flat_map(|(tour, &done)| {
-            (0..done).map(move |step| (tour.ordinal(step), tour.position(step)))
-        })
-    }
-}
+use crate::tour::{Part, Tour, shares};
 
 /// Something that happened to the entries of a set, or to a part of them.
 #[derive(Clone, Debug)]
@@ -257,12 +168,13 @@ impl FileSet {
         let tours = ranges.iter().enumerate();
         tours
             .map(|(i, range)| {
-                let mut tour = Tour::sequential(range);
-                if order == Order::Random {
-                    let purpose = format!("{purpose}-{}-{i}", self.name);
-                    tour.shuffled = Some(Permutation::new(self.seed, &purpose, tour.length));
+                let tour = Tour::sequential(range);
+                match order {
+                    Order::Sequential => tour,
+                    Order::Random => {
+                        tour.shuffled(self.seed, &format!("{purpose}-{}-{i}", self.name))
+                    }
                 }
-                tour
             })
             .collect()
     }
@@ -426,24 +338,11 @@ impl FileSet {
     /// The way to a directory from the top, down to a level.
     pub fn write_directory(&self, directory: u64, levels: u32, into: &mut PathBuffer) {
         into.begin();
-        self.push_directory(directory, levels, into);
+        push_directory(directory, levels, into.bytes());
         if levels == 0 {
-            into.bytes.push(b'.');
+            into.bytes().push(b'.');
         }
         into.end();
-    }
-
-    fn push_directory(&self, directory: u64, levels: u32, into: &mut PathBuffer) {
-        for level in 1..=levels {
-            if level == 1 {
-                into.bytes.push(b'd');
-                write_digits(directory, 5.max(decimal_digits(directory)), &mut into.bytes);
-            } else {
-                into.bytes.push(b'n');
-                write_digits(u64::from(level), 2, &mut into.bytes);
-            }
-            into.bytes.push(b'/');
-        }
     }
 
     /// The path of an entry.
@@ -451,11 +350,23 @@ impl FileSet {
         into.begin();
         if self.is_nested() || entry.moved > 0 {
             let directory = self.directory(entry);
-            self.push_directory(directory, self.levels(directory), into);
+            push_directory(directory, self.levels(directory), into.bytes());
         }
-        self.names
-            .write(entry.index, entry.renamed, &mut into.bytes);
+        self.names.write(entry.index, entry.renamed, into.bytes());
         into.end();
+    }
+}
+
+fn push_directory(directory: u64, levels: u32, into: &mut Vec<u8>) {
+    for level in 1..=levels {
+        if level == 1 {
+            into.push(b'd');
+            write_digits(directory, 5.max(decimal_digits(directory)), into);
+        } else {
+            into.push(b'n');
+            write_digits(u64::from(level), 2, into);
+        }
+        into.push(b'/');
     }
 }
 
@@ -473,52 +384,6 @@ fn boundaries(lengths: impl Iterator<Item = u64>) -> Vec<u64> {
         Some(*sum)
     });
     std::iter::once(0).chain(sums).collect()
-}
-
-/// Room for one path at a time, below a fixed directory: nothing is allocated for each.
-#[derive(Clone, Debug)]
-pub struct PathBuffer {
-    bytes: Vec<u8>,
-    base: usize,
-}
-
-impl PathBuffer {
-    /// For paths below a directory.
-    pub fn new(top: &Path) -> Self {
-        let mut bytes = Vec::with_capacity(top.as_os_str().len() + 512);
-        bytes.extend_from_slice(top.as_os_str().as_bytes());
-        bytes.push(b'/');
-        let base = bytes.len();
-        bytes.push(0);
-        Self { bytes, base }
-    }
-
-    fn begin(&mut self) {
-        self.bytes.truncate(self.base);
-    }
-
-    fn end(&mut self) {
-        self.bytes.push(0);
-    }
-
-    /// The path from the directory.
-    pub fn relative(&self) -> &CStr {
-        c_string(&self.bytes[self.base..])
-    }
-
-    /// The path from the root, or from where the directory's path begins.
-    pub fn absolute(&self) -> &CStr {
-        c_string(&self.bytes)
-    }
-
-    /// The path for messages.
-    pub fn path(&self) -> &Path {
-        Path::new(OsStr::from_bytes(&self.bytes[..self.bytes.len() - 1]))
-    }
-}
-
-fn c_string(bytes: &[u8]) -> &CStr {
-    CStr::from_bytes_with_nul(bytes).expect("names hold no zero, and one ends the path")
 }
 
 #[cfg(test)]
@@ -589,18 +454,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn shares_cover_everything_once(total in 0u64..10_000, threads in 1u32..100) {
-            let shares = shares(total, threads);
-            prop_assert_eq!(shares.len(), threads as usize);
-            prop_assert_eq!(shares[0].start, 0);
-            prop_assert_eq!(shares[shares.len() - 1].end, total);
-            prop_assert!(shares.windows(2).all(|s| s[0].end == s[1].start));
-            let lengths = shares.iter().map(|s| s.end - s.start);
-            let (least, most) = (lengths.clone().min().unwrap(), lengths.max().unwrap());
-            prop_assert!(most - least <= 1);
-        }
-
         #[test]
         fn threads_visit_every_position_exactly_once(
             create in create(), made in 0.0f64..=1.0, random: bool, threads in 1u32..9,

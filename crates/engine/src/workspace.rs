@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::content::FileState;
 use crate::error::OpError;
 use crate::ops::Removed;
+use crate::path_buffer::PathBuffer;
 use crate::pattern::Pattern;
-use crate::set::{FileSet, PathBuffer};
+use crate::set::FileSet;
 use crate::shape::TreeShape;
 
 /// A tree made by planting or by copying.

@@ -19,6 +19,9 @@ pub struct Environment {
     pub cpus: u32,
     /// Main memory.
     pub memory: Bytes,
+    /// Whether what is free of it goes back to the host of a virtual machine, and must be fetched again.
+    #[serde(default)]
+    pub memory_goes_back: bool,
     /// Caches of the first processor, nearest first; empty where they were not recorded.
     #[serde(default)]
     pub caches: Vec<CpuCache>,

@@ -8,6 +8,7 @@ use model::{Bytes, CpuCache, Environment, Filesystem};
 use nix::sys::utsname::uname;
 use sys::mounts;
 
+use crate::host_memory;
 use crate::sysfs::{self, Identity};
 use crate::tool_version::tool_version;
 
@@ -44,6 +45,7 @@ pub fn collect<'a>(
         cpus: thread::available_parallelism()
             .map_or(0, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         memory: memory(&read("/proc/meminfo")),
+        memory_goes_back: host_memory::goes_back(),
         caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
         device: setting.device,
         attachment: setting.attachment,

@@ -13,6 +13,7 @@ mod device_use;
 mod doctor;
 mod environment;
 mod error;
+mod host_memory;
 mod image;
 mod loop_device;
 mod machine;

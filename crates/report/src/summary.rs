@@ -97,11 +97,19 @@ pub(crate) fn environment(environment: &Environment) -> Vec<(&'static str, Strin
             "Processor",
             format!("{} × {}", environment.cpus, clean(&environment.cpu)),
         ),
-        ("Main memory", gibibytes(environment.memory)),
+        ("Main memory", memory(environment)),
         ("Device", clean(&environment.device)),
         ("Attached", clean(&environment.attachment)),
         ("Clock", clean(&environment.clock)),
     ]
+}
+
+fn memory(environment: &Environment) -> String {
+    let size = gibibytes(environment.memory);
+    match environment.memory_goes_back {
+        true => format!("{size}; what is free goes back to the host and is fetched again"),
+        false => size,
+    }
 }
 
 /// Main memory is never a round number: what the firmware keeps is missing from it.

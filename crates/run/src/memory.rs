@@ -33,6 +33,9 @@ pub enum MemoryError {
 /// the older one's. Format of the line, in both: `oom_kill 3`.
 const KILLS: [&str; 2] = ["memory.events", "memory.oom_control"];
 
+/// What names the writer itself, whatever its number is where control groups are looked at; cgroups(7).
+const THIS_PROCESS: &str = "0";
+
 /// A control group with a memory limit; removed when dropped.
 #[derive(Debug)]
 pub struct MemoryLimit {
@@ -78,6 +81,23 @@ impl MemoryLimit {
 }
 
 impl MemoryLimit {
+    /// Puts this process under the limit, with what it starts from now on.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn enter(&self) -> io::Result<()> {
+        fs::write(self.group.join("cgroup.procs"), THIS_PROCESS)
+    }
+
+    /// Takes this process out again, into the group around the limit's, so that the limit can go.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn leave(&self) -> io::Result<()> {
+        let around = self.group.parent().unwrap_or(&self.group);
+        fs::write(around.join("cgroup.procs"), THIS_PROCESS)
+    }
+
     /// The limit.
     pub const fn limit(&self) -> Bytes {
         self.limit

@@ -17,7 +17,9 @@ use super::links::Linker;
 use super::remove::Removed;
 use super::{Hand, refused_or_failed};
 use crate::error::{Context, OpError};
-use crate::set::{FileSet, PathBuffer, Tour};
+use crate::path_buffer::PathBuffer;
+use crate::set::FileSet;
+use crate::tour::Tour;
 use crate::workspace::Workspace;
 
 /// Removes a set and everything in it.

@@ -12,8 +12,10 @@ use sys::attribute;
 
 use super::{Hand, How, crew, directories, refused_or_failed};
 use crate::error::{Context, OpError};
-use crate::set::{Entry, FileSet, Part, PathBuffer};
+use crate::path_buffer::PathBuffer;
+use crate::set::{Entry, FileSet};
 use crate::tally::Tally;
+use crate::tour::Part;
 use crate::workspace::Workspace;
 
 /// The attribute that is set. Every filesystem with attributes has those of users.

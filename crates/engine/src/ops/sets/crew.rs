@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
 use crate::error::OpError;
-use crate::set::Tour;
 use crate::tally::Tally;
+use crate::tour::Tour;
 
 /// One step of a tour.
 #[derive(Clone, Copy, Debug)]

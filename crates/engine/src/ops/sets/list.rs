@@ -6,8 +6,8 @@ use nix::sys::stat::Mode;
 
 use super::{Hand, How, crew};
 use crate::error::{Context, OpError};
-use crate::set::shares;
 use crate::tally::Tally;
+use crate::tour::shares;
 use crate::workspace::Workspace;
 
 /// Lists each directory once; every name found is an operation, and their number must be right.

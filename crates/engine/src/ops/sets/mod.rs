@@ -26,7 +26,8 @@ use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::Mode;
 
 use crate::error::{Context, OpError};
-use crate::set::{Entry, FileSet, PathBuffer};
+use crate::path_buffer::PathBuffer;
+use crate::set::{Entry, FileSet};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 

@@ -5,8 +5,9 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::{Hand, How, crew, directories};
 use crate::error::{Context, OpError};
-use crate::set::{FileSet, Part};
+use crate::set::FileSet;
 use crate::tally::Tally;
+use crate::tour::Part;
 use crate::workspace::Workspace;
 
 /// A set that was removed, and how much of it.

@@ -9,7 +9,7 @@ use model::{Action, Bytes, Create, End, EntryKind, Nanos, Op, Order, Sharing};
 use tempfile::TempDir;
 
 use crate::ops::{perform, undo};
-use crate::set::PathBuffer;
+use crate::path_buffer::PathBuffer;
 use crate::{Meter, OpError, Tally, Workspace};
 
 /// A directory, what is in it, and the operations on one set.
