@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test bench agreement gallery build check clean
+.PHONY: shootout test bench bench-report agreement gallery build check clean
 
 # Every contender that this machine can drive, three rounds, then a table and an HTML report.
 shootout: build
@@ -18,6 +18,12 @@ bench: build
 	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) bench
+
+# How long a campaign of a million measurements takes to be analysed and shown; and how often the
+# statistics are wrong, counted over campaigns whose truth is known.
+bench-report:
+	cargo run --release --locked -p report --example million
+	cargo test --release --locked -p analyse error_rates -- --nocapture
 
 # Whether it measures what bonnie++, IOzone and fio measure; writes the table in docs/agreement.md.
 # IOzone is not in Debian's main: apt is shown non-free for as long as it takes to install it.

@@ -1,17 +1,22 @@
 //! The whole analysis of a campaign, put together from its parts.
 
-use model::{CampaignResults, Use};
+use model::{CampaignResults, Clock, Use};
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::{
-    CellFailure, Complaint, ContenderFeatures, Counts, Overall, Row, Standing, Sweep, UseScores,
+    CellFailure, Complaint, ContenderFeatures, Counts, Drift, NoiseFloor, Overall, Row, Standing,
+    Stop, Sweep, UseScores,
 };
-use crate::{failures, features, row, standing, sweep};
+use crate::{drift, failures, features, noise, row, standing, sweep};
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
+    /// The clock that times are in. In model time nothing is noise: intervals show how much figures
+    /// depend on the seeds of the rounds.
+    #[serde(default)]
+    pub clock: Clock,
     /// Names of the contenders, in the campaign's order.
     pub contenders: Vec<String>,
     /// How many cells came to what.
@@ -29,6 +34,13 @@ pub struct Analysis {
     /// are no part of a campaign.
     #[serde(default)]
     pub uses: Vec<UseScores>,
+    /// Trends from the first round to the last.
+    pub drifts: Vec<Drift>,
+    /// Contenders that are the same but for their name.
+    pub noise: Vec<NoiseFloor>,
+    /// What the rule says by which rounds are added; absent where the campaign has none.
+    #[serde(default)]
+    pub stop: Option<Stop>,
     /// What each contender can do.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
@@ -46,8 +58,13 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         .map(|c| c.name.clone())
         .collect();
     let rows = row::rows(results, &Facts::of(results));
+    let counts = Counts::of(results);
     Analysis {
-        counts: Counts::of(results),
+        clock: results.campaign.clock,
+        drifts: drift::drifts(contenders.len(), &rows),
+        noise: noise::floors(results, &rows),
+        stop: Stop::of(results, &counts, &rows),
+        counts,
         standings: standing::standings(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),

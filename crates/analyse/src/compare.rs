@@ -6,9 +6,12 @@
 //! [`FALSE_DIFFERENCE_LIMIT`] of such rows. Rows are not corrected for each other: a report of a hundred
 //! rows is expected to hold a few false differences, were there no true ones.
 
+use std::cmp::Ordering;
+
 use model::Direction;
 use serde::{Deserialize, Serialize};
 
+use crate::signed_rank::{SignedRank, Tested};
 use crate::{Effect, Row, signed_rank};
 
 /// The largest chance of telling any pair of a row apart where none differs.
@@ -80,7 +83,7 @@ pub fn judge(
     direction: Direction,
     needed: impl FnOnce() -> u32,
 ) -> Verdict {
-    let above = effect.delta > 0.0 || (effect.delta == 0.0 && effect.ratio > 1.0);
+    let above = effect.ratio > 1.0;
     match direction {
         _ if effect.smallest_p * comparisons as f64 > FALSE_DIFFERENCE_LIMIT => {
             Verdict::TooFewRounds { needed: needed() }
@@ -106,7 +109,7 @@ impl Row {
     ///
     /// Computed anew at each call. Those that are not comparable are not counted by the correction.
     pub fn comparisons(&self) -> Vec<Comparison> {
-        let series: Vec<Option<Vec<Option<f64>>>> = self
+        let values: Vec<Option<Vec<Option<f64>>>> = self
             .figures
             .iter()
             .map(|figure| {
@@ -114,35 +117,56 @@ impl Row {
                 usable.then(|| figure.rounds.iter().map(|r| r.value).collect())
             })
             .collect();
+        let series: Vec<Option<&[Option<f64>]>> = values.iter().map(|v| v.as_deref()).collect();
         compare_all(&series, self.direction)
     }
 }
 
 /// Compares every pair of series over the rounds that both have; `None` is comparable to nothing.
 pub(crate) fn compare_all(
-    series: &[Option<Vec<Option<f64>>>],
+    series: &[Option<&[Option<f64>]>],
     direction: Direction,
 ) -> Vec<Comparison> {
-    let mut comparisons = Vec::new();
-    for a in 0..series.len() {
-        for b in a + 1..series.len() {
-            let effect = series[a].as_ref().zip(series[b].as_ref());
-            comparisons.push(Comparison {
-                a,
-                b,
-                effect: effect.and_then(|(a, b)| paired(a, b)),
-                p_corrected: 1.0,
-                verdict: Verdict::NotComparable,
-            });
-        }
-    }
+    let mut tests = Tests::default();
+    let mut comparisons: Vec<Comparison> = pairs(series.len())
+        .map(|(a, b)| Comparison {
+            a,
+            b,
+            effect: series[a].zip(series[b]).and_then(|(a, b)| {
+                let both = in_both(a, b);
+                Effect::paired_by(tests.of(both.len()), &both)
+            }),
+            p_corrected: 1.0,
+            verdict: Verdict::NotComparable,
+        })
+        .collect();
     correct(&mut comparisons, direction);
     comparisons
 }
 
-fn paired(a: &[Option<f64>], b: &[Option<f64>]) -> Option<Effect> {
-    let pairs = a.iter().zip(b).filter_map(|(a, b)| Some(((*a)?, (*b)?)));
-    Effect::paired(&pairs.collect::<Vec<_>>())
+fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
+}
+
+/// The values of the rounds that both have.
+fn in_both(a: &[Option<f64>], b: &[Option<f64>]) -> Vec<(f64, f64)> {
+    let rounds = a.iter().zip(b);
+    rounds.filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect()
+}
+
+/// The tests by their number of pairs; mostly one.
+#[derive(Default)]
+struct Tests(Vec<(usize, SignedRank)>);
+
+impl Tests {
+    fn of(&mut self, pairs: usize) -> &SignedRank {
+        let known = self.0.iter().position(|(size, _)| *size == pairs);
+        let index = known.unwrap_or_else(|| {
+            self.0.push((pairs, SignedRank::of(pairs)));
+            self.0.len() - 1
+        });
+        &self.0[index].1
+    }
 }
 
 fn correct(comparisons: &mut [Comparison], direction: Direction) {
@@ -159,6 +183,53 @@ fn correct(comparisons: &mut [Comparison], direction: Direction) {
         comparison.p_corrected = corrected.next().unwrap_or(1.0);
         let needed = || rounds_needed(count);
         comparison.verdict = judge(effect, comparison.p_corrected, count, direction, needed);
+    }
+}
+
+/// Who is better than whom: the verdicts of [`compare_all`] without their figures, for ranking.
+pub(crate) struct Pairs {
+    contenders: usize,
+    better: Vec<bool>,
+}
+
+impl Pairs {
+    /// Tests every pair of series; their values are positive.
+    pub fn of(series: &[Option<&[Option<f64>]>], direction: Direction) -> Self {
+        let logs: Vec<Option<Vec<Option<f64>>>> = series
+            .iter()
+            .map(|values| Some((*values)?.iter().map(|v| v.map(f64::ln)).collect()))
+            .collect();
+        let mut tests = Tests::default();
+        let tested: Vec<(usize, usize, Tested)> = pairs(series.len())
+            .filter_map(|(a, b)| {
+                let both = in_both(logs[a].as_deref()?, logs[b].as_deref()?);
+                let differences: Vec<f64> = both.into_iter().map(|(a, b)| a - b).collect();
+                Some((a, b, tests.of(differences.len()).test(&differences)))
+            })
+            .collect();
+        let corrected = holm(&tested.iter().map(|(_, _, t)| t.p).collect::<Vec<_>>());
+        let contenders = series.len();
+        let mut better = vec![false; contenders * contenders];
+        for ((a, b, tested), p) in tested.into_iter().zip(corrected) {
+            if p > FALSE_DIFFERENCE_LIMIT {
+                continue;
+            }
+            match (tested.first, direction) {
+                (Ordering::Greater, Direction::Higher) | (Ordering::Less, Direction::Lower) => {
+                    better[a * contenders + b] = true;
+                }
+                (Ordering::Greater, Direction::Lower) | (Ordering::Less, Direction::Higher) => {
+                    better[b * contenders + a] = true;
+                }
+                _ => {}
+            }
+        }
+        Self { contenders, better }
+    }
+
+    /// Whether the tests say that the first is better than the second.
+    pub fn is_better(&self, first: usize, second: usize) -> bool {
+        self.better[first * self.contenders + second]
     }
 }
 

@@ -9,7 +9,7 @@ use model::{CacheState, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::interval::{Interval, median, median_interval};
-use crate::{INSTRUMENT_ABOVE, Outcome, Place};
+use crate::{INSTRUMENT_ABOVE, Outcome, Place, outlier};
 
 /// Coefficient of variation, in percent, above which a figure is flagged as unsteady.
 pub const UNSTEADY_ABOVE: f64 = 10.0;
@@ -121,6 +121,14 @@ impl Figure {
     /// Whether a round failed, so that the estimate rests on the rounds that survived.
     pub fn has_failed_rounds(&self) -> bool {
         self.rounds.iter().any(|r| r.outcome.is_failure())
+    }
+
+    /// Rounds whose value lies far off the others (see [`crate::OUTLIER_BEYOND`]).
+    pub fn outliers(&self) -> Vec<u32> {
+        let measured = self.rounds.iter().filter_map(|r| Some((r.round, r.value?)));
+        let (rounds, values): (Vec<u32>, Vec<f64>) = measured.unzip();
+        let places = outlier::outliers(&values);
+        places.into_iter().map(|place| rounds[place]).collect()
     }
 
     /// Whether a planned round has not run yet.

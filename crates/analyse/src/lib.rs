@@ -12,6 +12,7 @@ mod change_points;
 mod compare;
 mod counts;
 mod difference;
+mod drift;
 mod effect;
 mod facts;
 mod failures;
@@ -21,7 +22,10 @@ mod figure;
 pub mod fixture;
 mod history;
 mod interval;
+mod kendall;
+mod noise;
 mod outcome;
+mod outlier;
 mod overall;
 mod rank;
 mod rank_sum;
@@ -30,6 +34,7 @@ mod row;
 mod settings;
 mod signed_rank;
 mod standing;
+mod stop;
 mod sweep;
 mod use_scores;
 
@@ -44,6 +49,7 @@ pub use difference::{
     Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders,
 };
+pub use drift::{DRIFT_FROM, Drift, FALSE_DRIFT_LIMIT};
 pub use effect::Effect;
 pub use failures::{CellFailure, Complaint, PhaseFailure};
 pub use features::{ContenderFeatures, FeatureState, Found};
@@ -52,16 +58,23 @@ pub use history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };
 pub use interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
+pub use noise::NoiseFloor;
 pub use outcome::Outcome;
-pub use overall::{Flip, GroupStanding, Overall, Score, Share};
-pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, chance_of_false_mark, rank};
+pub use outlier::{OUTLIER_BEYOND, OUTLIERS_FROM};
+pub use overall::{Flip, GroupStanding, Overall, Score, Share, compare_scores};
+pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, expected_cuts, rank};
 pub use rank_sum::EXACT_VALUES;
 pub use row::{Ranking, Row};
 pub use settings::Setting;
 pub use signed_rank::EXACT_PAIRS;
 pub use standing::Standing;
+pub use stop::{Stop, StopReason, WideFigure, relative_width};
 pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
 
 // The groups are of the model, for the weights of the catalog are over them.
 pub use model::Group;
+
+#[cfg(test)]
+#[path = "error_rates_tests.rs"]
+mod error_rates;

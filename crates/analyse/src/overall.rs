@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 use model::{CampaignResults, Direction, Metric};
 use serde::{Deserialize, Serialize};
 
+use crate::compare::compare_all;
 use crate::rank::{Competitor, rank};
-use crate::{Estimate, Group, Place, Ranking, Row};
+use crate::{Comparison, Estimate, Group, Mark, Place, Ranking, Row};
 
 /// A row with its share in the score of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +70,8 @@ pub struct Flip {
     pub to: usize,
     /// The group's share of all weight, 0 … 1, from which on; the other groups share the rest alike.
     pub share: f64,
+    /// Whether the one who overtakes has a better rank in that group, or is only better by its median.
+    pub sure: bool,
 }
 
 /// The overall view of a campaign.
@@ -116,7 +119,8 @@ impl Overall {
         scores
     }
 
-    /// The leader under equal weights, and from which weight of one group on another has it.
+    /// From which weight of one group on another contender has the least median than the one that has it
+    /// under equal weights.
     fn find_flips(&self) -> Vec<Flip> {
         let score = |group: &GroupStanding, contender: usize| {
             let score = &group.scores[contender];
@@ -144,16 +148,28 @@ impl Overall {
                 (here < 0.0 && rest > 0.0).then(|| (*to, rest / (rest - here)))
             });
             if let Some((to, share)) = overtaken.min_by(|a, b| a.1.total_cmp(&b.1)) {
+                let rank = |contender: usize| group.scores[contender].place.map(|p| p.rank);
                 flips.push(Flip {
                     group: group.group,
                     from: *from,
                     to,
                     share,
+                    sure: rank(to) < rank(*from),
                 });
             }
         }
         flips
     }
+}
+
+/// Every pair of scores of one group, or under one set of weights, compared round by round; a ratio is how
+/// many times the cost of the second the first has. Who lacks a figure is comparable to nobody.
+pub fn compare_scores(scores: &[Score]) -> Vec<Comparison> {
+    let series: Vec<Option<&[Option<f64>]>> = scores
+        .iter()
+        .map(|score| (score.counted > 0 && score.missing == 0).then_some(&score.rounds[..]))
+        .collect();
+    compare_all(&series, Direction::Lower)
 }
 
 /// The rows of each group with their weights.
@@ -286,16 +302,25 @@ fn mean_of(parts: &[(&Score, f64)]) -> Score {
     of_rounds(rounds, sum(|s| s.counted), sum(|s| s.missing))
 }
 
-/// Places among those that lack no figure.
+/// Places among those that lack no figure. Nobody is called the worst while somebody has no place.
 fn give_places(scores: &mut [Score]) {
     let competitors: Vec<Competitor> = scores
         .iter()
         .map(|score| Competitor {
+            values: score.rounds.clone(),
             estimate: score.ratio.filter(|_| score.missing == 0),
             sound: true,
         })
         .collect();
+    let all_placed = competitors.iter().all(|c| c.estimate.is_some());
     for (score, place) in scores.iter_mut().zip(rank(&competitors, Direction::Lower)) {
-        score.place = place;
+        score.place = place.map(|place| Place {
+            mark: place.mark.filter(|mark| all_placed || *mark == Mark::Best),
+            ..place
+        });
     }
 }
+
+#[cfg(test)]
+#[path = "overall_tests.rs"]
+mod tests;

@@ -1,27 +1,36 @@
 //! Ranks with ties, and the rule by which a best and a worst are marked.
 //!
-//! 1. Two contenders are tied when their intervals overlap; ties are passed on, so that a chain of
-//!    overlapping intervals is one group. Groups come in the order of their medians, and a group's
-//!    rank is one more than the number of contenders in better groups.
-//! 2. Best is the one contender whose group is the first and holds nobody else, worst the one whose
-//!    group is the last and holds nobody else: its interval overlaps nobody's.
-//! 3. A contender that failed in some round is ranked by what is left, but never marked: the rounds
-//!    it survived are no fair sample.
-//! 4. Nothing is marked when pure chance would mark something too often. Suppose the contenders do
-//!    not differ at all, so that every order of their N values is equally likely. The chance that all
-//!    nᵢ values of one that may be marked lie beyond all others is Σ 1 / C(N, nᵢ); it must not be above
-//!    [`FALSE_MARK_LIMIT`]. Two contenders need three rounds (10 %), nine need two (6 %), and one
-//!    round never suffices. From nine rounds on intervals leave out the outermost values, which
-//!    makes a mark likelier than this sum says, but by then both are far below the limit.
+//! 1. Contenders are put in the order of their medians, and the order is cut wherever everybody before
+//!    the cut is told apart from everybody behind it. What lies between two cuts is a tie, even where
+//!    its ends could be told apart from each other. A rank is one more than the number of contenders
+//!    before the cut.
+//! 2. Which of two rules tells contenders apart depends on how many there are and how many rounds they
+//!    have, and never on the values:
+//!    * Where the rounds suffice for it ([`crate::rounds_needed`]), the exact test of each pair,
+//!      corrected for their number, as in [`crate::Row::comparisons`]. Among contenders that do not
+//!      differ, it makes some cut in at most 5 % of rows.
+//!    * With fewer rounds, that the intervals of the two do not overlap; and that only where chance
+//!      would cut seldom. Suppose the contenders do not differ at all, so that every order of their N
+//!      values is equally likely. The chance that all values of some of them, s in number, lie beyond
+//!      all others is 1 / C(N, s), and the sum over all ways to choose some of them is the number of
+//!      cuts to be expected; it must not be above [`FALSE_MARK_LIMIT`]. Two contenders need three
+//!      rounds (10 %), thirteen need two (9 %), and one round never suffices. With nine rounds and
+//!      more, intervals leave out the outermost values, which makes a cut likelier than this sum says,
+//!      but by then both are far below the limit.
+//! 3. Best is the one contender before the first cut, worst the one behind the last, where it is alone
+//!    there.
+//! 4. A contender that failed in some round is ranked by what is left, always by its interval, and never
+//!    marked: the rounds it survived are no fair sample.
 
 use std::cmp::Ordering;
 
 use model::Direction;
 use serde::{Deserialize, Serialize};
 
-use crate::Estimate;
+use crate::compare::Pairs;
+use crate::{Estimate, rounds_needed};
 
-/// The largest chance of marking a best (or a worst) among contenders that do not differ.
+/// The largest number of cuts per row, on average, among contenders that do not differ.
 pub const FALSE_MARK_LIMIT: f64 = 0.10;
 
 /// What the tables point out.
@@ -46,9 +55,11 @@ pub struct Place {
 }
 
 /// What ranking needs to know of one contender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Competitor {
-    /// What its rounds come to; `None` where it has no value and takes no place.
+    /// Its value in each round, from the first.
+    pub values: Vec<Option<f64>>,
+    /// What these come to; `None` where it has no value and takes no place.
     pub estimate: Option<Estimate>,
     /// Whether every round that ran gave a value.
     pub sound: bool,
@@ -60,12 +71,11 @@ pub fn rank(competitors: &[Competitor], direction: Direction) -> Vec<Option<Plac
     if direction == Direction::Neutral {
         return places;
     }
-    let groups = tie_groups(competitors, direction);
-    let may_mark = groups.len() > 1 && chance_among(competitors) <= FALSE_MARK_LIMIT;
+    let groups = groups(competitors, direction);
     let mut better = 0;
     for (index, group) in groups.iter().enumerate() {
         let size = u32::try_from(group.len()).unwrap_or(u32::MAX);
-        let lone = may_mark && size == 1 && competitors[group[0]].sound;
+        let lone = groups.len() > 1 && size == 1 && competitors[group[0]].sound;
         let mark = match index {
             0 if lone => Some(Mark::Best),
             last if lone && last + 1 == groups.len() => Some(Mark::Worst),
@@ -83,45 +93,85 @@ pub fn rank(competitors: &[Competitor], direction: Direction) -> Vec<Option<Plac
     places
 }
 
-fn chance_among(competitors: &[Competitor]) -> f64 {
-    let counts = |sound: bool| {
-        competitors
-            .iter()
-            .filter(move |c| c.sound == sound)
-            .filter_map(|c| c.estimate.map(|e| e.rounds))
-    };
-    chance_of_false_mark(&counts(true).collect::<Vec<_>>(), counts(false).sum())
-}
-
 /// Indices of those who have an estimate, best group first; members in the order of their medians.
-fn tie_groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
+fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
     let mut order: Vec<(usize, Estimate)> = competitors
         .iter()
         .enumerate()
         .filter_map(|(index, c)| Some((index, c.estimate?)))
         .collect();
-    order.sort_by(|(_, a), (_, b)| a.interval.low.total_cmp(&b.interval.low));
-    let mut groups: Vec<Vec<(usize, Estimate)>> = Vec::new();
-    let mut reach = f64::NEG_INFINITY;
-    for entry in order {
+    order.sort_by(|(i, a), (j, b)| better_first(a.median, b.median, direction).then(i.cmp(j)));
+    let order: Vec<usize> = order.into_iter().map(|(index, _)| index).collect();
+    let judge = Judge::of(competitors, direction);
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    // The farthest place, in the order, of somebody whom one of those before is not told apart from.
+    let mut reach = 0;
+    for (place, &index) in order.iter().enumerate() {
         match groups.last_mut() {
-            Some(group) if entry.1.interval.low <= reach => group.push(entry),
-            _ => groups.push(vec![entry]),
+            Some(group) if place <= reach => group.push(index),
+            _ => groups.push(vec![index]),
         }
-        reach = reach.max(entry.1.interval.high);
-    }
-    if direction == Direction::Higher {
-        groups.reverse();
+        let tied = |other: &usize| !judge.tells_apart(index, order[*other]);
+        let farthest = (place + 1..order.len()).rev().find(tied);
+        reach = reach.max(farthest.unwrap_or(place));
     }
     groups
-        .into_iter()
-        .map(|group| in_order_of_medians(group, direction))
-        .collect()
 }
 
-fn in_order_of_medians(mut group: Vec<(usize, Estimate)>, direction: Direction) -> Vec<usize> {
-    group.sort_by(|(i, a), (j, b)| better_first(a.median, b.median, direction).then(i.cmp(j)));
-    group.into_iter().map(|(index, _)| index).collect()
+/// Who is told apart from whom.
+struct Judge<'a> {
+    competitors: &'a [Competitor],
+    /// Verdicts of the tests on those who are sound, where there are rounds enough.
+    tests: Option<Pairs>,
+    /// Whether intervals that do not overlap say something.
+    intervals: bool,
+}
+
+impl<'a> Judge<'a> {
+    fn of(competitors: &'a [Competitor], direction: Direction) -> Self {
+        Self {
+            competitors,
+            tests: tests(competitors, direction),
+            intervals: expected_cuts(&counts(competitors)) <= FALSE_MARK_LIMIT,
+        }
+    }
+
+    /// Whether the first, whose median is no worse, is told apart from the second.
+    fn tells_apart(&self, first: usize, second: usize) -> bool {
+        let (a, b) = (&self.competitors[first], &self.competitors[second]);
+        match &self.tests {
+            Some(tests) if a.sound && b.sound => tests.is_better(first, second),
+            _ => {
+                let intervals = a.estimate.zip(b.estimate);
+                self.intervals && intervals.is_some_and(|(a, b)| !a.interval.overlaps(&b.interval))
+            }
+        }
+    }
+}
+
+/// The tests of all pairs of sound contenders; `None` where the rounds are too few for any of them to
+/// tell anybody apart, or where values make no ratios.
+fn tests(competitors: &[Competitor], direction: Direction) -> Option<Pairs> {
+    let ranked = |c: &&Competitor| c.sound && c.estimate.is_some();
+    let sound: Vec<&Competitor> = competitors.iter().filter(ranked).collect();
+    let pairs = sound.len() * sound.len().saturating_sub(1) / 2;
+    let least = sound
+        .iter()
+        .filter_map(|c| Some(c.estimate?.rounds))
+        .min()?;
+    let positive = |c: &&Competitor| c.values.iter().flatten().all(|v| *v > 0.0);
+    if pairs == 0 || least < rounds_needed(pairs) || !sound.iter().all(positive) {
+        return None;
+    }
+    let series = competitors
+        .iter()
+        .map(|c| ranked(&c).then_some(&c.values[..]));
+    Some(Pairs::of(&series.collect::<Vec<_>>(), direction))
+}
+
+fn counts(competitors: &[Competitor]) -> Vec<u32> {
+    let estimates = competitors.iter().filter_map(|c| c.estimate);
+    estimates.map(|e| e.rounds).collect()
 }
 
 fn better_first(a: f64, b: f64, direction: Direction) -> Ordering {
@@ -131,22 +181,29 @@ fn better_first(a: f64, b: f64, direction: Direction) -> Ordering {
     }
 }
 
-/// The chance that, without any difference between contenders that have so many values each, all
-/// values of one of them lie above all others; `unmarked` values belong to those never marked.
-pub fn chance_of_false_mark(counts: &[u32], unmarked: u32) -> f64 {
-    let total = counts.iter().sum::<u32>() + unmarked;
-    counts
-        .iter()
-        .filter(|count| **count > 0)
-        .map(|count| 1.0 / choose(total, *count))
-        .sum()
-}
-
-/// The binomial coefficient; infinite where it is too large for a float.
-fn choose(n: u32, k: u32) -> f64 {
-    (0..k.min(n - k)).fold(1.0, |product, i| {
-        product * f64::from(n - i) / f64::from(i + 1)
-    })
+/// Cuts to be expected in the order of contenders that do not differ and have so many values each: the
+/// sum over all ways to choose some of them, but not all, of the chance that all their values lie above
+/// all others.
+pub fn expected_cuts(counts: &[u32]) -> f64 {
+    let total: u32 = counts.iter().sum();
+    // Ways to choose contenders whose values number so many.
+    let mut ways = vec![0.0; total as usize + 1];
+    ways[0] = 1.0;
+    for &count in counts {
+        for sum in (count..=total).rev() {
+            ways[sum as usize] += ways[(sum - count) as usize];
+        }
+    }
+    let mut combinations = 1.0;
+    let mut cuts = 0.0;
+    // Those chosen above and those not chosen below are the same cut seen from either end, and as likely.
+    for chosen in 1..=total / 2 {
+        // C(total, chosen) from C(total, chosen − 1); infinite where it is too large for a float.
+        combinations *= f64::from(total - chosen + 1) / f64::from(chosen);
+        let either_end = if 2 * chosen == total { 1.0 } else { 2.0 };
+        cuts += either_end * ways[chosen as usize] / combinations;
+    }
+    cuts
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use model::SeededRng;
 use crate::Interval;
 use crate::interval::{WANTED_CONFIDENCE, median};
 use crate::ranks::doubled_ranks;
-use crate::signed_rank::{DRAWS, SEED};
+use crate::signed_rank::{self, DRAWS, SEED};
 
 /// Values of both series together up to which the distribution is computed whole.
 pub const EXACT_VALUES: usize = 60;
@@ -98,18 +98,7 @@ fn narrowest(first: usize, second: usize) -> (usize, f64) {
     }
     let ranks: Vec<u64> = (1..=(first + second) as u64).collect();
     let least = first * (first + 1) / 2;
-    let chances = sums_of_subsets(&ranks, first);
-    let mut below = 0.0;
-    let mut best = (1, 0.0);
-    for (index, chance) in chances[least..].iter().enumerate() {
-        below += chance;
-        let confidence = (1.0 - 2.0 * below).max(0.0);
-        if index > 0 && confidence < WANTED_CONFIDENCE {
-            break;
-        }
-        best = (index + 1, confidence);
-    }
-    best
+    signed_rank::narrowest(sums_of_subsets(&ranks, first)[least..].iter())
 }
 
 /// The same by the normal approximation.

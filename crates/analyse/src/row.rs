@@ -200,6 +200,7 @@ fn give_places(figures: &mut [Figure], direction: Direction) {
     let competitors: Vec<Competitor> = figures
         .iter()
         .map(|figure| Competitor {
+            values: figure.rounds.iter().map(|r| r.value).collect(),
             estimate: figure.estimate,
             sound: !figure.has_failed_rounds(),
         })

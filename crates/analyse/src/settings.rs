@@ -39,8 +39,7 @@ pub(crate) fn same_ground(
 
 /// The clock that a campaign's times are in.
 pub(crate) fn clock(results: &CampaignResults) -> String {
-    let environment = results.environments.last();
-    environment.map_or_else(|| "real time".to_owned(), |e| e.clock.clone())
+    results.campaign.clock.name().to_owned()
 }
 
 /// What differs between two campaigns, of which these contenders are compared.
@@ -182,7 +181,7 @@ mod tests {
             error,
             "backends loop and dir are never compared with each other"
         );
-        after.environments[0].clock = "model time".to_owned();
+        after.campaign.clock = model::Clock::Model;
         let error = same_ground(&before, &after).unwrap_err().to_string();
         assert_eq!(
             error,

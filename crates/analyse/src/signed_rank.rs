@@ -11,6 +11,8 @@
 //! The interval of the shift belongs to the test (J. L. Hodges and E. L. Lehmann, Ann. Math. Stat. 34,
 //! 1963): its ends are Walsh averages, means of two differences or of one with itself.
 
+use std::cmp::Ordering;
+
 use model::SeededRng;
 
 use crate::Interval;
@@ -24,32 +26,100 @@ pub(crate) const DRAWS: u64 = 9_999;
 /// From which they are drawn.
 pub(crate) const SEED: u64 = 0x0066_7361_7265_6e61;
 
-/// The two-sided p value of the differences; 1 where there are none.
-pub(crate) fn p_value(differences: &[f64]) -> f64 {
-    let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
-    let ranks = doubled_ranks(&sizes);
-    let signed = differences.iter().zip(ranks);
-    let signed: Vec<(bool, u64)> = signed
-        .filter(|(difference, _)| **difference != 0.0)
-        .map(|(difference, rank)| (*difference > 0.0, rank))
-        .collect();
-    let total: u64 = signed.iter().map(|(_, rank)| rank).sum();
-    let sum = |positive: &mut dyn FnMut(bool) -> bool| -> u64 {
-        let taken = signed.iter().filter(|(sign, _)| positive(*sign));
-        taken.map(|(_, rank)| rank).sum()
-    };
-    let observed = (2 * sum(&mut |sign| sign)).abs_diff(total);
-    if differences.len() <= EXACT_PAIRS {
-        let ranks: Vec<u64> = signed.iter().map(|(_, rank)| *rank).collect();
-        let chances = (0u64..).zip(subset_sums(&ranks));
-        let beyond = chances.filter(|(sum, _)| (2 * sum).abs_diff(total) >= observed);
-        return beyond.map(|(_, chance)| chance).sum::<f64>().min(1.0);
+/// The test for a number of pairs, with what does not depend on their values.
+pub(crate) struct SignedRank {
+    pairs: usize,
+    /// The p value of each distance of twice the statistic (in doubled ranks) from the sum of all
+    /// ranks, where no two differences are of one size and none is zero.
+    untied: Vec<f64>,
+    /// Which Walsh average, from either end, is the end of the interval.
+    rank: usize,
+    /// The confidence that it reaches.
+    confidence: f64,
+}
+
+/// What the test says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tested {
+    /// The two-sided p value; 1 where there are no pairs.
+    pub p: f64,
+    /// Whether the first of the pairs are the greater ones.
+    pub first: Ordering,
+}
+
+impl SignedRank {
+    /// The test for so many pairs.
+    pub fn of(pairs: usize) -> Self {
+        if pairs > EXACT_PAIRS {
+            return Self {
+                pairs,
+                untied: Vec::new(),
+                rank: by_approximation(pairs),
+                confidence: WANTED_CONFIDENCE,
+            };
+        }
+        let ranks: Vec<u64> = (1..=pairs as u64).map(|rank| 2 * rank).collect();
+        let chances = subset_sums(&ranks);
+        let (rank, confidence) = narrowest(chances.iter().step_by(2));
+        Self {
+            pairs,
+            untied: tails(&chances, ranks.iter().sum()),
+            rank,
+            confidence,
+        }
     }
-    let mut rng = SeededRng::for_purpose(SEED, "signed rank");
-    let beyond = (0..DRAWS)
-        .filter(|_| (2 * sum(&mut |_| rng.next_u64() >> 63 == 1)).abs_diff(total) >= observed)
-        .count();
-    (beyond as f64 + 1.0) / (DRAWS as f64 + 1.0)
+
+    /// Tests differences, of which there are as many as the test is for.
+    pub fn test(&self, differences: &[f64]) -> Tested {
+        let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
+        let ranks = doubled_ranks(&sizes);
+        let signed = differences.iter().zip(ranks);
+        let signed: Vec<(bool, u64)> = signed
+            .filter(|(difference, _)| **difference != 0.0)
+            .map(|(difference, rank)| (*difference > 0.0, rank))
+            .collect();
+        let total: u64 = signed.iter().map(|(_, rank)| rank).sum();
+        let positive = signed.iter().filter(|(sign, _)| *sign);
+        let twice = 2 * positive.map(|(_, rank)| rank).sum::<u64>();
+        Tested {
+            p: self.p_value(&signed, twice.abs_diff(total), total),
+            first: twice.cmp(&total),
+        }
+    }
+
+    fn p_value(&self, signed: &[(bool, u64)], off: u64, total: u64) -> f64 {
+        if self.pairs > EXACT_PAIRS {
+            return drawn(signed, off, total);
+        }
+        let mut ranks: Vec<u64> = signed.iter().map(|(_, rank)| *rank).collect();
+        ranks.sort_unstable();
+        let untied = (1..=self.pairs as u64).map(|rank| 2 * rank);
+        if untied.eq(ranks.iter().copied()) {
+            return self.untied[off as usize];
+        }
+        tails(&subset_sums(&ranks), total)[off as usize]
+    }
+
+    /// The shift of the differences (the median of their Walsh averages) with its interval; `None`
+    /// where there are none.
+    ///
+    /// The interval is the narrowest that reaches the wanted confidence; where none does, it is the
+    /// widest, from the smallest to the largest difference, and the confidence stated is what that
+    /// reaches.
+    pub fn shift(&self, differences: &[f64]) -> Option<(f64, Interval)> {
+        let mut walsh = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
+        for (index, a) in differences.iter().enumerate() {
+            walsh.extend(differences[index..].iter().map(|b| a / 2.0 + b / 2.0));
+        }
+        walsh.sort_unstable_by(f64::total_cmp);
+        let middle = median(&walsh)?;
+        let interval = Interval {
+            low: walsh[self.rank - 1],
+            high: walsh[walsh.len() - self.rank],
+            confidence: self.confidence,
+        };
+        Some((middle, interval))
+    }
 }
 
 /// The smallest p value that so many pairs can give: that of differences of one sign.
@@ -80,36 +150,36 @@ fn subset_sums(ranks: &[u64]) -> Vec<f64> {
     chances
 }
 
-/// The shift of the differences (the median of their Walsh averages) with its interval; `None` where
-/// there are none.
-///
-/// The interval is the narrowest that reaches the wanted confidence; where none does, it is the widest,
-/// from the smallest to the largest difference, and the confidence stated is what that reaches.
-pub(crate) fn shift(differences: &[f64]) -> Option<(f64, Interval)> {
-    let mut walsh = Vec::with_capacity(differences.len() * (differences.len() + 1) / 2);
-    for (index, a) in differences.iter().enumerate() {
-        walsh.extend(differences[index..].iter().map(|b| a / 2.0 + b / 2.0));
+/// For each distance of twice a sum from the sum of all ranks, the chance to be as far off or farther.
+fn tails(chances: &[f64], total: u64) -> Vec<f64> {
+    let mut tails = vec![0.0; total as usize + 1];
+    for (sum, chance) in (0u64..).zip(chances) {
+        tails[(2 * sum).abs_diff(total) as usize] += chance;
     }
-    walsh.sort_by(f64::total_cmp);
-    let middle = median(&walsh)?;
-    let (rank, confidence) = narrowest(differences.len());
-    let interval = Interval {
-        low: walsh[rank - 1],
-        high: walsh[walsh.len() - rank],
-        confidence,
-    };
-    Some((middle, interval))
+    for off in (1..tails.len()).rev() {
+        tails[off - 1] += tails[off];
+    }
+    tails.iter_mut().for_each(|tail| *tail = tail.min(1.0));
+    tails
 }
 
-/// The largest rank of a Walsh average whose interval reaches the wanted confidence, else 1.
-fn narrowest(pairs: usize) -> (usize, f64) {
-    if pairs > EXACT_PAIRS {
-        return by_approximation(pairs);
-    }
-    let ranks: Vec<u64> = (1..=pairs as u64).collect();
+/// The p value by drawing signs.
+fn drawn(signed: &[(bool, u64)], observed: u64, total: u64) -> f64 {
+    let mut rng = SeededRng::for_purpose(SEED, "signed rank");
+    let mut draw = || {
+        let taken = signed.iter().filter(|_| rng.next_u64() >> 63 == 1);
+        taken.map(|(_, rank)| rank).sum::<u64>()
+    };
+    let beyond = (0..DRAWS).filter(|_| (2 * draw()).abs_diff(total) >= observed);
+    (beyond.count() as f64 + 1.0) / (DRAWS as f64 + 1.0)
+}
+
+/// The largest rank whose interval reaches the wanted confidence, else 1, with the confidence; from the
+/// chance of each value of the statistic, from 0.
+pub(crate) fn narrowest<'a>(chances: impl Iterator<Item = &'a f64>) -> (usize, f64) {
     let mut below = 0.0;
     let mut best = (1, 0.0);
-    for (index, chance) in subset_sums(&ranks).into_iter().enumerate() {
+    for (index, chance) in chances.enumerate() {
         below += chance;
         let confidence = (1.0 - 2.0 * below).max(0.0);
         if index > 0 && confidence < WANTED_CONFIDENCE {
@@ -120,13 +190,12 @@ fn narrowest(pairs: usize) -> (usize, f64) {
     best
 }
 
-/// The same by the normal approximation, whose error is far below a per mille for so many pairs.
-fn by_approximation(pairs: usize) -> (usize, f64) {
+/// The same rank by the normal approximation, whose error is far below a per mille for so many pairs.
+fn by_approximation(pairs: usize) -> usize {
     let count = pairs as f64;
     let mean = count * (count + 1.0) / 4.0;
     let deviation = (count * (count + 1.0) * (2.0 * count + 1.0) / 24.0).sqrt();
-    let rank = (mean - 1.96 * deviation).floor().max(1.0);
-    (rank as usize, WANTED_CONFIDENCE)
+    (mean - 1.96 * deviation).floor().max(1.0) as usize
 }
 
 #[cfg(test)]

@@ -1,6 +1,20 @@
 use super::*;
 use proptest::prelude::*;
 
+fn p_value(differences: &[f64]) -> f64 {
+    SignedRank::of(differences.len()).test(differences).p
+}
+
+fn shift(differences: &[f64]) -> Option<(f64, Interval)> {
+    SignedRank::of(differences.len()).shift(differences)
+}
+
+/// Which Walsh average is the end of the interval, and what that reaches.
+fn end(pairs: usize) -> (usize, f64) {
+    let test = SignedRank::of(pairs);
+    (test.rank, test.confidence)
+}
+
 /// The p value by trying every pattern of signs.
 fn by_enumeration(differences: &[f64]) -> f64 {
     let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
@@ -31,16 +45,25 @@ fn known_values() {
     assert_eq!(p_value(&[-1.0, 2.0, 3.0, 4.0, 5.0]), 0.125);
     assert_eq!(p_value(&[]), 1.0);
     assert_eq!(p_value(&[0.0, 0.0]), 1.0);
+    assert_eq!(shift(&[]), None);
     assert_eq!(smallest_p(5), 0.0625);
     assert_eq!(smallest_p(0), 1.0);
 }
 
 #[test]
+fn the_test_says_which_side_is_the_greater() {
+    let first = |differences: &[f64]| SignedRank::of(differences.len()).test(differences).first;
+    assert_eq!(first(&[1.0, 2.0, -0.5]), Ordering::Greater);
+    assert_eq!(first(&[-1.0, -2.0, 0.5]), Ordering::Less);
+    assert_eq!(first(&[1.0, -1.0]), Ordering::Equal);
+}
+
+#[test]
 fn the_interval_of_five_and_eight_pairs_is_that_of_the_tables() {
     // Critical values of the signed-rank test: n = 5 none at 5 %; n = 8, two-sided 5 %: 3.
-    let (rank, confidence) = narrowest(5);
+    let (rank, confidence) = end(5);
     assert_eq!((rank, confidence), (1, 0.9375));
-    let (rank, confidence) = narrowest(8);
+    let (rank, confidence) = end(8);
     assert_eq!(rank, 4);
     assert!(
         (confidence - (1.0 - 2.0 * 5.0 / 256.0)).abs() < 1e-12,
@@ -50,8 +73,8 @@ fn the_interval_of_five_and_eight_pairs_is_that_of_the_tables() {
 
 #[test]
 fn beyond_the_exact_range_the_approximation_goes_on() {
-    let (exact, _) = narrowest(EXACT_PAIRS);
-    let (beyond, _) = by_approximation(EXACT_PAIRS);
+    let (exact, _) = end(EXACT_PAIRS);
+    let beyond = by_approximation(EXACT_PAIRS);
     assert!(exact.abs_diff(beyond) <= 3, "{exact} {beyond}");
     let one_sided: Vec<f64> = (1..=150).map(f64::from).collect();
     assert_eq!(p_value(&one_sided), 1.0 / (DRAWS as f64 + 1.0));

@@ -128,6 +128,13 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
     let cpu_cache = environment.and_then(model::Environment::cpu_cache);
     let all = environment.map(|e| e.memory).filter(|memory| memory.0 > 0);
     let memory = campaign.memory.or(all);
+    let mut judged: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.headline) {
+        judged
+            .entry((row.suite.as_str(), row.test.as_str()))
+            .or_default()
+            .push(number);
+    }
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
     let mut sweeps: Vec<Sweep> = Vec::new();
     for test in tests {
@@ -147,7 +154,9 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
             });
             sweeps.len() - 1
         });
-        take(&mut sweeps[index], test, &point.at, rows);
+        let of_test = judged.get(&(test.suite.as_str(), test.name.as_str()));
+        let of_test = of_test.map_or(&[][..], Vec::as_slice);
+        take(&mut sweeps[index], test, &point.at, rows, of_test);
     }
     for sweep in &mut sweeps {
         let is_last = |t: &&Test| t.suite == sweep.suite && sweep.tests.last() == Some(&t.name);
@@ -159,8 +168,8 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
     sweeps
 }
 
-/// Adds a point to its sweep.
-fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row]) {
+/// Adds a point to its sweep; `judged` are the numbers of the rows by which its phases are judged.
+fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], judged: &[usize]) {
     sweep.tests.push(test.name.clone());
     for (axis, value) in at {
         let values = sweep.axes.entry(*axis).or_default();
@@ -168,9 +177,8 @@ fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row]) 
             values.insert(place, *value);
         }
     }
-    let judged = rows.iter().enumerate();
-    let judged = judged.filter(|(_, r)| r.headline && r.suite == test.suite && r.test == test.name);
-    for (row, of) in judged {
+    for &row in judged {
+        let of = &rows[row];
         let known = sweep.phases.iter().position(|p| p.phase == of.phase);
         let index = known.unwrap_or_else(|| {
             sweep.phases.push(SweptPhase {

@@ -10,11 +10,27 @@ use crate::{Catalog, CatalogError};
 
 impl Catalog {
     /// The contender that a word on the command line means: a filesystem, and after a colon the
-    /// options it is mounted with, separated by commas.
+    /// options it is mounted with, separated by commas. `NAME=` before it gives it another name, so that
+    /// one filesystem can compete twice.
     ///
     /// # Errors
-    /// When the filesystem is not in the catalog, or an option is refused.
+    /// When the filesystem is not in the catalog, the name is none, or an option is refused.
     pub fn contender(&self, spec: &str) -> Result<Contender, CatalogError> {
+        // Options may hold the sign, too: `ext4:data=journal`.
+        match spec.split_once('=') {
+            Some((name, of)) if !name.contains(':') => {
+                check_alias(spec, name)?;
+                Ok(Contender {
+                    name: name.to_owned(),
+                    ..self.unnamed(of)?
+                })
+            }
+            _ => self.unnamed(spec),
+        }
+    }
+
+    /// The contender by its own name.
+    fn unnamed(&self, spec: &str) -> Result<Contender, CatalogError> {
         let (name, options) = match spec.split_once(':') {
             None => (spec, Vec::new()),
             Some((name, options)) => (name, options.split(',').map(str::to_owned).collect()),
@@ -52,10 +68,7 @@ impl Catalog {
         kind: Option<&str>,
     ) -> Result<Contender, CatalogError> {
         let name = name.map_or_else(|| name_of(path), str::to_owned);
-        model::check_name(&name).map_err(|e| CatalogError::BadContender {
-            spec: path.display().to_string(),
-            reason: e.to_string(),
-        })?;
+        check_alias(&path.display().to_string(), &name)?;
         let known = kind.and_then(|k| self.filesystem(k).ok());
         Ok(Contender {
             name,
@@ -65,6 +78,14 @@ impl Catalog {
             directory: Some(path.to_owned()),
         })
     }
+}
+
+/// Checks the name that a contender is given.
+fn check_alias(spec: &str, name: &str) -> Result<(), CatalogError> {
+    model::check_name(name).map_err(|e| CatalogError::BadContender {
+        spec: spec.to_owned(),
+        reason: e.to_string(),
+    })
 }
 
 /// Checks the options of a contender, whoever gave them.

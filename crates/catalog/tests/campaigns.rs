@@ -31,6 +31,26 @@ fn a_contender_is_a_filesystem_with_options_behind_a_colon() {
 }
 
 #[test]
+fn a_contender_may_be_given_another_name_and_so_compete_twice() {
+    let catalog = catalog();
+    let again = catalog.contender("again=ext4:data=journal").unwrap();
+    assert_eq!(again.name, "again");
+    let plain = catalog.contender("ext4:data=journal").unwrap();
+    assert_eq!(again.mount_options, plain.mount_options);
+    assert_eq!(again.filesystem, plain.filesystem);
+    for wrong in [
+        "=ext4",
+        "Again=ext4",
+        "a b=ext4",
+        "again=nosuchfs",
+        "again=",
+        "a=b=ext4",
+    ] {
+        assert!(catalog.contender(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_contender_cannot_undo_safety() {
     let catalog = catalog();
     for spec in [

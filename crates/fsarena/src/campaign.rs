@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use analyse::StopReason;
 use anyhow::Context;
 use model::{Campaign, Cell, CellId, CellResult, Failure, Nanos, StoredCell, Test};
 use provision::ProvisionError;
@@ -16,6 +17,7 @@ use crate::calibration::{self, Effort};
 use crate::exit;
 use crate::ground::{self, Consent, Ground};
 use crate::progress::{Position, Progress};
+use crate::rounds;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +51,10 @@ pub fn drive(
     let stored = store.load(id)?;
     let elapsed = |c: &StoredCell| Some((c.cell.id, c.result.as_ref()?.elapsed));
     let finished: BTreeMap<_, _> = stored.cells.iter().filter_map(elapsed).collect();
+    let is_over = finished.len() == stored.cells.len() && !rounds::wants_more(&stored);
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
     let campaign = stored.campaign;
-    if finished.len() == plan.len() {
+    if is_over {
         Ground::sweep(id, &campaign)?;
         // What a killed run has left of the limit goes with it; where there is none, none is left.
         let _ = memory_limit(id, &campaign);
@@ -110,8 +113,6 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     fn run(mut self) -> anyhow::Result<Ended> {
-        let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
-        let remaining = plan::remaining(&self.plan, &done);
         let environment = self.ground.environment(&self.campaign);
         self.store
             .begin_session(self.id, &environment, clock::calendar())?;
@@ -119,15 +120,49 @@ impl Drive<'_> {
         if !self.calibrate()? {
             ended = Ended::Interrupted;
         }
-        for cell in &remaining {
-            if !self.cell(cell)? {
-                ended = Ended::Interrupted;
+        while ended == Ended::Complete {
+            ended = self.planned_cells()?;
+            let is_over = ended == Ended::Interrupted || !self.further_round()?;
+            if is_over {
                 break;
             }
         }
         self.progress.finish();
         self.ground.clear()?;
         Ok(ended)
+    }
+
+    /// Runs the cells that are planned and have no result.
+    fn planned_cells(&mut self) -> anyhow::Result<Ended> {
+        let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
+        for cell in &plan::remaining(&self.plan, &done) {
+            if !self.cell(cell)? {
+                return Ok(Ended::Interrupted);
+            }
+        }
+        Ok(Ended::Complete)
+    }
+
+    /// Plans and stores one more round where the campaign's rule wants it; false where it has enough.
+    ///
+    /// What the rule says follows from what is stored, so that it says the same after a kill.
+    fn further_round(&mut self) -> anyhow::Result<bool> {
+        if self.campaign.until.is_none() {
+            return Ok(false);
+        }
+        let results = self.store.load(self.id)?;
+        let Some(stop) = rounds::stop(&results) else {
+            return Ok(false);
+        };
+        self.progress.note(&rounds::words(&stop));
+        if stop.reason != StopReason::Wide {
+            return Ok(false);
+        }
+        let planned = u32::try_from(results.cells.len()).context("the plan is too long")?;
+        let cells = plan::further_round(&self.campaign, results.campaign.rounds + 1, planned);
+        self.store.extend_plan(self.id, &cells)?;
+        self.plan.extend(cells);
+        Ok(true)
     }
 
     /// Measures, before the first cell, what fsarena costs and what the device can do, and stores it;

@@ -73,6 +73,8 @@ Examples:
   sudo fsarena run --profile smoke                    a first look, seconds a contender
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
   sudo fsarena run my-campaign.toml                   as the file says
+  sudo fsarena run -c ext4 -c again=ext4              one filesystem twice: the noise floor
+  sudo fsarena run -c ext4 -c xfs --until-width 5%    rounds until figures are known to 5 %
   fsarena run -s iozone --profile study --dry-run     what it would cost, and nothing else
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root")]
@@ -167,7 +169,8 @@ pub struct RunArgs {
     /// A campaign file (TOML); options given beside it win.
     #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// A contender: a filesystem, with mount options behind a colon [default: all that run here].
+    /// A contender: a filesystem, with mount options behind a colon; `NAME=` before it gives it another
+    /// name [default: all that run here].
     #[arg(short, long = "contender", value_name = "SPEC")]
     pub contenders: Vec<String>,
     /// A suite [default: those of a shootout].
@@ -179,6 +182,15 @@ pub struct RunArgs {
     /// How often each test is repeated on a fresh filesystem.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// Add rounds until 95 % intervals reach no farther than this from their medians: 5%.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub until_width: Option<f64>,
+    /// Share of the figures that must be so narrow [default: 100%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "until_width")]
+    pub until_share: Option<f64>,
+    /// Rounds at most, narrow or not [default: 20].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), requires = "until_width")]
+    pub max_rounds: Option<u32>,
     /// The seed of every random choice [default: drawn and printed].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -381,6 +393,16 @@ pub struct AgentArgs {
     pub isolate: bool,
 }
 
+/// Reads a percentage above 0 and at most 100, as a share.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').map(str::trim_end);
+    let percent = number.and_then(|n| n.parse::<f64>().ok());
+    match percent {
+        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        _ => Err("expected a percentage above 0 and at most 100, such as 5%".to_owned()),
+    }
+}
+
 /// Reads one of the given words, which help and completions then show.
 fn words<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
@@ -433,6 +455,16 @@ mod tests {
         assert_eq!(share("2.5 %"), Ok(0.025));
         for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
             assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_has_its_sign_and_is_a_share() {
+        assert_eq!(percent("5%"), Ok(0.05));
+        assert_eq!(percent(" 2.5 % "), Ok(0.025));
+        assert_eq!(percent("100%"), Ok(1.0));
+        for wrong in ["5", "0%", "-1%", "101%", "%", "x%", "NaN%", "inf%"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -109,6 +109,13 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
     ] {
         text += &format!("  {what:<10} {fact}\n");
     }
+    if let Some(until) = campaign.until {
+        let fact = format!(
+            "are added while figures are wide, up to {}",
+            until.max_rounds
+        );
+        text += &format!("  {:<10} {fact}; what follows is without them\n", "rounds");
+    }
     let rows: Vec<_> = cost.tests.iter().map(row).collect();
     let heading = [
         "suite",

@@ -19,6 +19,8 @@ pub fn campaign() -> Campaign {
         suites: Vec::new(),
         profile: Profile::Study,
         rounds: 3,
+        until: None,
+        clock: model::Clock::Real,
         seed: 7,
         size: Bytes::mib(20_000),
         memory: Some(Bytes::mib(512)),

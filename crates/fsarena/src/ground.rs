@@ -142,7 +142,7 @@ impl Ground {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(campaign),
             attachment: self.attachment.clone(),
-            clock: "real time".to_owned(),
+            clock: campaign.clock.name().to_owned(),
         };
         provision::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
     }

@@ -28,6 +28,7 @@ mod progress;
 mod report_command;
 mod request;
 mod resume_command;
+mod rounds;
 mod run_command;
 mod show_command;
 mod stop;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use catalog::{CampaignFile, Catalog, Directory, campaign_file};
-use model::{Backend, Bytes, Campaign, Contender, Nanos, Profile, Suite};
+use model::{Backend, Bytes, Campaign, Clock, Contender, Nanos, Profile, Suite, Until, check_name};
 use provision::{Machine, Need, Verdict};
 use sys::{clock, mounts};
 
@@ -17,6 +17,8 @@ use crate::progress::Progress;
 const PATIENCE: Nanos = Nanos::from_secs(120);
 /// With less, a cell is hung before the agent can say its first word.
 const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
+/// Rounds at most where they are added, unless the user says otherwise.
+const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
 
@@ -54,12 +56,15 @@ pub fn campaign(
     let memory = args.memory.or(file.memory);
     let patience = args.patience.unwrap_or(PATIENCE);
     refuse_too_little(memory, patience)?;
+    let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     Ok(Campaign {
         name,
         contenders,
         suites,
         profile,
-        rounds: args.rounds.or(file.rounds).unwrap_or(defaults.rounds),
+        rounds,
+        until: until(args, rounds)?,
+        clock: Clock::Real,
         seed: args
             .seed
             .or(file.seed)
@@ -76,15 +81,46 @@ pub fn campaign(
     })
 }
 
+/// The rule by which rounds are added to those that there are anyway.
+fn until(args: &RunArgs, rounds: u32) -> anyhow::Result<Option<Until>> {
+    let Some(width) = args.until_width else {
+        return Ok(None);
+    };
+    if let Some(most) = args.max_rounds.filter(|most| *most < rounds) {
+        let complaint =
+            format!("--max-rounds {most} is less than the {rounds} rounds there are anyway");
+        return Err(BadInput(complaint).into());
+    }
+    Ok(Some(Until {
+        width,
+        share: args.until_share.unwrap_or(1.0),
+        max_rounds: args.max_rounds.unwrap_or(MOST_ROUNDS.max(rounds)),
+    }))
+}
+
 fn directories(args: &RunArgs, file: &CampaignFile) -> Vec<Directory> {
     if args.directories.is_empty() {
         return file.directories.clone();
     }
-    let unnamed = |path: &PathBuf| Directory {
-        name: None,
-        path: path.clone(),
-    };
-    args.directories.iter().map(unnamed).collect()
+    args.directories
+        .iter()
+        .map(|text| directory(text))
+        .collect()
+}
+
+/// `DIR`, or `NAME=DIR` where that is not itself the path of something.
+fn directory(text: &Path) -> Directory {
+    let named = text.to_str().and_then(|text| text.split_once('='));
+    match named {
+        Some((name, path)) if check_name(name).is_ok() && !text.exists() => Directory {
+            name: Some(name.to_owned()),
+            path: path.into(),
+        },
+        _ => Directory {
+            name: None,
+            path: text.to_owned(),
+        },
+    }
 }
 
 fn backend(

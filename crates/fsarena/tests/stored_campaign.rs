@@ -51,6 +51,8 @@ fn campaign() -> Campaign {
         suites: vec![catalog.suite("large-file", Profile::Smoke).unwrap().clone()],
         profile: Profile::Smoke,
         rounds: 1,
+        until: None,
+        clock: model::Clock::Real,
         seed: 3,
         size: Bytes::mib(384),
         memory: None,

@@ -89,6 +89,44 @@ impl FromStr for Profile {
     }
 }
 
+/// The clock that a campaign's times are in. Times of two clocks are never compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The time of the machine that ran it: noisy, so that rounds are repetitions.
+    #[default]
+    Real,
+    /// The time of a model machine, in which nothing varies but what the seed decides.
+    Model,
+}
+
+impl Clock {
+    /// The words of the reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Real => "real time",
+            Self::Model => "model time",
+        }
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// When a campaign has rounds enough: they are added until intervals are narrow, or to a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Until {
+    /// The ends of a 95 % interval lie no farther from the median than this share of it.
+    pub width: f64,
+    /// Share of the judged figures that must be so narrow, above 0 and at most 1.
+    pub share: f64,
+    /// Rounds at most.
+    pub max_rounds: u32,
+}
+
 /// Contenders × suites × rounds on one backend with one environment; resolved and self-contained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Campaign {
@@ -100,8 +138,12 @@ pub struct Campaign {
     pub suites: Vec<Suite>,
     /// How large.
     pub profile: Profile,
-    /// How often each test is repeated on a fresh filesystem.
+    /// How often each test is repeated on a fresh filesystem. Of a stored campaign to which rounds were
+    /// added, how many there are by now.
     pub rounds: u32,
+    /// When rounds are added, and how many at most; never where absent.
+    #[serde(default)]
+    pub until: Option<Until>,
     /// From which every random choice comes.
     pub seed: u64,
     /// Size of the image; a device has its own.
@@ -110,6 +152,9 @@ pub struct Campaign {
     pub memory: Option<Bytes>,
     /// Where contenders live.
     pub backend: Backend,
+    /// The clock that its times are in.
+    #[serde(default)]
+    pub clock: Clock,
     /// The block device to use instead of an image (`loop` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

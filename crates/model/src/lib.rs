@@ -23,7 +23,7 @@ mod units;
 mod uses;
 
 pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
-pub use campaign::{Backend, Campaign, Profile};
+pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;
 pub use environment::{CpuCache, Environment, Tool};

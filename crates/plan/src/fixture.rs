@@ -18,6 +18,8 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         }],
         profile: Profile::Smoke,
         rounds,
+        until: None,
+        clock: model::Clock::Real,
         seed,
         size: Bytes::mib(64),
         memory: None,

@@ -13,8 +13,20 @@ use model::{Campaign, Cell, CellId, SeededRng, Test};
 /// campaign's seed.
 pub fn plan(campaign: &Campaign) -> Vec<Cell> {
     let rounds = 1..=campaign.rounds;
-    let mut cells: Vec<Cell> = rounds.flat_map(|r| cells_of_round(campaign, r)).collect();
-    for (id, cell) in (0..).zip(&mut cells) {
+    let cells = rounds.flat_map(|r| cells_of_round(campaign, r)).collect();
+    numbered(cells, 0)
+}
+
+/// The cells of one more round, behind a plan of so many cells.
+///
+/// A round's order and seeds depend on the campaign's seed and the round's number alone, so a campaign
+/// to which rounds were added has the plan that it would have had with all of them from the beginning.
+pub fn further_round(campaign: &Campaign, round: u32, planned: u32) -> Vec<Cell> {
+    numbered(cells_of_round(campaign, round), planned)
+}
+
+fn numbered(mut cells: Vec<Cell>, first: u32) -> Vec<Cell> {
+    for (id, cell) in (first..).zip(&mut cells) {
         cell.id = CellId(id);
     }
     cells
@@ -118,6 +130,15 @@ mod tests {
         #[test]
         fn the_same_seed_gives_the_same_plan(seed: u64) {
             prop_assert_eq!(plan(&campaign(5, 3, 2, seed)), plan(&campaign(5, 3, 2, seed)));
+        }
+
+        #[test]
+        fn rounds_that_are_added_are_those_of_a_longer_campaign(seed: u64, rounds in 1u32..5) {
+            let mut short = campaign(3, 2, rounds, seed);
+            let mut cells = plan(&short);
+            cells.extend(further_round(&short, rounds + 1, cells.len() as u32));
+            short.rounds += 1;
+            prop_assert_eq!(cells, plan(&short));
         }
 
         #[test]

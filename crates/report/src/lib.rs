@@ -38,6 +38,7 @@ mod svg;
 mod sweeps;
 mod terminal;
 mod text;
+mod verdict;
 mod words;
 
 pub use advice::advice_text;

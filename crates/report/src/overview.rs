@@ -1,7 +1,9 @@
 //! The table of all phases by the figure that judges each: the same for terminal, Markdown and HTML.
 //! Sweeps are condensed to slices, which [`crate::sweeps`] puts below the tests.
 
-use analyse::{Analysis, Estimate, Figure, Mark, Outcome, Row};
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Estimate, Figure, Mark, Outcome, Place, Row};
 use model::{CampaignResults, Metric, Test};
 
 use crate::text::clean;
@@ -63,18 +65,23 @@ pub(crate) struct TestBlock<'a> {
 
 pub(crate) const BEST: char = '▲';
 pub(crate) const WORST: char = '▼';
+pub(crate) const TIED: char = '=';
 pub(crate) const UNSTEADY: char = '~';
 pub(crate) const PARTIAL: char = '!';
 pub(crate) const WAITING: char = '…';
 pub(crate) const LOWER_BOUND: char = '≥';
 pub(crate) const INSTRUMENT: char = '†';
 
+/// Behind an overall figure that rests on fewer figures than those of others.
+pub(crate) const LACKING: char = '*';
+
 /// Every sign with its meaning.
-pub(crate) const LEGEND: [(char, &str); 9] = [
+pub(crate) const LEGEND: [(char, &str); 11] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
-    (BEST, "best: its interval overlaps no other"),
-    (WORST, "worst: its interval overlaps no other"),
+    (BEST, "best: told apart from all others"),
+    (WORST, "worst: told apart from all others"),
+    (TIED, "tied for the best"),
     (UNSTEADY, "varies by more than 10 % between rounds"),
     (
         PARTIAL,
@@ -86,6 +93,7 @@ pub(crate) const LEGEND: [(char, &str); 9] = [
         LOWER_BOUND,
         "cut short by a time limit; it is at least this",
     ),
+    (LACKING, "lacks figures that others have; not ranked"),
 ];
 
 /// The whole table: the tests, then the sweeps.
@@ -93,6 +101,13 @@ pub(crate) fn overview<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
+    let mut of_test: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+    for row in analysis.rows.iter().filter(|row| row.headline) {
+        of_test
+            .entry((row.suite.as_str(), row.test.as_str()))
+            .or_default()
+            .push(row);
+    }
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
     let tests = tests.enumerate().filter(|(_, test)| test.sweep.is_none());
     let blocks = tests.map(|(number, test)| TestBlock {
@@ -100,12 +115,10 @@ pub(crate) fn overview<'a>(
         number: Some(number),
         name: clean(&test.name),
         title: clean(&test.title),
-        lines: analysis
-            .rows
-            .iter()
-            .filter(|row| row.headline && row.suite == test.suite && row.test == test.name)
-            .map(phase_line)
-            .collect(),
+        lines: of_test
+            .get(&(test.suite.as_str(), test.name.as_str()))
+            .map(|rows| rows.iter().map(|row| phase_line(row)).collect())
+            .unwrap_or_default(),
     });
     blocks.chain(sweeps::blocks(results, analysis)).collect()
 }
@@ -126,6 +139,25 @@ pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<
             .iter()
             .map(|figure| entry(row, figure, scale))
             .collect(),
+    }
+}
+
+/// The sign and the look of a place. A tie for the best has a sign where somebody is behind it: that
+/// nobody can be told from anybody needs none.
+pub(crate) fn sign_of(place: Option<&Place>, is_ordered: bool) -> (Tone, Option<char>) {
+    match place {
+        Some(Place {
+            mark: Some(Mark::Best),
+            ..
+        }) => (Tone::Best, Some(BEST)),
+        Some(Place {
+            mark: Some(Mark::Worst),
+            ..
+        }) => (Tone::Worst, Some(WORST)),
+        Some(place) if is_ordered && place.rank == 1 && place.tied_with > 0 => {
+            (Tone::Plain, Some(TIED))
+        }
+        _ => (Tone::Plain, None),
     }
 }
 
@@ -152,12 +184,11 @@ pub(crate) fn entry(row: &Row, figure: &Figure, scale: &Scale) -> Entry {
 }
 
 fn number(row: &Row, figure: &Figure, estimate: &Estimate, scale: &Scale) -> Entry {
-    let mark = figure.place.and_then(|place| place.mark);
-    let (tone, sign) = match mark {
-        Some(Mark::Best) => (Tone::Best, Some(BEST)),
-        Some(Mark::Worst) => (Tone::Worst, Some(WORST)),
-        None => (Tone::Plain, None),
-    };
+    let is_ordered = row
+        .figures
+        .iter()
+        .any(|f| f.place.is_some_and(|p| p.rank > 1));
+    let (tone, sign) = sign_of(figure.place.as_ref(), is_ordered);
     let bound = figure.is_lower_bound(row.metric).then_some(LOWER_BOUND);
     let signs = [
         sign,
@@ -249,6 +280,37 @@ mod tests {
             .map(|(sign, _)| *sign)
             .collect();
         assert_eq!(signs, "↑▲▼");
+    }
+
+    #[test]
+    fn a_tie_for_the_best_has_its_sign() {
+        let mut results = fixture::plain();
+        // `middle` becomes as fast as `fast`; `slow` stays behind.
+        let fast: Vec<_> = results
+            .cells
+            .iter()
+            .filter(|c| c.cell.contender == "fast")
+            .cloned()
+            .collect();
+        for stored in results
+            .cells
+            .iter_mut()
+            .filter(|c| c.cell.contender == "middle")
+        {
+            let same = fast.iter().find(|f| f.cell.round == stored.cell.round);
+            stored.result = same.and_then(|f| f.result.clone());
+        }
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        let signs = |line: usize| -> Vec<&str> {
+            blocks[0].lines[line]
+                .entries
+                .iter()
+                .map(|e| e.signs.as_str())
+                .collect()
+        };
+        assert_eq!(signs(0), ["=", "=", "▼"]);
+        assert_eq!(signs(1), ["", "", ""], "nobody is behind anybody");
     }
 
     #[test]

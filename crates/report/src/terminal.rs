@@ -8,8 +8,9 @@ use model::CampaignResults;
 
 use crate::calibration::shares;
 use crate::format::Options;
-use crate::overview::{Entry, TestBlock, Tone, legend, overview};
+use crate::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names, width};
+use crate::verdict::{overall, remarks};
 use crate::{complaint_lines::complaint_lines, failure_lines::failure_lines, summary};
 
 /// The widest a contender's name may make its column.
@@ -26,7 +27,13 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
         out.push('\n');
         table(&mut out, &blocks, &names, &columns, paint);
     }
-    out += &legend_lines(&blocks, options.width, paint);
+    let whole: Vec<TestBlock<'_>> = overall(results, analysis).into_iter().collect();
+    for columns in split(&whole, &names, options.width) {
+        out.push('\n');
+        table(&mut out, &whole, &names, &columns, paint);
+    }
+    out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
+    out += &trust(results, analysis, options.width, paint);
     out += &of_the_ceiling(results, analysis, &names, options.width, paint);
     out += &full_names(&analysis.contenders, &names);
     out += &failures(analysis, paint);
@@ -209,8 +216,46 @@ fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-fn legend_lines(blocks: &[TestBlock<'_>], terminal: usize, paint: Paint) -> String {
-    let entries = legend(blocks);
+/// How far the figures can be trusted: what the statistics say in sentences.
+fn trust(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let remarks = remarks(results, analysis);
+    if remarks.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", paint.bold("What the figures can bear:"));
+    for remark in remarks {
+        for (number, line) in wrapped(&remark, terminal.max(40) - 4).iter().enumerate() {
+            let margin = if number == 0 { "  " } else { "    " };
+            out += &format!("{margin}{line}\n");
+        }
+    }
+    out
+}
+
+/// A text in lines of at most so many columns, broken between words.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.is_empty() {
+            *last = word.to_owned();
+        } else if width(last) + 1 + width(word) <= columns {
+            last.push(' ');
+            *last += word;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> String {
+    let occurring: Vec<char> = tables
+        .iter()
+        .flat_map(|t| legend(t))
+        .map(|(s, _)| s)
+        .collect();
+    let entries = LEGEND.iter().filter(|(sign, _)| occurring.contains(sign));
     let mut lines = vec![String::new()];
     for (sign, meaning) in entries {
         let entry = format!("{sign} {meaning}");
@@ -353,7 +398,7 @@ mod tests {
 
     #[test]
     fn colour_changes_nothing_but_the_colours() {
-        let results = fixture::hostile();
+        let results = fixture::realistic();
         let coloured = shown(&results, 120, true);
         let mut plain = String::new();
         let mut rest = coloured.as_str();

@@ -1,7 +1,7 @@
 //! The words of the reports: what every metric, state and rule is called and how it is defined.
 
 use analyse::Ranking;
-use model::{CacheState, Class, Direction, Driver, End, Feature, Metric};
+use model::{CacheState, Class, Clock, Direction, Driver, End, Feature, Metric};
 
 /// What a metric is called above a chart.
 pub(crate) const fn title(metric: Metric) -> &'static str {
@@ -224,6 +224,29 @@ pub(crate) const fn feature(feature: Feature) -> &'static str {
     }
 }
 
+/// A share as a percentage of two figures: `5 %`, `0.31 %`, `120 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let digits = match percent.abs() {
+        0.0 => 0,
+        size => (1.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
+    };
+    let text = format!("{percent:.digits$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} %")
+}
+
+/// What intervals are over: in model time rounds differ by their seeds alone.
+pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
+    match clock {
+        Clock::Real => counted(rounds, "round"),
+        Clock::Model => format!("{}, which is no noise", counted(rounds, "seed")),
+    }
+}
+
 /// A count with its noun: `1 round`, `3 rounds`.
 pub(crate) fn counted(count: impl Into<u64>, noun: &str) -> String {
     match count.into() {
@@ -245,6 +268,21 @@ mod tests {
         for metric in Metric::ALL {
             assert!(definition(metric).ends_with('.'), "{metric}");
         }
+    }
+
+    #[test]
+    fn a_percentage_has_two_figures() {
+        let shares = [0.05, 0.0031, 1.2, 0.0, 0.96875, 0.75, 0.025, 0.00001];
+        let shown = [
+            "5 %", "0.31 %", "120 %", "0 %", "97 %", "75 %", "2.5 %", "0.001 %",
+        ];
+        assert_eq!(shares.map(percent), shown);
+    }
+
+    #[test]
+    fn intervals_in_model_time_are_from_seeds() {
+        assert_eq!(replicates(Clock::Real, 3), "3 rounds");
+        assert_eq!(replicates(Clock::Model, 3), "3 seeds, which is no noise");
     }
 
     #[test]

@@ -73,6 +73,14 @@ pub enum StoreError {
         /// The cell.
         cell: CellId,
     },
+    /// Cells that were to be added do not follow the plan: another program has added some.
+    #[error("campaign {campaign} has {planned} planned cells, behind which these do not belong")]
+    NotNext {
+        /// The campaign.
+        campaign: CampaignId,
+        /// Cells that are planned.
+        planned: u32,
+    },
     /// A stored text is not what its column promises.
     #[error("the stored {what} cannot be read: {source}")]
     Corrupt {

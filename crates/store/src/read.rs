@@ -17,14 +17,20 @@ impl Store {
         // One snapshot for all queries, even while another program records cells.
         let snapshot = self.connection.unchecked_transaction()?;
         let (started, definition) = self.definition(id)?;
-        let campaign: Campaign = parse("campaign", &definition)?;
+        let mut campaign: Campaign = parse("campaign", &definition)?;
+        let cells = self.cells(id)?;
+        if campaign.until.is_some() {
+            // The definition never changes; rounds that were added are in the plan.
+            let planned = cells.iter().map(|stored| stored.cell.round).max();
+            campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
+        }
         let results = CampaignResults {
             id: id.0,
             started,
             campaign,
             environments: self.environments(id)?,
             calibration: self.calibration(id)?,
-            cells: self.cells(id)?,
+            cells,
         };
         snapshot.finish()?;
         Ok(results)

@@ -35,6 +35,27 @@ impl Store {
         Ok(id)
     }
 
+    /// Stores cells behind the plan of a campaign, all of them or none.
+    ///
+    /// # Errors
+    /// When there is no such campaign, the cells do not follow the plan, or SQLite refuses.
+    pub fn extend_plan(&mut self, campaign: CampaignId, cells: &[Cell]) -> Result<(), StoreError> {
+        self.require(campaign)?;
+        let transaction = self.transaction()?;
+        let planned: u32 = transaction.query_row(
+            "SELECT count(*) FROM planned_cell WHERE campaign = ?1",
+            [campaign.0],
+            |row| row.get(0),
+        )?;
+        let follows = (planned..).zip(cells).all(|(id, cell)| cell.id.0 == id);
+        if !follows {
+            return Err(StoreError::NotNext { campaign, planned });
+        }
+        insert_plan(&transaction, campaign, cells)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
     /// Stores that a campaign begins or goes on, and on what.
     ///
     /// # Errors

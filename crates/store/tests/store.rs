@@ -66,6 +66,43 @@ fn a_campaign_reads_back_as_it_was_stored() {
 }
 
 #[test]
+fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
+    let mut f = fixture();
+    let until = model::Until {
+        width: 0.05,
+        share: 1.0,
+        max_rounds: 9,
+    };
+    let campaign = model::Campaign {
+        rounds: 2,
+        until: Some(until),
+        ..common::campaign()
+    };
+    let cells = common::cells(4);
+    let id = f
+        .store
+        .begin_campaign(&campaign, &cells[..2], Nanos(7))
+        .unwrap();
+    assert_eq!(f.store.load(id).unwrap().campaign.rounds, 2);
+    for misfit in [&cells[3..], &cells[1..3]] {
+        let refused = f.store.extend_plan(id, misfit).unwrap_err();
+        assert!(
+            matches!(refused, StoreError::NotNext { planned: 2, .. }),
+            "{refused}"
+        );
+    }
+    f.store.extend_plan(id, &cells[2..3]).unwrap();
+    f.store.extend_plan(id, &cells[3..]).unwrap();
+    let results = f.store.load(id).unwrap();
+    let planned: Vec<_> = results.cells.iter().map(|c| c.cell.clone()).collect();
+    assert_eq!(planned, cells);
+    assert_eq!(results.campaign.rounds, 4);
+    assert_eq!(results.campaign.until, Some(until));
+    let nobody = f.store.extend_plan(CampaignId(99), &cells[..1]);
+    assert!(matches!(nobody, Err(StoreError::NoCampaign(_))));
+}
+
+#[test]
 fn a_second_result_for_a_cell_is_refused_and_the_first_one_stays() {
     let mut f = fixture();
     let cell = &common::cells(4)[1];

@@ -22,6 +22,8 @@ pub fn campaign() -> Campaign {
         }],
         profile: Profile::Quick,
         rounds: 3,
+        until: None,
+        clock: model::Clock::Real,
         seed: u64::MAX,
         size: Bytes::mib(300),
         memory: None,

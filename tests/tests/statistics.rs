@@ -1,0 +1,241 @@
+//! Statistics from end to end: a contender entered twice, and rounds that are added until figures are
+//! known. What is asserted does not depend on how fast anything was.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use end_to_end::{Sandbox, run};
+use model::{Cell, Status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// The analysis as the report in JSON holds it.
+fn analysis(sandbox: &Sandbox) -> Value {
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"])).with(0);
+    let mut document: Value = serde_json::from_str(&report.stdout).expect("the report is JSON");
+    document["analysis"].take()
+}
+
+fn table(sandbox: &Sandbox) -> String {
+    let report = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    // Sentences are broken between words.
+    report.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_contender_entered_twice_shows_the_noise_floor() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.campaign(&["tmpfs", "again=tmpfs"], "trial");
+    run(command.args(["--rounds", "6"])).with(0);
+    let results = sandbox.results();
+    let names: Vec<&str> = results
+        .campaign
+        .contenders
+        .iter()
+        .map(|c| c.name.as_str())
+        .collect();
+    assert_eq!(names, ["tmpfs", "again"]);
+    let ok = |c: &model::StoredCell| c.result.as_ref().is_some_and(|r| r.status == Status::Ok);
+    assert!(results.cells.iter().all(ok));
+    let analysis = analysis(&sandbox);
+    let floors = analysis["noise"].as_array().expect("a list");
+    assert_eq!(floors.len(), 1, "one pair is the same");
+    let number = |key: &str| floors[0][key].as_u64().expect("a number");
+    let phases: usize = results.campaign.suites[0]
+        .tests
+        .iter()
+        .map(|t| t.phases.len())
+        .sum();
+    assert_eq!(number("compared"), phases as u64);
+    assert_eq!(
+        number("testable"),
+        phases as u64,
+        "six rounds suffice for one pair"
+    );
+    let apart = floors[0]["told_apart"].as_array().expect("a list").len();
+    println!(
+        "a real A/A campaign: {apart} of {phases} figures told apart; {}",
+        floors[0]
+    );
+    let shown = table(&sandbox);
+    assert!(
+        shown.contains("Noise floor: tmpfs and again are the same"),
+        "{shown}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_directory_entered_twice_is_two_contenders() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("place");
+    std::fs::create_dir_all(&place).expect("a sandbox is writable");
+    let mut command = sandbox.fsarena();
+    command.args([
+        "run",
+        "--profile",
+        "smoke",
+        "--suite",
+        "trial",
+        "--rounds",
+        "2",
+    ]);
+    for name in ["one", "two"] {
+        command.args(["--dir", &format!("{name}={}", place.display())]);
+    }
+    run(&mut command).with(0);
+    let results = sandbox.results();
+    let directories: Vec<_> = results
+        .campaign
+        .contenders
+        .iter()
+        .map(|c| &c.directory)
+        .collect();
+    assert_eq!(directories[0], directories[1]);
+    assert_eq!(
+        analysis(&sandbox)["noise"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+fn growing(sandbox: &Sandbox, width: &str, rounds: &str, most: &str) -> Command {
+    let mut command = sandbox.campaign(&["tmpfs", "again=tmpfs"], "trial");
+    command.args([
+        "--rounds",
+        rounds,
+        "--until-width",
+        width,
+        "--max-rounds",
+        most,
+    ]);
+    command
+}
+
+fn cells(sandbox: &Sandbox) -> Vec<Cell> {
+    let results = sandbox.results();
+    assert!(
+        results.cells.iter().all(|c| c.result.is_some()),
+        "every cell has its result"
+    );
+    results.cells.into_iter().map(|c| c.cell).collect()
+}
+
+#[test]
+fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
+    let sandbox = Sandbox::new();
+    run(&mut growing(&sandbox, "0.001%", "1", "3")).with(0);
+    let added = cells(&sandbox);
+    assert_eq!(sandbox.results().campaign.rounds, 3);
+    let stop = analysis(&sandbox)["stop"].take();
+    assert_eq!(stop["reason"], "most-rounds");
+    let judged = stop["judged"].as_u64().expect("a number");
+    assert_eq!(
+        stop["wide"].as_array().map(|w| w.len() as u64),
+        Some(judged)
+    );
+    let shown = table(&sandbox);
+    assert!(
+        shown.contains(&format!(
+            "After 3 rounds 0 of {judged} figures are known to ±0.001 %"
+        )),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("it stopped as there were to be no more. Still wide: "),
+        "{shown}"
+    );
+    // Nothing is left to do.
+    run(sandbox.fsarena().arg("resume")).with(0);
+    assert_eq!(cells(&sandbox), added);
+
+    let longer = Sandbox::new();
+    run(longer
+        .campaign(&["tmpfs", "again=tmpfs"], "trial")
+        .args(["--rounds", "3"]))
+    .with(0);
+    assert_eq!(
+        cells(&longer),
+        added,
+        "order and seeds come from the campaign's seed"
+    );
+}
+
+#[test]
+fn rounds_stop_as_soon_as_figures_are_known_or_at_the_limit() {
+    let sandbox = Sandbox::new();
+    run(&mut growing(&sandbox, "100%", "5", "8")).with(0);
+    let stop = analysis(&sandbox)["stop"].take();
+    let rounds = stop["rounds"].as_u64().expect("a number");
+    assert!(
+        (6..=8).contains(&rounds),
+        "five are too few for any interval of 95 %"
+    );
+    let wide = stop["wide"].as_array().expect("a list").len();
+    match stop["reason"].as_str() {
+        Some("narrow") => assert_eq!(wide, 0),
+        Some("most-rounds") => assert!(wide > 0 && rounds == 8),
+        other => panic!("it is over: {other:?}"),
+    }
+    assert_eq!(sandbox.results().campaign.rounds as u64, rounds);
+}
+
+/// Starts a campaign that writes its events, and kills it behind the end of so many cells; false where
+/// it was over before.
+fn kill_behind(command: &mut Command, ends: usize) -> bool {
+    let mut child: Child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("fsarena can be started");
+    let output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let lines = output.lines().map_while(Result::ok);
+    let seen = lines
+        .filter(|line| line.contains("\"event\":\"cell-end\""))
+        .take(ends)
+        .count();
+    if seen == ends {
+        let pid = Pid::from_raw(child.id().cast_signed());
+        kill(pid, Signal::SIGKILL).expect("it is our child");
+    }
+    child.wait().expect("it is our child");
+    seen == ends
+}
+
+#[test]
+fn killed_behind_any_cell_the_added_rounds_are_the_same() {
+    let whole = Sandbox::new();
+    run(&mut growing(&whole, "0.001%", "1", "3")).with(0);
+    let wanted = cells(&whole);
+    // Behind the last cell of a round the next one is planned.
+    for ends in 1..wanted.len() {
+        let sandbox = Sandbox::new();
+        let mut command = growing(&sandbox, "0.001%", "1", "3");
+        assert!(
+            kill_behind(command.arg("--json"), ends),
+            "{ends} cells come to an end"
+        );
+        run(sandbox.fsarena().arg("resume")).with(0);
+        assert_eq!(cells(&sandbox), wanted, "killed behind cell {ends}");
+        assert_eq!(analysis(&sandbox)["stop"]["reason"], "most-rounds");
+        sandbox.assert_clean();
+    }
+}
+
+#[test]
+fn a_rule_that_makes_no_sense_is_one_line_and_code_2() {
+    let sandbox = Sandbox::new();
+    for wrong in [
+        &["--until-width", "5"][..],
+        &["--until-width", "0%"],
+        &["--max-rounds", "9"],
+        &["--until-width", "5%", "--rounds", "5", "--max-rounds", "4"],
+        &["--until-width", "5%", "--until-share", "120%"],
+    ] {
+        let ended = run(sandbox.campaign(&["tmpfs"], "trial").args(wrong)).with(2);
+        assert!(!ended.stderr.is_empty(), "{wrong:?}");
+    }
+    run(sandbox.campaign(&["Again=tmpfs"], "trial").arg("--dry-run")).with(2);
+    let dry = run(growing(&sandbox, "5%", "3", "9").arg("--dry-run")).with(0);
+    assert!(dry.stdout.contains("up to 9"), "{}", dry.stdout);
+}
