@@ -1,3 +1,5 @@
+//! Comparisons beside full enumeration, and what they say with few rounds.
+
 use super::*;
 use proptest::prelude::*;
 

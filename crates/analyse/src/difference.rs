@@ -267,13 +267,16 @@ pub fn compare_contenders(
     )
 }
 
+/// Places of contenders in two campaigns, and names of those that are in one alone.
+type Matches = (Vec<(usize, usize)>, Vec<String>);
+
 /// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
 /// contender each are about these, whatever they are called.
 fn matched(
     before: Analysed<'_>,
     after: Analysed<'_>,
     wanted: &[String],
-) -> Result<(Vec<(usize, usize)>, Vec<String>), CannotCompare> {
+) -> Result<Matches, CannotCompare> {
     let (old, new) = (&before.analysis.contenders, &after.analysis.contenders);
     if old.len() == 1 && new.len() == 1 && wanted.is_empty() {
         return Ok((vec![(0, 0)], Vec::new()));
@@ -455,14 +458,17 @@ fn effect(first: &[Option<f64>], second: &[Option<f64>], paired: bool) -> Option
     Effect::unpaired(&values(first), &values(second))
 }
 
+/// A row with a contender's figures in it, before and after.
+type Before<'a> = (&'a Row, &'a Figure, &'a Figure);
+
 /// The geometric mean of the costs in each round, before and after.
-fn overall(contender: String, figures: &[(&Row, &Figure, &Figure)], paired: bool) -> OverallChange {
-    let counts = |(row, old, new): &&(&Row, &Figure, &Figure)| {
+fn overall(contender: String, figures: &[Before<'_>], paired: bool) -> OverallChange {
+    let counts = |(row, old, new): &&Before<'_>| {
         let positive = |f: &Figure| f.rounds.iter().all(|r| r.value.is_none_or(|v| v > 0.0));
         row.headline && change(row, old, new, paired).is_some() && positive(old) && positive(new)
     };
     let counted: Vec<_> = figures.iter().filter(counts).collect();
-    let costs = |of: &dyn Fn(&(&Row, &Figure, &Figure)) -> Vec<Option<f64>>| -> Vec<Option<f64>> {
+    let costs = |of: &dyn Fn(&Before<'_>) -> Vec<Option<f64>>| -> Vec<Option<f64>> {
         let all: Vec<Vec<Option<f64>>> = counted.iter().map(|f| of(f)).collect();
         let rounds = all.iter().map(Vec::len).min().unwrap_or(0);
         let of_round = |round: usize| {

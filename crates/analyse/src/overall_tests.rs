@@ -1,3 +1,5 @@
+//! Scores over groups, and where their order flips.
+
 use super::*;
 use crate::{Mark, analyse, fixture};
 use model::{Access, Bytes, CacheState, Class, Driver, End, Io, Nanos, Op, Status};

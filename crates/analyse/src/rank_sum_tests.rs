@@ -1,3 +1,5 @@
+//! The rank-sum test beside full enumeration, and its properties.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! The signed-rank test beside full enumeration, and its properties.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! When rounds are enough.
+
 use super::*;
 use crate::{analyse, fixture};
 

@@ -1,3 +1,5 @@
+//! What the terminal says of ties, drift and the rule that added rounds.
+
 use super::*;
 use analyse::{analyse, fixture};
 use model::Until;
