@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test bench bench-report agreement gallery build check clean
+.PHONY: shootout test bench bench-report agreement gallery check-affs build check clean
 
 # Every contender that this machine can drive, three rounds, then a table and an HTML report.
 shootout: build
@@ -41,6 +41,11 @@ gallery: build
 	$(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html || \
 	  { $(MAKE) shootout && $(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html; }
 	cargo run --locked --package end-to-end --bin gallery -- docs/gallery/report.html docs/gallery
+
+# Whether amitools, which pip brings, takes the AFFS volumes that `fsarena format` makes.
+check-affs: build
+	@scripts/install-packages.sh python3-venv
+	scripts/check-affs.sh $(FSARENA)
 
 build:
 	@scripts/install-packages.sh gcc libc6-dev

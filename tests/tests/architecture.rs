@@ -12,6 +12,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("sys", &["model"]),
     ("catalog", &["model"]),
     ("plan", &["model"]),
+    ("format", &["model"]),
     ("store", &["model"]),
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
@@ -26,6 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "analyse",
             "catalog",
             "engine",
+            "format",
             "model",
             "plan",
             "provision",
@@ -44,7 +46,7 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that compute and nothing else.
-const PURE: &[&str] = &["model", "wire", "plan", "analyse", "report"];
+const PURE: &[&str] = &["model", "wire", "plan", "analyse", "report", "format"];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.
 const IMPURE: &[&str] = &[

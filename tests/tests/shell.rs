@@ -21,6 +21,7 @@ fn every_command_has_help_with_examples() {
         "history",
         "doctor",
         "calibrate",
+        "format",
         "completions",
         "man",
     ];

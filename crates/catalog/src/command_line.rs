@@ -16,6 +16,8 @@ pub struct Place<'a> {
     pub mountpoint: &'a str,
     /// Size of the device, or what a filesystem without one may take.
     pub size: Bytes,
+    /// This very program, which makes filesystems that nothing else makes.
+    pub fsarena: &'a str,
 }
 
 /// Whether a filesystem lives on a block device; one that does not (tmpfs) never names it.
@@ -73,6 +75,7 @@ fn fill(word: &str, place: &Place<'_>) -> String {
     word.replace("{device}", place.device.unwrap_or("none"))
         .replace("{mountpoint}", place.mountpoint)
         .replace("{size}", &place.size.0.to_string())
+        .replace(FSARENA, place.fsarena)
 }
 
 /// A word with white space is a script for `sh -c`: braces in it are the shell's own.
@@ -84,6 +87,8 @@ const DEVICE: &str = "{device}";
 const MOUNTPOINT: &str = "{mountpoint}";
 const SIZE: &str = "{size}";
 const OPTIONS: &str = "{options}";
+/// Stands for a program, so that it can be the first word of a command line.
+pub(crate) const FSARENA: &str = "{fsarena}";
 
 /// A command line of the catalog, and what has to hold for it.
 pub(crate) struct Rule {
@@ -100,7 +105,7 @@ pub(crate) struct Rule {
 /// mkfs: options are words, so they cannot be a part of one. A pool wants to know its mount point.
 pub(crate) const MKFS: Rule = Rule {
     key: "mkfs",
-    allowed: &[DEVICE, MOUNTPOINT, SIZE, OPTIONS],
+    allowed: &[DEVICE, MOUNTPOINT, SIZE, OPTIONS, FSARENA],
     needed: &[DEVICE],
     options_alone: true,
 };
@@ -157,7 +162,7 @@ impl Rule {
     fn check_word(&self, word: &str) -> Result<(), String> {
         let holds = |p: &&str| word.contains(*p);
         if is_script(word) {
-            return match [DEVICE, MOUNTPOINT, SIZE, OPTIONS]
+            return match [DEVICE, MOUNTPOINT, SIZE, OPTIONS, FSARENA]
                 .iter()
                 .find(|p| holds(p))
             {
@@ -236,6 +241,7 @@ mod tests {
         device: Some("/dev/loop7"),
         mountpoint: "/run/a b",
         size: Bytes(4096),
+        fsarena: "/opt/fsarena",
     };
 
     #[test]
@@ -254,6 +260,17 @@ mod tests {
         );
         assert_eq!(commands.umount, ["umount", "/run/a b"]);
         assert_eq!(commands.mount_options, ["size=4096", "noatime"]);
+    }
+
+    #[test]
+    fn a_filesystem_can_be_made_by_this_very_program() {
+        let mut own = contender();
+        own.filesystem.commands.mkfs = words("{fsarena} format x {options} {device}");
+        let mkfs = resolve(&own, &PLACE).mkfs;
+        assert_eq!(
+            mkfs,
+            words("/opt/fsarena format x -E lazy=0 -b 1024 /dev/loop7")
+        );
     }
 
     #[test]
@@ -287,7 +304,7 @@ mod tests {
         let error = |rule: &Rule, line: &str| rule.check(&words(line)).unwrap_err();
         assert!(
             error(&MKFS, "mkfs {disk}")
-                .contains("expected {device}, {mountpoint}, {size} or {options}")
+                .contains("expected {device}, {mountpoint}, {size}, {options} or {fsarena}")
         );
         assert!(error(&MKFS, "mkfs").contains("does not say {device}"));
         assert!(error(&MKFS, "mkfs -o{options} {device}").contains("word of its own"));

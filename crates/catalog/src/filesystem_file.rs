@@ -3,7 +3,7 @@
 use model::{Class, Commands, Driver, Filesystem, Requirements};
 
 use crate::CatalogError;
-use crate::command_line::{DEFAULT_OPTIONS, FSCK, MKFS, MOUNT, Rule, UMOUNT, VERSION};
+use crate::command_line::{DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, Rule, UMOUNT, VERSION};
 use crate::document::{Claims, Source, Table, Value};
 use crate::options::{check_mkfs_option, check_mount_option};
 
@@ -152,7 +152,8 @@ fn command(
             .collect::<Result<_, _>>()?,
     };
     rule.check(&words).map_err(|m| value.error(m))?;
-    let known = |p: &String| programs.contains(p) || EVERYWHERE.contains(&p.as_str());
+    let known =
+        |p: &String| programs.contains(p) || EVERYWHERE.contains(&p.as_str()) || p == FSARENA;
     match words.first() {
         Some(program) if known(program) => Ok(words),
         Some(program) => Err(value.error(format!(

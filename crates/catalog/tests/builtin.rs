@@ -79,6 +79,7 @@ fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
         device: Some("/dev/loop0"),
         mountpoint: "/run/m",
         size: Bytes::mib(1024),
+        fsarena: "/usr/bin/fsarena",
     };
     for f in catalog.filesystems() {
         let commands = resolve(&catalog.contender(&f.name).unwrap(), &place);
@@ -89,7 +90,13 @@ fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
             &commands.fsck,
         ];
         for word in lines.into_iter().flatten() {
-            for left in ["{device}", "{mountpoint}", "{size}", "{options}"] {
+            for left in [
+                "{device}",
+                "{mountpoint}",
+                "{size}",
+                "{options}",
+                "{fsarena}",
+            ] {
                 assert!(!word.contains(left), "{}: {word}", f.name);
             }
         }

@@ -146,6 +146,13 @@ Examples:
   sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and stays so
   fsarena calibrate --instrument              fsarena alone, without root")]
     Calibrate(CalibrateArgs),
+    /// Make an empty AFFS or HPFS, for which no package of Linux has a program.
+    #[command(after_help = "\
+Examples:
+  fsarena format affs-ffs amiga.hdf --size 100MiB    a new image
+  sudo fsarena format hpfs /dev/sdb1 --label WARP    a device, which must be empty
+  fsarena format affs-ofs work.adf --erase work.adf  an image that holds something")]
+    Format(FormatArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
 Examples:
@@ -375,6 +382,40 @@ pub struct CalibrateArgs {
     /// Where the image is made [default: beside the database].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub work_dir: Option<PathBuf>,
+}
+
+/// Options of `format`.
+#[derive(Clone, Debug, Args)]
+pub struct FormatArgs {
+    /// What to make.
+    #[arg(value_enum, value_name = "FILESYSTEM")]
+    pub filesystem: Formatted,
+    /// A block device or an image; refused if it holds anything.
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    pub device: PathBuf,
+    /// The same device again, to say that what it holds may be lost.
+    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    pub erase: Option<PathBuf>,
+    /// Makes an image of this size, which must not be there yet.
+    #[arg(long, value_name = "SIZE", conflicts_with = "erase")]
+    pub size: Option<Bytes>,
+    /// What the volume is called: up to 30 characters for AFFS, 11 for HPFS.
+    #[arg(long, value_name = "TEXT", default_value = "fsarena")]
+    pub label: String,
+    /// AFFS only: letters with accents are compared without regard to case, too.
+    #[arg(long)]
+    pub international: bool,
+}
+
+/// What `format` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Formatted {
+    /// The fast filesystem of the Amiga.
+    AffsFfs,
+    /// The old filesystem of the Amiga.
+    AffsOfs,
+    /// The High Performance File System of OS/2.
+    Hpfs,
 }
 
 /// Options of `completions`.

@@ -378,10 +378,13 @@ fn volume(
     mountpoint: PathBuf,
 ) -> Box<Volume> {
     let node = device.map(|d| d.to_string_lossy());
+    // Without its path there is no agent either, and no cell is started.
+    let program = std::env::current_exe().unwrap_or_default();
     let place = Place {
         device: node.as_deref(),
         mountpoint: &mountpoint.to_string_lossy(),
         size,
+        fsarena: &program.to_string_lossy(),
     };
     let commands = catalog::resolve(contender, &place);
     Box::new(Volume {

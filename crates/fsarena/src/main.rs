@@ -18,6 +18,7 @@ mod doctor_command;
 mod exit;
 #[cfg(test)]
 mod fixture;
+mod format_command;
 mod ground;
 mod history_command;
 mod list_command;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Command::History(args) => history_command::run(args, globals),
         Command::Doctor(args) => doctor_command::run(args, globals),
         Command::Calibrate(args) => calibrate_command::run(args, globals),
+        Command::Format(args) => format_command::run(args, globals),
         Command::Completions(args) => completions_command::run(args),
         Command::Man => man_command::run(),
         Command::Agent(args) => agent_command::run(args.isolate),

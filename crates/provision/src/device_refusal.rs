@@ -40,11 +40,11 @@ pub enum Refusal {
     },
     /// Two different devices were named.
     #[error(
-        "--erase {} is not the device of --device {}: name the same one twice",
+        "--erase {} is not the device {}: name the same one twice",
         erase.display(), path.display()
     )]
     OtherErase {
-        /// What `--device` names.
+        /// The device that is to be used.
         path: PathBuf,
         /// What `--erase` names.
         erase: PathBuf,

@@ -1,0 +1,30 @@
+//! Makes empty filesystems of the two kinds that no package of Linux makes: AFFS of the Amiga and HPFS
+//! of OS/2.
+//!
+//! Pure: writes to whatever can be written and sought in. It opens no file, asks no clock and draws no
+//! number, so that the same volume is the same bytes every time. Whether a device may be overwritten is
+//! decided elsewhere.
+
+mod affs;
+mod error;
+mod hpfs;
+mod medium;
+mod sector;
+
+pub use affs::{Affs, DataBlocks};
+pub use error::FormatError;
+pub use hpfs::Hpfs;
+
+use model::Bytes;
+
+/// Size of a block of AFFS and of a sector of HPFS, as these are made here.
+pub const BLOCK: Bytes = Bytes(512);
+
+/// A volume that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Blocks that it has.
+    pub blocks: u64,
+    /// Blocks that are free.
+    pub free: u64,
+}

@@ -1,0 +1,78 @@
+//! A disk in memory that keeps only the blocks that were written, and gives back garbage for the others:
+//! a volume that works on it depends on nothing that it did not write itself.
+
+use std::collections::BTreeMap;
+use std::io::{self, Seek, SeekFrom, Write};
+
+const BLOCK: usize = 512;
+/// What stands in blocks that were never written.
+const GARBAGE: u8 = 0xa5;
+
+/// A disk of so many bytes.
+pub struct Disk {
+    size: u64,
+    position: u64,
+    blocks: BTreeMap<u64, [u8; BLOCK]>,
+}
+
+impl Disk {
+    /// A disk on which nothing was written yet.
+    pub const fn new(size: u64) -> Self {
+        Self {
+            size,
+            position: 0,
+            blocks: BTreeMap::new(),
+        }
+    }
+
+    /// So many blocks, beginning with the given one.
+    pub fn read(&self, block: u32, count: u32) -> Vec<u8> {
+        assert!(u64::from(block) + u64::from(count) <= self.size / BLOCK as u64);
+        let one = |number| {
+            self.blocks
+                .get(&u64::from(number))
+                .unwrap_or(&[GARBAGE; BLOCK])
+        };
+        (block..block + count).flat_map(|n| *one(n)).collect()
+    }
+
+    /// Whether both disks hold the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.size == other.size && self.blocks == other.blocks
+    }
+}
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let whole =
+            bytes.len().is_multiple_of(BLOCK) || self.position + bytes.len() as u64 == self.size;
+        assert!(whole, "{} bytes at {}", bytes.len(), self.position);
+        assert!(self.position.is_multiple_of(BLOCK as u64));
+        assert!(
+            self.position + bytes.len() as u64 <= self.size,
+            "beyond the end"
+        );
+        for (index, chunk) in bytes.chunks(BLOCK).enumerate() {
+            let mut block = [GARBAGE; BLOCK];
+            block[..chunk.len()].copy_from_slice(chunk);
+            self.blocks
+                .insert(self.position / BLOCK as u64 + index as u64, block);
+        }
+        self.position += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Disk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let SeekFrom::Start(position) = to else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        self.position = position;
+        Ok(position)
+    }
+}
