@@ -34,6 +34,11 @@ pub fn faultfs() -> PathBuf {
     build_directory().join("faultfs")
 }
 
+/// Where guests are kept between runs of the tests.
+pub fn guest_cache() -> PathBuf {
+    build_directory().join("guests")
+}
+
 /// `TARGET/TRIPLE/PROFILE`: two levels above a test's own program.
 fn build_directory() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own program");

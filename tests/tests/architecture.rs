@@ -19,7 +19,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("provision", &["model", "sys"]),
     ("engine", &["model", "sys"]),
     ("agent", &["model", "sys", "engine", "wire"]),
-    ("run", &["model", "sys", "wire"]),
+    ("guest", &["model"]),
+    ("run", &["model", "sys", "wire", "guest"]),
     (
         "fsarena",
         &[
@@ -28,6 +29,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "catalog",
             "engine",
             "format",
+            "guest",
             "model",
             "plan",
             "provision",

@@ -5,6 +5,7 @@
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
 mod command;
+mod guest;
 mod heartbeat;
 mod isolation;
 mod scaling;
@@ -18,6 +19,7 @@ use std::thread;
 
 use wire::{Event, Job};
 
+pub use guest::attend;
 pub use isolation::isolate;
 
 /// Exit code of an agent whose orchestrator went away.

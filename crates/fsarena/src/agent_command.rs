@@ -2,9 +2,14 @@
 
 use std::process::ExitCode;
 
-/// Runs the agent, in namespaces of its own where the orchestrator asks for them.
-pub fn run(isolate: bool) -> anyhow::Result<ExitCode> {
-    Ok(if isolate {
+use crate::cli::AgentArgs;
+
+/// Runs the agent: as the first process of a guest, in namespaces of its own, or as it is.
+pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
+    if args.guest {
+        return Err(agent::attend(guest::CHANNEL).into());
+    }
+    Ok(if args.isolate {
         agent::isolate()?
     } else {
         agent::serve()?

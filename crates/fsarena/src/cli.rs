@@ -153,6 +153,11 @@ Examples:
   sudo fsarena format hpfs /dev/sdb1 --label WARP    a device, which must be empty
   fsarena format affs-ofs work.adf --erase work.adf  an image that holds something")]
     Format(FormatArgs),
+    /// Make the guest: a small machine whose kernel has the filesystems that this one's has not.
+    #[command(after_help = "\
+Examples:
+  fsarena guest build    from the packages of this machine's apt, without root; again: nothing to do")]
+    Guest(GuestArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
 Examples:
@@ -418,6 +423,24 @@ pub enum Formatted {
     Hpfs,
 }
 
+/// Options of `guest`.
+#[derive(Clone, Debug, Args)]
+pub struct GuestArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: GuestAction,
+}
+
+/// What can be done with guests.
+#[derive(Clone, Debug, Subcommand)]
+pub enum GuestAction {
+    /// Bring kernel and modules and make a guest of them, unless it is there already.
+    #[command(after_help = "\
+Examples:
+  fsarena guest build")]
+    Build,
+}
+
 /// Options of `completions`.
 #[derive(Clone, Debug, Args)]
 pub struct CompletionsArgs {
@@ -432,6 +455,9 @@ pub struct AgentArgs {
     /// Move into namespaces of its own first.
     #[arg(long)]
     pub isolate: bool,
+    /// Be the first process of a guest.
+    #[arg(long, conflicts_with = "isolate")]
+    pub guest: bool,
 }
 
 /// Reads a percentage above 0 and at most 100, as a share.

@@ -122,6 +122,7 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     let refused = error.is::<Refused>()
         || error.is::<ProvisionError>()
         || error.is::<provision::Refusal>()
+        || error.is::<guest::GuestError>()
         || error.is::<run::MemoryError>();
     match (input, refused) {
         (true, _) => Some(Code::BadInput),

@@ -20,6 +20,7 @@ mod exit;
 mod fixture;
 mod format_command;
 mod ground;
+mod guest_command;
 mod history_command;
 mod list_command;
 mod man_command;
@@ -58,9 +59,10 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor_command::run(args, globals),
         Command::Calibrate(args) => calibrate_command::run(args, globals),
         Command::Format(args) => format_command::run(args, globals),
+        Command::Guest(args) => guest_command::run(args, globals),
         Command::Completions(args) => completions_command::run(args),
         Command::Man => man_command::run(),
-        Command::Agent(args) => agent_command::run(args.isolate),
+        Command::Agent(args) => agent_command::run(args),
     };
     outcome.unwrap_or_else(|error| exit::report(&error, globals.json))
 }

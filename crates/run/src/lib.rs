@@ -3,9 +3,12 @@
 //! The orchestrator trusts nothing but events: no event in time is `hung`, a closed channel is
 //! `crashed`. Which cells run, and where results go, is decided elsewhere.
 
+mod agent;
 mod collector;
+mod console;
 mod events;
 mod host;
+mod in_guest;
 mod kernel_log;
 mod memory;
 mod mock;
@@ -16,6 +19,7 @@ use wire::{Event, Job};
 
 pub use collector::{Collector, Ending};
 pub use host::HostExecutor;
+pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};
 pub use mock::MockExecutor;
 

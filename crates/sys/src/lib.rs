@@ -11,6 +11,7 @@ pub mod clock;
 pub mod errno;
 pub mod kmsg;
 pub mod loopdev;
+pub mod machine;
 pub mod mapping;
 pub mod mounts;
 pub mod namespace;

@@ -1,0 +1,117 @@
+//! The agent as the first process of a guest: it furnishes the machine, opens the channel to the
+//! orchestrator, starts the agent proper in namespaces of its own, and switches the machine off.
+//!
+//! The agent proper is started as on a host, so that its drivers are alone with it and are not taken for
+//! threads of the kernel.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use model::Nanos;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::unistd::{dup2_stdin, dup2_stdout};
+use sys::clock;
+
+use crate::isolation;
+
+/// Files of modules, and a list of them in the order in which they load, each with what it is told.
+const MODULES: &str = "/modules";
+const ORDER: &str = "order";
+/// The attributes of a disk in memory, where there is to be one.
+const DISK: &str = "/disk";
+/// The job, where it does not come through the channel.
+const JOB: &str = "/job";
+const CONFIGURATION: &str = "/sys/kernel/config";
+/// Where the kernel lists the channels of a guest, each with its name.
+const PORTS: &str = "/sys/class/virtio-ports";
+/// The channel appears a moment after its driver is there.
+const PATIENCE: Nanos = Nanos::from_secs(10);
+const POLL: Duration = Duration::from_millis(1);
+
+/// Attends the guest from its first moment to its last; returns only when the machine cannot be switched
+/// off. What goes wrong is said on the console, and the orchestrator sees the channel close.
+pub fn attend(channel: &str) -> io::Error {
+    if let Err(error) = prepare(channel).and_then(|()| isolation::isolate().map(drop)) {
+        eprintln!("fsarena: the agent cannot be started: {error}");
+    }
+    sys::machine::switch_off()
+}
+
+fn prepare(channel: &str) -> io::Result<()> {
+    sys::machine::furnish()?;
+    for line in fs::read_to_string(Path::new(MODULES).join(ORDER))?.lines() {
+        let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
+        sys::machine::load_module(&Path::new(MODULES).join(module), parameters)
+            .map_err(|error| io::Error::other(format!("{module}: {error}")))?;
+    }
+    if let Some(attributes) = text_of(DISK)? {
+        make_disk(&attributes)?;
+    }
+    let device = find(channel)?;
+    let port = OpenOptions::new().read(true).write(true).open(device)?;
+    dup2_stdout(&port)?;
+    match text_of(JOB)? {
+        Some(job) => bring(&job),
+        None => Ok(dup2_stdin(&port)?),
+    }
+}
+
+/// What a file says that need not be there.
+fn text_of(path: &str) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// A disk in memory: a directory of configfs, into whose files its attributes are written.
+fn make_disk(attributes: &str) -> io::Result<()> {
+    sys::machine::mount_configuration(Path::new(CONFIGURATION))?;
+    let disk = Path::new(CONFIGURATION).join("nullb/nullb0");
+    fs::create_dir(&disk)?;
+    for (name, value) in attributes.lines().filter_map(|line| line.split_once(' ')) {
+        fs::write(disk.join(name), value)
+            .map_err(|error| io::Error::other(format!("{name} of the disk: {error}")))?;
+    }
+    Ok(())
+}
+
+/// Gives the agent a job that was there from the beginning. The other end of its standard input stays open
+/// as long as this process lives, for its end would mean that nobody is interested any more.
+///
+/// The pipe takes it whole: a thread that wrote it would keep this process from leaving for namespaces.
+fn bring(job: &str) -> io::Result<()> {
+    let (reader, mut writer) = io::pipe()?;
+    let size = libc::c_int::try_from(job.len()).map_err(io::Error::other)?;
+    fcntl(&writer, FcntlArg::F_SETPIPE_SZ(size))?;
+    writer.write_all(job.as_bytes())?;
+    std::mem::forget(writer);
+    Ok(dup2_stdin(&reader)?)
+}
+
+/// Waits for the channel of this name.
+fn find(channel: &str) -> io::Result<PathBuf> {
+    let start = clock::now();
+    loop {
+        if let Some(device) = ports().find(|port| is_called(port, channel)) {
+            let name = device.file_name().unwrap_or_default();
+            return Ok(Path::new("/dev").join(name));
+        }
+        if clock::since(start) > PATIENCE {
+            return Err(io::Error::other(format!("there is no channel {channel}")));
+        }
+        thread::sleep(POLL);
+    }
+}
+
+fn ports() -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(PORTS).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path())
+}
+
+fn is_called(port: &Path, name: &str) -> bool {
+    fs::read_to_string(port.join("name")).is_ok_and(|text| text.trim_end() == name)
+}

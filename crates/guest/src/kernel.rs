@@ -1,0 +1,153 @@
+//! Cuts the kernel proper, an ELF file, out of the image that a boot loader loads. QEMU enters an ELF
+//! kernel directly (PVH), which takes half the time: an emulated processor need not unpack it.
+//!
+//! The image's header is that of Documentation/x86/boot.rst of the kernel.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{fs, thread};
+
+use crate::GuestError;
+
+/// Fields of the header: sectors of set-up code, a mark, version, where the packed kernel begins (from
+/// the end of the set-up code) and how long it is.
+const SETUP_SECTORS: usize = 0x1f1;
+const MARK: (usize, &[u8]) = (0x202, b"HdrS");
+const PAYLOAD_OFFSET: usize = 0x248;
+const PAYLOAD_LENGTH: usize = 0x24c;
+const SECTOR: usize = 512;
+/// Behind the packed kernel its unpacked length stands, which no unpacker wants to see.
+const LENGTH_FIELD: usize = 4;
+
+/// How packed data begin, the program that unpacks them and its package.
+const PACKERS: [(&[u8], &[&str], &str); 3] = [
+    (
+        b"\xfd7zXZ\0",
+        &["xz", "--decompress", "--stdout"],
+        "xz-utils",
+    ),
+    (
+        b"\x28\xb5\x2f\xfd",
+        &["zstd", "--decompress", "--stdout"],
+        "zstd",
+    ),
+    (b"\x1f\x8b", &["gzip", "--decompress", "--stdout"], "gzip"),
+];
+
+/// The unpacked kernel.
+pub fn unpacked(image: &Path) -> Result<Vec<u8>, GuestError> {
+    let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
+    let wrong = |why| GuestError::Kernel {
+        path: image.to_owned(),
+        why,
+    };
+    let payload = payload(&bytes).ok_or_else(|| wrong("its header is not that of a boot image"))?;
+    let kernel = unpack(payload)?.ok_or_else(|| wrong("it is packed in an unknown way"))?;
+    match kernel.starts_with(b"\x7fELF") {
+        true => Ok(kernel),
+        false => Err(wrong("what is packed in it is no ELF file")),
+    }
+}
+
+/// Unpacks what one of the packers has packed; `None` for anything else.
+pub fn unpack(packed: &[u8]) -> Result<Option<Vec<u8>>, GuestError> {
+    let packer = PACKERS.iter().find(|(mark, ..)| packed.starts_with(mark));
+    let Some((_, words, package)) = packer else {
+        return Ok(None);
+    };
+    filter(words, package, packed).map(Some)
+}
+
+/// The packed kernel within the image.
+fn payload(image: &[u8]) -> Option<&[u8]> {
+    let (at, mark) = MARK;
+    if image.get(at..at + mark.len())? != mark {
+        return None;
+    }
+    let sectors = match image[SETUP_SECTORS] {
+        // So old loaders want it.
+        0 => 4,
+        sectors => usize::from(sectors),
+    };
+    let field = |at: usize| -> Option<usize> {
+        let bytes = image.get(at..at + 4)?.try_into().ok()?;
+        usize::try_from(u32::from_le_bytes(bytes)).ok()
+    };
+    let begin = (sectors + 1) * SECTOR + field(PAYLOAD_OFFSET)?;
+    let length = field(PAYLOAD_LENGTH)?.checked_sub(LENGTH_FIELD)?;
+    image.get(begin..begin.checked_add(length)?)
+}
+
+/// Runs a program over data; they are written by a thread of their own, for the program may fill its
+/// output before it has read all.
+fn filter(words: &[&str], package: &'static str, input: &[u8]) -> Result<Vec<u8>, GuestError> {
+    let no_program = |source| GuestError::Program {
+        program: words[0].to_owned(),
+        package,
+        source,
+    };
+    let mut child = Command::new(words[0])
+        .args(&words[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(no_program)?;
+    let mut stdin = child.stdin.take().expect("piped above");
+    let output = thread::scope(|scope| {
+        // A program that does not want it all says why at its end.
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output()
+    });
+    let output = output.map_err(no_program)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(GuestError::Failed {
+        command: words.join(" "),
+        complaint: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A boot image with one sector of set-up code and this payload.
+    fn image(payload: &[u8]) -> Vec<u8> {
+        let mut image = vec![0; 0x400];
+        image[SETUP_SECTORS] = 1;
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        let length = (payload.len() + LENGTH_FIELD) as u32;
+        image[PAYLOAD_OFFSET..PAYLOAD_OFFSET + 4].copy_from_slice(&16u32.to_le_bytes());
+        image[PAYLOAD_LENGTH..PAYLOAD_LENGTH + 4].copy_from_slice(&length.to_le_bytes());
+        image.extend([0; 16]);
+        image.extend(payload);
+        image.extend(4711u32.to_le_bytes());
+        image.extend([9; 100]);
+        image
+    }
+
+    #[test]
+    fn the_payload_is_found_without_what_lies_around_it() {
+        assert_eq!(payload(&image(b"packed")), Some(&b"packed"[..]));
+        assert_eq!(payload(b"no kernel at all"), None);
+        let mut cut = image(b"packed");
+        cut.truncate(0x400 + 20);
+        assert_eq!(payload(&cut), None);
+    }
+
+    #[test]
+    fn a_packed_kernel_is_unpacked() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vmlinuz");
+        let kernel = [&b"\x7fELF"[..], &[7; 300_000]].concat();
+        let packed = filter(&["gzip", "--stdout"], "gzip", &kernel).unwrap();
+        fs::write(&path, image(&packed)).unwrap();
+        assert!(unpacked(&path).unwrap() == kernel);
+        fs::write(&path, image(b"plain")).unwrap();
+        let error = unpacked(&path).unwrap_err().to_string();
+        assert!(error.contains("unknown way"), "{error}");
+    }
+}

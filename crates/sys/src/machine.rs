@@ -1,0 +1,52 @@
+//! What the first process of a machine does: it furnishes it, loads modules and switches it off.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::kmod::{ModuleInitFlags, finit_module};
+use nix::mount::{MsFlags, mount};
+use nix::sys::reboot::{RebootMode, reboot};
+
+/// Mounts what every program expects: `/proc`, `/sys` and `/dev`.
+///
+/// # Errors
+/// When one of the directories is not there, or the kernel refuses.
+pub fn furnish() -> io::Result<()> {
+    for (kind, on) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
+        mount(Some(kind), on, Some(kind), MsFlags::empty(), None::<&str>)?;
+    }
+    Ok(())
+}
+
+/// Mounts the filesystem through which drivers are configured (configfs); its driver must be loaded.
+///
+/// # Errors
+/// When it is not.
+pub fn mount_configuration(on: &Path) -> io::Result<()> {
+    let kind = Some("configfs");
+    Ok(mount(kind, on, kind, MsFlags::empty(), None::<&str>)?)
+}
+
+/// Loads a kernel module and tells it something; one that is loaded already is none the worse.
+///
+/// # Errors
+/// When the file cannot be read or the kernel refuses it.
+pub fn load_module(path: &Path, parameters: &str) -> io::Result<()> {
+    let parameters = CString::new(parameters)?;
+    match finit_module(File::open(path)?, &parameters, ModuleInitFlags::empty()) {
+        Err(Errno::EEXIST) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Writes everything out and switches the machine off; returns only when that fails.
+pub fn switch_off() -> io::Error {
+    nix::unistd::sync();
+    match reboot(RebootMode::RB_POWER_OFF) {
+        Ok(never) => match never {},
+        Err(error) => error.into(),
+    }
+}

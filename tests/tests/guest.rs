@@ -1,0 +1,210 @@
+//! Cells in guests: filesystems that this machine's kernel need not have, under the drivers of a real one.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use catalog::{Catalog, Place};
+use end_to_end::program;
+use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, Recipe};
+use model::{Bytes, CellId, CellResult, Nanos, Profile, Requirements, Status, Test};
+use run::{Executor, GuestExecutor};
+use tempfile::TempDir;
+use wire::{Job, Target, Volume};
+
+const SIZE: Bytes = Bytes::mib(64);
+/// What the tests have guests for.
+const FILESYSTEMS: [&str; 6] = ["affs-ffs", "ext4", "f2fs", "hpfs", "jfs", "minix"];
+/// What a small image has room for, in which files are written, verified behind a remount, and removed.
+const TESTS: [(&str, &str); 3] = [
+    ("lifecycle", "lifecycle"),
+    ("tree", "tree"),
+    ("large-file", "large-file"),
+];
+
+/// The guest of all tests; what is made once is found by every later run. Tests that begin together do not
+/// make it twice.
+fn guest() -> Guest {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let catalog = Catalog::builtin().unwrap();
+    let filesystem = |name| catalog.filesystem(name).unwrap().clone();
+    let requirements = FILESYSTEMS.map(|name| filesystem(name).requires);
+    let all = |of: fn(&Requirements) -> &[String]| requirements.iter().flat_map(of).cloned();
+    let recipe = Recipe {
+        modules: all(|r| &r.modules).collect(),
+        programs: all(|r| &r.programs).collect(),
+        packages: requirements.iter().map(|r| r.packages.clone()).collect(),
+    };
+    Guest::build(&recipe, &program::guest_cache(), &mut |_| {}).unwrap()
+}
+
+/// A place with a disk for one guest.
+struct Bench {
+    directory: TempDir,
+    catalog: Catalog,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let directory = tempfile::Builder::new()
+            .prefix("fsarena-e2e-")
+            .tempdir()
+            .unwrap();
+        Self {
+            directory,
+            catalog: Catalog::builtin().unwrap(),
+        }
+    }
+
+    fn disk(&self) -> PathBuf {
+        let path = self.directory.path().join("disk");
+        let file = File::create(&path).unwrap();
+        file.set_len(SIZE.0).unwrap();
+        path
+    }
+
+    fn executor(&self, agent: &Path, contender: &str) -> GuestExecutor {
+        let filesystem = self.catalog.contender(contender).unwrap().filesystem;
+        GuestExecutor {
+            guest: guest(),
+            machine: Machine {
+                memory: Bytes::mib(512),
+                processors: 1,
+                clock: Clock::Real,
+            },
+            program: agent.to_owned(),
+            modules: filesystem.requires.modules,
+            programs: filesystem.requires.programs,
+            disks: vec![self.disk()],
+            memory_disk: None,
+            directory: self.directory.path().to_owned(),
+            patience: Nanos::from_secs(120),
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    fn job(&self, contender: &str, device: &str, test: &Test) -> Job {
+        let contender = self.catalog.contender(contender).unwrap();
+        let place = Place {
+            device: Some(device),
+            mountpoint: MOUNTPOINT,
+            size: SIZE,
+            fsarena: "/init",
+        };
+        let volume = Volume {
+            device: Some(device.into()),
+            size: SIZE,
+            mountpoint: MOUNTPOINT.into(),
+            driver: contender.filesystem.driver,
+            commands: catalog::resolve(&contender, &place),
+        };
+        Job {
+            version: wire::VERSION,
+            cell: CellId(1),
+            target: Target::Volume(Box::new(volume)),
+            test: test.clone(),
+            seed: 7,
+        }
+    }
+
+    fn test(&self, suite: &str, name: &str) -> Test {
+        let suite = self.catalog.suite(suite, Profile::Smoke).unwrap();
+        let test = suite.tests.iter().find(|t| t.name == name);
+        test.unwrap().clone()
+    }
+
+    /// The result of a test of a contender in a guest of its own.
+    fn run(&self, contender: &str, (suite, name): (&str, &str)) -> CellResult {
+        let job = self.job(contender, DISK, &self.test(suite, name));
+        let mut executor = self.executor(program::fsarena(), contender);
+        executor.execute(&job, &mut |_| {}).unwrap()
+    }
+}
+
+/// Everything is done, or the filesystem cannot do it, and the kernel has nothing to say of it or its disk;
+/// what an emulated machine says of its clock is no matter.
+#[track_caller]
+fn assert_well(result: &CellResult, filesystem: &str) {
+    let failure = &result.failure;
+    assert_eq!(result.status, Status::Ok, "{filesystem}: {failure:?}");
+    for phase in &result.phases {
+        let well = matches!(phase.status, Status::Ok | Status::Unsupported);
+        assert!(well, "{}: {:?}", phase.phase, phase.failure);
+    }
+    let about = |line: &&String| {
+        let line = line.to_lowercase();
+        [filesystem, "vda", "nullb", "i/o error"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    assert_eq!(result.kernel_log.iter().find(about), None);
+}
+
+fn takes_files(contender: &str) {
+    let bench = Bench::new();
+    for test in TESTS {
+        let filesystem = &contender[..4];
+        assert_well(&bench.run(contender, test), filesystem);
+    }
+}
+
+#[test]
+fn affs_of_both_kinds_takes_files_and_keeps_them() {
+    takes_files("affs-ffs");
+    takes_files("affs-ofs");
+}
+
+/// The driver verifies every node, and every sector that it reads against the bitmaps.
+#[test]
+fn hpfs_takes_files_and_keeps_them_under_strict_checks() {
+    takes_files("hpfs:check=strict,errors=panic");
+}
+
+/// Each with its own programs, out of Debian's packages.
+#[test]
+fn filesystems_that_debian_has_programs_for_are_made_and_checked_in_a_guest() {
+    let bench = Bench::new();
+    for contender in ["ext4", "f2fs", "jfs", "minix"] {
+        let result = bench.run(contender, TESTS[0]);
+        assert_well(&result, contender);
+    }
+}
+
+#[test]
+fn a_guest_that_panics_is_crashed_with_the_kernels_word_for_it() {
+    let bench = Bench::new();
+    let job = bench.job("hpfs", DISK, &bench.test("tree", "tree"));
+    let no_program = bench.directory.path().join("no-program");
+    std::fs::write(&no_program, "nothing that a kernel can run").unwrap();
+    let mut executor = bench.executor(&no_program, "hpfs");
+    let result = executor.execute(&job, &mut |_| {}).unwrap();
+    assert_eq!(result.status, Status::Crashed);
+    let reason = result.failure.unwrap().reason;
+    assert!(reason.contains("Kernel panic"), "{reason}");
+}
+
+/// Everything that was measured, down to each latency.
+#[test]
+fn in_model_time_the_same_cell_gives_the_same_figures_to_the_nanosecond() {
+    let bench = Bench::new();
+    let job = bench.job("hpfs", MEMORY_DISK, &bench.test("tree", "tree"));
+    let mut executor = GuestExecutor {
+        disks: Vec::new(),
+        memory_disk: Some(MemoryDisk {
+            size: SIZE,
+            latency: Nanos(50_000),
+        }),
+        ..bench.executor(program::fsarena(), "hpfs")
+    };
+    executor.machine.clock = Clock::Model;
+    let mut run = || {
+        let result = executor.execute(&job, &mut |_| {}).unwrap();
+        assert_well(&result, "hpfs");
+        result.phases
+    };
+    let (first, second) = (run(), run());
+    assert!(first.iter().all(|phase| phase.wall > Nanos(0)));
+    assert_eq!(first, second);
+}
