@@ -267,8 +267,11 @@ pub fn compare_contenders(
     )
 }
 
-/// Places of contenders in two campaigns, and names of those that are in one alone.
-type Matches = (Vec<(usize, usize)>, Vec<String>);
+/// Places of the contenders that are compared, before and after, and names of those that are not.
+type Matched = (Vec<(usize, usize)>, Vec<String>);
+
+/// A row with a contender's figure before and after.
+type Beside<'a> = (&'a Row, &'a Figure, &'a Figure);
 
 /// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
 /// contender each are about these, whatever they are called.
@@ -276,7 +279,7 @@ fn matched(
     before: Analysed<'_>,
     after: Analysed<'_>,
     wanted: &[String],
-) -> Result<Matches, CannotCompare> {
+) -> Result<Matched, CannotCompare> {
     let (old, new) = (&before.analysis.contenders, &after.analysis.contenders);
     if old.len() == 1 && new.len() == 1 && wanted.is_empty() {
         return Ok((vec![(0, 0)], Vec::new()));
@@ -458,24 +461,21 @@ fn effect(first: &[Option<f64>], second: &[Option<f64>], paired: bool) -> Option
     Effect::unpaired(&values(first), &values(second))
 }
 
-/// A row with a contender's figures in it, before and after.
-type Before<'a> = (&'a Row, &'a Figure, &'a Figure);
-
 /// The geometric mean of the costs in each round, before and after.
-fn overall(contender: String, figures: &[Before<'_>], paired: bool) -> OverallChange {
-    let counts = |(row, old, new): &&Before<'_>| {
+fn overall(contender: String, figures: &[Beside<'_>], paired: bool) -> OverallChange {
+    let counts = |(row, old, new): &&Beside<'_>| {
         let positive = |f: &Figure| f.rounds.iter().all(|r| r.value.is_none_or(|v| v > 0.0));
         row.headline && change(row, old, new, paired).is_some() && positive(old) && positive(new)
     };
     let counted: Vec<_> = figures.iter().filter(counts).collect();
-    let costs = |of: &dyn Fn(&Before<'_>) -> Vec<Option<f64>>| -> Vec<Option<f64>> {
+    let costs = |of: &dyn Fn(&Beside<'_>) -> Vec<Option<f64>>| {
         let all: Vec<Vec<Option<f64>>> = counted.iter().map(|f| of(f)).collect();
         let rounds = all.iter().map(Vec::len).min().unwrap_or(0);
         let of_round = |round: usize| {
             let sum: Option<f64> = all.iter().map(|series| series[round]).sum();
             Some((sum? / all.len() as f64).exp())
         };
-        (0..rounds).map(of_round).collect()
+        (0..rounds).map(of_round).collect::<Vec<Option<f64>>>()
     };
     let logs = |row: &Row, figure: &Figure| -> Vec<Option<f64>> {
         let values = figure.rounds.iter().map(|r| r.value);
