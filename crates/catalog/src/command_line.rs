@@ -229,6 +229,7 @@ mod tests {
                 },
                 quirks: vec![],
                 unavailable: None,
+                only_in_guest: None,
                 only_when_named: None,
             },
             mkfs_options: words("-b 1024"),

@@ -139,6 +139,7 @@ fn mounted(kind: Option<&str>) -> Filesystem {
         commands: Commands::default(),
         quirks: Vec::new(),
         unavailable: None,
+        only_in_guest: None,
         only_when_named: None,
     }
 }

@@ -7,7 +7,7 @@ use crate::command_line::{DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, Rule, UMO
 use crate::document::{Claims, Source, Table, Value};
 use crate::options::{check_mkfs_option, check_mount_option};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "title",
     "aliases",
@@ -16,6 +16,7 @@ const KEYS: [&str; 11] = [
     "source",
     "quirks",
     "unavailable",
+    "only_in_guest",
     "only_when_named",
     "requires",
     "commands",
@@ -78,6 +79,7 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Filesystem, Claims), CatalogEr
         commands,
         quirks: top.texts("quirks")?,
         unavailable,
+        only_in_guest: top.read("only_in_guest", |v| v.text())?,
         only_when_named: top.read("only_when_named", |v| v.text())?,
     };
     Ok((filesystem, claims))

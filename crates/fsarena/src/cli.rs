@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use model::{Backend, Bytes, FigurePattern, Nanos, Profile};
 use report::Format;
 
+use crate::guest_command::BuildOptions;
 use crate::report_command::PARQUET;
 
 /// Compares filesystems by the same trials and answers with evidence.
@@ -434,11 +435,13 @@ pub struct GuestArgs {
 /// What can be done with guests.
 #[derive(Clone, Debug, Subcommand)]
 pub enum GuestAction {
-    /// Bring kernel and modules and make a guest of them, unless it is there already.
+    /// Bring kernel, modules and programs and make a guest of them, unless it is there already.
     #[command(after_help = "\
 Examples:
-  fsarena guest build")]
-    Build,
+  fsarena guest build
+  fsarena guest build --with zfs    also OpenZFS, whose driver is built for ten minutes and more
+  fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
+    Build(BuildOptions),
 }
 
 /// Options of `completions`.

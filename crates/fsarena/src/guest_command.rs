@@ -1,79 +1,123 @@
 //! `fsarena guest`: the machine that has the filesystems which this machine's kernel has not.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use catalog::Catalog;
-use guest::{Guest, Recipe};
-use model::Requirements;
+use guest::{Guest, GuestError, Own, Recipe};
+use model::Filesystem;
 use serde_json::json;
 
 use crate::cli::{Globals, GuestAction, GuestArgs};
-use crate::exit::Code;
-use crate::output::{line, print, print_json, remark};
+use crate::exit::{BadInput, Code};
+use crate::output::{line, print, print_json, remark, table};
 use crate::paths;
+
+/// What a guest is made of, where it is not Debian's packages alone.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct BuildOptions {
+    /// Bring Debian's packages from this mirror instead of those that this machine's apt is set to.
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    /// Also build the driver of a contender that comes as source (zfs); takes ten minutes and more.
+    #[arg(long, value_name = "CONTENDER")]
+    pub with: Vec<String>,
+    /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
+    #[arg(long, value_name = "FILE", requires = "modules")]
+    pub kernel: Option<PathBuf>,
+    /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
+    #[arg(long, value_name = "DIR", requires = "kernel")]
+    pub modules: Option<PathBuf>,
+    /// A directory laid out as a root filesystem; its programs go before Debian's.
+    #[arg(long, value_name = "DIR")]
+    pub rootfs: Option<PathBuf>,
+}
 
 /// Does what is asked.
 pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    match args.action {
-        GuestAction::Build => build(globals),
+    match &args.action {
+        GuestAction::Build(options) => build(options, globals),
     }
 }
 
+/// The guest for all filesystems of a catalog: the one that is made, or a new one. `say` hears what is being
+/// done, where anything is.
+pub fn obtain(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    let recipe = Recipe {
+        mirror: options.mirror.clone(),
+        ..Recipe::of(catalog.filesystems(), &with(catalog, options)?)
+    };
+    let own = Own {
+        kernel: options.kernel.clone(),
+        modules: options.modules.clone(),
+        rootfs: options.rootfs.clone(),
+    };
+    let bad = |error: GuestError| BadInput(error.to_string());
+    own.check().map_err(bad)?;
+    if let Some(mirror) = &options.mirror {
+        guest::check_mirror(mirror).map_err(bad)?;
+    }
+    let cache = cache()?;
+    let guest = Guest::build(&recipe, &cache, say)?;
+    Ok(guest.with_own(&own, &cache)?)
+}
+
+/// The names of contenders whose drivers are to be built.
+fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
+    let come_as_source: Vec<&str> = catalog
+        .filesystems()
+        .filter(|filesystem| guest::comes_as_source(filesystem))
+        .map(|filesystem| filesystem.name.as_str())
+        .collect();
+    let name = |word: &String| {
+        let found = catalog.filesystem(word).map(|f| f.name.clone());
+        let known = |name: &String| come_as_source.contains(&name.as_str());
+        found.ok().filter(known).ok_or_else(|| {
+            let known = come_as_source.join(", ");
+            anyhow::Error::from(BadInput(format!(
+                "`--with {word}`: what comes as source is {known}"
+            )))
+        })
+    };
+    options.with.iter().map(name).collect()
+}
+
 /// Makes the guest, or finds it made, and says what it has.
-fn build(globals: &Globals) -> anyhow::Result<ExitCode> {
+fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let recipe = recipe(&catalog);
-    let guest = Guest::build(&recipe, &cache()?, &mut |doing| {
+    let guest = obtain(&catalog, options, &mut |doing| {
         if !globals.quiet && !globals.json {
             remark(doing);
         }
     })?;
-    let drives = |f: &&model::Filesystem| {
-        let (modules, programs) = (&f.requires.modules, &f.requires.programs);
-        !modules.is_empty()
-            && f.unavailable.is_none()
-            && modules.iter().all(|module| guest.has(module))
-            && programs
-                .iter()
-                .all(|p| p == "blkid" || guest.has_program(p))
-    };
-    let names: Vec<&str> = catalog
-        .filesystems()
-        .filter(drives)
-        .map(|f| f.name.as_str())
-        .collect();
+    let all: Vec<&Filesystem> = catalog.filesystems().collect();
+    let lacking = |f: &&Filesystem| guest.lacks(f).map(|why| [f.name.clone(), line(&why)]);
+    let left_out: Vec<[String; 2]> = all.iter().filter_map(lacking).collect();
+    let drives = |f: &&&Filesystem| guest.lacks(f).is_none();
+    let names: Vec<&str> = all.iter().filter(drives).map(|f| f.name.as_str()).collect();
     if globals.json {
         print_json(&json!({
             "directory": guest.directory(),
+            "name": guest.name(),
             "kernel": guest.release(),
             "filesystems": names,
+            "left-out": left_out.iter().map(|[name, why]| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
         }))?;
-    } else {
-        print(&format!(
-            "{}: Linux {} for {}\n",
-            line(&guest.directory().to_string_lossy()),
-            line(guest.release()),
-            line(&names.join(", "))
-        ))?;
+        return Ok(Code::Done.into());
     }
+    print(&format!(
+        "{}: Linux {} for {}\n\n{}",
+        line(&guest.directory().to_string_lossy()),
+        line(guest.release()),
+        line(&names.join(", ")),
+        table(["left out", "why"], &left_out)
+    ))?;
     Ok(Code::Done.into())
-}
-
-/// What all filesystems of the catalog need, as far as Debian has it.
-fn recipe(catalog: &Catalog) -> Recipe {
-    let requirements = || catalog.filesystems().map(|f| &f.requires);
-    let all = |of: fn(&Requirements) -> &[String]| -> Vec<String> {
-        let names: BTreeSet<String> = requirements().flat_map(of).cloned().collect();
-        names.into_iter().collect()
-    };
-    Recipe {
-        modules: all(|r| &r.modules),
-        programs: all(|r| &r.programs),
-        packages: requirements().map(|r| r.packages.clone()).collect(),
-    }
 }
 
 /// Guests can be made again at any time, so they are kept where caches are.

@@ -53,11 +53,15 @@ fn filesystems(catalog: &Catalog) -> (String, Value) {
 
 /// What keeps a filesystem out of a campaign that does not name it.
 fn note(filesystem: &Filesystem) -> String {
-    match (&filesystem.unavailable, &filesystem.only_when_named) {
-        (Some(why), _) => format!("not available: {}", line(why)),
-        (None, Some(why)) => format!("only when named: {}", line(why)),
-        (None, None) => String::new(),
-    }
+    let reasons = [
+        ("not available", &filesystem.unavailable),
+        ("only in a guest", &filesystem.only_in_guest),
+        ("only when named", &filesystem.only_when_named),
+    ];
+    let mut given = reasons
+        .into_iter()
+        .filter_map(|(what, why)| why.as_ref().map(|why| format!("{what}: {}", line(why))));
+    given.next().unwrap_or_default()
 }
 
 /// Tests one by one, the points of a sweep together.

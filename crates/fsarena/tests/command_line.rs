@@ -86,6 +86,17 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["show", "--cell", "-1"],
         vec!["report", "--format", "papyrus"],
         vec!["completions", "basic"],
+        vec!["guest", "build", "--with", "ext4"],
+        vec!["guest", "build", "--mirror", "debian"],
+        vec!["guest", "build", "--rootfs", "/no/such/directory"],
+        vec![
+            "guest",
+            "build",
+            "--kernel",
+            "/no/such/kernel",
+            "--modules",
+            "/tmp",
+        ],
         vec!["--catalog", "/no/such/directory", "list"],
     ] {
         let output = run(&arguments);

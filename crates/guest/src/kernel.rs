@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::{fs, thread};
 
 use crate::GuestError;
+use crate::elf;
 
 /// Fields of the header: sectors of set-up code, a mark, version, where the packed kernel begins (from
 /// the end of the set-up code) and how long it is.
@@ -34,6 +35,27 @@ const PACKERS: [(&[u8], &[&str], &str); 3] = [
     ),
     (b"\x1f\x8b", &["gzip", "--decompress", "--stdout"], "gzip"),
 ];
+
+/// A kernel that QEMU starts: the one within the image, where it is one that it enters directly, or else
+/// the image itself.
+pub fn startable(image: &Path) -> Result<Vec<u8>, GuestError> {
+    let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
+    match (elf::is_elf(&bytes), elf::is_startable(&bytes)) {
+        (true, true) => Ok(bytes),
+        (true, false) => Err(GuestError::Kernel {
+            path: image.to_owned(),
+            why: "an ELF file built without CONFIG_PVH: give its bzImage",
+        }),
+        (false, _) => {
+            let kernel = unpacked(image)?;
+            Ok(if elf::is_startable(&kernel) {
+                kernel
+            } else {
+                bytes
+            })
+        }
+    }
+}
 
 /// The unpacked kernel.
 pub fn unpacked(image: &Path) -> Result<Vec<u8>, GuestError> {
@@ -139,6 +161,19 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_that_qemu_cannot_start_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vmlinux");
+        let kernel = b"\x7fELF\x02\x01 without the note of CONFIG_PVH";
+        fs::write(&path, kernel).unwrap();
+        let error = startable(&path).unwrap_err().to_string();
+        assert!(error.contains("bzImage"), "{error}");
+        let note = b"\x12\0\0\0Xen\0";
+        fs::write(&path, [&kernel[..], note].concat()).unwrap();
+        assert!(startable(&path).unwrap().ends_with(note));
+    }
+
+    #[test]
     fn a_packed_kernel_is_unpacked() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vmlinuz");
@@ -146,6 +181,8 @@ mod tests {
         let packed = filter(&["gzip", "--stdout"], "gzip", &kernel).unwrap();
         fs::write(&path, image(&packed)).unwrap();
         assert!(unpacked(&path).unwrap() == kernel);
+        // What QEMU cannot enter directly stays packed.
+        assert!(startable(&path).unwrap() == fs::read(&path).unwrap());
         fs::write(&path, image(b"plain")).unwrap();
         let error = unpacked(&path).unwrap_err().to_string();
         assert!(error.contains("unknown way"), "{error}");

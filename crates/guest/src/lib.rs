@@ -5,15 +5,31 @@
 //! says how QEMU is started. Runs no cell and watches over none; what the guest does inside is the
 //! agent's.
 
+mod add_on;
 mod archive;
 mod build;
+mod command;
+mod digest;
+mod elf;
 mod error;
+#[cfg(test)]
+mod fixture;
+mod guest;
 mod kernel;
 mod machine;
+mod mirrors;
 mod modules;
+mod order;
+mod own;
 mod packages;
+mod rebuild;
+mod recipe;
+mod source;
 mod tools;
 
-pub use build::{Contents, Guest, Recipe};
 pub use error::GuestError;
+pub use guest::{Contents, Guest};
 pub use machine::{CHANNEL, Clock, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
+pub use mirrors::check as check_mirror;
+pub use own::Own;
+pub use recipe::{AddOn, Recipe, comes_as_source};

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::{GuestError, kernel};
 
+/// Directories with modules, below that of a kernel; what comes later goes before what was there.
+const DIRECTORIES: [&str; 3] = ["kernel", "extra", "updates"];
+
 /// The modules of one kernel.
 pub struct Modules {
     /// The kernel's release.
@@ -26,7 +29,12 @@ impl Modules {
             files: BTreeMap::new(),
             built_in: BTreeSet::new(),
         };
-        modules.collect(&directory.join("kernel"))?;
+        for below in DIRECTORIES {
+            let below = directory.join(below);
+            if below.is_dir() {
+                modules.collect(&below)?;
+            }
+        }
         let list = directory.join("modules.builtin");
         let list = fs::read_to_string(&list).map_err(GuestError::io("read", &list))?;
         modules.built_in = list.lines().filter_map(|l| name_of(Path::new(l))).collect();
@@ -55,6 +63,11 @@ impl Modules {
     pub fn has(&self, name: &str) -> bool {
         let name = canonical(name);
         self.files.contains_key(&name) || self.built_in.contains(&name)
+    }
+
+    /// Takes a file for a module, in the place of the one that there may be.
+    pub fn put(&mut self, name: &str, file: &Path) {
+        self.files.insert(canonical(name), file.to_owned());
     }
 
     /// These modules and all that they need, each with its content, in the order in which they load. What
@@ -166,6 +179,20 @@ mod tests {
         assert_eq!(order(&tree, &["affs", "loop"]).unwrap(), ["affs"]);
         let modules = Modules::below(tree.path()).unwrap();
         assert!(modules.has("loop") && modules.has("affs") && !modules.has("hpfs"));
+    }
+
+    #[test]
+    fn a_module_that_was_built_anew_goes_before_the_kernels_own() {
+        let tree = tree(&[("ufs", "old"), ("nls-base", "")], "");
+        let updates = tree.path().join("updates");
+        fs::create_dir(&updates).unwrap();
+        fs::write(updates.join("ufs.ko"), "\0depends=nls-base\0").unwrap();
+        assert_eq!(order(&tree, &["ufs"]).unwrap(), ["nls_base", "ufs"]);
+        let mut modules = Modules::below(tree.path()).unwrap();
+        let file = tree.path().join("other.ko");
+        fs::write(&file, "\0depends=\0").unwrap();
+        modules.put("nls-new", &file);
+        assert!(modules.has("nls_new"));
     }
 
     #[test]

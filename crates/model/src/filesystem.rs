@@ -37,6 +37,9 @@ pub struct Filesystem {
     pub quirks: Vec<String>,
     /// Why no backend of this version can run it, where that is so.
     pub unavailable: Option<String>,
+    /// Why only a guest can run it, where that is so: its driver has to be built anew, and a guest has it so.
+    #[serde(default)]
+    pub only_in_guest: Option<String>,
     /// Why it competes only when a user names it, where that is so.
     pub only_when_named: Option<String>,
 }

@@ -57,6 +57,7 @@ fn contender(number: usize) -> Contender {
             commands: Commands::default(),
             quirks: Vec::new(),
             unavailable: None,
+            only_in_guest: None,
             only_when_named: None,
         },
         mkfs_options: Vec::new(),

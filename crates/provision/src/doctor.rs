@@ -48,6 +48,9 @@ fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Verdict {
     if let Some(why) = &filesystem.unavailable {
         return impossible(why.clone());
     }
+    if let Some(why) = &filesystem.only_in_guest {
+        return impossible(format!("only in a guest (`fsarena guest build`): {why}"));
+    }
     let mut needs = Vec::new();
     for check in [driver, loop_driver] {
         match check(filesystem, machine) {
@@ -209,6 +212,7 @@ mod tests {
             },
             quirks: Vec::new(),
             unavailable: None,
+            only_in_guest: None,
             only_when_named: None,
         }
     }
@@ -288,6 +292,18 @@ mod tests {
         assert_eq!(why(verdict(&it, Backend::Loop, &machine())), "OS/2 only");
         assert_eq!(verdict(&it, Backend::Dir, &machine()), Verdict::Runs);
         assert!(why(verdict(&it, Backend::Vm, &machine())).contains("no vm backend"));
+    }
+
+    /// Though the kernel has the filesystem and all programs are there.
+    #[test]
+    fn a_driver_that_has_to_be_built_anew_runs_in_a_guest_only() {
+        let mut it = filesystem("ext4", Driver::Kernel, "there");
+        it.only_in_guest = Some("the stock driver only reads".into());
+        let reason = why(verdict(&it, Backend::Loop, &machine()));
+        assert!(
+            reason.contains("fsarena guest build") && reason.ends_with("only reads"),
+            "{reason}"
+        );
     }
 
     #[test]

@@ -252,6 +252,7 @@ mod tests {
             },
             quirks: Vec::new(),
             unavailable: None,
+            only_in_guest: None,
             only_when_named: None,
         };
         let environment = collect(Setting::default(), [&filesystem, &filesystem]);

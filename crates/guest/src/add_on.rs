@@ -1,0 +1,98 @@
+//! Drivers that come as source in a package of their own and are built against a kernel's headers, as dkms
+//! would on a machine that they are installed on: OpenZFS.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::GuestError;
+use crate::command::run;
+use crate::packages::only_file;
+use crate::rebuild::{plainly, processors};
+
+/// Builds all modules of a package that was unpacked in `tree`, and returns their files.
+pub fn build(tree: &Path, headers: &Path) -> Result<Vec<PathBuf>, GuestError> {
+    let source = only_file(&tree.join("usr/src"), "")?;
+    let mut configure = plainly("sh");
+    configure
+        .current_dir(&source)
+        .args(["./configure", "--with-config=kernel"])
+        .arg(format!("--with-linux={}", common(headers).display()))
+        .arg(format!("--with-linux-obj={}", headers.display()));
+    run(&mut configure, "dash")?;
+    let mut make = plainly("make");
+    make.arg("-C")
+        .arg(&source)
+        .arg(format!("-j{}", processors()));
+    make.arg(format!(
+        "KCFLAGS=-g0 -ffile-prefix-map={}=.",
+        source.display()
+    ));
+    run(&mut make, "make")?;
+    let mut found = Vec::new();
+    modules(&source, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+/// `linux-headers-6.1.0-1-amd64` has what differs between kinds of a kernel; all else is in
+/// `linux-headers-6.1.0-1-common` beside it.
+fn common(headers: &Path) -> PathBuf {
+    let name = headers.file_name().unwrap_or_default().to_string_lossy();
+    let (version, _) = name.rsplit_once('-').unwrap_or((&name, ""));
+    headers.with_file_name(format!("{version}-common"))
+}
+
+fn modules(below: &Path, found: &mut Vec<PathBuf>) -> Result<(), GuestError> {
+    for entry in fs::read_dir(below).map_err(GuestError::io("read", below))? {
+        let entry = entry.map_err(GuestError::io("read", below))?;
+        let path = entry.path();
+        // Links would lead in circles.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            modules(&path, found)?;
+        } else if path.extension().is_some_and(|end| end == "ko") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_kinds_of_a_kernel_share_lies_beside() {
+        let headers = Path::new("/t/usr/src/linux-headers-6.1.0-1-amd64");
+        assert_eq!(
+            common(headers),
+            Path::new("/t/usr/src/linux-headers-6.1.0-1-common")
+        );
+    }
+
+    /// A package whose `configure` and `make` write down what they were told.
+    #[test]
+    fn a_source_is_configured_made_and_its_modules_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let source = directory.path().join("usr/src/zfs-2");
+        fs::create_dir_all(source.join("module/os")).unwrap();
+        fs::write(source.join("configure"), "echo \"$@\" > told\n").unwrap();
+        let makefile = "all:\n\ttouch module/zfs.ko module/os/spl.ko module/spl.o\n\
+                        \techo '$(KCFLAGS)' >> told\n";
+        fs::write(source.join("Makefile"), makefile).unwrap();
+        let headers = Path::new("/h/linux-headers-6-amd64");
+        let found = build(directory.path(), headers).unwrap();
+        assert_eq!(
+            found,
+            [
+                source.join("module/os/spl.ko"),
+                source.join("module/zfs.ko")
+            ]
+        );
+        let told = fs::read_to_string(source.join("told")).unwrap();
+        assert!(
+            told.contains("--with-linux=/h/linux-headers-6-common"),
+            "{told}"
+        );
+        assert!(told.contains("-g0 -ffile-prefix-map="), "{told}");
+    }
+}

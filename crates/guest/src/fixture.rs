@@ -1,0 +1,28 @@
+//! Filesystems for tests.
+
+use model::{Bytes, Class, Commands, Driver, Filesystem, Requirements};
+
+/// One that needs one module, one package and one program.
+pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Filesystem {
+    Filesystem {
+        name: name.into(),
+        title: name.into(),
+        aliases: Vec::new(),
+        class: Class::Native,
+        driver: Driver::Kernel,
+        source: "a manual".into(),
+        requires: Requirements {
+            kernel: Some(name.into()),
+            modules: vec![module.into()],
+            packages: vec![package.into()],
+            programs: vec![program.into()],
+            smallest: Bytes::mib(1),
+            largest: None,
+        },
+        commands: Commands::default(),
+        quirks: Vec::new(),
+        unavailable: None,
+        only_in_guest: None,
+        only_when_named: None,
+    }
+}

@@ -1,0 +1,387 @@
+//! A guest that is made: what it has, and the first filesystem of one that boots.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use model::Filesystem;
+
+use crate::archive::Archive;
+use crate::build::{
+    BASE, Build, KERNEL, MACHINE_MODULES, MEMORY_DISK_MODULE, MODULES, PROGRAMS, TOOL_NAMES,
+    programs_of,
+};
+use crate::modules::Modules;
+use crate::order::Order;
+use crate::own::Own;
+use crate::packages::only_file;
+use crate::tools::Tools;
+use crate::{GuestError, MemoryDisk, Recipe, digest, elf, recipe};
+
+/// What the module of disks in memory is told: no disk but those that are asked for.
+const NO_MEMORY_DISKS: &str = "nr_devices=0";
+/// Packages that were brought, for the next guest.
+const KEPT_PACKAGES: &str = "packages";
+/// The lists of an apt of our own.
+const LISTS: &str = "apt";
+
+/// What is put into a guest for one cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents<'a> {
+    /// The program that is also the agent.
+    pub agent: &'a Path,
+    /// Modules that load first, with what they need. Of several the last is the filesystem; those before
+    /// it that the kernel does not have are left out.
+    pub modules: &'a [String],
+    /// Programs, with what they need.
+    pub programs: &'a [String],
+    /// A disk in the guest's memory.
+    pub disk: Option<MemoryDisk>,
+    /// The agent's job, where it does not come through the channel.
+    pub job: Option<&'a str>,
+}
+
+/// A guest that is made: everything but the agent.
+pub struct Guest {
+    name: String,
+    directory: PathBuf,
+    kernel: PathBuf,
+    modules: Modules,
+    /// Trees of programs; what comes first goes before what comes later.
+    tools: Vec<Tools>,
+}
+
+impl Guest {
+    /// The guest of this recipe and of the packages that apt has now: the one in the cache, or a new one.
+    /// `say` hears what is being done, where anything is.
+    ///
+    /// # Errors
+    /// When apt, dpkg, a compiler that is needed or an unpacker is not there or fails, or there is no room.
+    pub fn build(
+        recipe: &Recipe,
+        cache: &Path,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, GuestError> {
+        let state = digest::of_apt();
+        let asked = digest::name(format!("{recipe:?}\n{state}").as_bytes());
+        let answer = cache.join(format!("answer-{asked}"));
+        if let Ok(name) = fs::read_to_string(&answer) {
+            let directory = cache.join(&name);
+            if directory.is_dir() {
+                return Self::open(&directory, recipe);
+            }
+        }
+        fs::create_dir_all(cache).map_err(GuestError::io("create", cache))?;
+        say("asking apt");
+        let order = Order::of(recipe, &cache.join(LISTS), &state, say)?;
+        let name = format!("guest-{}", digest::name(order.text(recipe).as_bytes()));
+        let directory = cache.join(&name);
+        if !directory.is_dir() {
+            make(recipe, &order, &directory, &cache.join(KEPT_PACKAGES), say)?;
+        }
+        // The question is only ever answered by a file that is whole.
+        let partial = answer.with_extension(std::process::id().to_string());
+        fs::write(&partial, name).map_err(GuestError::io("write", &partial))?;
+        fs::rename(&partial, &answer).map_err(GuestError::io("rename", &partial))?;
+        Self::open(&directory, recipe)
+    }
+
+    fn open(directory: &Path, recipe: &Recipe) -> Result<Self, GuestError> {
+        let below = only_file(&directory.join(MODULES), "")?;
+        let add_ons = recipe.add_ons.iter().map(|a| programs_of(&a.name));
+        let trees = add_ons.chain([PROGRAMS.to_owned()]);
+        let name = directory.file_name().unwrap_or_default();
+        Ok(Self {
+            name: name.to_string_lossy().into_owned(),
+            directory: directory.to_owned(),
+            kernel: directory.join(KERNEL),
+            modules: Modules::below(&below)?,
+            tools: trees
+                .map(|tree| Tools::below(&directory.join(tree)))
+                .collect(),
+        })
+    }
+
+    /// The same with a kernel or programs of the user's own in the place of Debian's; `cache` is where an
+    /// unpacked kernel is put.
+    ///
+    /// # Errors
+    /// When they are not what they should be, or cannot be read.
+    pub fn with_own(mut self, own: &Own, cache: &Path) -> Result<Self, GuestError> {
+        if let Some(rootfs) = &own.rootfs {
+            self.name += &format!("+{}", own.rootfs_name(rootfs));
+            self.tools.insert(0, Tools::below(rootfs));
+        }
+        if let Some((kernel, modules)) = own.kernel()? {
+            self.name += &format!("+{}", own.kernel_name(&modules)?);
+            self.kernel = Own::startable(kernel, cache)?;
+            self.modules = Modules::below(&modules)?;
+        }
+        Ok(self)
+    }
+
+    /// Its name; the same name means the same kernel, modules and programs.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is kept.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The release of its kernel.
+    pub fn release(&self) -> &str {
+        self.modules.kernel()
+    }
+
+    /// The kernel, a file that QEMU starts.
+    pub fn kernel(&self) -> PathBuf {
+        self.kernel.clone()
+    }
+
+    /// Whether its kernel has a module, or has it built in.
+    pub fn has(&self, module: &str) -> bool {
+        self.modules.has(module)
+    }
+
+    /// Whether it has a program.
+    pub fn has_program(&self, program: &str) -> bool {
+        TOOL_NAMES.contains(&program) || self.tools.iter().any(|tree| tree.has(program))
+    }
+
+    /// What keeps it from driving a filesystem, and what would bring that; nothing where it can.
+    pub fn lacks(&self, filesystem: &Filesystem) -> Option<String> {
+        if let Some(why) = &filesystem.unavailable {
+            return Some(why.clone());
+        }
+        let requires = &filesystem.requires;
+        let missing = |module: &&String| !self.has(module);
+        if let Some(module) = requires.modules.last().filter(missing) {
+            if recipe::comes_as_source(filesystem) {
+                let name = &filesystem.name;
+                return Some(format!(
+                    "its driver has to be built: `fsarena guest build --with {name}`"
+                ));
+            }
+            let kernel = self.release();
+            return Some(format!(
+                "the guest's kernel ({kernel}) has no module {module}: bring one that has \
+                 (`fsarena guest build --kernel FILE --modules DIR`)"
+            ));
+        }
+        let missing = requires.programs.iter().filter(|p| !self.has_program(p));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        (!missing.is_empty()).then(|| {
+            let missing = missing.join(", ");
+            let packages = match requires.packages.join(", ") {
+                none if none.is_empty() => "no package brings it".to_owned(),
+                some => format!("it did not come with {some} from apt"),
+            };
+            format!(
+                "the guest has no {missing}: {packages}; bring it (`fsarena guest build --rootfs DIR`)"
+            )
+        })
+    }
+
+    /// Writes the first filesystem of a guest.
+    ///
+    /// # Errors
+    /// When the kernel does not have the filesystem's module, or a file cannot be read or written.
+    pub fn first_filesystem(&self, contents: &Contents<'_>, to: &Path) -> Result<(), GuestError> {
+        let modules = self.modules.in_order(&self.wanted(contents))?;
+        let base = self.directory.join(BASE);
+        let base = fs::read(&base).map_err(GuestError::io("read", &base))?;
+        let agent = fs::read(contents.agent).map_err(GuestError::io("read", contents.agent))?;
+        let tools = self.programs(contents.programs)?;
+        let write = || -> io::Result<()> {
+            let mut out = BufWriter::new(File::create(to)?);
+            out.write_all(&base)?;
+            let mut archive = Archive::new(out);
+            archive.program("init", &elf::loaded(&agent))?;
+            add_files(&mut archive, &tools)?;
+            let mut order = String::new();
+            for (name, content) in &modules {
+                archive.file(&format!("modules/{name}.ko"), content)?;
+                order += &format!("{name}.ko {}\n", parameters(name));
+            }
+            archive.file("modules/order", order.as_bytes())?;
+            if let Some(disk) = contents.disk {
+                archive.file("disk", disk.attributes().as_bytes())?;
+            }
+            if let Some(job) = contents.job {
+                archive.file("job", job.as_bytes())?;
+            }
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    /// The modules of the machine and of the filesystem.
+    fn wanted<'c>(&self, contents: &Contents<'c>) -> Vec<&'c str> {
+        let memory_disk = contents.disk.map(|_| MEMORY_DISK_MODULE);
+        let machine = MACHINE_MODULES.into_iter().chain(memory_disk);
+        let (filesystem, helpers) = match contents.modules.split_last() {
+            Some((last, before)) => (Some(last.as_str()), before),
+            None => (None, contents.modules),
+        };
+        let helpers = helpers.iter().map(String::as_str);
+        let helpers = helpers.filter(|helper| self.has(helper));
+        machine.chain(helpers).chain(filesystem).collect()
+    }
+
+    /// Programs with what they need, all out of one tree: the first that has them all. Two trees may each
+    /// have a program of the same name.
+    fn programs(&self, names: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
+        let own = |name: &&String| !TOOL_NAMES.contains(&name.as_str());
+        let has_all = |tree: &&Tools| names.iter().filter(own).all(|name| tree.has(name));
+        let tree = self.tools.iter().find(has_all).or(self.tools.last());
+        tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
+    }
+}
+
+/// Only what is complete ever has the final name.
+fn make(
+    recipe: &Recipe,
+    order: &Order,
+    directory: &Path,
+    kept: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), GuestError> {
+    let partial = directory.with_extension(format!("partial-{}", std::process::id()));
+    let made = Build::new(recipe, order, &partial).run(kept, say);
+    if made.is_err() {
+        // The reason is in `made`; a directory that cannot be removed either adds nothing to it.
+        let _ = fs::remove_dir_all(&partial);
+    }
+    made?;
+    match fs::rename(&partial, directory) {
+        // Another process made the same meanwhile.
+        Err(_) if directory.is_dir() => {
+            fs::remove_dir_all(&partial).map_err(GuestError::io("remove", &partial))
+        }
+        other => other.map_err(GuestError::io("rename", &partial)),
+    }
+}
+
+/// Files, each behind the directories it lies in. Whatever came with a package is made executable: that is
+/// right for programs and libraries, and does no harm to settings.
+fn add_files<W: Write>(
+    archive: &mut Archive<W>,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> io::Result<()> {
+    let mut made = BTreeSet::new();
+    for (path, content) in files {
+        let ends = path.match_indices('/').map(|(end, _)| &path[..end]);
+        for directory in ends {
+            if made.insert(directory) {
+                archive.directory(directory)?;
+            }
+        }
+        archive.program(path, content)?;
+    }
+    Ok(())
+}
+
+/// What a module is told when it loads.
+fn parameters(module: &str) -> &'static str {
+    if module == MEMORY_DISK_MODULE {
+        NO_MEMORY_DISKS
+    } else {
+        ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::filesystem;
+
+    /// A guest with these modules and, in trees that go before each other, these programs.
+    fn guest(at: &Path, modules: &[&str], trees: &[(&str, &[&str])]) -> Guest {
+        let kernel = at.join(MODULES).join("6.1.0-1-amd64");
+        fs::create_dir_all(kernel.join("kernel")).unwrap();
+        fs::write(kernel.join("modules.builtin"), "").unwrap();
+        for module in modules.iter().chain(&MACHINE_MODULES) {
+            let file = kernel.join(format!("kernel/{module}.ko"));
+            fs::write(file, "\0depends=\0").unwrap();
+        }
+        for (tree, programs) in trees {
+            let directory = at.join(tree).join("usr/sbin");
+            fs::create_dir_all(&directory).unwrap();
+            for program in *programs {
+                fs::write(directory.join(program), format!("{program} of {tree}")).unwrap();
+            }
+        }
+        fs::write(at.join(BASE), "base").unwrap();
+        let mut guest = Guest::open(at, &Recipe::default()).unwrap();
+        let trees = trees.iter().map(|(tree, _)| Tools::below(&at.join(tree)));
+        guest.tools = trees.collect();
+        guest
+    }
+
+    #[test]
+    fn what_a_guest_lacks_is_said_with_what_would_bring_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &["jfs"], &[("tools", &["mkfs.jfs"])]);
+        let jfs = filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs");
+        assert_eq!(guest.lacks(&jfs), None);
+        let hfs = filesystem("hfs", "jfs", "hfsprogs", "mkfs.hfs");
+        let why = guest.lacks(&hfs).unwrap();
+        assert!(
+            why.contains("mkfs.hfs") && why.contains("hfsprogs"),
+            "{why}"
+        );
+        let reiser4 = filesystem("reiser4", "reiser4", "reiser4progs", "mkfs.jfs");
+        let why = guest.lacks(&reiser4).unwrap();
+        assert!(
+            why.contains("no module reiser4") && why.contains("--kernel"),
+            "{why}"
+        );
+        let zfs = filesystem("zfs", "zfs", "zfs-dkms", "mkfs.jfs");
+        assert!(guest.lacks(&zfs).unwrap().contains("--with zfs"));
+        let mut chunkfs = jfs;
+        chunkfs.unavailable = Some("a prototype".into());
+        assert_eq!(guest.lacks(&chunkfs).as_deref(), Some("a prototype"));
+    }
+
+    /// zpool of zfs-fuse and that of OpenZFS are two programs.
+    #[test]
+    fn programs_come_from_the_first_tree_that_has_them_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let trees: [(&str, &[&str]); 2] =
+            [("tools-zfs", &["zpool"]), ("tools", &["zfs-fuse", "zpool"])];
+        let guest = guest(directory.path(), &[], &trees);
+        let content = |programs: &[&str]| {
+            let programs: Vec<String> = programs.iter().map(|&p| p.to_owned()).collect();
+            let files = guest.programs(&programs).unwrap();
+            String::from_utf8(files["usr/sbin/zpool"].clone()).unwrap()
+        };
+        assert_eq!(content(&["zpool", "sh"]), "zpool of tools-zfs");
+        assert_eq!(content(&["zfs-fuse", "zpool"]), "zpool of tools");
+    }
+
+    #[test]
+    fn helpers_that_a_kernel_lacks_are_left_out_and_its_filesystem_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &["ext4", "crc16"], &[("tools", &[])]);
+        let write = |modules: &[&str]| {
+            let modules: Vec<String> = modules.iter().map(|&m| m.to_owned()).collect();
+            let contents = Contents {
+                agent: Path::new("/dev/null"),
+                modules: &modules,
+                programs: &[],
+                disk: None,
+                job: None,
+            };
+            guest.first_filesystem(&contents, &directory.path().join("first"))
+        };
+        write(&["crc32c-intel", "crc16", "ext4"]).unwrap();
+        let first = fs::read(directory.path().join("first")).unwrap();
+        let first = String::from_utf8_lossy(&first);
+        assert!(first.contains("crc16.ko \next4.ko \n"), "{first}");
+        let error = write(&["ext4", "btrfs"]).unwrap_err().to_string();
+        assert!(error.ends_with("has no module btrfs"), "{error}");
+    }
+}

@@ -1,0 +1,164 @@
+//! A kernel, modules and programs of the user's own, in the place of Debian's: for those who work on a
+//! filesystem, and for what Debian does not have.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::build::KERNEL;
+use crate::packages::only_file;
+use crate::{GuestError, digest, kernel};
+
+/// What the user brings; nothing of it has to be there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// A kernel: `bzImage`, or an ELF file built with CONFIG_PVH.
+    pub kernel: Option<PathBuf>,
+    /// Its modules: a directory such as `/lib/modules/6.12.0`, or the one that was INSTALL_MOD_PATH.
+    pub modules: Option<PathBuf>,
+    /// A directory laid out as a root filesystem, in which programs are looked for first.
+    pub rootfs: Option<PathBuf>,
+}
+
+impl Own {
+    /// Looks at all of it, before anything is made that it would be put into.
+    ///
+    /// # Errors
+    /// When something is not there, or a kernel comes without its modules.
+    pub fn check(&self) -> Result<(), GuestError> {
+        for path in [&self.kernel, &self.rootfs].into_iter().flatten() {
+            fs::metadata(path).map_err(GuestError::io("find", path))?;
+        }
+        self.kernel().map(drop)
+    }
+
+    /// The kernel and the directory of its modules.
+    pub(crate) fn kernel(&self) -> Result<Option<(&Path, PathBuf)>, GuestError> {
+        match (&self.kernel, &self.modules) {
+            (None, None) => Ok(None),
+            (Some(kernel), Some(modules)) => Ok(Some((kernel.as_path(), modules_in(modules)?))),
+            _ => Err(GuestError::Unexpected(
+                "a kernel needs its modules, and modules their kernel: give --kernel and --modules"
+                    .into(),
+            )),
+        }
+    }
+
+    /// A name for kernel and modules: the former by its content, the latter by their sizes and times.
+    pub(crate) fn kernel_name(&self, modules: &Path) -> Result<String, GuestError> {
+        let image = self.kernel.as_deref().unwrap_or(Path::new(""));
+        let mut content = fs::read(image).map_err(GuestError::io("read", image))?;
+        content.extend(all_files(modules).into_bytes());
+        Ok(digest::name(&content))
+    }
+
+    /// A name for programs, by sizes and times of the files in the places where they are looked for.
+    pub(crate) fn rootfs_name(&self, rootfs: &Path) -> String {
+        const PLACES: [&str; 6] = ["bin", "etc", "lib", "sbin", "usr", "lib64"];
+        let files = PLACES.iter().map(|place| all_files(&rootfs.join(place)));
+        digest::name(files.collect::<String>().as_bytes())
+    }
+
+    /// The kernel as a file that QEMU starts, in the cache.
+    pub(crate) fn startable(image: &Path, cache: &Path) -> Result<PathBuf, GuestError> {
+        let content = kernel::startable(image)?;
+        let directory = cache.join(format!("own-{}", digest::name(&content)));
+        fs::create_dir_all(&directory).map_err(GuestError::io("create", &directory))?;
+        let path = directory.join(KERNEL);
+        fs::write(&path, content).map_err(GuestError::io("write", &path))?;
+        Ok(path)
+    }
+}
+
+/// The directory that holds `kernel/`, given it or the one in which modules were installed.
+fn modules_in(given: &Path) -> Result<PathBuf, GuestError> {
+    let given = given
+        .canonicalize()
+        .map_err(GuestError::io("find", given))?;
+    if given.join("modules.builtin").exists() {
+        return Ok(given);
+    }
+    let installed = given.join("lib/modules");
+    if !installed.is_dir() {
+        return Err(GuestError::Unexpected(format!(
+            "{} holds no modules: give what `make modules_install` made (with INSTALL_MOD_PATH)",
+            given.display()
+        )));
+    }
+    only_file(&installed, "")
+}
+
+/// All files below a directory with sizes and times of change.
+fn all_files(directory: &Path) -> String {
+    let mut text = digest::of_directory(directory);
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    below.sort();
+    for directory in below {
+        text += &all_files(&directory);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_found_where_they_were_installed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let modules = root.join("lib/modules/6.9.0");
+        fs::create_dir_all(modules.join("kernel")).unwrap();
+        fs::write(modules.join("modules.builtin"), "").unwrap();
+        assert_eq!(modules_in(&root).unwrap(), modules);
+        assert_eq!(modules_in(&modules).unwrap(), modules);
+        let error = modules_in(&root.join("lib")).unwrap_err().to_string();
+        assert!(error.contains("modules_install"), "{error}");
+    }
+
+    #[test]
+    fn a_kernel_comes_with_its_modules() {
+        let own = Own {
+            kernel: Some("/boot/vmlinuz".into()),
+            ..Own::default()
+        };
+        let error = own.kernel().unwrap_err().to_string();
+        assert!(error.contains("--modules"), "{error}");
+        assert_eq!(Own::default().kernel().unwrap(), None);
+        Own::default().check().unwrap();
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_before_anything_is_made() {
+        let own = Own {
+            rootfs: Some("/no/such/directory".into()),
+            ..Own::default()
+        };
+        let error = own.check().unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot find /no/such/directory"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn another_module_is_another_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let kernel = directory.path().join("bzImage");
+        let below = directory.path().join("modules/kernel/fs");
+        fs::create_dir_all(&below).unwrap();
+        fs::write(&kernel, "kernel").unwrap();
+        let own = Own {
+            kernel: Some(kernel),
+            ..Own::default()
+        };
+        let name = || own.kernel_name(&directory.path().join("modules")).unwrap();
+        let before = name();
+        assert_eq!(name(), before);
+        fs::write(below.join("reiser4.ko"), "module").unwrap();
+        assert_ne!(name(), before);
+    }
+}

@@ -1,0 +1,289 @@
+//! Modules that are built anew from the kernel's source: those that Debian's kernel lacks, has without
+//! writing, or has with a fault. The changes are small edits that check what they replace; no source of
+//! others is kept here.
+//!
+//! What comes out does not depend on the directory, the day or the user.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use crate::GuestError;
+use crate::command::run;
+
+/// A module, where its source lies, and how it is built otherwise than by the distribution.
+#[derive(Debug)]
+pub struct Rebuild {
+    /// Its name.
+    pub module: &'static str,
+    /// Where its source lies in that of the kernel.
+    pub source: &'static str,
+    /// Settings of the kernel's configuration that differ, for make.
+    settings: &'static [&'static str],
+    /// The same for the compiler, where the source asks for them.
+    definitions: &'static [&'static str],
+    edits: &'static [Edit],
+}
+
+/// One change to a source file.
+#[derive(Debug)]
+struct Edit {
+    file: &'static str,
+    /// What must stand there exactly once.
+    stands: &'static str,
+    /// What stands there afterwards.
+    becomes: &'static str,
+}
+
+/// All of them.
+static REBUILDS: [Rebuild; 3] = [
+    // Debian's has no writing (CONFIG_UFS_FS_WRITE) and mounts read-only without a word.
+    Rebuild {
+        module: "ufs",
+        source: "fs/ufs",
+        settings: &["CONFIG_UFS_FS=m", "CONFIG_UFS_FS_WRITE=y"],
+        definitions: &["CONFIG_UFS_FS_WRITE"],
+        // It looks for the superblock of UFS2 at 65536 only; makefs puts it at 8192 unless blocks are
+        // large. So it looks there, too, before it gives up.
+        edits: &[Edit {
+            file: "super.c",
+            stands: "\tif (!silent)\n\t\tpr_err(\"%s(): bad magic number\\n\", __func__);\n",
+            becomes: "\tif ((flags & UFS_TYPE_MASK) == UFS_TYPE_UFS2 && super_block_offset == SBLOCK_UFS2) {\n\
+                      \t\tubh_brelse_uspi(uspi);\n\
+                      \t\tubh = NULL;\n\
+                      \t\tsuper_block_offset = 8192;\n\
+                      \t\tgoto again;\n\
+                      \t}\n\
+                      \tif (!silent)\n\t\tpr_err(\"%s(): bad magic number\\n\", __func__);\n",
+        }],
+    },
+    // It refuses directories of format 3.5 as damaged: it counts an item head (24 bytes) for each entry,
+    // where an entry has a head of its own kind (16 bytes).
+    Rebuild {
+        module: "reiserfs",
+        source: "fs/reiserfs",
+        settings: &["CONFIG_REISERFS_FS=m"],
+        definitions: &[],
+        edits: &[Edit {
+            file: "stree.c",
+            stands: "(ih_entry_count(ih) * IH_SIZE)",
+            becomes: "(ih_entry_count(ih) * DEH_SIZE)",
+        }],
+    },
+    // Debian's kernel 6.1 is built without it.
+    Rebuild {
+        module: "ntfs3",
+        source: "fs/ntfs3",
+        settings: &["CONFIG_NTFS3_FS=m"],
+        definitions: &[],
+        edits: &[],
+    },
+];
+
+/// Those among some modules.
+pub fn among(modules: &[String]) -> Vec<&'static Rebuild> {
+    let rebuilds = REBUILDS.iter();
+    rebuilds
+        .filter(|rebuild| modules.iter().any(|module| module == rebuild.module))
+        .collect()
+}
+
+/// What is rebuilt is no longer the distribution's, so that it is part of a guest's name.
+pub fn description(rebuilds: &[&Rebuild]) -> String {
+    let lines = rebuilds.iter().map(|rebuild| format!("{rebuild:?}\n"));
+    lines.collect()
+}
+
+/// The compiler, as it calls itself.
+pub fn compiler() -> Result<String, GuestError> {
+    run(Command::new("make").arg("--version"), "make")?;
+    let text = run(Command::new("gcc").arg("--version"), "gcc")?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+/// Makes an unpacked tree of a kernel's headers work where it lies: they expect to lie below `/usr`.
+/// Returns the directory that modules are built against.
+pub fn settle(tree: &Path, release: &str) -> Result<PathBuf, GuestError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    let root = tree.to_string_lossy();
+    if !root.chars().all(plain) {
+        return Err(GuestError::Unexpected(format!(
+            "make cannot build in {root:?}: set XDG_CACHE_HOME to a directory with a plain name"
+        )));
+    }
+    let headers = tree
+        .join("usr/src")
+        .join(format!("linux-headers-{release}"));
+    let entries = fs::read_dir(tree.join("usr/src"));
+    let entries = entries.map_err(GuestError::io("read", tree))?;
+    for directory in entries.flatten().map(|entry| entry.path()) {
+        for file in directory.read_dir().into_iter().flatten().flatten() {
+            settle_file(tree, &file.path())?;
+        }
+    }
+    Ok(headers)
+}
+
+fn settle_file(tree: &Path, file: &Path) -> Result<(), GuestError> {
+    if let Ok(target) = fs::read_link(file) {
+        let Ok(inside) = target.strip_prefix("/") else {
+            return Ok(());
+        };
+        fs::remove_file(file).map_err(GuestError::io("remove", file))?;
+        return symlink(tree.join(inside), file).map_err(GuestError::io("link", file));
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    if !["Makefile", ".kernelvariables"].contains(&name.as_ref()) {
+        return Ok(());
+    }
+    let text = fs::read_to_string(file).map_err(GuestError::io("read", file))?;
+    let within = format!(" {}/usr/src/", tree.display());
+    let text = text.replace(" /usr/src/", &within);
+    fs::write(file, text).map_err(GuestError::io("write", file))
+}
+
+/// Builds a module of its source, which lies in a directory of its own, and returns its file.
+pub fn build(rebuild: &Rebuild, headers: &Path, source: &Path) -> Result<PathBuf, GuestError> {
+    for edit in rebuild.edits {
+        apply(edit, source)?;
+    }
+    let mut flags = vec![
+        // Names for debuggers hold paths, and take most of the time.
+        "-g0".to_owned(),
+        format!("-ffile-prefix-map={}=.", source.display()),
+    ];
+    flags.extend(rebuild.definitions.iter().map(|name| format!("-D{name}=1")));
+    let mut command = plainly("make");
+    command
+        .arg("-C")
+        .arg(headers)
+        .arg(format!("M={}", source.display()))
+        .arg(format!("-j{}", processors()))
+        .args(rebuild.settings)
+        .arg(format!("KCFLAGS={}", flags.join(" ")))
+        .arg("modules");
+    run(&mut command, "make")?;
+    Ok(source.join(format!("{}.ko", rebuild.module)))
+}
+
+/// How many processors this machine has.
+pub fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A program with nothing in its environment that could change what it builds.
+pub fn plainly(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear();
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command
+        .env("KBUILD_BUILD_TIMESTAMP", "1970-01-01")
+        .env("KBUILD_BUILD_USER", "fsarena")
+        .env("KBUILD_BUILD_HOST", "fsarena")
+        .env("SOURCE_DATE_EPOCH", "0");
+    command
+}
+
+fn apply(edit: &Edit, source: &Path) -> Result<(), GuestError> {
+    let file = source.join(edit.file);
+    let text = fs::read_to_string(&file).map_err(GuestError::io("read", &file))?;
+    let found = text.matches(edit.stands).count();
+    if found != 1 {
+        let last = edit.stands.lines().last().unwrap_or_default().trim();
+        return Err(GuestError::Unexpected(format!(
+            "{} of the kernel's source has `{last}` {found} times and not once: it is not the one that \
+             fsarena knows how to change",
+            edit.file
+        )));
+    }
+    fs::write(&file, text.replacen(edit.stands, edit.becomes, 1))
+        .map_err(GuestError::io("write", &file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edited(text: &str) -> Result<String, GuestError> {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("stree.c");
+        fs::write(&file, text).unwrap();
+        let edit = &among(&["reiserfs".into()])[0].edits[0];
+        apply(edit, directory.path())?;
+        Ok(fs::read_to_string(&file).unwrap())
+    }
+
+    #[test]
+    fn an_edit_replaces_what_stands_there_once_and_nothing_else() {
+        let before = "a\nif (x < (ih_entry_count(ih) * IH_SIZE)) {\nb IH_SIZE\n";
+        let after = "a\nif (x < (ih_entry_count(ih) * DEH_SIZE)) {\nb IH_SIZE\n";
+        assert_eq!(edited(before).unwrap(), after);
+    }
+
+    #[test]
+    fn a_source_that_is_not_the_known_one_is_told_in_one_line() {
+        for text in [
+            "",
+            "(ih_entry_count(ih) * IH_SIZE) (ih_entry_count(ih) * IH_SIZE)",
+        ] {
+            let error = edited(text).unwrap_err().to_string();
+            assert!(
+                error.starts_with("stree.c of the kernel's source"),
+                "{error}"
+            );
+            assert!(
+                error.contains("not once") && !error.contains('\n'),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_edit_changes_something() {
+        for rebuild in &REBUILDS {
+            for edit in rebuild.edits {
+                assert_ne!(edit.stands, edit.becomes, "{}", rebuild.module);
+            }
+        }
+        assert!(among(&["ext4".into()]).is_empty());
+    }
+
+    #[test]
+    fn headers_are_used_where_they_lie() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = directory.path();
+        let headers = tree.join("usr/src/linux-headers-6.1.0-1-amd64");
+        fs::create_dir_all(&headers).unwrap();
+        fs::create_dir_all(tree.join("usr/lib/linux-kbuild-6.1/scripts")).unwrap();
+        let makefile = headers.join("Makefile");
+        fs::write(
+            &makefile,
+            "include /usr/src/linux-headers-6.1.0-1-common/Makefile\n",
+        )
+        .unwrap();
+        symlink("/usr/lib/linux-kbuild-6.1/scripts", headers.join("scripts")).unwrap();
+        symlink("../../lib/linux-kbuild-6.1/scripts", headers.join("tools")).unwrap();
+        assert_eq!(settle(tree, "6.1.0-1-amd64").unwrap(), headers);
+        let text = fs::read_to_string(&makefile).unwrap();
+        let common = tree.join("usr/src/linux-headers-6.1.0-1-common/Makefile");
+        assert_eq!(text, format!("include {}\n", common.display()));
+        for link in ["scripts", "tools"] {
+            assert!(headers.join(link).is_dir(), "{link}");
+        }
+        // Once more changes nothing.
+        settle(tree, "6.1.0-1-amd64").unwrap();
+        assert_eq!(fs::read_to_string(&makefile).unwrap(), text);
+    }
+
+    #[test]
+    fn a_directory_that_make_cannot_work_in_is_refused() {
+        let error = settle(Path::new("/tmp/a b"), "6.1")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("XDG_CACHE_HOME"), "{error}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What a guest is made of, as the filesystems of a catalog ask for it.
+
+use model::Filesystem;
+
+/// What a guest is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recipe {
+    /// Modules that it should have; those that the kernel does not have are left out.
+    pub modules: Vec<String>,
+    /// Programs that it should have; those that are in none of the packages are left out.
+    pub programs: Vec<String>,
+    /// Sets of packages, each brought with all that it depends on; those that apt does not know are left
+    /// out.
+    pub packages: Vec<Vec<String>>,
+    /// Filesystems whose drivers are built of a package of their source.
+    pub add_ons: Vec<AddOn>,
+    /// A mirror of Debian in the place of those that this machine's apt is set to.
+    pub mirror: Option<String>,
+}
+
+/// A filesystem whose driver comes as source, in a package that ends with `-dkms`. Its programs are kept
+/// apart from the others, for they may have the names of theirs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddOn {
+    /// The filesystem.
+    pub name: String,
+    /// The modules that are built.
+    pub modules: Vec<String>,
+    /// Its programs.
+    pub programs: Vec<String>,
+    /// The package with the source.
+    pub source: String,
+    /// Packages that bring the programs.
+    pub packages: Vec<String>,
+}
+
+impl Recipe {
+    /// For these filesystems; those that come as source only where they are among `with`, by name, for
+    /// they take many minutes.
+    pub fn of<'a>(filesystems: impl IntoIterator<Item = &'a Filesystem>, with: &[String]) -> Self {
+        let mut recipe = Self::default();
+        for filesystem in filesystems {
+            match add_on(filesystem) {
+                Some(add_on) if with.contains(&add_on.name) => recipe.add_ons.push(add_on),
+                Some(_) => {}
+                None => recipe.add(filesystem),
+            }
+        }
+        for names in [&mut recipe.modules, &mut recipe.programs] {
+            names.sort();
+            names.dedup();
+        }
+        recipe
+    }
+
+    fn add(&mut self, filesystem: &Filesystem) {
+        let requires = &filesystem.requires;
+        self.modules.extend(requires.modules.iter().cloned());
+        self.programs.extend(requires.programs.iter().cloned());
+        self.packages.push(requires.packages.clone());
+    }
+}
+
+/// Whether a filesystem's driver comes as source, so that a guest has it only where it is asked for.
+pub fn comes_as_source(filesystem: &Filesystem) -> bool {
+    add_on(filesystem).is_some()
+}
+
+/// What such a filesystem needs; nothing for all others.
+fn add_on(filesystem: &Filesystem) -> Option<AddOn> {
+    let requires = &filesystem.requires;
+    let is_source = |package: &&String| package.ends_with("-dkms");
+    let source = requires.packages.iter().find(is_source)?;
+    let others = requires.packages.iter().filter(|p| !is_source(p));
+    Some(AddOn {
+        name: filesystem.name.clone(),
+        modules: requires.modules.clone(),
+        programs: requires.programs.clone(),
+        source: source.clone(),
+        packages: others.cloned().collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::filesystem;
+
+    #[test]
+    fn a_recipe_has_what_its_filesystems_need_each_once() {
+        let all = [
+            filesystem("ext4", "ext4", "e2fsprogs", "mke2fs"),
+            filesystem("ext2", "ext4", "e2fsprogs", "mke2fs"),
+            filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs"),
+        ];
+        let recipe = Recipe::of(&all, &[]);
+        assert_eq!(recipe.modules, ["ext4", "jfs"]);
+        assert_eq!(recipe.programs, ["mke2fs", "mkfs.jfs"]);
+        assert_eq!(recipe.packages.len(), 3);
+    }
+
+    #[test]
+    fn what_comes_as_source_is_taken_when_it_is_asked_for() {
+        let mut zfs = filesystem("zfs", "zfs", "zfs-dkms", "zpool");
+        zfs.requires.packages.push("zfsutils-linux".into());
+        let all = [zfs];
+        assert_eq!(Recipe::of(&all, &[]), Recipe::default());
+        let recipe = Recipe::of(&all, &["zfs".into()]);
+        assert!(recipe.modules.is_empty() && recipe.packages.is_empty());
+        let add_on = &recipe.add_ons[0];
+        assert_eq!(
+            (add_on.source.as_str(), &add_on.packages[..]),
+            ("zfs-dkms", &["zfsutils-linux".to_owned()][..])
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! Takes a few directories out of the kernel's source, which Debian packs as an archive within a package:
+//! it goes through pipes, and nothing but those directories is ever written.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::GuestError;
+use crate::command::not_started;
+
+/// Where the archive lies in the package, and where directories lie in the archive.
+const ARCHIVE: &str = "./usr/src/linux-source-*.tar.xz";
+const ROOT: &str = "linux-source-*";
+
+/// Unpacks directories such as `fs/ufs` of such a package; what this kernel does not have is left out.
+pub fn unpack(package: &Path, directories: &[&str], into: &Path) -> Result<(), GuestError> {
+    fs::create_dir_all(into).map_err(GuestError::io("create", into))?;
+    let mut open = Command::new("dpkg-deb");
+    open.arg("--fsys-tarfile").arg(package);
+    let mut take = Command::new("tar");
+    take.args(["--extract", "--to-stdout", "--wildcards", ARCHIVE]);
+    let mut expand = Command::new("xz");
+    expand.args(["--decompress", "--stdout", "--threads=0"]);
+    let mut pick = Command::new("tar");
+    pick.args(["--extract", "--strip-components=1", "--wildcards"])
+        .arg("--directory")
+        .arg(into)
+        .args(directories.iter().map(|d| format!("{ROOT}/{d}/*")));
+    let steps = [
+        (open, "dpkg"),
+        (take, "tar"),
+        (expand, "xz-utils"),
+        (pick, "tar"),
+    ];
+    let ended = pipe(steps)?;
+    // The last one also fails where a directory is not in the archive.
+    let whole = ended[..ended.len() - 1].iter().all(|well| *well);
+    if whole && (ended[ended.len() - 1] || directories.iter().any(|d| into.join(d).is_dir())) {
+        return Ok(());
+    }
+    Err(GuestError::Unexpected(format!(
+        "the kernel's source cannot be unpacked from {}: is the disk full?",
+        package.display()
+    )))
+}
+
+/// Runs programs, each on what the one before wrote, and says which of them ended well.
+fn pipe<const N: usize>(steps: [(Command, &'static str); N]) -> Result<[bool; N], GuestError> {
+    let mut children: Vec<Child> = Vec::with_capacity(N);
+    for (mut command, package) in steps {
+        let before = children.last_mut().and_then(|child| child.stdout.take());
+        let child = command
+            .stdin(before.map_or_else(Stdio::null, Stdio::from))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .env("LC_ALL", "C")
+            .spawn()
+            .map_err(|source| not_started(&command, package, source))?;
+        children.push(child);
+    }
+    let mut ended = [false; N];
+    for (child, well) in children.iter_mut().zip(&mut ended) {
+        *well = child.wait().is_ok_and(|status| status.success());
+    }
+    Ok(ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A package as Debian makes that of the kernel's source, with these files in its archive.
+    fn package(directory: &Path, files: &[&str]) -> std::path::PathBuf {
+        let tree = directory.join("tree");
+        let source = directory.join("linux-source-6.1");
+        for file in files {
+            let file = source.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "int x;\n").unwrap();
+        }
+        fs::create_dir_all(tree.join("usr/src")).unwrap();
+        fs::create_dir_all(tree.join("DEBIAN")).unwrap();
+        let control = "Package: linux-source-6.1\nVersion: 1\nArchitecture: all\nMaintainer: x\nDescription: x\n";
+        fs::write(tree.join("DEBIAN/control"), control).unwrap();
+        let archive = tree.join("usr/src/linux-source-6.1.tar.xz");
+        let mut tar = Command::new("tar");
+        tar.arg("--create").arg("--xz").arg("--file").arg(archive);
+        tar.arg("--directory")
+            .arg(directory)
+            .arg("linux-source-6.1");
+        assert!(tar.status().unwrap().success());
+        let package = directory.join("source.deb");
+        let mut build = Command::new("dpkg-deb");
+        build.args(["--root-owner-group", "--build"]);
+        build.arg(&tree).arg(&package).stdout(Stdio::null());
+        assert!(build.status().unwrap().success());
+        package
+    }
+
+    #[test]
+    fn the_directories_that_are_asked_for_come_out_and_no_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = ["fs/ufs/super.c", "fs/ntfs3/lib/x.c", "fs/ext4/super.c"];
+        let package = package(directory.path(), &files);
+        let into = directory.path().join("out");
+        unpack(&package, &["fs/ufs", "fs/ntfs3", "fs/reiserfs"], &into).unwrap();
+        for (file, there) in files.iter().zip([true, true, false]) {
+            assert_eq!(into.join(file).exists(), there, "{file}");
+        }
+        assert!(!into.join("fs/reiserfs").exists());
+    }
+
+    #[test]
+    fn what_is_no_such_package_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x.deb");
+        fs::write(&file, "no package").unwrap();
+        let error = unpack(&file, &["fs/ufs"], &directory.path().join("out")).unwrap_err();
+        assert!(error.to_string().contains("cannot be unpacked"), "{error}");
+    }
+}
