@@ -150,10 +150,14 @@ fn assert_well(result: &CellResult, filesystem: &str) {
 }
 
 fn takes_files(contender: &str) {
+    takes_files_without(&contender[..4], contender);
+}
+
+/// The same, where a word stands for what the kernel must not say.
+fn takes_files_without(word: &str, contender: &str) {
     let bench = Bench::new();
     for test in TESTS {
-        let filesystem = &contender[..4];
-        assert_well(&bench.run(contender, test), filesystem);
+        assert_well(&bench.run(contender, test), word);
     }
 }
 
@@ -184,7 +188,8 @@ fn filesystems_that_debian_has_programs_for_are_made_and_checked_in_a_guest() {
 #[test]
 fn filesystems_whose_drivers_were_built_anew_take_files_and_keep_them() {
     takes_files("ufs2");
-    takes_files("reiserfs-3.5");
+    // Its driver says at each mount that it will be removed one day, and that it uses flushes.
+    takes_files_without("reiserfs error", "reiserfs-3.5");
 }
 
 /// In another directory and at another time: neither is in what comes out, not even in the modules.

@@ -76,8 +76,13 @@ pub const MEMORY_DISK_MODULE: &str = "null_blk";
 const DIRECTORIES: [&str; 12] = [
     "bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib",
 ];
-/// Programs that keep a list of mounts of their own are shown the kernel's.
-const MOUNTS: (&str, &str) = ("etc/mtab", "/proc/self/mounts");
+/// Programs that keep a list of mounts of their own are shown the kernel's; locks and sockets lie below
+/// `/run`, wherever a program looks for them.
+const LINKS: [(&str, &str); 3] = [
+    ("etc/mtab", "/proc/self/mounts"),
+    ("var/lock", "/run/lock"),
+    ("var/run", "/run"),
+];
 const CONSOLE: (u32, u32) = (5, 1);
 const NULL: (u32, u32) = (1, 3);
 
@@ -198,7 +203,9 @@ impl<'a> Build<'a> {
     fn rebuild(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         let source = |rebuild: &Rebuild| self.place("source").join(rebuild.source);
         let there = self.order.rebuilds.iter().filter(|r| source(r).is_dir());
-        for rebuild in there {
+        let is_as_good = |r: &Rebuild| r.where_missing && modules.has(r.module);
+        let wanted: Vec<_> = there.filter(|r| !is_as_good(r)).collect();
+        for rebuild in wanted {
             say(&format!("building the module {}", rebuild.module));
             let file = rebuild::build(rebuild, &self.headers()?, &source(rebuild))?;
             modules.put(rebuild.module, &file);
@@ -288,7 +295,9 @@ fn write_base(to: &Path, tools: &[u8]) -> io::Result<()> {
     }
     archive.device("dev/console", CONSOLE)?;
     archive.device("dev/null", NULL)?;
-    archive.link(MOUNTS.0, MOUNTS.1)?;
+    for (name, target) in LINKS {
+        archive.link(name, target)?;
+    }
     archive.program(TOOLS_PROGRAM, tools)?;
     for name in TOOL_NAMES {
         archive.link(&format!("bin/{name}"), "busybox")?;

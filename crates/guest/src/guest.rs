@@ -17,7 +17,7 @@ use crate::order::Order;
 use crate::own::Own;
 use crate::packages::only_file;
 use crate::tools::Tools;
-use crate::{GuestError, MemoryDisk, Recipe, digest, elf, recipe};
+use crate::{GuestError, MemoryDisk, Recipe, digest, elf, order, recipe};
 
 /// What the module of disks in memory is told: no disk but those that are asked for.
 const NO_MEMORY_DISKS: &str = "nr_devices=0";
@@ -64,7 +64,7 @@ impl Guest {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
         let state = digest::of_apt();
-        let asked = digest::name(format!("{recipe:?}\n{state}").as_bytes());
+        let asked = digest::name((order::question(recipe) + &state).as_bytes());
         let answer = cache.join(format!("answer-{asked}"));
         if let Ok(name) = fs::read_to_string(&answer) {
             let directory = cache.join(&name);

@@ -9,9 +9,15 @@ use crate::recipe::AddOn;
 use crate::{GuestError, Recipe, mirrors};
 
 /// Changes when what is made of the same packages changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// One static program that is `mount`, `umount`, `sh` and others.
 pub const TOOLS: &str = "busybox-static";
+
+/// What is asked for, as one text: apt's answers and this text say what is made.
+pub fn question(recipe: &Recipe) -> String {
+    let rebuilds = rebuild::description(&rebuild::among(&recipe.modules));
+    format!("{VERSION}\n{recipe:?}\n{rebuilds}")
+}
 
 /// What is brought, and what for.
 pub struct Order {
@@ -248,6 +254,13 @@ mod tests {
             assert!(!texts[..index].contains(one), "{index}");
         }
         assert_eq!(texts[0], order("1").text(&recipe("affs")));
+    }
+
+    #[test]
+    fn a_change_to_a_drivers_source_is_another_question() {
+        let question = question(&recipe("ufs"));
+        assert!(question.contains("CONFIG_UFS_FS_WRITE"), "{question}");
+        assert_ne!(question, super::question(&recipe("jfs")));
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub struct Rebuild {
     pub module: &'static str,
     /// Where its source lies in that of the kernel.
     pub source: &'static str,
+    /// Whether the distribution's is as good where it has one.
+    pub where_missing: bool,
     /// Settings of the kernel's configuration that differ, for make.
     settings: &'static [&'static str],
     /// The same for the compiler, where the source asks for them.
@@ -43,6 +45,7 @@ static REBUILDS: [Rebuild; 3] = [
     Rebuild {
         module: "ufs",
         source: "fs/ufs",
+        where_missing: false,
         settings: &["CONFIG_UFS_FS=m", "CONFIG_UFS_FS_WRITE=y"],
         definitions: &["CONFIG_UFS_FS_WRITE"],
         // It looks for the superblock of UFS2 at 65536 only; makefs puts it at 8192 unless blocks are
@@ -64,6 +67,7 @@ static REBUILDS: [Rebuild; 3] = [
     Rebuild {
         module: "reiserfs",
         source: "fs/reiserfs",
+        where_missing: false,
         settings: &["CONFIG_REISERFS_FS=m"],
         definitions: &[],
         edits: &[Edit {
@@ -72,13 +76,21 @@ static REBUILDS: [Rebuild; 3] = [
             becomes: "(ih_entry_count(ih) * DEH_SIZE)",
         }],
     },
-    // Debian's kernel 6.1 is built without it.
+    // Debian's kernel 6.1 is built without it. In 6.1.192 nothing says any more how much room may be kept
+    // free behind the table of files: none is, the table cannot grow, and no file can be made. An eighth of
+    // the volume is what other systems keep.
     Rebuild {
         module: "ntfs3",
         source: "fs/ntfs3",
+        where_missing: true,
         settings: &["CONFIG_NTFS3_FS=m"],
         definitions: &[],
-        edits: &[],
+        edits: &[Edit {
+            file: "super.c",
+            stands: "\tsbi->volume.blocks = sbi->volume.size >> sb->s_blocksize_bits;\n",
+            becomes: "\tsbi->volume.blocks = sbi->volume.size >> sb->s_blocksize_bits;\n\
+                      \tsbi->zone_max = clusters >> 3;\n",
+        }],
     },
 ];
 
