@@ -34,13 +34,29 @@ const POLL: Duration = Duration::from_millis(1);
 /// Attends the guest from its first moment to its last; returns only when the machine cannot be switched
 /// off. What goes wrong is said on the console, and the orchestrator sees the channel close.
 pub fn attend(channel: &str) -> io::Error {
-    if let Err(error) = prepare(channel).and_then(|()| isolation::isolate().map(drop)) {
+    let begin = || {
+        eprintln!("{}", wire::CONSOLE_MARK);
+        isolation::isolate().map(drop)
+    };
+    if let Err(error) = prepare(channel).and_then(|()| begin()) {
         eprintln!("fsarena: the agent cannot be started: {error}");
     }
     sys::machine::switch_off()
 }
 
 fn prepare(channel: &str) -> io::Result<()> {
+    furnish()?;
+    let device = find(channel)?;
+    let port = OpenOptions::new().read(true).write(true).open(device)?;
+    dup2_stdout(&port)?;
+    match job()? {
+        Some(job) => bring(&job),
+        None => Ok(dup2_stdin(&port)?),
+    }
+}
+
+/// Makes a machine of what the kernel has booted: its mounts, its modules, its disk in memory.
+pub fn furnish() -> io::Result<()> {
     sys::machine::furnish()?;
     for line in fs::read_to_string(Path::new(MODULES).join(ORDER))?.lines() {
         let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
@@ -50,13 +66,12 @@ fn prepare(channel: &str) -> io::Result<()> {
     if let Some(attributes) = text_of(DISK)? {
         make_disk(&attributes)?;
     }
-    let device = find(channel)?;
-    let port = OpenOptions::new().read(true).write(true).open(device)?;
-    dup2_stdout(&port)?;
-    match text_of(JOB)? {
-        Some(job) => bring(&job),
-        None => Ok(dup2_stdin(&port)?),
-    }
+    Ok(())
+}
+
+/// The job that was in the guest from the beginning, where it is.
+pub fn job() -> io::Result<Option<String>> {
+    text_of(JOB)
 }
 
 /// What a file says that need not be there.

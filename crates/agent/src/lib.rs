@@ -10,6 +10,7 @@ mod heartbeat;
 mod isolation;
 mod scaling;
 mod session;
+mod shell;
 mod voice;
 mod volume;
 
@@ -21,6 +22,7 @@ use wire::{Event, Job};
 
 pub use guest::attend;
 pub use isolation::isolate;
+pub use shell::{SHELL_READY, entertain};
 
 /// Exit code of an agent whose orchestrator went away.
 const ORPHANED: i32 = 3;

@@ -9,6 +9,9 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
     if args.guest {
         return Err(agent::attend(guest::CHANNEL).into());
     }
+    if args.guest_shell {
+        return Err(agent::entertain().into());
+    }
     Ok(if args.isolate {
         agent::isolate()?
     } else {

@@ -23,11 +23,19 @@ pub fn text(stored: &StoredCell) -> String {
         return text + "not run yet\n";
     };
     text += &format!(
-        "{} after {}, begun {}\n",
+        "{} after {}, begun {}{}\n",
         result.status,
         result.elapsed,
-        moment(result.started)
+        moment(result.started),
+        if result.from_cache {
+            ", from the cache: an equal cell was run then"
+        } else {
+            ""
+        }
     );
+    for remark in &result.remarks {
+        text += &format!("{}\n", line(remark));
+    }
     text += &result.failure.as_ref().map(failure).unwrap_or_default();
     text += &phases(result);
     text += &result.steps.iter().map(step).collect::<String>();
@@ -168,6 +176,17 @@ mod tests {
             ..fixture::failed_cell()
         };
         assert!(text(&cell).ends_with("not run yet\n"));
+    }
+
+    #[test]
+    fn a_cell_from_the_cache_says_so_and_remarks_are_shown() {
+        let mut cell = fixture::failed_cell();
+        let result = cell.result.as_mut().unwrap();
+        result.from_cache = true;
+        result.remarks = vec!["the guest was started twice".into()];
+        let text = text(&cell);
+        assert!(text.contains("from the cache"), "{text}");
+        assert!(text.contains("\nthe guest was started twice\n"), "{text}");
     }
 
     #[test]

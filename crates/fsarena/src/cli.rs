@@ -157,7 +157,9 @@ Examples:
     /// Make the guest: a small machine whose kernel has the filesystems that this one's has not.
     #[command(after_help = "\
 Examples:
-  fsarena guest build    from the packages of this machine's apt, without root; again: nothing to do")]
+  fsarena guest build       from the packages of this machine's apt, without root; again: nothing to do
+  fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
+  fsarena guest selftest    whether model time is the same whatever this machine does")]
     Guest(GuestArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
@@ -442,6 +444,68 @@ Examples:
   fsarena guest build --with zfs    also OpenZFS, whose driver is built for ten minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
+    /// Find out whether anything of this machine reaches the guest's model time: the same cell, run again,
+    /// with all processors busy, in other surroundings and with cold caches, must give the same nanoseconds.
+    #[command(after_help = "\
+Examples:
+  fsarena guest selftest                  tree on ext4; exit code 1 where a figure differs
+  fsarena guest selftest hpfs jfs --test lifecycle
+  fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
+    Selftest(SelftestArgs),
+    /// Boot a guest, make a filesystem, mount it on /mnt and give its console to you.
+    #[command(after_help = "\
+Examples:
+  fsarena guest shell hpfs                Ctrl-A X kills the guest, `exit` ends it
+  fsarena guest shell ext4:data=journal
+  echo 'df /mnt' | fsarena guest shell jfs")]
+    Shell(ShellArgs),
+}
+
+/// Options of `guest selftest`.
+#[derive(Clone, Debug, Args)]
+pub struct SelftestArgs {
+    /// Contenders whose cells are run.
+    #[arg(value_name = "CONTENDER", default_value = "ext4")]
+    pub contenders: Vec<String>,
+    /// The test, as it is in profile smoke.
+    #[arg(long, value_name = "TEST", default_value = "tree")]
+    pub test: String,
+    /// Only under these conditions [default: all].
+    #[arg(long, value_enum, value_name = "CONDITION")]
+    pub under: Vec<Condition>,
+    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the figures.
+    #[arg(long)]
+    pub leak: bool,
+    /// Run the cell once and print its result as JSON; the test itself starts this.
+    #[arg(long, hide = true)]
+    pub once: bool,
+}
+
+/// What this machine does while a guest runs that ran before without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Condition {
+    /// The same again.
+    Again,
+    /// All its processors are busy.
+    Busy,
+    /// Another working directory, another place for files, a larger environment.
+    Elsewhere,
+    /// Its caches were dropped; needs root.
+    Cold,
+}
+
+/// Options of `guest shell`.
+#[derive(Clone, Debug, Args)]
+pub struct ShellArgs {
+    /// A filesystem of the catalog, with mount options behind a colon.
+    #[arg(value_name = "CONTENDER")]
+    pub contender: String,
+    /// Size of its disk.
+    #[arg(long, value_name = "SIZE", default_value = "512 MiB")]
+    pub size: Bytes,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub made_of: BuildOptions,
 }
 
 /// Options of `completions`.
@@ -461,6 +525,9 @@ pub struct AgentArgs {
     /// Be the first process of a guest.
     #[arg(long, conflicts_with = "isolate")]
     pub guest: bool,
+    /// Be the first process of a guest in which a person looks around.
+    #[arg(long, conflicts_with_all = ["isolate", "guest"])]
+    pub guest_shell: bool,
 }
 
 /// Reads a percentage above 0 and at most 100, as a share.

@@ -61,6 +61,8 @@ pub fn failed_cell() -> StoredCell {
             kernel_log_readable: true,
             started: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos::from_secs(90),
+            from_cache: false,
+            remarks: Vec::new(),
         }),
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::cli::{Globals, GuestAction, GuestArgs};
 use crate::exit::{BadInput, Code};
 use crate::output::{line, print, print_json, remark, table};
-use crate::paths;
+use crate::{paths, selftest_command, shell_command};
 
 /// What a guest is made of, where it is not Debian's packages alone.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -38,6 +38,8 @@ pub struct BuildOptions {
 pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     match &args.action {
         GuestAction::Build(options) => build(options, globals),
+        GuestAction::Selftest(args) => selftest_command::run(args, globals),
+        GuestAction::Shell(args) => shell_command::run(args, globals),
     }
 }
 
@@ -67,6 +69,19 @@ pub fn obtain(
     Ok(guest.with_own(&own, &cache)?)
 }
 
+/// The same; what is being done is told to whoever wants to hear it.
+pub fn obtain_saying(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    globals: &Globals,
+) -> anyhow::Result<Guest> {
+    obtain(catalog, options, &mut |doing| {
+        if !globals.quiet && !globals.json {
+            remark(doing);
+        }
+    })
+}
+
 /// The names of contenders whose drivers are to be built.
 fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
     let come_as_source: Vec<&str> = catalog
@@ -90,11 +105,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
 /// Makes the guest, or finds it made, and says what it has.
 fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let guest = obtain(&catalog, options, &mut |doing| {
-        if !globals.quiet && !globals.json {
-            remark(doing);
-        }
-    })?;
+    let guest = obtain_saying(&catalog, options, globals)?;
     let all: Vec<&Filesystem> = catalog.filesystems().collect();
     let lacking = |f: &&Filesystem| guest.lacks(f).map(|why| [f.name.clone(), line(&why)]);
     let left_out: Vec<[String; 2]> = all.iter().filter_map(lacking).collect();

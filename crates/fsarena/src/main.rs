@@ -20,6 +20,7 @@ mod exit;
 mod fixture;
 mod format_command;
 mod ground;
+mod guest_cell;
 mod guest_command;
 mod history_command;
 mod list_command;
@@ -32,6 +33,9 @@ mod request;
 mod resume_command;
 mod rounds;
 mod run_command;
+mod same;
+mod selftest_command;
+mod shell_command;
 mod show_command;
 mod stop;
 

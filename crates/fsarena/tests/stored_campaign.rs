@@ -78,6 +78,8 @@ fn failed(cell: &Cell) -> CellResult {
         kernel_log_readable: true,
         started: Nanos::from_secs(1_760_000_001),
         elapsed: Nanos(1_500_000_000),
+        from_cache: false,
+        remarks: Vec::new(),
     }
 }
 

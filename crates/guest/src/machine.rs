@@ -17,10 +17,29 @@ pub const MEMORY_DISK: &str = "/dev/nullb0";
 pub const MOUNTPOINT: &str = "/mnt";
 
 const QEMU: &str = "qemu-system-x86_64";
-/// Warnings and worse go to the console. An oops ends the guest at once, and a panic the machine: what
-/// would limp on after it says nothing about the filesystem. What the kernel does not know is a word for the
-/// agent, too.
-const KERNEL_WORDS: &str = "console=ttyS0 loglevel=5 oops=panic panic=-1 -- agent --guest";
+/// Warnings and worse go to the console. An oops ends the guest at once, and so does want of memory, and a
+/// panic the machine: what would limp on after it says nothing about the filesystem.
+///
+/// No program lies at a random place in memory; nor does a kernel that QEMU starts without its loader, which
+/// alone knows the word `nokaslr`. No processor's weakness is worked around: what that costs differs from one
+/// processor to the next, and newer ones do not have to.
+const KERNEL_WORDS: &str = "console=ttyS0 loglevel=5 oops=panic panic=-1 sysctl.vm.panic_on_oom=1 \
+                            norandmaps mitigations=off";
+/// What the kernel does not know is a word for the agent.
+const AGENT_WORDS: &str = "-- agent --guest";
+/// The same for a guest in which a person looks around.
+const SHELL_WORDS: &str = "-- agent --guest-shell";
+
+/// The processor of model time: one by name, since `max` is another with each QEMU, and without what
+/// QEMU does not emulate (vme). Where each instruction takes a nanosecond, what it can do decides what
+/// copying and checksums cost:
+///
+/// - It copies 8 bytes an instruction (`rep movsq`, 8 GB/s), as the kernel does on processors without
+///   "enhanced" string operations (erms): with these it would be a byte an instruction, a tenth of what a
+///   real processor does.
+/// - It has CRC-32C, carry-less multiplication and AES as instructions, as real ones have.
+/// - It has no source of random numbers (rdrand, rdseed): nothing comes from this machine's.
+const MODEL_PROCESSOR: &str = "Westmere-v1,-vme";
 
 /// How time passes in a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +93,32 @@ impl Machine {
         disks: &[&Path],
         console: &Path,
     ) -> Command {
+        let mut command = self.bare(guest, first_filesystem, disks);
+        command
+            .args(["-append", &format!("{KERNEL_WORDS} {AGENT_WORDS}")])
+            .args(["-chardev", "stdio,id=channel,signal=off"])
+            // Otherwise another thread takes what the guest says, at a moment of its own.
+            .args(["-device", "virtio-serial-pci,ioeventfd=off"])
+            .arg("-device")
+            .arg(format!("virtserialport,chardev=channel,name={CHANNEL}"))
+            .arg("-chardev")
+            .arg(format!("file,id=console,path={}", escaped(console)))
+            .args(["-serial", "chardev:console"]);
+        command
+    }
+
+    /// The command that starts it for a person: standard input and output are its console, with QEMU's
+    /// own commands behind Ctrl-A.
+    pub fn shell(&self, guest: &Guest, first_filesystem: &Path, disks: &[&Path]) -> Command {
+        let mut command = self.bare(guest, first_filesystem, disks);
+        command
+            .args(["-append", &format!("{KERNEL_WORDS} {SHELL_WORDS}")])
+            .args(["-serial", "mon:stdio"]);
+        command
+    }
+
+    /// The machine without anything that it says or hears.
+    fn bare(&self, guest: &Guest, first_filesystem: &Path, disks: &[&Path]) -> Command {
         let mut command = Command::new(QEMU);
         command
             .args(["-nodefaults", "-no-user-config", "-display", "none"])
@@ -84,23 +129,17 @@ impl Machine {
             .arg("-kernel")
             .arg(guest.kernel())
             .arg("-initrd")
-            .arg(first_filesystem)
-            .args(["-append", KERNEL_WORDS])
-            .args(["-chardev", "stdio,id=channel,signal=off"])
-            // Otherwise another thread takes what the guest says, at a moment of its own.
-            .args(["-device", "virtio-serial-pci,ioeventfd=off"])
-            .arg("-device")
-            .arg(format!("virtserialport,chardev=channel,name={CHANNEL}"))
-            .arg("-serial")
-            .arg(format!("file:{}", escaped(console)));
+            .arg(first_filesystem);
         for (number, disk) in disks.iter().enumerate() {
             command.arg("-drive").arg(format!(
                 "file={},format=raw,if=none,id=disk{number}",
                 escaped(disk)
             ));
-            command
-                .arg("-device")
-                .arg(format!("virtio-blk-pci,drive=disk{number}"));
+            // Errors are the guest's to see, all of them: QEMU would stop it where this machine's disk is
+            // full, and wait for somebody who makes room.
+            command.arg("-device").arg(format!(
+                "virtio-blk-pci,drive=disk{number},werror=report,rerror=report"
+            ));
         }
         command
     }
@@ -112,14 +151,12 @@ impl Machine {
         }
     }
 
-    /// In model time, copying and clearing memory must not be one instruction for any length (erms, fsrm),
-    /// for that would count an instruction for each byte.
     const fn clock_words(&self) -> &'static [&'static str] {
         match self.clock {
             Clock::Real => &["-cpu", "max", "-accel", "tcg,thread=multi"],
             Clock::Model => &[
                 "-cpu",
-                "max,-erms,-fsrm",
+                MODEL_PROCESSOR,
                 "-accel",
                 "tcg,thread=single",
                 "-icount",
@@ -128,6 +165,8 @@ impl Machine {
                 "1",
                 "-rtc",
                 "base=2020-01-01,clock=vm",
+                "-uuid",
+                "00000000-0000-0000-0000-000000000001",
             ],
         }
     }
@@ -141,6 +180,31 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn in_model_time_everything_that_could_vary_is_pinned() {
+        let machine = |clock| Machine {
+            memory: Bytes::mib(512),
+            processors: 4,
+            clock,
+        };
+        let model = machine(Clock::Model);
+        assert_eq!(
+            (model.processors(), machine(Clock::Real).processors()),
+            (1, 4)
+        );
+        let words = model.clock_words().join(" ");
+        for pinned in [
+            "-cpu Westmere-v1",
+            "-icount shift=0,sleep=off",
+            "-seed",
+            "-rtc",
+            "-uuid",
+        ] {
+            assert!(words.contains(pinned), "{pinned}");
+        }
+        assert!(KERNEL_WORDS.split(' ').any(|word| word == "norandmaps"));
+    }
 
     #[test]
     fn a_comma_in_a_path_is_no_end() {

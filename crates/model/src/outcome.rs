@@ -67,7 +67,7 @@ pub struct Failure {
     pub reason: String,
     /// The system call, where one failed.
     pub error: Option<SystemError>,
-    /// Kernel stacks of the processes, where something hung.
+    /// Kernel stacks: of the processes where something hung, of the oops where the kernel died.
     pub stacks: Vec<String>,
 }
 
@@ -262,4 +262,10 @@ pub struct CellResult {
     pub started: Nanos,
     /// How long it took, set-up and all.
     pub elapsed: Nanos,
+    /// Whether it was not run but is the result of an equal cell that was; the times are that one's.
+    #[serde(default)]
+    pub from_cache: bool,
+    /// What else is to be known of how it was run, a line each: a guest that had to be started twice.
+    #[serde(default)]
+    pub remarks: Vec<String>,
 }

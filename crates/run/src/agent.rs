@@ -1,8 +1,11 @@
 //! The agent as a process, here or in a guest: it is given its job, watched and, if need be, killed.
 
-use std::io::{self, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread::{self, JoinHandle};
@@ -14,7 +17,7 @@ use nix::unistd::Pid;
 use sys::{clock, process};
 use wire::{Event, Job};
 
-use crate::collector::{Collector, Ending};
+use crate::collector::Collector;
 use crate::memory::MemoryLimit;
 use crate::{Interrupted, events};
 
@@ -35,30 +38,74 @@ pub struct Watch<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// How an agent's process came to its end.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It said that it was done, and ended well.
+    Done,
+    /// Its channel closed before.
+    Ended {
+        /// How; nothing where it closed its channel and did not end.
+        status: Option<ExitStatus>,
+        /// The end of what it wrote to its standard error.
+        errors: String,
+    },
+    /// Nothing moved for too long, and it was killed.
+    Hung {
+        /// How long nothing moved.
+        silence: Nanos,
+        /// Where its processes were in the kernel.
+        stacks: Vec<String>,
+        /// Whether something could not be killed and is still there.
+        unkillable: bool,
+    },
+}
+
 /// A running agent.
 pub struct Agent {
     child: Child,
     errors: JoinHandle<String>,
+    events: Box<dyn Read + Send>,
+    /// Rises when the process has ended: a file of events has no end of its own.
+    ended: Arc<AtomicBool>,
 }
 
 impl Agent {
-    /// Starts an agent, puts it under the memory limit and writes its job, in this order; an agent that
-    /// has its job already is told nothing.
+    /// Starts an agent, puts it under the memory limit and writes its job, in this order.
     pub fn start(
         command: &mut Command,
-        job: Option<&Job>,
+        job: &Job,
         memory: Option<&MemoryLimit>,
     ) -> io::Result<Self> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Ctrl-C at the terminal is for the orchestrator alone, which then ends the agent.
-            .process_group(0)
-            .spawn()?;
-        let errors = events::errors(child.stderr.take().expect("piped above"));
-        let agent = Self { child, errors };
-        agent.receive(job, memory)
+        let mut child = spawn(command.stdout(Stdio::piped()))?;
+        let events = Box::new(child.stdout.take().expect("piped above"));
+        Self::watching(child, events, Arc::default()).receive(Some(job), memory)
+    }
+
+    /// Starts a guest whose agent writes its events into a file, and writes its job where that is not in
+    /// the guest already.
+    ///
+    /// A pipe that is full would make the guest wait until somebody here reads it, which takes as long as
+    /// this machine is busy; a file takes everything at once.
+    pub fn start_guest(
+        command: &mut Command,
+        job: Option<&Job>,
+        events: &Path,
+    ) -> io::Result<Self> {
+        let child = spawn(command.stdout(File::create(events)?))?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let events = events::Followed::new(File::open(events)?, Arc::clone(&ended));
+        Self::watching(child, Box::new(events), ended).receive(job, None)
+    }
+
+    fn watching(mut child: Child, events: Box<dyn Read + Send>, ended: Arc<AtomicBool>) -> Self {
+        let errors = events::errors(child.stderr.take().expect("piped in `spawn`"));
+        Self {
+            child,
+            errors,
+            events,
+            ended,
+        }
     }
 
     /// Passes events on until the agent is done, dies, hangs or is to stop.
@@ -67,8 +114,8 @@ impl Agent {
         watch: &Watch<'_>,
         collector: &mut Collector<'_>,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<Ending, Interrupted> {
-        let events = events::channel(self.child.stdout.take().expect("piped at the start"));
+    ) -> Result<Outcome, Interrupted> {
+        let events = events::channel(std::mem::replace(&mut self.events, Box::new(io::empty())));
         let mut last_event = clock::now();
         let mut patience = watch.first;
         let mut done = false;
@@ -83,6 +130,9 @@ impl Agent {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(self.bury(done)),
                 Err(RecvTimeoutError::Timeout) => {
+                    if matches!(self.child.try_wait(), Ok(Some(_))) {
+                        self.ended.store(true, Ordering::Release);
+                    }
                     let silence = clock::since(last_event);
                     if silence > patience {
                         return Ok(self.give_up(silence));
@@ -116,35 +166,29 @@ impl Agent {
     }
 
     /// The agent's channel is closed: finds out how it ended.
-    fn bury(mut self, done: bool) -> Ending {
+    fn bury(mut self, done: bool) -> Outcome {
         let status = self.wait(BURIAL);
         if status.is_none() {
             self.kill();
         }
         if done && status.is_some_and(|s| s.success()) {
-            return Ending::Done;
+            return Outcome::Done;
         }
-        let mut how = status.map_or_else(
-            || "it closed its channel but did not end".to_owned(),
-            describe,
-        );
         // The stream of errors stays open while something that cannot be killed holds it.
-        if status.is_some()
-            && let Ok(errors) = self.errors.join()
-            && !errors.is_empty()
-        {
-            how = format!("{how}: {errors}");
-        }
-        Ending::Died { how }
+        let errors = match status {
+            Some(_) => self.errors.join().unwrap_or_default(),
+            None => String::new(),
+        };
+        Outcome::Ended { status, errors }
     }
 
     /// Nothing moved for too long: takes down where everything is stuck, then kills it.
-    fn give_up(mut self, silence: Nanos) -> Ending {
+    fn give_up(mut self, silence: Nanos) -> Outcome {
         let family = process::family(self.pid());
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
         self.kill();
         let unkillable = self.wait(BURIAL).is_none();
-        Ending::Hung {
+        Outcome::Hung {
             silence,
             stacks,
             unkillable,
@@ -178,7 +222,10 @@ impl Agent {
         let start = clock::now();
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
+                Ok(Some(status)) => {
+                    self.ended.store(true, Ordering::Release);
+                    return Some(status);
+                }
                 _ if clock::since(start).as_duration() > at_most => return None,
                 _ => thread::sleep(Duration::from_millis(1)),
             }
@@ -186,12 +233,12 @@ impl Agent {
     }
 }
 
-fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        // The parent of the agent proper tells a signal as shells do.
-        (Some(code @ 129..=192), _) => format!("signal {} killed it", code - 128),
-        (Some(code), _) => format!("it ended with {code}"),
-        (None, Some(signal)) => format!("signal {signal} killed it"),
-        (None, None) => "its end is unknown".to_owned(),
-    }
+/// What is watched has pipes to be told and to complain through, and a process group of its own: Ctrl-C at
+/// the terminal is for the orchestrator alone, which then ends the agent.
+fn spawn(command: &mut Command) -> io::Result<Child> {
+    command
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
 }

@@ -3,28 +3,8 @@
 use model::{Bytes, CellResult, Failure, Features, Nanos, PhaseResult, Status, StepRecord, Test};
 use wire::Event;
 
-use crate::oops;
-
-/// How a cell ended, as seen from outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The agent said that it was done.
-    Done,
-    /// The agent went away before.
-    Died {
-        /// How: exit code or signal, and what it wrote to its standard error.
-        how: String,
-    },
-    /// Nothing moved for too long, and the agent was killed.
-    Hung {
-        /// How long nothing moved.
-        silence: Nanos,
-        /// Where its processes were in the kernel.
-        stacks: Vec<String>,
-        /// Whether something could not be killed and is still there.
-        unkillable: bool,
-    },
-}
+use crate::death::{self, Finding};
+use crate::ending::Ending;
 
 /// The result of a cell in the making.
 #[derive(Debug)]
@@ -88,7 +68,7 @@ impl<'a> Collector<'a> {
     pub fn finish(mut self, ending: Ending, kernel_log: Option<Vec<String>>) -> CellResult {
         let kernel_log_readable = kernel_log.is_some();
         let kernel_log = kernel_log.unwrap_or_default();
-        self.close(ending, oops::find(&kernel_log));
+        self.close(&ending, &kernel_log);
         self.blame_memory();
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
         let (status, failure) = match failed {
@@ -105,64 +85,35 @@ impl<'a> Collector<'a> {
             kernel_log_readable,
             started: Nanos(0),
             elapsed: Nanos(0),
+            from_cache: false,
+            remarks: Vec::new(),
         }
     }
 
     /// Accounts for what the agent can no longer say.
-    fn close(&mut self, ending: Ending, oops: Option<&str>) {
+    fn close(&mut self, ending: &Ending, kernel_log: &[String]) {
         let step = self.step.clone().unwrap_or_else(|| "set-up".to_owned());
-        let verdict = match ending {
-            Ending::Done => None,
-            Ending::Died { how } => {
-                let reason = format!("the agent died: {how}");
-                Some((
-                    Status::Crashed,
-                    Failure {
-                        step,
-                        reason,
-                        ..Failure::default()
-                    },
-                ))
-            }
-            Ending::Hung {
-                silence,
-                stacks,
-                unkillable,
-            } => {
-                let mut reason = format!("nothing moved for {silence}");
-                if unkillable {
-                    reason.push_str("; it could not be killed and is still there");
-                }
-                Some((
-                    Status::Hung,
-                    Failure {
-                        step,
-                        reason,
-                        error: None,
-                        stacks,
-                    },
-                ))
-            }
-        };
-        // An oops explains whatever else went wrong, and spoils what seemed to go right.
-        let verdict = match oops {
-            Some(line) => {
-                let step = match (&verdict, &self.failed) {
-                    (Some((_, failure)), _) | (None, Some((_, failure))) => failure.step.clone(),
-                    (None, None) => self.last_trouble(),
-                };
-                let reason = format!("the kernel oopsed: {line}");
-                Some((
-                    Status::Crashed,
-                    Failure {
-                        step,
-                        reason,
-                        ..Failure::default()
-                    },
-                ))
-            }
-            None => verdict,
-        };
+        let mut verdict = ending.verdict(&step);
+        if let Some((Status::Hung, failure)) = &mut verdict
+            && let Some(finding) = death::stuck(kernel_log)
+        {
+            explain(failure, finding);
+        }
+        // A kernel that died explains whatever else went wrong, and spoils what seemed to go right.
+        if let Some(finding) = death::find(kernel_log) {
+            let step = match (verdict, &self.failed) {
+                (Some((_, failure)), _) => failure.step,
+                (None, Some((_, failure))) => failure.step.clone(),
+                (None, None) => self.last_trouble(),
+            };
+            let failure = Failure {
+                step,
+                reason: finding.reason,
+                error: None,
+                stacks: non_empty(finding.trace),
+            };
+            verdict = Some((Status::Crashed, failure));
+        }
         if let Some((status, failure)) = verdict {
             self.fill(status, &failure);
             self.failed = Some((status, failure));
@@ -221,6 +172,20 @@ impl<'a> Collector<'a> {
     }
 }
 
+/// Adds to a failure what the kernel says of it.
+fn explain(failure: &mut Failure, finding: Finding) {
+    failure.reason = format!("{}; {}", failure.reason, finding.reason);
+    failure.stacks.extend(non_empty(finding.trace));
+}
+
+fn non_empty(text: String) -> Vec<String> {
+    if text.is_empty() {
+        Vec::new()
+    } else {
+        vec![text]
+    }
+}
+
 /// The first phase of the gravest status; a cell in which only some things are unsupported is `ok`
 /// where anything else was done.
 fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
@@ -243,6 +208,7 @@ fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ending::GuestEnd;
     use model::{Bytes, CacheState, End, Op, Phase};
 
     fn test(names: &[&str]) -> Test {
@@ -371,6 +337,50 @@ mod tests {
         let result = collector.finish(Ending::Done, Some(log));
         assert_eq!(result.status, Status::Crashed);
         assert_eq!(result.failure.as_ref().unwrap().step, "a");
+    }
+
+    #[test]
+    fn an_oops_is_told_with_its_functions_where_it_happened() {
+        let test = test(&["a", "b", "c"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Ok));
+        collector.take(Event::Begin { step: "b".into() });
+        let log = [
+            "<4> BUG: kernel NULL pointer dereference, address: 28",
+            "<4> RIP: 0010:affs_alloc_extblock+0x4c/0x1d0 [affs]",
+        ];
+        let ending = Ending::Guest {
+            end: GuestEnd::SwitchedOff,
+            last_words: "---[ end Kernel panic ]---".into(),
+        };
+        let result = collector.finish(ending, Some(log.map(str::to_owned).into()));
+        assert_eq!(
+            statuses(&result),
+            [Status::Ok, Status::Crashed, Status::Skipped]
+        );
+        let failure = result.failure.unwrap();
+        assert!(failure.reason.ends_with("; in affs_alloc_extblock+0x4c"));
+        assert_eq!(failure.stacks, ["affs_alloc_extblock+0x4c [affs]\n"]);
+    }
+
+    #[test]
+    fn what_hangs_is_told_with_what_the_kernel_says_of_it() {
+        let test = test(&["a"]);
+        let mut collector = Collector::new(&test);
+        collector.take(Event::Begin { step: "a".into() });
+        let ending = Ending::Hung {
+            silence: Nanos::from_secs(120),
+            stacks: Vec::new(),
+            unkillable: false,
+        };
+        let log = vec!["<4> INFO: task init:7 blocked for more than 120 seconds.".to_owned()];
+        let result = collector.finish(ending, Some(log));
+        let reason = result.failure.unwrap().reason;
+        assert_eq!(result.status, Status::Hung);
+        assert!(
+            reason.contains("nothing moved") && reason.contains("init:7 blocked"),
+            "{reason}"
+        );
     }
 
     #[test]

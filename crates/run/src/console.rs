@@ -1,17 +1,42 @@
 //! What a guest's kernel writes to its console, as lines of a kernel log; pure.
 
+use wire::CONSOLE_MARK;
+
 /// Everything on the console is a warning or worse: less is kept off it.
 const LEVEL: &str = "<4>";
-/// A guest in trouble does not fill the store.
-const KEPT: usize = 500;
+/// A guest in trouble does not fill the store: so many lines are kept from the beginning, where the cause
+/// stands, and so many from the end, where its death does.
+const KEPT: (usize, usize) = (350, 150);
 /// How many lines tell how a guest ended.
 const LAST: usize = 3;
 
-/// The lines from a byte of the console on, each as `<level> text`, without the kernel's time.
-pub fn lines(console: &[u8], from: usize) -> Vec<String> {
-    let text = String::from_utf8_lossy(console.get(from..).unwrap_or_default());
-    let lines = text.lines().map(without_time).filter(|l| !l.is_empty());
-    lines.map(|l| format!("{LEVEL} {l}")).take(KEPT).collect()
+/// What a kernel says of a clock that an emulator keeps: it is about no filesystem.
+const OF_THE_EMULATION: [&str; 4] = [
+    "clocksource: ",
+    "hrtimer: interrupt took ",
+    "perf: interrupt took too long",
+    "tsc: ",
+];
+
+/// The lines that are about the cell, each as `<level> text`, without the kernel's time; all of them where
+/// the guest never came to its cell.
+pub fn lines(console: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(console);
+    let text = match text.split_once(CONSOLE_MARK) {
+        Some((_, about_the_cell)) => about_the_cell,
+        None => &text,
+    };
+    let emulation = |line: &str| OF_THE_EMULATION.iter().any(|sign| line.starts_with(sign));
+    let lines = text.lines().map(without_time);
+    let lines = lines.filter(|line| !line.is_empty() && !emulation(line));
+    let mut lines: Vec<String> = lines.map(|l| format!("{LEVEL} {l}")).collect();
+    let (first, last) = KEPT;
+    if lines.len() > first + last {
+        let left_out = lines.len() - first - last;
+        let note = format!("{LEVEL} … {left_out} lines left out …");
+        lines.splice(first..first + left_out, [note]);
+    }
+    lines
 }
 
 /// The last words, in one line.
@@ -43,12 +68,30 @@ mod tests {
         b"[    0.1] boot\r\n[   12.345678] affs: (device vda): oh\r\n\r\n[x] y\r\n";
 
     #[test]
-    fn lines_lose_their_time_and_begin_where_asked() {
+    fn lines_lose_their_time_and_those_before_the_cell_are_none_of_its() {
         let all = ["<4> boot", "<4> affs: (device vda): oh", "<4> [x] y"];
-        assert_eq!(lines(CONSOLE, 0), all);
-        let boot = CONSOLE.iter().position(|b| *b == b'\n').unwrap();
-        assert_eq!(lines(CONSOLE, boot + 1), all[1..]);
-        assert!(lines(CONSOLE, CONSOLE.len() + 7).is_empty());
+        assert_eq!(lines(CONSOLE), all);
+        let marked = [b"[ 0.1] x86/fpu\r\nfsarena: the cell begins\r\n", CONSOLE].concat();
+        assert_eq!(lines(&marked), all);
+        assert!(lines(b"fsarena: the cell begins").is_empty());
+    }
+
+    #[test]
+    fn what_is_about_the_emulator_s_clock_is_no_complaint() {
+        let said = b"[ 9.1] clocksource: Marking 'tsc' as unstable\n[ 9.2] AFFS: clocksource: oh\n";
+        assert_eq!(lines(said), ["<4> AFFS: clocksource: oh"]);
+    }
+
+    #[test]
+    fn of_a_flood_the_beginning_and_the_end_are_kept() {
+        let flood: String = (0..2000).map(|n| format!("[ 1.0] line {n}\n")).collect();
+        let lines = lines(flood.as_bytes());
+        assert_eq!(lines.len(), 501);
+        assert_eq!(
+            (lines[0].as_str(), lines[500].as_str()),
+            ("<4> line 0", "<4> line 1999")
+        );
+        assert_eq!(lines[350], "<4> … 1500 lines left out …");
     }
 
     #[test]

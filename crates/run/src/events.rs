@@ -1,13 +1,44 @@
 //! Reads the agent's events, and what it writes to its standard error, on threads of their own.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use wire::Event;
 
 /// The last bytes of an agent's standard error that are kept as evidence.
 const ERRORS_KEPT: usize = 4096;
+/// How often a file is looked at for more.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A file that somebody still writes: it ends when its writer has ended and all is read.
+pub struct Followed<R> {
+    file: R,
+    ended: Arc<AtomicBool>,
+}
+
+impl<R: Read> Followed<R> {
+    /// Reads from the file's beginning until the writer has ended, which the flag says.
+    pub const fn new(file: R, ended: Arc<AtomicBool>) -> Self {
+        Self { file, ended }
+    }
+}
+
+impl<R: Read> Read for Followed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            // In this order: what was written before the end is there when the end is known.
+            let ended = self.ended.load(Ordering::Acquire);
+            match self.file.read(buffer)? {
+                0 if !ended => thread::sleep(LOOK),
+                n => return Ok(n),
+            }
+        }
+    }
+}
 
 /// A channel that yields the events and closes when the agent does; a line that is no event closes
 /// it, too: an agent that talks nonsense is as good as dead.
@@ -44,6 +75,7 @@ pub fn errors(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn events_come_in_order_until_the_first_nonsense() {
@@ -51,6 +83,25 @@ mod tests {
         let text = format!("{first}nonsense\n{}", Event::Done.to_line());
         let events: Vec<Event> = channel(std::io::Cursor::new(text)).iter().collect();
         assert_eq!(events, [Event::Hello { version: 1 }]);
+    }
+
+    #[test]
+    fn a_file_is_followed_until_its_writer_has_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("events");
+        let mut writer = std::fs::File::create(&path).unwrap();
+        let ended = Arc::new(AtomicBool::new(false));
+        let reader = Followed::new(std::fs::File::open(&path).unwrap(), Arc::clone(&ended));
+        let events = channel(reader);
+        let (hello, done) = (Event::Hello { version: 1 }.to_line(), Event::Done.to_line());
+        // A line that comes in two pieces is one event.
+        let (first, rest) = hello.split_at(5);
+        writer.write_all(first.as_bytes()).unwrap();
+        writer.write_all(rest.as_bytes()).unwrap();
+        assert_eq!(events.recv().unwrap(), Event::Hello { version: 1 });
+        writer.write_all(done.as_bytes()).unwrap();
+        ended.store(true, Ordering::Release);
+        assert_eq!(events.iter().collect::<Vec<_>>(), [Event::Done]);
     }
 
     #[test]

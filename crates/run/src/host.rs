@@ -1,8 +1,9 @@
 //! Runs cells on this machine's kernel: the agent as a child process, watched and, if need be, killed.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,8 +12,9 @@ use sys::clock;
 use sys::kmsg::KernelLog;
 use wire::{Event, Job, Target};
 
-use crate::agent::{Agent, Watch};
-use crate::collector::{Collector, Ending};
+use crate::agent::{Agent, Outcome, Watch};
+use crate::collector::Collector;
+use crate::ending::Ending;
 use crate::kernel_log;
 use crate::memory::MemoryLimit;
 use crate::{Executor, Interrupted};
@@ -40,7 +42,7 @@ impl Executor for HostExecutor {
         let mut collector = Collector::new(&job.test);
         let killed_before = self.memory.as_ref().map_or(0, MemoryLimit::kills);
         let ending = match self.start(job) {
-            Ok(agent) => agent.watch(&self.watch(), &mut collector, observe)?,
+            Ok(agent) => ending(agent.watch(&self.watch(), &mut collector, observe)?),
             Err(error) => Ending::Died {
                 how: format!("it could not be started: {error}"),
             },
@@ -66,7 +68,7 @@ impl HostExecutor {
         if matches!(job.target, Target::Volume(_)) {
             command.arg("--isolate");
         }
-        Agent::start(&mut command, Some(job), self.memory.as_ref())
+        Agent::start(&mut command, job, self.memory.as_ref())
     }
 
     fn watch(&self) -> Watch<'_> {
@@ -75,5 +77,43 @@ impl HostExecutor {
             patience: self.patience,
             stop: &self.stop,
         }
+    }
+}
+
+fn ending(outcome: Outcome) -> Ending {
+    match outcome {
+        Outcome::Done => Ending::Done,
+        Outcome::Ended { status, errors } => {
+            let how = status.map_or_else(
+                || "it closed its channel but did not end".to_owned(),
+                describe,
+            );
+            Ending::Died {
+                how: if errors.is_empty() {
+                    how
+                } else {
+                    format!("{how}: {errors}")
+                },
+            }
+        }
+        Outcome::Hung {
+            silence,
+            stacks,
+            unkillable,
+        } => Ending::Hung {
+            silence,
+            stacks,
+            unkillable,
+        },
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        // The parent of the agent proper tells a signal as shells do.
+        (Some(code @ 129..=192), _) => format!("signal {} killed it", code - 128),
+        (Some(code), _) => format!("it ended with {code}"),
+        (None, Some(signal)) => format!("signal {signal} killed it"),
+        (None, None) => "its end is unknown".to_owned(),
     }
 }

@@ -2,17 +2,22 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
-use model::{CellResult, Nanos};
-use sys::clock;
+use model::{CellId, CellResult, Nanos};
+use sys::{clock, process};
 use wire::{Event, Job};
 
-use crate::agent::{Agent, Watch};
-use crate::collector::{Collector, Ending};
+use crate::agent::{Agent, Outcome, Watch};
+use crate::cached::Repeatable;
+use crate::cell_key::{self, CellKey};
+use crate::collector::Collector;
+use crate::ending::{Ending, GuestEnd};
 use crate::{Executor, Interrupted, console};
 
 /// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
@@ -45,87 +50,160 @@ pub struct GuestExecutor {
     pub stop: Arc<AtomicBool>,
 }
 
+/// How one start of a guest went.
+struct Boot {
+    result: CellResult,
+    /// Whether its agent never spoke, though it had the time.
+    stalled: bool,
+    /// Whether the same cell would come to the same end again.
+    repeatable: bool,
+}
+
 impl Executor for GuestExecutor {
     fn execute(
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Interrupted> {
+        Ok(self.execute_and_judge(job, observe)?.0)
+    }
+}
+
+impl Repeatable for GuestExecutor {
+    fn key(&self, job: &Job) -> io::Result<Option<CellKey>> {
+        if self.machine.clock != Clock::Model || !self.disks.is_empty() {
+            return Ok(None);
+        }
+        // All that is in the guest's memory at its first moment, the job and the disk among it, and the
+        // agent by its digest: it is the same in all cells.
+        let first = self.directory.join("first-filesystem");
+        self.first_filesystem(job, Path::new("/dev/null"), &first)?;
+        let kernel = self.guest.kernel();
+        let console = Path::new("console");
+        let command = self.machine.command(&self.guest, &first, &[], console);
+        // What stands for itself wherever it lies: both are digested below.
+        let words = command
+            .get_args()
+            .filter(|word| **word != *kernel && **word != *first);
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let mut parts = cell_key::Parts::new();
+        parts.add("first filesystem", &cell_key::digest(&first)?);
+        parts.add("kernel", &cell_key::known_digest(&kernel)?);
+        parts.add("agent", &cell_key::known_digest(&self.program)?);
+        parts.add("machine", words.join("\n").as_bytes());
+        parts.add(
+            "emulator",
+            cell_key::version(command.get_program())?.as_bytes(),
+        );
+        Ok(Some(parts.key()))
+    }
+
+    fn execute_and_judge(
+        &mut self,
+        job: &Job,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<(CellResult, bool), Interrupted> {
         let (started, start) = (clock::calendar(), clock::now());
-        let mut boots = 0;
-        let mut result = loop {
-            boots += 1;
-            let (came_up, result) = self.boot(job, observe)?;
-            if came_up || boots == BOOTS {
-                break result;
-            }
-        };
-        result.started = started;
-        result.elapsed = clock::since(start);
-        Ok(result)
+        let mut boot = until_up(|tries| self.boot(job, tries, observe))?;
+        boot.result.started = started;
+        boot.result.elapsed = clock::since(start);
+        Ok((boot.result, boot.repeatable))
     }
 }
 
 impl GuestExecutor {
-    /// One guest from its first moment to its last, and whether it came as far as its agent.
+    /// One guest from its first moment to its last.
     fn boot(
         &self,
         job: &Job,
+        tries: u32,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<(bool, CellResult), Interrupted> {
+    ) -> Result<Boot, Interrupted> {
         let mut collector = Collector::new(&job.test);
-        let mut booted = None;
-        let mut ending = match self.start(job) {
+        let mut came_up = false;
+        let outcome = match self.start(job) {
             Ok(agent) => agent.watch(&self.watch(), &mut collector, &mut |event: &Event| {
-                booted.get_or_insert_with(|| self.console().len());
+                came_up = true;
                 observe(event);
             })?,
-            Err(error) => Ending::Died {
-                how: format!("the guest could not be started: {error}"),
-            },
+            Err(error) => {
+                let why = error.to_string();
+                return Ok(Boot::failed(collector, GuestEnd::NotStarted { why }));
+            }
         };
         let said = self.console();
-        if let Ending::Died { how } = &mut ending {
-            *how = format!(
-                "{how}; the guest's last words: {}",
-                console::last_words(&said)
-            );
+        let mut ending = ending(outcome, &said);
+        let stalled = !came_up && matches!(ending, Ending::Hung { .. });
+        if stalled {
+            ending = Ending::Guest {
+                end: GuestEnd::NeverUp {
+                    waited: self.time_to_boot(),
+                    tries,
+                },
+                last_words: console::last_words(&said),
+            };
         }
-        // What the kernel says while it boots is about the machine and not about the cell.
-        let log = console::lines(&said, booted.unwrap_or_default());
-        Ok((booted.is_some(), collector.finish(ending, Some(log))))
+        let repeatable = match &ending {
+            Ending::Done => true,
+            Ending::Guest { end, .. } => end.is_its_own(),
+            Ending::Died { .. } | Ending::Hung { .. } => false,
+        };
+        Ok(Boot {
+            result: collector.finish(ending, Some(console::lines(&said))),
+            stalled,
+            repeatable,
+        })
     }
 
     fn start(&self, job: &Job) -> io::Result<Agent> {
         let first = self.directory.join("first-filesystem");
-        // In model time, nothing may come from outside: the job is there from the beginning.
-        let inside = self.machine.clock == Clock::Model;
-        let line = job.to_line();
-        let contents = Contents {
-            agent: &self.program,
-            modules: &self.modules,
-            programs: &self.programs,
-            disk: self.memory_disk,
-            job: inside.then_some(line.as_str()),
-        };
-        self.guest
-            .first_filesystem(&contents, &first)
-            .map_err(io::Error::other)?;
+        self.first_filesystem(job, &self.program, &first)?;
         // What an earlier guest said is not this one's.
         fs::write(self.console_file(), "")?;
         let disks: Vec<_> = self.disks.iter().map(PathBuf::as_path).collect();
         let mut command = self
             .machine
             .command(&self.guest, &first, &disks, &self.console_file());
-        Agent::start(&mut command, (!inside).then_some(job), None)
+        process::end_with_this_thread(&mut command);
+        let job = (!self.has_job_inside()).then_some(job);
+        Agent::start_guest(&mut command, job, &self.directory.join("events"))
+    }
+
+    /// In model time, nothing may come from outside: the job is there from the beginning.
+    fn has_job_inside(&self) -> bool {
+        self.machine.clock == Clock::Model
+    }
+
+    fn first_filesystem(&self, job: &Job, agent: &Path, to: &Path) -> io::Result<()> {
+        // The place of a cell in its campaign is nothing that its figures may depend on.
+        let nameless = Job {
+            cell: CellId(0),
+            ..job.clone()
+        };
+        let line = nameless.to_line();
+        let contents = Contents {
+            agent,
+            modules: &self.modules,
+            programs: &self.programs,
+            disk: self.memory_disk,
+            job: self.has_job_inside().then_some(line.as_str()),
+        };
+        self.guest
+            .first_filesystem(&contents, to)
+            .map_err(io::Error::other)
     }
 
     fn watch(&self) -> Watch<'_> {
         Watch {
-            first: BOOT,
+            first: self.time_to_boot(),
             patience: self.patience,
             stop: &self.stop,
         }
+    }
+
+    /// Nothing is waited for longer than the user's patience lasts.
+    fn time_to_boot(&self) -> Nanos {
+        BOOT.min(self.patience)
     }
 
     fn console_file(&self) -> PathBuf {
@@ -135,5 +213,131 @@ impl GuestExecutor {
     /// What the guest has said so far; nothing where that cannot be read.
     fn console(&self) -> Vec<u8> {
         fs::read(self.console_file()).unwrap_or_default()
+    }
+}
+
+impl Boot {
+    fn failed(collector: Collector<'_>, end: GuestEnd) -> Self {
+        let last_words = String::new();
+        Self {
+            result: collector.finish(Ending::Guest { end, last_words }, Some(Vec::new())),
+            stalled: false,
+            repeatable: false,
+        }
+    }
+}
+
+/// Starts a guest that stalls once more; the result says so.
+fn until_up(mut start: impl FnMut(u32) -> Result<Boot, Interrupted>) -> Result<Boot, Interrupted> {
+    for tries in 1..BOOTS {
+        let boot = start(tries)?;
+        if !boot.stalled {
+            return Ok(boot);
+        }
+    }
+    let mut boot = start(BOOTS)?;
+    if !boot.stalled {
+        let remark = format!("the guest was started {BOOTS} times: it did not come up before");
+        boot.result.remarks.push(remark);
+    }
+    Ok(boot)
+}
+
+/// What became of the agent, as the end of a guest.
+fn ending(outcome: Outcome, console: &[u8]) -> Ending {
+    match outcome {
+        Outcome::Done => Ending::Done,
+        Outcome::Ended { status, errors } => Ending::Guest {
+            end: guest_end(status, errors),
+            last_words: console::last_words(console),
+        },
+        // Where the emulator's own threads are says nothing about the guest.
+        Outcome::Hung {
+            silence,
+            unkillable,
+            ..
+        } => Ending::Hung {
+            silence,
+            stacks: Vec::new(),
+            unkillable,
+        },
+    }
+}
+
+fn guest_end(status: Option<ExitStatus>, errors: String) -> GuestEnd {
+    /// What QEMU says when it is asked to end, upon which it ends well.
+    const ASKED: &str = "terminating on signal ";
+    let Some(status) = status else {
+        return GuestEnd::Nonsense;
+    };
+    if let Some(signal) = status.signal() {
+        return GuestEnd::Killed { signal };
+    }
+    let asked = errors.split_once(ASKED).and_then(|(_, rest)| {
+        let number = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        number.parse().ok()
+    });
+    match (asked, status.code().unwrap_or_default()) {
+        (Some(signal), _) => GuestEnd::Killed { signal },
+        (None, 0) => GuestEnd::SwitchedOff,
+        (None, code) => GuestEnd::Emulator { code, said: errors },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, Test};
+
+    fn boot(stalled: bool) -> Boot {
+        let test = Test {
+            name: "t".into(),
+            suite: "s".into(),
+            title: String::new(),
+            rationale: String::new(),
+            space: Bytes(0),
+            sweep: None,
+            phases: Vec::new(),
+        };
+        Boot {
+            result: Collector::new(&test).finish(Ending::Done, None),
+            stalled,
+            repeatable: true,
+        }
+    }
+
+    #[test]
+    fn a_guest_that_stalls_is_started_once_more_and_the_result_says_so() {
+        let tried = |stalls: u32| {
+            let mut starts = 0;
+            let boot = until_up(|tries| {
+                starts = tries;
+                Ok(boot(tries <= stalls))
+            });
+            (starts, boot.unwrap().result.remarks.len())
+        };
+        assert_eq!(tried(0), (1, 0));
+        assert_eq!(tried(1), (2, 1));
+        assert_eq!(
+            tried(2),
+            (2, 0),
+            "what its end says is that it never came up"
+        );
+        assert_eq!(until_up(|_| Err(Interrupted)).err(), Some(Interrupted));
+    }
+
+    fn end(raw: i32, errors: &str) -> GuestEnd {
+        guest_end(Some(ExitStatus::from_raw(raw)), errors.to_owned())
+    }
+
+    #[test]
+    fn a_guest_killed_from_outside_is_told_from_one_that_ends_and_from_a_failing_emulator() {
+        assert_eq!(end(9, ""), GuestEnd::Killed { signal: 9 });
+        let asked = "qemu-system-x86_64: terminating on signal 15 from pid 12 (kill)";
+        assert_eq!(end(0, asked), GuestEnd::Killed { signal: 15 });
+        assert_eq!(end(0, ""), GuestEnd::SwitchedOff);
+        let said = "qemu-system-x86_64: cannot set up guest memory".to_owned();
+        assert_eq!(end(1 << 8, &said), GuestEnd::Emulator { code: 1, said });
+        assert_eq!(guest_end(None, String::new()), GuestEnd::Nonsense);
     }
 }

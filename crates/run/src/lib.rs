@@ -4,20 +4,27 @@
 //! `crashed`. Which cells run, and where results go, is decided elsewhere.
 
 mod agent;
+mod cached;
+mod cell_key;
 mod collector;
 mod console;
+mod death;
+mod ending;
 mod events;
 mod host;
 mod in_guest;
 mod kernel_log;
 mod memory;
 mod mock;
-mod oops;
+mod trace;
 
 use model::CellResult;
 use wire::{Event, Job};
 
-pub use collector::{Collector, Ending};
+pub use cached::{CachedExecutor, CellCache, Repeatable};
+pub use cell_key::CellKey;
+pub use collector::Collector;
+pub use ending::{Ending, GuestEnd};
 pub use host::HostExecutor;
 pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};

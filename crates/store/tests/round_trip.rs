@@ -186,6 +186,8 @@ fn result() -> impl Strategy<Value = CellResult> {
         any::<bool>(),
         nanos(),
         nanos(),
+        any::<bool>(),
+        vec(text(), 0..2),
     )
         .prop_map(
             |(
@@ -198,6 +200,8 @@ fn result() -> impl Strategy<Value = CellResult> {
                 kernel_log_readable,
                 started,
                 elapsed,
+                from_cache,
+                remarks,
             )| {
                 CellResult {
                     status,
@@ -209,6 +213,8 @@ fn result() -> impl Strategy<Value = CellResult> {
                     kernel_log_readable,
                     started,
                     elapsed,
+                    from_cache,
+                    remarks,
                 }
             },
         )

@@ -1,7 +1,13 @@
 //! Processes as `/proc` shows them: who lives here, who is whose child, where one is stuck.
 
 use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
+use nix::errno::Errno;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 
 /// A process that `/proc` shows.
@@ -71,6 +77,26 @@ pub fn kernel_stacks(process: &Process) -> Vec<String> {
         .collect()
 }
 
+/// Has the kernel kill the program that this command starts as soon as the thread that starts it ends, be it
+/// by itself or because its process was killed: start it from a thread that lives as long as the program may.
+pub fn end_with_this_thread(command: &mut Command) {
+    let parent = Pid::this();
+    let ask = move || {
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
+        // Who ended before the kernel was asked is not noticed by it.
+        if Pid::parent() == parent {
+            Ok(())
+        } else {
+            Err(io::Error::from(Errno::ESRCH))
+        }
+    };
+    // SAFETY: between fork and exec, `ask` makes two system calls (prctl, getppid), takes no lock and
+    // allocates nothing: an error that is but a number is kept without allocation.
+    unsafe {
+        command.pre_exec(ask);
+    }
+}
+
 /// `pid (name) state parent …`; the name may itself hold spaces and brackets.
 fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
@@ -87,6 +113,7 @@ fn parse(stat: &str) -> Option<Process> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
 
     #[test]
     fn a_name_with_brackets_is_read() {
@@ -96,6 +123,17 @@ mod tests {
             (Pid::from_raw(42), Pid::from_raw(7))
         );
         assert_eq!((process.state, process.name.as_str()), ('S', "a) b"));
+    }
+
+    #[test]
+    fn what_a_thread_has_started_ends_with_it() {
+        let start = || {
+            let mut command = Command::new("sleep");
+            end_with_this_thread(command.arg("600"));
+            command.spawn().unwrap()
+        };
+        let mut child = std::thread::spawn(start).join().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
     }
 
     #[test]

@@ -13,6 +13,10 @@ use serde::{Deserialize, Serialize};
 /// Version of these messages; an agent refuses a job of any other.
 pub const VERSION: u32 = 1;
 
+/// What an agent writes on the console of its guest before anything else: what stands before it is about the
+/// machine, and what stands behind it about the cell.
+pub const CONSOLE_MARK: &str = "fsarena: the cell begins";
+
 /// What an agent is to do: one test on one freshly made filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {

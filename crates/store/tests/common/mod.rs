@@ -157,6 +157,8 @@ pub fn result(phases: &[&str]) -> CellResult {
         kernel_log_readable: true,
         started: Nanos::from_secs(1_700_000_000),
         elapsed: Nanos::from_secs(9),
+        from_cache: false,
+        remarks: Vec::new(),
     }
 }
 

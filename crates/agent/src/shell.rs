@@ -1,0 +1,97 @@
+//! The agent as the first process of a guest in which a person looks around: it makes and mounts the
+//! filesystem of its job and gives the console to a shell. Nothing is measured.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::process::Command;
+
+use model::StepRecord;
+use wire::{Job, Target, Volume};
+
+use crate::command::CommandFailed;
+use crate::guest;
+use crate::volume::{Mounted, Step};
+
+/// What is said when the shell is about to begin and listens.
+pub const SHELL_READY: &str = "`exit` ends the guest";
+const CONSOLE: &str = "/dev/ttyS0";
+const TOOLS: &str = "/bin/busybox";
+/// Where everything that this one program can do is found by name, behind what has its own program.
+const TOOL_NAMES: &str = "/names";
+const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/names";
+
+/// Attends the guest until the shell ends; returns only when the machine cannot be switched off.
+pub fn entertain() -> io::Error {
+    if let Err(error) = attend() {
+        eprintln!("fsarena: there is no shell: {error}");
+    }
+    sys::machine::switch_off()
+}
+
+fn attend() -> io::Result<()> {
+    guest::furnish()?;
+    fs::create_dir_all("/run/lock")?;
+    let job = guest::job()?.ok_or_else(|| io::Error::other("there is no job"))?;
+    let job: Job = serde_json::from_str(&job)?;
+    let Target::Volume(volume) = &job.target else {
+        return Err(io::Error::other("the job is about a directory"));
+    };
+    make(volume);
+    shell(volume)
+}
+
+/// Makes and mounts it; where that fails, the shell is for finding out why.
+fn make(volume: &Volume) {
+    let mut mounted = Mounted::new(volume);
+    if let Err(failure) = mounted.wipe() {
+        eprintln!("{}", failure.reason);
+    }
+    let made = !mounted.can_be_made() || tell(mounted.make());
+    if made && tell(mounted.mount()) {
+        eprintln!("mounted on {}", volume.mountpoint.display());
+    }
+}
+
+/// Shows what was run and what it said; whether it went well.
+fn tell(step: Step) -> bool {
+    let show = |record: &StepRecord| {
+        eprintln!("$ {}", record.command.join(" "));
+        if !record.output.is_empty() {
+            eprintln!("{}", record.output);
+        }
+    };
+    match step {
+        Ok(records) => {
+            records.iter().for_each(show);
+            true
+        }
+        Err(CommandFailed { record, failure }) => {
+            record.iter().for_each(show);
+            eprintln!("{}", failure.reason);
+            false
+        }
+    }
+}
+
+/// A shell in a session of its own, so that Ctrl-C ends what it runs and not the shell.
+fn shell(volume: &Volume) -> io::Result<()> {
+    fs::create_dir_all(TOOL_NAMES)?;
+    let install = ["--install", "-s", TOOL_NAMES];
+    Command::new(TOOLS).args(install).status()?;
+    eprintln!("{SHELL_READY}");
+    Command::new(TOOLS)
+        .args(["setsid", "-c", "sh"])
+        .current_dir(&volume.mountpoint)
+        .env_clear()
+        .envs([("PATH", SEARCH_PATH), ("HOME", "/"), ("TERM", "linux")])
+        .env("PS1", "guest:\\w # ")
+        .stdin(console()?)
+        .stdout(console()?)
+        .stderr(console()?)
+        .status()?;
+    Ok(())
+}
+
+fn console() -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(CONSOLE)
+}

@@ -1,0 +1,380 @@
+//! `fsarena guest selftest`: whether anything of this machine reaches a guest's model time.
+//!
+//! Each run is a process of its own, so that nothing of one can make the next the same.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use anyhow::Context;
+use catalog::Catalog;
+use clap::ValueEnum;
+use guest::{Clock, Guest};
+use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
+use run::Executor;
+use serde_json::json;
+use sys::{caches, process};
+use tempfile::TempDir;
+
+use crate::cli::{Condition, Globals, SelftestArgs};
+use crate::exit::{BadInput, Code, Refused};
+use crate::guest_cell::{Disk, GuestCell};
+use crate::guest_command::BuildOptions;
+use crate::output::{line, print, print_json, remark};
+use crate::same::{Difference, Figure, difference, figures};
+use crate::{guest_command, paths};
+
+const SIZE: Bytes = Bytes::mib(512);
+/// An environment that nobody has.
+const PADDING: usize = 4000;
+
+impl Condition {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Again => "again",
+            Self::Busy => "all processors busy",
+            Self::Elsewhere => "other surroundings",
+            Self::Cold => "cold caches",
+        }
+    }
+
+    /// What a difference under it points to.
+    const fn suspect(self, difference: &Difference) -> &'static str {
+        match (self, difference.other_than_times) {
+            (Self::Again, true) => "something random, or the time of day, comes from this machine",
+            (Self::Again, false) => {
+                "something is waited for that takes this machine's time, such as a disk that is \
+                 not in the guest's memory"
+            }
+            (Self::Busy, _) => {
+                "how busy this machine is reaches the guest: something is waited for that another \
+                 thread of QEMU's does"
+            }
+            (Self::Elsewhere, _) => {
+                "a path, the environment or an address of this machine's is in the guest"
+            }
+            (Self::Cold, _) => "the guest reads from a file of this machine's while it measures",
+        }
+    }
+}
+
+/// How a cell went under a condition.
+struct Run {
+    condition: Condition,
+    /// How long it took here; nothing where it was not tried.
+    elapsed: Option<Nanos>,
+    difference: Option<Difference>,
+}
+
+/// A cell, and what became of it under all conditions.
+struct Trial {
+    cell: String,
+    figures: Vec<Figure>,
+    /// Model time of all phases together.
+    measured: Nanos,
+    /// How long it took here.
+    elapsed: Nanos,
+    runs: Vec<Run>,
+}
+
+/// Does it, or one run of it.
+pub fn run(args: &SelftestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let catalog = paths::catalog(globals)?;
+    let test = find(&catalog, &args.test)?;
+    if args.once {
+        return once(&catalog, args, globals, test);
+    }
+    // Made before anything is timed, and refused here where a contender cannot be run.
+    let guest = made(&catalog, globals)?;
+    for contender in &args.contenders {
+        GuestCell::new(&catalog, contender, SIZE, disk(args), &guest)?;
+    }
+    let mut same = true;
+    for contender in &args.contenders {
+        let trial = trial(contender, args, globals)?;
+        same &= trial.runs.iter().all(|run| run.difference.is_none());
+        if globals.json {
+            print_json(&in_json(&trial))?;
+        }
+    }
+    Ok(if same { Code::Done } else { Code::NotAllOk }.into())
+}
+
+fn made(catalog: &Catalog, globals: &Globals) -> anyhow::Result<Guest> {
+    guest_command::obtain_saying(catalog, &BuildOptions::default(), globals)
+}
+
+fn disk(args: &SelftestArgs) -> Disk {
+    if args.leak {
+        Disk::Outside
+    } else {
+        Disk::Inside
+    }
+}
+
+fn find(catalog: &Catalog, name: &str) -> anyhow::Result<Test> {
+    let suites = catalog.suites(Profile::Smoke);
+    let mut tests = suites.iter().flat_map(|suite| &suite.tests);
+    let test = tests.find(|test| test.name == name);
+    test.cloned().ok_or_else(|| {
+        BadInput(format!(
+            "there is no test `{name}`: see `fsarena list suites`"
+        ))
+        .into()
+    })
+}
+
+/// One run: its result goes to standard output.
+fn once(
+    catalog: &Catalog,
+    args: &SelftestArgs,
+    globals: &Globals,
+    test: Test,
+) -> anyhow::Result<ExitCode> {
+    let guest = made(catalog, globals)?;
+    let directory = tempfile::tempdir().context("no directory for the guest")?;
+    let cell = GuestCell::new(catalog, &args.contenders[0], SIZE, disk(args), &guest)?;
+    let mut executor = cell.executor(guest, Clock::Model, directory.path())?;
+    let result = executor.execute(&cell.job(test), &mut |_| {});
+    let result = result.ok().context("interrupted")?;
+    print(&serde_json::to_string(&result)?)?;
+    Ok(Code::Done.into())
+}
+
+/// All runs of a cell; what is found is said as it is found.
+fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Result<Trial> {
+    let cell = format!("{contender}, {}", args.test);
+    let say = |text: &str| {
+        if globals.json {
+            Ok(())
+        } else {
+            print(&format!("{text}\n"))
+        }
+    };
+    say(&format!("{}:", line(&cell)))?;
+    let result = under(None, contender, args, globals)?.context("a run without conditions")?;
+    let mut trial = Trial {
+        cell,
+        figures: figures(&result),
+        measured: Nanos(result.phases.iter().map(|phase| phase.wall.0).sum()),
+        elapsed: result.elapsed,
+        runs: Vec::new(),
+    };
+    say(&format!(
+        "  {:<20} {} figures, {} ns in all phases (took {} here)",
+        "first",
+        trial.figures.len(),
+        trial.measured.0,
+        trial.elapsed
+    ))?;
+    for &condition in conditions(args) {
+        let result = under(Some(condition), contender, args, globals)?;
+        let run = Run {
+            condition,
+            elapsed: result.as_ref().map(|result| result.elapsed),
+            difference: result.and_then(|result| difference(&trial.figures, &figures(&result))),
+        };
+        say(&told(&run, trial.figures.len()))?;
+        trial.runs.push(run);
+    }
+    Ok(trial)
+}
+
+fn conditions(args: &SelftestArgs) -> &[Condition] {
+    if args.under.is_empty() {
+        Condition::value_variants()
+    } else {
+        &args.under
+    }
+}
+
+fn told(run: &Run, figures: usize) -> String {
+    let condition = run.condition.words();
+    let Some(elapsed) = run.elapsed else {
+        return format!("  {condition:<20} not tried: needs root");
+    };
+    let verdict = match &run.difference {
+        None => format!("the same {figures} figures to the nanosecond (took {elapsed} here)"),
+        Some(difference) => {
+            let (name, one, other) = &difference.first;
+            format!(
+                "{} of {figures} figures DIFFER, first {}: {} and then {}\n  {:<20} likely: {}",
+                difference.figures,
+                line(name),
+                line(one),
+                line(other),
+                "",
+                run.condition.suspect(difference)
+            )
+        }
+    };
+    format!("  {condition:<20} {verdict}")
+}
+
+fn in_json(trial: &Trial) -> serde_json::Value {
+    let run = |run: &Run| {
+        let difference = run.difference.as_ref();
+        json!({
+            "condition": run.condition.words(),
+            "tried": run.elapsed.is_some(),
+            "elapsed": run.elapsed,
+            "differing": difference.map_or(0, |d| d.figures),
+            "first": difference.map(|d| json!({
+                "figure": d.first.0, "one": d.first.1, "other": d.first.2,
+            })),
+            "likely": difference.map(|d| run.condition.suspect(d)),
+        })
+    };
+    json!({
+        "cell": trial.cell,
+        "figures": trial.figures.len(),
+        "measured": trial.measured,
+        "elapsed": trial.elapsed,
+        "runs": trial.runs.iter().map(run).collect::<Vec<_>>(),
+    })
+}
+
+/// Runs the cell under a condition; nothing where this cannot be had.
+fn under(
+    condition: Option<Condition>,
+    contender: &str,
+    args: &SelftestArgs,
+    globals: &Globals,
+) -> anyhow::Result<Option<CellResult>> {
+    let place = TempDir::with_prefix("fsarena-selftest-").context("no directory for the guest")?;
+    let mut command = command(contender, args, globals)?;
+    command.env("TMPDIR", place.path());
+    let mut load = None;
+    match condition {
+        None | Some(Condition::Again) => {}
+        Some(Condition::Busy) => load = Some(Load::start()),
+        Some(Condition::Elsewhere) => surround(&mut command, place.path())?,
+        Some(Condition::Cold) => {
+            if caches::drop_all().is_err() {
+                return Ok(None);
+            }
+        }
+    }
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("a run of the cell cannot be started")?;
+    drop(load);
+    if !output.status.success() {
+        return Err(Refused(format!("a run of the cell ended with {}", output.status)).into());
+    }
+    let result: CellResult = serde_json::from_slice(&output.stdout).context("no result")?;
+    if result.status != Status::Ok {
+        let reason = result.failure.map_or_else(String::new, |f| f.reason);
+        let status = result.status;
+        return Err(Refused(format!("the cell is {status}, not ok: {}", line(&reason))).into());
+    }
+    for remarked in &result.remarks {
+        if !globals.quiet && !globals.json {
+            remark(&line(remarked));
+        }
+    }
+    Ok(Some(result))
+}
+
+/// This program again, for one run; it ends with this one.
+fn command(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+    if let Some(catalog) = &globals.catalog {
+        command.arg("--catalog").arg(std::path::absolute(catalog)?);
+    }
+    command.args(["--quiet", "guest", "selftest", "--once", contender]);
+    command.args(["--test", &args.test]);
+    if args.leak {
+        command.arg("--leak");
+    }
+    process::end_with_this_thread(&mut command);
+    Ok(command)
+}
+
+/// A longer way to files, another place to stand, more to inherit.
+fn surround(command: &mut Command, place: &Path) -> anyhow::Result<()> {
+    let deep = place
+        .join("another place, with a name that is longer")
+        .join("below it");
+    fs::create_dir_all(&deep)?;
+    command
+        .env("TMPDIR", &deep)
+        .env("FSARENA_SELFTEST", "x".repeat(PADDING))
+        .current_dir("/");
+    Ok(())
+}
+
+/// Threads that keep every processor busy until this is dropped.
+struct Load {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let busy = || {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let threads = (0..processors).map(|_| busy()).collect();
+        Self { stop, threads }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // It does nothing that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_told_with_its_first_figure_and_what_it_points_to() {
+        let run = |condition, difference| Run {
+            condition,
+            elapsed: Some(Nanos::from_secs(9)),
+            difference,
+        };
+        let same = told(&run(Condition::Busy, None), 214);
+        assert!(same.contains("the same 214 figures"), "{same}");
+        let difference = Difference {
+            figures: 3,
+            first: ("tree-in.wall".into(), "1".into(), "2".into()),
+            other_than_times: false,
+        };
+        let text = told(&run(Condition::Again, Some(difference)), 214);
+        assert!(
+            text.contains("3 of 214 figures DIFFER, first tree-in.wall: 1 and then 2")
+                && text.contains("likely: something is waited for"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_keeps_processors_busy_ends_when_it_is_dropped() {
+        let load = Load::start();
+        let stop = Arc::clone(&load.stop);
+        assert!(!load.threads.is_empty());
+        drop(load);
+        assert!(stop.load(Ordering::Relaxed));
+        assert_eq!(Arc::strong_count(&stop), 1);
+    }
+}

@@ -1,0 +1,155 @@
+//! The name of a cell in model time: the digest of all that its figures follow from.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+/// Changes when results that are kept can no longer be what a new run would give, for a reason that is in
+/// none of the parts.
+const VERSION: &[u8] = b"cell 1";
+
+/// A digest (SHA-256), as a rule of all that goes into a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CellKey([u8; 32]);
+
+/// In hexadecimal.
+impl fmt::Display for CellKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What goes into a cell, part by part.
+pub struct Parts(Sha256);
+
+impl Parts {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        let mut parts = Self(Sha256::new());
+        parts.add("version", VERSION);
+        parts
+    }
+
+    /// Adds a part; the lengths keep two parts from being taken for two others.
+    pub fn add(&mut self, name: &str, content: &[u8]) {
+        for bytes in [name.as_bytes(), content] {
+            self.0.update((bytes.len() as u64).to_le_bytes());
+            self.0.update(bytes);
+        }
+    }
+
+    /// The key of all that was added.
+    pub fn key(self) -> CellKey {
+        CellKey(self.0.finalize().into())
+    }
+}
+
+impl CellKey {
+    /// The digest of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+}
+
+/// The digest of a file.
+pub fn digest(path: &Path) -> io::Result<[u8; 32]> {
+    Ok(CellKey::of(&fs::read(path)?).0)
+}
+
+/// The digest of a large file that many cells have in common: taken once, as long as it stays the same by
+/// length, times and number.
+pub fn known_digest(path: &Path) -> io::Result<[u8; 32]> {
+    type Identity = (PathBuf, [u64; 2], [i64; 4]);
+    static KNOWN: Mutex<BTreeMap<Identity, [u8; 32]>> = Mutex::new(BTreeMap::new());
+    let file = File::open(path)?.metadata()?;
+    let times = [
+        file.mtime(),
+        file.mtime_nsec(),
+        file.ctime(),
+        file.ctime_nsec(),
+    ];
+    let identity = (path.to_owned(), [file.ino(), file.len()], times);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(digest) = known().get(&identity) {
+        return Ok(*digest);
+    }
+    let digest = digest(path)?;
+    known().insert(identity, digest);
+    Ok(digest)
+}
+
+/// What a program says of its version; asked once.
+pub fn version(program: &OsStr) -> io::Result<String> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(version) = known.get(Path::new(program)) {
+        return Ok(version.clone());
+    }
+    let output = Command::new(program).arg("--version").output()?;
+    if !output.status.success() || output.stdout.is_empty() {
+        let program = program.to_string_lossy();
+        return Err(io::Error::other(format!("{program} says no version")));
+    }
+    let version = String::from_utf8_lossy(&output.stdout).into_owned();
+    known.insert(program.into(), version.clone());
+    Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(parts: &[(&str, &str)]) -> CellKey {
+        let mut all = Parts::new();
+        for (name, content) in parts {
+            all.add(name, content.as_bytes());
+        }
+        all.key()
+    }
+
+    #[test]
+    fn each_part_and_each_border_between_parts_counts() {
+        let keys = [
+            key(&[]),
+            key(&[("a", "b")]),
+            key(&[("a", "c")]),
+            key(&[("ab", "")]),
+            key(&[("a", "b"), ("", "")]),
+            key(&[("a", ""), ("b", "")]),
+        ];
+        for (index, one) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(one), "{index}");
+        }
+        assert_eq!(keys[1], key(&[("a", "b")]));
+        assert_eq!(keys[0].to_string().len(), 64);
+    }
+
+    #[test]
+    fn a_file_that_changes_has_another_digest() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, "one").unwrap();
+        let first = known_digest(&path).unwrap();
+        assert_eq!(known_digest(&path).unwrap(), first);
+        fs::write(&path, "three").unwrap();
+        let second = known_digest(&path).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(digest(&path).unwrap(), second);
+        assert!(known_digest(&directory.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_program_says_its_version_and_one_that_is_not_there_is_an_error() {
+        assert!(version(OsStr::new("env")).unwrap().contains("env"));
+        assert!(version(OsStr::new("no-such-program")).is_err());
+        assert!(version(OsStr::new("false")).is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! How a cell ended, as seen from outside, and the verdict on it; pure.
+
+use model::{Failure, Nanos, Status};
+
+/// How a cell ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The agent said that it was done.
+    Done,
+    /// The agent went away before.
+    Died {
+        /// How: exit code or signal, and what it wrote to its standard error.
+        how: String,
+    },
+    /// The guest went away before its agent was done, or never came.
+    Guest {
+        /// How.
+        end: GuestEnd,
+        /// What it wrote last on its console.
+        last_words: String,
+    },
+    /// Nothing moved for too long, and the agent was killed.
+    Hung {
+        /// How long nothing moved.
+        silence: Nanos,
+        /// Where its processes were in the kernel.
+        stacks: Vec<String>,
+        /// Whether something could not be killed and is still there.
+        unkillable: bool,
+    },
+}
+
+/// How a guest ended whose agent was not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestEnd {
+    /// It switched itself off, as it does when its kernel panics or its agent ends.
+    SwitchedOff,
+    /// Somebody outside ended the machine.
+    Killed {
+        /// The number of the signal.
+        signal: i32,
+    },
+    /// The emulator itself failed.
+    Emulator {
+        /// Its exit code.
+        code: i32,
+        /// What it wrote to its standard error.
+        said: String,
+    },
+    /// It said something that is no event, and did not end.
+    Nonsense,
+    /// It could not be started at all.
+    NotStarted {
+        /// Why.
+        why: String,
+    },
+    /// It was started and its agent never spoke.
+    NeverUp {
+        /// How long it was waited for.
+        waited: Nanos,
+        /// How often it was tried.
+        tries: u32,
+    },
+}
+
+impl GuestEnd {
+    /// Whether the same cell would come to the same end again: what came from outside would not.
+    pub const fn is_its_own(&self) -> bool {
+        matches!(self, Self::SwitchedOff)
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::SwitchedOff => "the guest switched itself off before it was done".to_owned(),
+            Self::Killed { signal } => {
+                format!("the guest was killed from outside: signal {signal} ended QEMU")
+            }
+            Self::Emulator { code, said } if said.is_empty() => {
+                format!("QEMU itself failed: it ended with {code}")
+            }
+            Self::Emulator { code, said } => {
+                format!("QEMU itself failed: it ended with {code}: {said}")
+            }
+            Self::Nonsense => "the guest said something that is no event".to_owned(),
+            Self::NotStarted { why } => format!("the guest could not be started: {why}"),
+            Self::NeverUp { waited, tries } => {
+                let tries = match tries {
+                    1 => "tried once".to_owned(),
+                    2 => "tried twice".to_owned(),
+                    n => format!("tried {n} times"),
+                };
+                format!("the guest did not come up within {waited}, {tries}")
+            }
+        }
+    }
+}
+
+impl Ending {
+    /// What it means for the step that was running; nothing where the agent was done.
+    pub(crate) fn verdict(&self, step: &str) -> Option<(Status, Failure)> {
+        let failure = |step: &str, reason| Failure {
+            step: step.to_owned(),
+            reason,
+            ..Failure::default()
+        };
+        match self {
+            Self::Done => None,
+            Self::Died { how } => {
+                let reason = format!("the agent died: {how}");
+                Some((Status::Crashed, failure(step, reason)))
+            }
+            Self::Guest { end, last_words } => {
+                let mut reason = end.words();
+                if !last_words.is_empty() {
+                    reason = format!("{reason}; its last words: {last_words}");
+                }
+                Some(match end {
+                    GuestEnd::NeverUp { .. } => (Status::Hung, failure("boot", reason)),
+                    GuestEnd::NotStarted { .. } => (Status::Crashed, failure("boot", reason)),
+                    _ => (Status::Crashed, failure(step, reason)),
+                })
+            }
+            Self::Hung {
+                silence,
+                stacks,
+                unkillable,
+            } => {
+                let mut reason = format!("nothing moved for {silence}");
+                if *unkillable {
+                    reason.push_str("; it could not be killed and is still there");
+                }
+                let stacks = stacks.clone();
+                Some((
+                    Status::Hung,
+                    Failure {
+                        stacks,
+                        ..failure(step, reason)
+                    },
+                ))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(end: GuestEnd) -> (Status, Failure) {
+        let last_words = "late".to_owned();
+        Ending::Guest { end, last_words }.verdict("write").unwrap()
+    }
+
+    #[test]
+    fn every_end_of_a_guest_has_words_of_its_own_and_its_step() {
+        let waited = Nanos::from_secs(45);
+        let ends = [
+            (GuestEnd::SwitchedOff, "switched itself off", "write"),
+            (
+                GuestEnd::Killed { signal: 9 },
+                "signal 9 ended QEMU",
+                "write",
+            ),
+            (
+                GuestEnd::Emulator {
+                    code: 1,
+                    said: "cannot set up guest memory".into(),
+                },
+                "QEMU itself failed: it ended with 1: cannot set up",
+                "write",
+            ),
+            (GuestEnd::Nonsense, "no event", "write"),
+            (
+                GuestEnd::NotStarted {
+                    why: "ENOENT".into(),
+                },
+                "could not be started: ENOENT",
+                "boot",
+            ),
+            (
+                GuestEnd::NeverUp { waited, tries: 2 },
+                "did not come up within 45.0 s, tried twice",
+                "boot",
+            ),
+        ];
+        for (end, words, step) in ends {
+            let (status, failure) = verdict(end.clone());
+            let hung = matches!(end, GuestEnd::NeverUp { .. });
+            let expected = if hung { Status::Hung } else { Status::Crashed };
+            assert_eq!((status, failure.step.as_str()), (expected, step));
+            assert!(failure.reason.contains(words), "{}", failure.reason);
+            assert!(failure.reason.ends_with("its last words: late"));
+        }
+    }
+
+    #[test]
+    fn who_has_done_everything_has_no_verdict() {
+        assert_eq!(Ending::Done.verdict("write"), None);
+    }
+}
