@@ -54,6 +54,8 @@ pub struct View {
     pub dark: bool,
     /// Whether it is a telephone: two pixels for one, and fingers.
     pub phone: bool,
+    /// Whether the browser runs scripts.
+    pub scripts: bool,
 }
 
 impl View {
@@ -63,6 +65,7 @@ impl View {
         height: 900,
         dark: false,
         phone: false,
+        scripts: true,
     };
     /// The same at night.
     pub const DARK: Self = Self {
@@ -75,6 +78,12 @@ impl View {
         height: 844,
         dark: false,
         phone: true,
+        scripts: true,
+    };
+    /// A browser that runs no scripts.
+    pub const SCRIPTLESS: Self = Self {
+        scripts: false,
+        ..Self::DESK
     };
 }
 
@@ -85,6 +94,7 @@ pub struct Page<'b> {
     /// From the request for the page until its load event, scripts and all.
     pub load: Duration,
     loaded: bool,
+    scripts: bool,
     console: Vec<String>,
     requests: Vec<String>,
 }
@@ -140,6 +150,7 @@ impl Browser {
             session,
             load: Duration::ZERO,
             loaded: false,
+            scripts: view.scripts,
             console: Vec::new(),
             requests: Vec::new(),
         };
@@ -147,6 +158,12 @@ impl Browser {
             page.call(&format!("{domain}.enable"), json!({}));
         }
         page.look(view);
+        if !view.scripts {
+            page.call(
+                "Emulation.setScriptExecutionDisabled",
+                json!({ "value": true }),
+            );
+        }
         let begun = Instant::now();
         let file = file.canonicalize().expect("the page is there");
         let url = format!("file://{}", file.display());
@@ -309,8 +326,11 @@ impl Page<'_> {
         self.call("Input.dispatchKeyEvent", event);
     }
 
-    /// Waits until the page has drawn what is to be seen.
+    /// Waits until the page has drawn what is to be seen; without scripts nothing is drawn later.
     pub fn settle(&mut self) {
+        if !self.scripts {
+            return;
+        }
         let frames = "new Promise(done => { let left = 6; const step = () => left-- ? \
                       requestAnimationFrame(step) : setTimeout(done, 30); step(); })";
         self.run(frames);

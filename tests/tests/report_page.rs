@@ -383,6 +383,50 @@ fn paper_has_every_chart_of_a_phase() {
 }
 
 #[test]
+fn without_scripts_every_table_is_to_be_seen_and_nothing_is_empty() {
+    for (results, tables) in [(fixture::realistic(), 10.0), (fixture::swept(), 2.0)] {
+        look(&html(&results), View::SCRIPTLESS, |page| {
+            let ran = page.run("document.documentElement.classList.contains('js')");
+            assert_eq!(ran, false, "the browser runs no scripts");
+            let shown = page.number(
+                "[...document.querySelectorAll('.data table')].filter(n => n.checkVisibility() && \
+                 n.getBoundingClientRect().height > 40).length",
+            );
+            let all = page.number("document.querySelectorAll('.data table').length");
+            assert_eq!(shown, all);
+            assert!(all >= tables, "{all} tables");
+            let empty = page.texts(
+                "[...document.querySelectorAll('main figure, main article, main section, .filter, .controls, \
+                 .plot, dialog')].filter(n => n.checkVisibility() && !n.textContent.trim()) \
+                 .map(n => n.outerHTML.slice(0, 80))",
+            );
+            assert_eq!(empty, Vec::<String>::new());
+            let controls = page.texts(
+                "[...document.querySelectorAll('button, select, input')].filter(n => n.checkVisibility()) \
+                 .map(n => n.outerHTML.slice(0, 80))",
+            );
+            assert_eq!(
+                controls,
+                Vec::<String>::new(),
+                "nothing that would do nothing"
+            );
+        });
+    }
+}
+
+#[test]
+fn a_sweep_over_disks_is_a_line_over_their_number() {
+    look(&html(&fixture::over_disks()), View::DESK, |page| {
+        scroll_to(page, "article[data-sweep]");
+        let lines =
+            page.number("document.querySelectorAll('article[data-sweep] .lines .series').length");
+        assert_eq!(lines, 2.0);
+        let below = page.text("document.querySelector('article[data-sweep] .below').textContent");
+        assert!(below.starts_with("disks"), "{below}");
+    });
+}
+
+#[test]
 fn every_control_has_a_name() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
         let nameless = page.texts(

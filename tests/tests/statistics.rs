@@ -180,6 +180,47 @@ fn rounds_stop_as_soon_as_figures_are_known_or_at_the_limit() {
     assert_eq!(sandbox.results().campaign.rounds as u64, rounds);
 }
 
+/// A nanosecond is over when the first round is.
+#[test]
+fn no_round_is_added_when_the_time_is_over() {
+    let sandbox = Sandbox::new();
+    let mut command = growing(&sandbox, "0.001%", "1", "9");
+    run(command.args(["--max-time", "1ns"])).with(0);
+    assert_eq!(sandbox.results().campaign.rounds, 1);
+    let stop = analysis(&sandbox)["stop"].take();
+    assert_eq!(stop["reason"], "most-time");
+    let shown = table(&sandbox);
+    assert!(shown.contains("it stopped as its time was over"), "{shown}");
+    // Nothing is left to do.
+    run(sandbox.fsarena().arg("resume")).with(0);
+    assert_eq!(sandbox.results().campaign.rounds, 1);
+}
+
+#[test]
+fn a_campaign_file_has_the_rule_and_options_win_over_it() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("rule.toml");
+    let text = "contenders = [\"tmpfs\"]\nsuites = [\"tree\"]\nprofile = \"smoke\"\n\
+                until_width = \"5%\"\nuntil_share = \"90%\"\nmax_rounds = 12\nmax_time = \"2h\"\n";
+    std::fs::write(&file, text).expect("a sandbox is writable");
+    let rule = |options: &[&str]| {
+        let mut command = sandbox.fsarena();
+        command.arg("run").arg(&file).args(["--dry-run", "--json"]);
+        let planned = run(command.args(options)).with(0).stdout;
+        let planned: Value = serde_json::from_str(&planned).expect("the plan is JSON");
+        planned["campaign"]["until"].clone()
+    };
+    let hours = |hours: u64| hours * 3_600_000_000_000;
+    let of_file = serde_json::json!({
+        "width": 0.05, "share": 0.9, "max_rounds": 12, "max_time": hours(2),
+    });
+    assert_eq!(rule(&[]), of_file);
+    let other = serde_json::json!({
+        "width": 0.05, "share": 0.9, "max_rounds": 15, "max_time": hours(1),
+    });
+    assert_eq!(rule(&["--max-rounds", "15", "--max-time", "1h"]), other);
+}
+
 /// Starts a campaign that writes its events, and kills it behind the end of so many cells; false where
 /// it was over before.
 fn kill_behind(command: &mut Command, ends: usize) -> bool {
@@ -229,6 +270,8 @@ fn a_rule_that_makes_no_sense_is_one_line_and_code_2() {
         &["--until-width", "5"][..],
         &["--until-width", "0%"],
         &["--max-rounds", "9"],
+        &["--max-time", "2h"],
+        &["--until-width", "5%", "--max-time", "soon"],
         &["--until-width", "5%", "--rounds", "5", "--max-rounds", "4"],
         &["--until-width", "5%", "--until-share", "120%"],
     ] {

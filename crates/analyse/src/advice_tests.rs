@@ -1,12 +1,12 @@
 //! Advice on campaigns made by hand: prices, ties, turning points, and what was not tested.
 
 use model::{
-    Access, Bytes, CacheState, CampaignResults, Class, Driver, End, Io, Nanos, Op, SeededRng, Use,
-    Weight,
+    Access, Bytes, CacheState, CampaignResults, Class, Driver, End, Io, Nanos, Op, SeededRng,
 };
 
 use super::*;
-use crate::{analyse, fixture};
+use crate::analyse;
+use crate::fixture::{self, use_of};
 
 /// Contenders with the milliseconds that a write and a read take them, each in a test of its own; rounds
 /// vary by up to ±`noise` per mille.
@@ -32,26 +32,6 @@ fn campaign(costs: &[(&str, u64, u64)], rounds: u32, noise: u64, seed: u64) -> C
     })
 }
 
-fn one(weights: &[(Group, f64)]) -> Use {
-    Use {
-        name: "made".to_owned(),
-        title: "Made for a test".to_owned(),
-        source: "made for a test".to_owned(),
-        rationale: "Nothing".to_owned(),
-        classes: vec![Class::Native],
-        classes_why: "others are not".to_owned(),
-        needs: Vec::new(),
-        weights: weights
-            .iter()
-            .map(|(group, weight)| Weight {
-                group: *group,
-                weight: *weight,
-                why: "so".to_owned(),
-            })
-            .collect(),
-    }
-}
-
 const BOTH: [(Group, f64); 2] = [(Group::StreamWrite, 50.0), (Group::StreamRead, 50.0)];
 
 fn names(advice: &Advice) -> Vec<&str> {
@@ -65,7 +45,7 @@ fn names(advice: &Advice) -> Vec<&str> {
 #[test]
 fn the_faster_one_is_recommended_and_the_runner_up_has_its_price() {
     let results = campaign(&[("slow", 200, 120), ("fast", 100, 100)], 5, 10, 1);
-    let advice = advise(&one(&BOTH), &analyse(&results));
+    let advice = advise(&use_of(&BOTH), &analyse(&results));
     assert_eq!(advice.recommendation, Recommendation::One);
     assert_eq!(names(&advice), ["fast", "slow"]);
     let against = advice.ranking[1].against_first.as_ref().unwrap();
@@ -83,7 +63,7 @@ fn two_that_do_not_differ_are_a_tie() {
     let mut told_apart = 0;
     for seed in 0..100 {
         let results = campaign(&[("a", 100, 100), ("b", 100, 100)], 5, 50, seed);
-        let advice = advise(&one(&BOTH), &analyse(&results));
+        let advice = advise(&use_of(&BOTH), &analyse(&results));
         told_apart += usize::from(advice.recommendation != Recommendation::Tie);
     }
     // 5 % were allowed; that a rate of 5 % gives more than 12 of 100 has a chance below 0.2 %.
@@ -93,7 +73,7 @@ fn two_that_do_not_differ_are_a_tie() {
 #[test]
 fn so_few_rounds_tell_nobody_apart_and_it_is_said_how_many_would() {
     let results = campaign(&[("a", 100, 100), ("b", 300, 300)], 2, 10, 1);
-    let advice = advise(&one(&BOTH), &analyse(&results));
+    let advice = advise(&use_of(&BOTH), &analyse(&results));
     assert_eq!(
         (advice.recommendation, advice.tied),
         (Recommendation::Tie, 2)
@@ -108,7 +88,7 @@ fn the_order_turns_at_the_weight_where_both_cost_the_same() {
     // Writing costs `b` twice as much, reading half as much.
     let results = campaign(&[("a", 100, 200), ("b", 200, 100)], 6, 5, 3);
     let weights = [(Group::StreamWrite, 70.0), (Group::StreamRead, 30.0)];
-    let advice = advise(&one(&weights), &analyse(&results));
+    let advice = advise(&use_of(&weights), &analyse(&results));
     assert_eq!(names(&advice), ["a", "b"]);
     let groups = &advice.ranking[1].against_first.as_ref().unwrap().groups;
     for group in groups {
@@ -121,7 +101,7 @@ fn the_order_turns_at_the_weight_where_both_cost_the_same() {
 fn what_was_not_tested_is_named_and_how_much_it_would_take() {
     let results = campaign(&[("a", 100, 100), ("b", 400, 100)], 6, 5, 3);
     let weights = [(Group::StreamWrite, 50.0), (Group::Durable, 50.0)];
-    let advice = advise(&one(&weights), &analyse(&results));
+    let advice = advise(&use_of(&weights), &analyse(&results));
     let untested = Untested {
         group: Group::Durable,
         share: 0.5,
@@ -129,14 +109,14 @@ fn what_was_not_tested_is_named_and_how_much_it_would_take() {
     assert_eq!(advice.untested, [untested]);
     let factor = advice.turns_if_untested.unwrap();
     assert!((factor - 4.0).abs() < 0.1, "{factor}");
-    let nothing = advise(&one(&[(Group::Durable, 1.0)]), &analyse(&results));
+    let nothing = advise(&use_of(&[(Group::Durable, 1.0)]), &analyse(&results));
     assert_eq!(nothing.recommendation, Recommendation::None);
     assert_eq!(nothing.ruled_out[0].ruled_out, [crate::RuledOut::NoFigures]);
 }
 
 #[test]
 fn an_advice_reads_back_from_json() {
-    let advice = advise(&one(&BOTH), &analyse(&fixture::plain()));
+    let advice = advise(&use_of(&BOTH), &analyse(&fixture::plain()));
     let json = serde_json::to_string(&advice).unwrap();
     assert_eq!(serde_json::from_str::<Advice>(&json).unwrap(), advice);
 }
@@ -144,7 +124,7 @@ fn an_advice_reads_back_from_json() {
 #[test]
 fn a_real_looking_campaign_rules_out_what_failed() {
     let advice = advise(
-        &one(&[(Group::Trees, 60.0), (Group::StreamWrite, 40.0)]),
+        &use_of(&[(Group::Trees, 60.0), (Group::StreamWrite, 40.0)]),
         &analyse(&fixture::realistic()),
     );
     let out: Vec<&str> = advice

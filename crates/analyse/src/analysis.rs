@@ -12,6 +12,7 @@ use crate::{drift, failures, features, noise, row, standing, sweep};
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
     /// The clock that times are in. In model time nothing is noise: intervals show how much figures
     /// depend on the seeds of the rounds.

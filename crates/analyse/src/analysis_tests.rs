@@ -114,6 +114,63 @@ fn figures_from_different_cache_states_are_not_ranked() {
     assert!(row.figures.iter().all(|f| f.place.is_none()));
 }
 
+/// What lives in memory is never cold; the others are ranked as if it were not there.
+#[test]
+fn a_floor_in_another_cache_state_does_not_keep_the_others_from_being_ranked() {
+    let mut results = fixture::rising(7, 0.01);
+    let without = analyse(&results);
+    let floor = fixture::contender("floor", Class::Floor, model::Driver::Kernel);
+    results.campaign.contenders.push(floor);
+    let of_fast = results.cells.clone().into_iter();
+    let of_fast: Vec<_> = of_fast.filter(|c| c.cell.contender == "fast").collect();
+    for mut stored in of_fast {
+        stored.cell.contender = "floor".to_owned();
+        stored.cell.id = model::CellId(stored.cell.id.0 + 1_000);
+        let phases = &mut stored.result.as_mut().expect("it is whole").phases;
+        for phase in phases {
+            phase.cache = CacheState::Warm;
+            phase.wall = model::Nanos(phase.wall.0 / 10);
+        }
+        results.cells.push(stored);
+    }
+    let analysis = analyse(&results);
+    let read = row_of(&analysis, "file", "read", Metric::Throughput);
+    assert_eq!(read.ranking, Ranking::Ranked);
+    assert!(read.figures[3].set_apart && read.figures[3].place.is_none());
+    assert!(read.figures[3].estimate.is_some(), "it is shown");
+    let alone = row_of(&without, "file", "read", Metric::Throughput);
+    for (figure, alone) in read.figures.iter().zip(&alone.figures) {
+        assert_eq!(figure, alone);
+    }
+    // Writes are warm for everybody, and there the floor is the best.
+    let write = row_of(&analysis, "file", "write", Metric::Throughput);
+    assert_eq!(write.figures[3].place.map(|p| p.rank), Some(1));
+    let reads = |analysis: &Analysis| {
+        let mut groups = analysis.overall.groups.iter();
+        let group = groups.find(|g| g.group == crate::Group::StreamRead);
+        group.expect("there are reads").scores.clone()
+    };
+    let scores = reads(&analysis);
+    assert_eq!(scores[..3], reads(&without)[..]);
+    assert_eq!(
+        (scores[3].missing, scores[3].set_apart, scores[3].place),
+        (1, 1, None)
+    );
+}
+
+#[test]
+fn a_campaign_of_floors_alone_sets_none_of_them_apart() {
+    let mut results = fixture::plain();
+    for contender in &mut results.campaign.contenders {
+        contender.filesystem.class = Class::Floor;
+    }
+    each_phase(&mut results, |_, _, phase| phase.cache = CacheState::Warm);
+    let analysis = analyse(&results);
+    let row = row_of(&analysis, "file", "read", Metric::Throughput);
+    assert_eq!(row.ranking, Ranking::Ranked);
+    assert!(row.figures.iter().all(|f| f.place.is_some()));
+}
+
 #[test]
 fn totals_over_different_work_are_not_ranked_but_rates_are() {
     let mut results = fixture::plain();

@@ -12,6 +12,7 @@ pub const ENOUGH: f64 = 0.9;
 
 /// Where a curve bends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bend {
     /// Throughput of one alone, in the metric's unit.
     pub one: f64,

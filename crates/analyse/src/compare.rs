@@ -113,8 +113,8 @@ impl Row {
             .figures
             .iter()
             .map(|figure| {
-                let usable = figure.estimate.is_some() && !figure.has_failed_rounds();
-                usable.then(|| figure.rounds.iter().map(|r| r.value).collect())
+                let values = || figure.rounds.iter().map(|r| r.value).collect();
+                figure.is_comparable().then(values)
             })
             .collect();
         let series: Vec<Option<&[Option<f64>]>> = values.iter().map(|v| v.as_deref()).collect();
@@ -193,8 +193,9 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Tests every pair of series; their values are positive.
-    pub fn of(series: &[Option<&[Option<f64>]>], direction: Direction) -> Self {
+    /// Tests every pair of series; their values are positive. Some pair of series that do not differ is
+    /// told apart no more often than `limit` says.
+    pub fn of(series: &[Option<&[Option<f64>]>], direction: Direction, limit: f64) -> Self {
         let logs: Vec<Option<Vec<Option<f64>>>> = series
             .iter()
             .map(|values| Some((*values)?.iter().map(|v| v.map(f64::ln)).collect()))
@@ -211,7 +212,7 @@ impl Pairs {
         let contenders = series.len();
         let mut better = vec![false; contenders * contenders];
         for ((a, b, tested), p) in tested.into_iter().zip(corrected) {
-            if p > FALSE_DIFFERENCE_LIMIT {
+            if p > limit {
                 continue;
             }
             match (tested.first, direction) {

@@ -67,7 +67,8 @@ proptest! {
         let all: Vec<_> = all.iter().enumerate()
             .map(|(i, v)| series(&v.iter().map(|v| v + 3.0 * i as f64).collect::<Vec<_>>()))
             .collect();
-        let pairs = Pairs::of(&all.iter().map(|v| v.as_deref()).collect::<Vec<_>>(), direction);
+        let series: Vec<_> = all.iter().map(|v| v.as_deref()).collect();
+        let pairs = Pairs::of(&series, direction, FALSE_DIFFERENCE_LIMIT);
         for found in compare(&all, direction) {
             prop_assert_eq!(pairs.is_better(found.a, found.b), found.verdict == Verdict::Better);
             prop_assert_eq!(pairs.is_better(found.b, found.a), found.verdict == Verdict::Worse);

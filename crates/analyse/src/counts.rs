@@ -9,6 +9,7 @@ use crate::Outcome;
 
 /// Whether every planned cell has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Completeness {
     /// Every cell has a result.
@@ -19,6 +20,7 @@ pub enum Completeness {
 
 /// Cells by what became of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Planned cells.
     pub cells: u32,

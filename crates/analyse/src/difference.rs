@@ -205,6 +205,11 @@ pub struct Analysed<'a> {
 }
 
 impl<'a> Analysed<'a> {
+    /// A campaign beside what follows from it.
+    pub const fn new(results: &'a CampaignResults, analysis: &'a Analysis) -> Self {
+        Self { results, analysis }
+    }
+
     fn contender(&self, name: &str) -> Result<(usize, &'a Contender), CannotCompare> {
         let mut contenders = self.results.campaign.contenders.iter().enumerate();
         contenders

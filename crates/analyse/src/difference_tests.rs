@@ -42,8 +42,11 @@ fn compared_as(
     wanted: &Wanted,
 ) -> Result<Differences, CannotCompare> {
     let (old, new) = (analyse(before), analyse(after));
-    let side = |results, analysis| Analysed { results, analysis };
-    compare_campaigns(side(before, &old), side(after, &new), wanted)
+    compare_campaigns(
+        Analysed::new(before, &old),
+        Analysed::new(after, &new),
+        wanted,
+    )
 }
 
 #[test]
@@ -97,10 +100,7 @@ fn so_few_rounds_show_nothing_and_it_is_said_how_many_would() {
 fn two_contenders_of_one_campaign_are_compared_round_by_round() {
     let results = campaign(&[("a", 100), ("b", 104)], 6, 1);
     let analysis = analyse(&results);
-    let side = Analysed {
-        results: &results,
-        analysis: &analysis,
-    };
+    let side = Analysed::new(&results, &analysis);
     let found = compare_contenders(side, "a", "b", &Wanted::default()).unwrap();
     assert!(found.paired && found.changes.len() == 1);
     // Six rounds of one sign: 2 in 64.

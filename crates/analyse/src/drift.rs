@@ -22,6 +22,7 @@ pub const DRIFT_FROM: u32 = 5;
 
 /// The trend of one contender, or of all together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drift {
     /// The contender, by its place in the campaign's order; `None` for all together.
     pub contender: Option<usize>,

@@ -11,6 +11,7 @@ const COMPLAINT_LEVEL: u8 = 4;
 
 /// A phase that is not ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseFailure {
     /// Name of the phase.
     pub phase: String,
@@ -24,6 +25,7 @@ pub struct PhaseFailure {
 
 /// A cell that is not ok, or one of whose phases is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellFailure {
     /// The cell.
     pub cell: CellId,
@@ -57,6 +59,7 @@ pub struct CellFailure {
 
 /// What the kernel complained of during a cell that is ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Complaint {
     /// The cell.
     pub cell: CellId,

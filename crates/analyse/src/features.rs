@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the probes of several cells came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// It worked wherever it was tried.
@@ -19,6 +20,7 @@ pub enum Found {
 
 /// A feature with what was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeatureState {
     /// The feature.
     pub feature: Feature,
@@ -28,6 +30,7 @@ pub struct FeatureState {
 
 /// The features of one contender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContenderFeatures {
     /// Name of the contender.
     pub contender: String,

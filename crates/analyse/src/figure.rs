@@ -16,6 +16,7 @@ pub const UNSTEADY_ABOVE: f64 = 10.0;
 
 /// What one planned round gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundValue {
     /// The round, from 1.
     pub round: u32,
@@ -41,6 +42,7 @@ pub struct RoundValue {
 
 /// What the values of several rounds come to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Rounds that gave a value.
     pub rounds: u32,
@@ -72,6 +74,7 @@ impl Estimate {
 
 /// One metric of one phase for one contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Name of the contender.
     pub contender: String,
@@ -86,6 +89,10 @@ pub struct Figure {
     /// The share of the time that the instrument took, in percent: the median over rounds.
     #[serde(default)]
     pub instrument_share: Option<f64>,
+    /// Whether it is that of a floor, such as what lives in memory, which was taken in another cache state
+    /// than those of all others: it is shown, and set against nobody's.
+    #[serde(default)]
+    pub set_apart: bool,
     /// Where it stands among the contenders; `None` where it has no value or is not ranked.
     pub place: Option<Place>,
 }
@@ -100,8 +107,15 @@ impl Figure {
             ceiling_share: median_share(&rounds, |r| r.ceiling_share),
             instrument_share: median_share(&rounds, |r| r.instrument_share),
             rounds,
+            set_apart: false,
             place: None,
         }
+    }
+
+    /// Whether it can be set against the figures of others: every round that ran gave a value, in the
+    /// cache state that theirs were taken in.
+    pub fn is_comparable(&self) -> bool {
+        self.estimate.is_some() && !self.has_failed_rounds() && !self.set_apart
     }
 
     /// The outcomes other than `ok` with how many rounds had each: the most frequent first, and of

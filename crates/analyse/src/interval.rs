@@ -16,6 +16,7 @@ pub const WANTED_CONFIDENCE: f64 = 0.95;
 
 /// An interval for the median of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Lower end, in the unit of the figure.
     pub low: f64,

@@ -11,6 +11,7 @@ use crate::{Ranking, Row};
 
 /// Two contenders that are the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseFloor {
     /// The first, by its place in the campaign's order.
     pub a: usize,

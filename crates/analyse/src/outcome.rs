@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What became of a phase in one round, seen from a figure. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It was done, and the figure stands.

@@ -24,6 +24,7 @@ use crate::{Comparison, Estimate, Group, Mark, Place, Ranking, Row};
 
 /// A row with its share in the score of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// Number of the row in [`crate::Analysis::rows`].
     pub row: usize,
@@ -33,6 +34,7 @@ pub struct Share {
 
 /// A contender over a group, or over several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Score {
     /// The geometric mean of the ratios to the best in each round, from the first; `None` where a
     /// figure of that round is missing.
@@ -42,14 +44,18 @@ pub struct Score {
     pub ratio: Option<Estimate>,
     /// Figures that are counted.
     pub counted: u32,
-    /// Figures that it lacks, since it failed, or cannot, or has not run yet.
+    /// Figures that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
     pub missing: u32,
+    /// Of these, how many were set apart: a floor's, taken in another cache state.
+    #[serde(default)]
+    pub set_apart: u32,
     /// Where it stands among those that lack none.
     pub place: Option<Place>,
 }
 
 /// A group with the scores of all contenders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupStanding {
     /// The group.
     pub group: Group,
@@ -61,6 +67,7 @@ pub struct GroupStanding {
 
 /// A weight at which one contender overtakes another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flip {
     /// The group whose weight grows.
     pub group: Group,
@@ -76,6 +83,7 @@ pub struct Flip {
 
 /// The overall view of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Overall {
     /// The groups that the campaign has tests of, in the order of [`Group::ALL`].
     pub groups: Vec<GroupStanding>,
@@ -237,17 +245,16 @@ pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
 
 /// The best median of a row, as the logarithm of its cost.
 fn best(row: &Row) -> f64 {
-    let sound = row.figures.iter().filter(|f| !f.has_failed_rounds());
+    let sound = row.figures.iter().filter(|f| f.is_comparable());
     let medians = sound.filter_map(|f| Some(f.estimate?.median));
     let costs = medians.map(|m| log_cost(m, row.direction));
     costs.fold(f64::INFINITY, f64::min)
 }
 
 fn score(contender: usize, shares: &[Share], rows: &[Row]) -> Score {
-    let usable = |share: &&Share| {
-        let figure = &rows[share.row].figures[contender];
-        figure.estimate.is_some() && !figure.has_failed_rounds()
-    };
+    let figure = |share: &Share| &rows[share.row].figures[contender];
+    let usable = |share: &&Share| figure(share).is_comparable();
+    let apart = shares.iter().filter(|share| figure(share).set_apart);
     let counted: Vec<&Share> = shares.iter().filter(usable).collect();
     let planned = shares
         .first()
@@ -266,16 +273,22 @@ fn score(contender: usize, shares: &[Share], rows: &[Row]) -> Score {
         true => vec![None; planned],
         false => (0..planned).map(of_round).collect(),
     };
-    of_rounds(rounds, counted.len(), shares.len() - counted.len())
+    of_rounds(
+        rounds,
+        [counted.len(), shares.len() - counted.len(), apart.count()],
+    )
 }
 
-fn of_rounds(rounds: Vec<Option<f64>>, counted: usize, missing: usize) -> Score {
+/// A score from its rounds, and from how many figures are counted, are missing, and were set apart.
+fn of_rounds(rounds: Vec<Option<f64>>, figures: [usize; 3]) -> Score {
     let values: Vec<f64> = rounds.iter().filter_map(|r| *r).collect();
+    let [counted, missing, set_apart] = figures.map(|f| u32::try_from(f).unwrap_or(u32::MAX));
     Score {
         ratio: Estimate::of(&values),
         rounds,
-        counted: u32::try_from(counted).unwrap_or(u32::MAX),
-        missing: u32::try_from(missing).unwrap_or(u32::MAX),
+        counted,
+        missing,
+        set_apart,
         place: None,
     }
 }
@@ -299,10 +312,12 @@ fn mean_of(parts: &[(&Score, f64)]) -> Score {
         false => (0..planned).map(of_round).collect(),
     };
     let sum = |of: fn(&Score) -> u32| parts.iter().map(|(score, _)| of(score) as usize).sum();
-    of_rounds(rounds, sum(|s| s.counted), sum(|s| s.missing))
+    let figures = [sum(|s| s.counted), sum(|s| s.missing), sum(|s| s.set_apart)];
+    of_rounds(rounds, figures)
 }
 
-/// Places among those that lack no figure. Nobody is called the worst while somebody has no place.
+/// Places among those that lack no figure. Nobody is called the worst while somebody has no place, but for
+/// floors, which are no worse for being set apart.
 fn give_places(scores: &mut [Score]) {
     let competitors: Vec<Competitor> = scores
         .iter()
@@ -312,7 +327,9 @@ fn give_places(scores: &mut [Score]) {
             sound: true,
         })
         .collect();
-    let all_placed = competitors.iter().all(|c| c.estimate.is_some());
+    let lacks_nothing_else = |s: &Score| s.missing > 0 && s.missing == s.set_apart;
+    let mut placed = competitors.iter().zip(scores.iter());
+    let all_placed = placed.all(|(c, s)| c.estimate.is_some() || lacks_nothing_else(s));
     for (score, place) in scores.iter_mut().zip(rank(&competitors, Direction::Lower)) {
         score.place = place.map(|place| Place {
             mark: place.mark.filter(|mark| all_placed || *mark == Mark::Best),

@@ -4,22 +4,21 @@
 //!    the cut is told apart from everybody behind it. What lies between two cuts is a tie, even where
 //!    its ends could be told apart from each other. A rank is one more than the number of contenders
 //!    before the cut.
-//! 2. Which of two rules tells contenders apart depends on how many there are and how many rounds they
-//!    have, and never on the values:
-//!    * Where the rounds suffice for it ([`crate::rounds_needed`]), the exact test of each pair,
-//!      corrected for their number, as in [`crate::Row::comparisons`]. Among contenders that do not
-//!      differ, it makes some cut in at most 5 % of rows.
-//!    * With fewer rounds, that the intervals of the two do not overlap; and that only where chance
-//!      would cut seldom. Suppose the contenders do not differ at all, so that every order of their N
-//!      values is equally likely. The chance that all values of some of them, s in number, lie beyond
-//!      all others is 1 / C(N, s), and the sum over all ways to choose some of them is the number of
-//!      cuts to be expected; it must not be above [`FALSE_MARK_LIMIT`]. Two contenders need three
-//!      rounds (10 %), thirteen need two (9 %), and one round never suffices. With nine rounds and
-//!      more, intervals leave out the outermost values, which makes a cut likelier than this sum says,
-//!      but by then both are far below the limit.
+//! 2. Two rules tell contenders apart, and one of them suffices:
+//!    * That their values mingle little, or not at all, with few rounds ([`crate::separation`]). It serves
+//!      from two or three rounds on.
+//!    * Where the rounds suffice for it ([`crate::rounds_needed`]), the exact test of each pair, corrected
+//!      for their number, as in [`crate::Row::comparisons`]. It sees a difference that is smaller than
+//!      what the rounds have in common.
+//!
+//!    Among contenders that do not differ, the two together make no more than [`FALSE_MARK_LIMIT`] cuts
+//!    per row: the tests take what they can reach of [`FALSE_DIFFERENCE_LIMIT`], and the first rule takes
+//!    the rest. Which rules there are, and how much may mingle, depends on how many contenders there are
+//!    and how many rounds they have, and never on the values; and as the limit is the same for any number
+//!    of rounds, more rounds show more of the same difference, and not less.
 //! 3. Best is the one contender before the first cut, worst the one behind the last, where it is alone
 //!    there.
-//! 4. A contender that failed in some round is ranked by what is left, always by its interval, and never
+//! 4. A contender that failed in some round is ranked by what is left, never by the tests, and never
 //!    marked: the rounds it survived are no fair sample.
 
 use std::cmp::Ordering;
@@ -28,13 +27,17 @@ use model::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::Pairs;
-use crate::{Estimate, rounds_needed};
+use crate::separation::{Tolerance, inversions};
+use crate::signed_rank::SignedRank;
+use crate::{Estimate, FALSE_DIFFERENCE_LIMIT, rounds_needed};
 
-/// The largest number of cuts per row, on average, among contenders that do not differ.
+/// The largest number of cuts per row, on average, among contenders that do not differ; with any number of
+/// rounds.
 pub const FALSE_MARK_LIMIT: f64 = 0.10;
 
 /// What the tables point out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mark {
     /// Better than everybody else.
@@ -45,6 +48,7 @@ pub enum Mark {
 
 /// Where a contender stands in one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// One more than the number of contenders that are better.
     pub rank: u32,
@@ -121,37 +125,54 @@ fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
 /// Who is told apart from whom.
 struct Judge<'a> {
     competitors: &'a [Competitor],
+    direction: Direction,
+    /// The values of each, rising.
+    sorted: Vec<Vec<f64>>,
     /// Verdicts of the tests on those who are sound, where there are rounds enough.
     tests: Option<Pairs>,
-    /// Whether intervals that do not overlap say something.
-    intervals: bool,
+    /// How far values may mingle; absent where it says nothing even if they do not.
+    tolerance: Option<Tolerance>,
 }
 
 impl<'a> Judge<'a> {
     fn of(competitors: &'a [Competitor], direction: Direction) -> Self {
+        let (tests, taken) = match tests(competitors, direction) {
+            Some((tests, level)) => (Some(tests), level),
+            None => (None, 0.0),
+        };
+        let sorted = |competitor: &Competitor| {
+            let mut values: Vec<f64> = competitor.values.iter().flatten().copied().collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values
+        };
         Self {
             competitors,
-            tests: tests(competitors, direction),
-            intervals: expected_cuts(&counts(competitors)) <= FALSE_MARK_LIMIT,
+            direction,
+            sorted: competitors.iter().map(sorted).collect(),
+            tests,
+            tolerance: Tolerance::within(&counts(competitors), FALSE_MARK_LIMIT - taken),
         }
     }
 
     /// Whether the first, whose median is no worse, is told apart from the second.
     fn tells_apart(&self, first: usize, second: usize) -> bool {
-        let (a, b) = (&self.competitors[first], &self.competitors[second]);
-        match &self.tests {
-            Some(tests) if a.sound && b.sound => tests.is_better(first, second),
-            _ => {
-                let intervals = a.estimate.zip(b.estimate);
-                self.intervals && intervals.is_some_and(|(a, b)| !a.interval.overlaps(&b.interval))
-            }
-        }
+        let are_sound = self.competitors[first].sound && self.competitors[second].sound;
+        let by_tests = |tests: &Pairs| are_sound && tests.is_better(first, second);
+        self.tests.as_ref().is_some_and(by_tests) || self.are_separate(first, second)
+    }
+
+    /// Whether the values of the first, whose median is no worse, mingle little with those of the second.
+    fn are_separate(&self, first: usize, second: usize) -> bool {
+        let (a, b) = (&self.sorted[first], &self.sorted[second]);
+        let pairs = (a.len() * b.len()) as u64;
+        let found = inversions(a, b, self.direction);
+        self.tolerance.is_some_and(|t| t.admits(found, pairs))
     }
 }
 
-/// The tests of all pairs of sound contenders; `None` where the rounds are too few for any of them to
-/// tell anybody apart, or where values make no ratios.
-fn tests(competitors: &[Competitor], direction: Direction) -> Option<Pairs> {
+/// The tests of all pairs of sound contenders, and how often they tell some pair apart where none differs;
+/// `None` where the rounds are too few for any of them to tell anybody apart, or where values make no ratios.
+fn tests(competitors: &[Competitor], direction: Direction) -> Option<(Pairs, f64)> {
     let ranked = |c: &&Competitor| c.sound && c.estimate.is_some();
     let sound: Vec<&Competitor> = competitors.iter().filter(ranked).collect();
     let pairs = sound.len() * sound.len().saturating_sub(1) / 2;
@@ -163,10 +184,19 @@ fn tests(competitors: &[Competitor], direction: Direction) -> Option<Pairs> {
     if pairs == 0 || least < rounds_needed(pairs) || !sound.iter().all(positive) {
         return None;
     }
-    let series = competitors
+    let series: Vec<_> = competitors
         .iter()
-        .map(|c| ranked(&c).then_some(&c.values[..]));
-    Some(Pairs::of(&series.collect::<Vec<_>>(), direction))
+        .map(|c| ranked(&c).then_some(&c.values[..]))
+        .collect();
+    let level = level(pairs, least);
+    Some((Pairs::of(&series, direction, level), level))
+}
+
+/// What the tests of so many pairs can reach of their limit: p values come in steps.
+fn level(pairs: usize, rounds: u32) -> f64 {
+    let pairs = pairs as f64;
+    let reached = SignedRank::of(rounds as usize).largest_p_within(FALSE_DIFFERENCE_LIMIT / pairs);
+    reached * pairs
 }
 
 fn counts(competitors: &[Competitor]) -> Vec<u32> {
@@ -179,31 +209,6 @@ fn better_first(a: f64, b: f64, direction: Direction) -> Ordering {
         Direction::Higher => b.total_cmp(&a),
         Direction::Lower | Direction::Neutral => a.total_cmp(&b),
     }
-}
-
-/// Cuts to be expected in the order of contenders that do not differ and have so many values each: the
-/// sum over all ways to choose some of them, but not all, of the chance that all their values lie above
-/// all others.
-pub fn expected_cuts(counts: &[u32]) -> f64 {
-    let total: u32 = counts.iter().sum();
-    // Ways to choose contenders whose values number so many.
-    let mut ways = vec![0.0; total as usize + 1];
-    ways[0] = 1.0;
-    for &count in counts {
-        for sum in (count..=total).rev() {
-            ways[sum as usize] += ways[(sum - count) as usize];
-        }
-    }
-    let mut combinations = 1.0;
-    let mut cuts = 0.0;
-    // Those chosen above and those not chosen below are the same cut seen from either end, and as likely.
-    for chosen in 1..=total / 2 {
-        // C(total, chosen) from C(total, chosen − 1); infinite where it is too large for a float.
-        combinations *= f64::from(total - chosen + 1) / f64::from(chosen);
-        let either_end = if 2 * chosen == total { 1.0 } else { 2.0 };
-        cuts += either_end * ways[chosen as usize] / combinations;
-    }
-    cuts
 }
 
 #[cfg(test)]

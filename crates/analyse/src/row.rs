@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit};
+use model::{CacheState, CampaignResults, Class, Direction, End, Metric, Phase, Test, Unit};
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::Bounds;
@@ -13,6 +13,7 @@ use crate::{Figure, Outcome, RoundValue};
 
 /// Whether the contenders of a row are ranked, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ranking {
     /// They are.
@@ -21,12 +22,13 @@ pub enum Ranking {
     Neutral,
     /// A time limit ended the phase for some, so that totals are over different work.
     CutShort,
-    /// The figures were taken in different cache states.
+    /// The figures were taken in different cache states, and not those of floors alone.
     DifferentCaches,
 }
 
 /// A metric of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// Name of the suite.
     pub suite: String,
@@ -81,21 +83,20 @@ fn rows_of_phase(
     phase: &Phase,
     bounds: &Bounds<'_>,
 ) -> Vec<Row> {
-    let contenders: Vec<(&str, Vec<PhaseFact<'_>>)> = results
+    let contenders: Vec<Measured<'_>> = results
         .campaign
         .contenders
         .iter()
-        .map(|c| {
-            (
-                c.name.as_str(),
-                facts.phase(&c.name, &test.name, &phase.name),
-            )
+        .map(|c| Measured {
+            name: &c.name,
+            is_floor: c.filesystem.class == Class::Floor,
+            rounds: facts.phase(&c.name, &test.name, &phase.name),
         })
         .collect();
     let headline = phase.op.headline();
     let seen: BTreeSet<Metric> = contenders
         .iter()
-        .flat_map(|(_, rounds)| rounds.iter().flat_map(|r| &r.numbers))
+        .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
         .map(|number| number.metric)
         .collect();
     let others = seen.into_iter().filter(|metric| *metric != headline);
@@ -105,20 +106,28 @@ fn rows_of_phase(
         .collect()
 }
 
+/// A contender with what is known of a phase.
+struct Measured<'a> {
+    name: &'a str,
+    is_floor: bool,
+    rounds: Vec<PhaseFact<'a>>,
+}
+
 fn row(
     test: &Test,
     phase: &Phase,
     metric: Metric,
-    contenders: &[(&str, Vec<PhaseFact<'_>>)],
+    contenders: &[Measured<'_>],
     bounds: &Bounds<'_>,
 ) -> Row {
     let round = |fact: &PhaseFact<'_>| round_value(fact, phase, metric, bounds);
     let mut figures: Vec<Figure> = contenders
         .iter()
-        .map(|(name, facts)| Figure::new(name, facts.iter().map(round).collect()))
+        .map(|c| Figure::new(c.name, c.rounds.iter().map(round).collect()))
         .collect();
+    set_floors_apart(&mut figures, contenders);
     let caches = caches_of(&figures);
-    let ranking = ranking(metric, &caches, &figures);
+    let ranking = ranking(metric, &figures);
     if ranking == Ranking::Ranked {
         give_places(&mut figures, metric.direction());
     }
@@ -172,24 +181,40 @@ fn round_value(
     }
 }
 
-fn values(figures: &[Figure]) -> impl Iterator<Item = &RoundValue> {
-    figures
-        .iter()
-        .flat_map(|f| &f.rounds)
-        .filter(|r| r.value.is_some())
+fn values<'a>(
+    figures: impl IntoIterator<Item = &'a Figure>,
+) -> impl Iterator<Item = &'a RoundValue> {
+    let rounds = figures.into_iter().flat_map(|f| &f.rounds);
+    rounds.filter(|r| r.value.is_some())
 }
 
-fn caches_of(figures: &[Figure]) -> Vec<CacheState> {
+fn caches_of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<CacheState> {
     let caches: BTreeSet<_> = values(figures).filter_map(|r| r.cache).collect();
     caches.into_iter().collect()
 }
 
-fn ranking(metric: Metric, caches: &[CacheState], figures: &[Figure]) -> Ranking {
+/// Floors whose cache state is not that of the others, which is to be expected of what lives in memory, must
+/// not keep the others from being ranked.
+fn set_floors_apart(figures: &mut [Figure], contenders: &[Measured<'_>]) {
+    let floors = || contenders.iter().map(|c| c.is_floor);
+    let others = figures.iter().zip(floors());
+    let common = caches_of(others.filter(|(_, floor)| !floor).map(|(figure, _)| figure));
+    if common.is_empty() {
+        return;
+    }
+    for (figure, _) in figures.iter_mut().zip(floors()).filter(|(_, floor)| *floor) {
+        let own = caches_of([&*figure]);
+        figure.set_apart = own.iter().any(|cache| !common.contains(cache));
+    }
+}
+
+fn ranking(metric: Metric, figures: &[Figure]) -> Ranking {
+    let set_together = || figures.iter().filter(|f| !f.set_apart);
     if metric.direction() == Direction::Neutral {
         Ranking::Neutral
-    } else if caches.len() > 1 {
+    } else if caches_of(set_together()).len() > 1 {
         Ranking::DifferentCaches
-    } else if grows_with_work(metric) && values(figures).any(|r| r.cut_short) {
+    } else if grows_with_work(metric) && values(set_together()).any(|r| r.cut_short) {
         Ranking::CutShort
     } else {
         Ranking::Ranked
@@ -201,7 +226,7 @@ fn give_places(figures: &mut [Figure], direction: Direction) {
         .iter()
         .map(|figure| Competitor {
             values: figure.rounds.iter().map(|r| r.value).collect(),
-            estimate: figure.estimate,
+            estimate: figure.estimate.filter(|_| !figure.set_apart),
             sound: !figure.has_failed_rounds(),
         })
         .collect();

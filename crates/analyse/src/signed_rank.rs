@@ -69,6 +69,16 @@ impl SignedRank {
         }
     }
 
+    /// The largest p value up to this one that can come about, where no two differences are of one size;
+    /// beyond the exact distribution any can.
+    pub fn largest_p_within(&self, limit: f64) -> f64 {
+        if self.pairs > EXACT_PAIRS {
+            return limit;
+        }
+        let reached = self.untied.iter().copied().filter(|p| *p <= limit);
+        reached.fold(0.0, f64::max)
+    }
+
     /// Tests differences, of which there are as many as the test is for.
     pub fn test(&self, differences: &[f64]) -> Tested {
         let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();

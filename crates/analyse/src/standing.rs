@@ -10,6 +10,7 @@ use crate::{Mark, Row};
 
 /// How one contender did over all phases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Standing {
     /// Name of the contender.
     pub contender: String,

@@ -8,7 +8,7 @@
 //! Looking after every round and stopping at a narrow interval favours rounds that happen to agree:
 //! such an interval covers the median somewhat less often than one whose rounds were fixed before.
 
-use model::{CampaignResults, Metric, Until};
+use model::{CampaignResults, Metric, Nanos, Until};
 use serde::{Deserialize, Serialize};
 
 use crate::interval::WANTED_CONFIDENCE;
@@ -16,12 +16,15 @@ use crate::{Completeness, Counts, Estimate, Row};
 
 /// Why no round is added, or that one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// As many figures are narrow as were asked for.
     Narrow,
     /// There are as many rounds as may be, and too many figures are still wide.
     MostRounds,
+    /// The cells have taken as long as they may, and too many figures are still wide.
+    MostTime,
     /// Cells that are planned have not run yet.
     Running,
     /// Too many figures are wide, and another round is to be run.
@@ -30,6 +33,7 @@ pub enum StopReason {
 
 /// A figure that is not narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WideFigure {
     /// Number of the row in [`crate::Analysis::rows`].
     pub row: usize,
@@ -42,6 +46,7 @@ pub struct WideFigure {
 
 /// What the rule says of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stop {
     /// The rule as it was asked for.
     pub until: Until,
@@ -68,6 +73,11 @@ impl Stop {
             StopReason::Narrow
         } else if rounds >= until.max_rounds {
             StopReason::MostRounds
+        } else if until
+            .max_time
+            .is_some_and(|most| time_taken(results) >= most)
+        {
+            StopReason::MostTime
         } else {
             StopReason::Wide
         };
@@ -79,6 +89,12 @@ impl Stop {
             wide,
         })
     }
+}
+
+/// What the cells took together: what lies between two sessions of a campaign does not count.
+fn time_taken(results: &CampaignResults) -> Nanos {
+    let ran = results.cells.iter().filter_map(|c| c.result.as_ref());
+    Nanos(ran.map(|result| result.elapsed.0).sum())
 }
 
 /// How many figures are judged, and which of them are wide.

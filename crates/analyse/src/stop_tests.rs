@@ -8,6 +8,7 @@ fn until(width: f64, max_rounds: u32) -> Until {
         width,
         share: 1.0,
         max_rounds,
+        max_time: None,
     }
 }
 
@@ -54,6 +55,25 @@ fn narrow_is_the_farther_end_within_the_width() {
         ..until(0.02, 10)
     };
     assert_eq!(stop(&mut results, half).reason, StopReason::Narrow);
+}
+
+/// What cells took is what counts, so that the rule says the same after a pause.
+#[test]
+fn no_round_begins_once_the_time_is_over() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result.as_mut().expect("it is whole").elapsed = model::Nanos(10);
+    }
+    let taken = model::Nanos(10 * results.cells.len() as u64);
+    let mut with = |max_time| {
+        let rule = Until {
+            max_time: Some(max_time),
+            ..until(0.5, 10)
+        };
+        stop(&mut results, rule).reason
+    };
+    assert_eq!(with(taken), StopReason::MostTime);
+    assert_eq!(with(model::Nanos(taken.0 + 1)), StopReason::Wide);
 }
 
 #[test]

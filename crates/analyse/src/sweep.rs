@@ -10,6 +10,7 @@ use crate::bend::{Bend, bend};
 
 /// A sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Name of the suite.
     pub suite: String,
@@ -29,6 +30,7 @@ pub struct Sweep {
 
 /// A phase of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptPhase {
     /// Name of the phase.
     pub phase: String,
@@ -41,6 +43,7 @@ pub struct SweptPhase {
 
 /// A phase at one point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptRow {
     /// The value on each axis.
     pub at: BTreeMap<Axis, u64>,

@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::overall::standing;
 use crate::{
-    Analysis, ContenderFeatures, Figure, Found, GroupStanding, Outcome, Overall, Row, Score, Share,
+    Analysis, ContenderFeatures, Found, GroupStanding, Outcome, Overall, Row, Score, Share,
 };
 
 /// Why a contender does not come into question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum RuledOut {
     /// It is of a class that the use does not choose among.
@@ -58,6 +59,7 @@ pub enum RuledOut {
 
 /// A contender before a use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Name of the contender.
     pub contender: String,
@@ -69,6 +71,7 @@ pub struct Candidate {
 
 /// A group that counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeighedGroup {
     /// The group.
     pub group: Group,
@@ -86,6 +89,7 @@ pub struct WeighedGroup {
 
 /// A figure that does not count, since some who come into question do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Name of the test.
     pub test: String,
@@ -97,6 +101,7 @@ pub struct LeftOut {
 
 /// A use with the figures of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UseScores {
     /// The use's word.
     pub name: String,
@@ -176,6 +181,7 @@ fn score(rounds: &[Option<f64>], group: &WeighedGroup) -> Score {
         ratio: None,
         counted: if any { figures } else { 0 },
         missing: if any { 0 } else { figures },
+        set_apart: 0,
         place: None,
     }
 }
@@ -236,15 +242,13 @@ fn failures(contender: usize, counting: &[&Row]) -> Vec<RuledOut> {
             });
         }
     }
-    let has_one = counting.iter().any(|row| usable(&row.figures[contender]));
+    let has_one = counting
+        .iter()
+        .any(|row| row.figures[contender].is_comparable());
     if found.is_empty() && !has_one {
         found.push(RuledOut::NoFigures);
     }
     found
-}
-
-fn usable(figure: &Figure) -> bool {
-    figure.estimate.is_some() && !figure.has_failed_rounds()
 }
 
 /// A group over the figures that all who come into question have.
@@ -286,7 +290,7 @@ fn of_group(
 fn lacking(row: &Row, comes: &[bool]) -> Vec<(String, String)> {
     let figures = row.figures.iter().zip(comes);
     figures
-        .filter(|(figure, comes)| **comes && !usable(figure))
+        .filter(|(figure, comes)| **comes && !figure.is_comparable())
         .map(|(figure, _)| {
             let words: Vec<&str> = figure.words().iter().map(|(o, _)| o.name()).collect();
             (figure.contender.clone(), words.join("/"))

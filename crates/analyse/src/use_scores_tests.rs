@@ -1,31 +1,20 @@
 //! Uses weighed by hand, reasons for being ruled out, and the formula that the page uses as well.
 
-use model::{Nanos, Need, Status, Support, Weight};
+use model::{Nanos, Need, Status, Support};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{analyse, fixture};
 
+/// A use that takes what has hard links, native or foreign.
 fn one(weights: &[(Group, f64)]) -> Use {
     Use {
-        name: "made".to_owned(),
-        title: "Made for a test".to_owned(),
-        source: "made for a test".to_owned(),
-        rationale: "Nothing".to_owned(),
         classes: vec![Class::Native, Class::ForeignUnix],
-        classes_why: "others are not".to_owned(),
         needs: vec![Need {
             feature: Feature::HardLinks,
             why: "links".to_owned(),
         }],
-        weights: weights
-            .iter()
-            .map(|(group, weight)| Weight {
-                group: *group,
-                weight: *weight,
-                why: "so".to_owned(),
-            })
-            .collect(),
+        ..fixture::use_of(weights)
     }
 }
 

@@ -4,20 +4,24 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use model::{Backend, Bytes, Contender, Profile};
+use model::{Backend, Bytes, Contender, Nanos, Profile};
 
 use crate::contender::check_options;
 use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 15] = [
     "name",
     "contenders",
     "directories",
     "suites",
     "profile",
     "rounds",
+    "until_width",
+    "until_share",
+    "max_rounds",
+    "max_time",
     "seed",
     "size",
     "memory",
@@ -45,6 +49,8 @@ pub struct CampaignFile {
     pub profile: Option<Profile>,
     /// How often.
     pub rounds: Option<u32>,
+    /// When rounds are added to these.
+    pub rule: RoundRule,
     /// From which every random choice comes.
     pub seed: Option<u64>,
     /// Size of the image.
@@ -55,6 +61,19 @@ pub struct CampaignFile {
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
     pub device: Option<PathBuf>,
+}
+
+/// When rounds are added; `None` is left to the command line and the defaults.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoundRule {
+    /// While ends of intervals lie farther than this share from their medians.
+    pub until_width: Option<f64>,
+    /// Share of the figures that must be so narrow.
+    pub until_share: Option<f64>,
+    /// Rounds at most.
+    pub max_rounds: Option<u32>,
+    /// Time of all cells after which none is added.
+    pub max_time: Option<Nanos>,
 }
 
 /// A mounted directory that competes.
@@ -111,6 +130,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         suites: suites(&top, catalog)?,
         profile: top.read("profile", |v| v.word(&Profile::ALL.map(|p| (p.name(), p))))?,
         rounds: top.read("rounds", |v| rounds(&v))?,
+        rule: rule(&top)?,
         seed: top.read("seed", |v| v.count(0..u64::MAX))?,
         size: top.read("size", |v| v.size())?,
         memory: top.read("memory", |v| v.size())?,
@@ -119,6 +139,24 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
     };
     check_together(&campaign, &top)?;
     Ok(campaign)
+}
+
+/// The rule by which rounds are added; its limits mean nothing without its first key.
+fn rule(top: &Table<'_>) -> Result<RoundRule, CatalogError> {
+    let rule = RoundRule {
+        until_width: top.read("until_width", |v| v.percentage())?,
+        until_share: top.read("until_share", |v| v.percentage())?,
+        max_rounds: top.read("max_rounds", |v| rounds(&v))?,
+        max_time: top.read("max_time", |v| v.time_limit())?.flatten(),
+    };
+    if rule.until_width.is_none() {
+        for key in ["until_share", "max_rounds", "max_time"] {
+            if let Some(value) = top.get(key)? {
+                return Err(value.error(format!("`{key}` means nothing without `until_width`")));
+            }
+        }
+    }
+    Ok(rule)
 }
 
 /// What keys mean for each other: there is one backend in a campaign.

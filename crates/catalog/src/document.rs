@@ -370,6 +370,14 @@ impl<'a> Value<'a> {
             .ok_or_else(|| self.wrong("a share from 0 to 1"))
     }
 
+    /// A percentage above 0 and at most 100, as a share.
+    pub fn percentage(&self) -> Result<f64, CatalogError> {
+        let share = self.raw_text().and_then(model::percentage);
+        share
+            .filter(|share| *share > 0.0 && *share <= 1.0)
+            .ok_or_else(|| self.wrong("a percentage such as `5%`"))
+    }
+
     /// `true` or `false`.
     pub fn flag(&self) -> Result<bool, CatalogError> {
         match self.value.get_ref() {

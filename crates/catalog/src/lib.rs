@@ -24,7 +24,7 @@ mod suite_file;
 mod sweep;
 mod uses_file;
 
-pub use campaign_file::{CampaignFile, Directory};
+pub use campaign_file::{CampaignFile, Directory, RoundRule};
 pub use catalog::Catalog;
 pub use command_line::{Place, needs_device, resolve};
 pub use defaults_file::ProfileDefaults;

@@ -14,7 +14,8 @@ const MOST_POINTS: usize = 1000;
 /// Above every count that a point may have, far below an overflow.
 const MANY: u64 = 1 << 32;
 
-/// Words for axes, which are also the names of the parameters that a point sets.
+/// Words for axes, which are also the names of the parameters that a point sets: all but the last, for how many
+/// disks there are is not for an operation to say.
 pub(crate) const AXES: [&str; 7] = {
     let mut names = [""; 7];
     let mut i = 0;

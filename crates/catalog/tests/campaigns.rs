@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use catalog::{Catalog, Directory, campaign_file};
-use model::{Backend, Bytes, Class, Profile};
+use catalog::{Catalog, Directory, RoundRule, campaign_file};
+use model::{Backend, Bytes, Class, Nanos, Profile};
 use proptest::prelude::*;
 
 /// Read once: thousands of texts are held against it.
@@ -112,6 +112,10 @@ contenders = [
 suites = ["tree", "lifecycle"]
 profile = "standard"
 rounds = 5
+until_width = "5%"
+until_share = "90%"
+max_rounds = 12
+max_time = "2h"
 seed = 18446744073709551614
 size = "2 GiB"
 memory = "1 GiB"
@@ -128,10 +132,18 @@ device = "/dev/sdz"
     assert_eq!(campaign.contenders[2].mkfs_options, ["-b", "1024"]);
     assert_eq!(campaign.suites, ["tree", "lifecycle"]);
     assert_eq!(campaign.profile, Some(Profile::Standard));
+    let rule = RoundRule {
+        until_width: Some(0.05),
+        until_share: Some(0.9),
+        max_rounds: Some(12),
+        max_time: Some(Nanos::from_secs(7200)),
+    };
+    assert_eq!(campaign.rule, rule);
     assert_eq!(campaign.seed, Some(u64::MAX - 1));
     assert_eq!(campaign.memory, Some(Bytes::mib(1024)));
     assert_eq!(campaign.backend, Some(Backend::Loop));
     let little = campaign_file::parse("contenders = [\"xfs\"]", "c.toml", catalog).unwrap();
+    assert_eq!(little.rule, RoundRule::default());
     assert_eq!(
         (little.profile, little.rounds, little.size),
         (None, None, None)

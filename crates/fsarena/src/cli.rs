@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use model::{Backend, Bytes, FigurePattern, Nanos, Profile};
+use model::{Backend, Bytes, FigurePattern, Nanos, Profile, percentage};
 use report::Format;
 
 use crate::guest_command::BuildOptions;
@@ -75,7 +75,8 @@ Examples:
   sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
   sudo fsarena run my-campaign.toml                   as the file says
   sudo fsarena run -c ext4 -c again=ext4              one filesystem twice: the noise floor
-  sudo fsarena run -c ext4 -c xfs --until-width 5%    rounds until figures are known to 5 %
+  sudo fsarena run -c ext4 -c xfs --until-width 5% --max-time 2h
+                                                      rounds until figures are known to 5 %
   fsarena run -s iozone --profile study --dry-run     what it would cost, and nothing else
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root")]
@@ -201,11 +202,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_width: Option<f64>,
     /// Share of the figures that must be so narrow [default: 100%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "until_width")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_share: Option<f64>,
     /// Rounds at most, narrow or not [default: 20].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), requires = "until_width")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_rounds: Option<u32>,
+    /// Time of all cells after which no further round is added: 2h [default: no limit].
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<Nanos>,
     /// The seed of every random choice [default: drawn and printed].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -532,12 +536,9 @@ pub struct AgentArgs {
 
 /// Reads a percentage above 0 and at most 100, as a share.
 fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().strip_suffix('%').map(str::trim_end);
-    let percent = number.and_then(|n| n.parse::<f64>().ok());
-    match percent {
-        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
-        _ => Err("expected a percentage above 0 and at most 100, such as 5%".to_owned()),
-    }
+    let expected = || "expected a percentage above 0 and at most 100, such as 5%".to_owned();
+    let share = percentage(text).filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(expected)
 }
 
 /// Reads one of the given words, which help and completions then show.
@@ -558,12 +559,9 @@ fn formats() -> impl Iterator<Item = &'static str> {
 
 /// Reads a share such as `5%` or `2.5 %`.
 fn share(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').map(str::trim_end);
-    number
-        .and_then(|n| n.parse::<f64>().ok())
-        .filter(|percent| (0.0..1000.0).contains(percent))
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "expected a share such as 5%".to_owned())
+    let expected = || "expected a share such as 5%".to_owned();
+    let share = percentage(text).filter(|share| *share < 10.0);
+    share.ok_or_else(expected)
 }
 
 #[cfg(test)]

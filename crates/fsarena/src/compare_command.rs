@@ -52,14 +52,8 @@ fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::
     let after = chosen::campaign(Some(&args.after), globals)?;
     let (old, new) = (analyse(&before), analyse(&after));
     let found = analyse::compare_campaigns(
-        Analysed {
-            results: &before,
-            analysis: &old,
-        },
-        Analysed {
-            results: &after,
-            analysis: &new,
-        },
+        Analysed::new(&before, &old),
+        Analysed::new(&after, &new),
         wanted,
     );
     let found = found.map_err(refused)?;
@@ -74,10 +68,7 @@ fn contenders(
 ) -> anyhow::Result<Compared> {
     let results = chosen::campaign(Some(campaign), globals)?;
     let analysis = analyse(&results);
-    let side = Analysed {
-        results: &results,
-        analysis: &analysis,
-    };
+    let side = Analysed::new(&results, &analysis);
     let found = analyse::compare_contenders(side, &args.before, &args.after, wanted);
     let found = found.map_err(refused)?;
     Ok((found, line(&args.before), line(&args.after)))

@@ -110,8 +110,11 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
         text += &format!("  {what:<10} {fact}\n");
     }
     if let Some(until) = campaign.until {
+        let late = until
+            .max_time
+            .map_or_else(String::new, |most| format!(", none after {}", long(most)));
         let fact = format!(
-            "are added while figures are wide, up to {}",
+            "are added while figures are wide, up to {}{late}",
             until.max_rounds
         );
         text += &format!("  {:<10} {fact}; what follows is without them\n", "rounds");

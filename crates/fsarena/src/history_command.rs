@@ -18,10 +18,7 @@ pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     for campaign in store.campaigns()?.iter().rev() {
         let results = store.load(campaign.id)?;
         let analysis = analyse(&results);
-        collector.add(Analysed {
-            results: &results,
-            analysis: &analysis,
-        });
+        collector.add(Analysed::new(&results, &analysis));
     }
     let found = collector.finish();
     if found.series.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use catalog::{CampaignFile, Catalog, Directory, campaign_file};
+use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use model::{Backend, Bytes, Campaign, Clock, Contender, Nanos, Profile, Suite, Until, check_name};
 use provision::{Machine, Need, Verdict};
 use sys::{clock, mounts};
@@ -57,13 +57,14 @@ pub fn campaign(
     let patience = args.patience.unwrap_or(PATIENCE);
     refuse_too_little(memory, patience)?;
     let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
+    let rule = file.rule;
     Ok(Campaign {
         name,
         contenders,
         suites,
         profile,
         rounds,
-        until: until(args, rounds)?,
+        until: until(args, &rule, rounds)?,
         clock: Clock::Real,
         seed: args
             .seed
@@ -82,19 +83,33 @@ pub fn campaign(
 }
 
 /// The rule by which rounds are added to those that there are anyway.
-fn until(args: &RunArgs, rounds: u32) -> anyhow::Result<Option<Until>> {
-    let Some(width) = args.until_width else {
-        return Ok(None);
+fn until(args: &RunArgs, file: &RoundRule, rounds: u32) -> anyhow::Result<Option<Until>> {
+    let rule = RoundRule {
+        until_width: args.until_width.or(file.until_width),
+        until_share: args.until_share.or(file.until_share),
+        max_rounds: args.max_rounds.or(file.max_rounds),
+        max_time: args.max_time.or(file.max_time),
     };
-    if let Some(most) = args.max_rounds.filter(|most| *most < rounds) {
+    let Some(width) = rule.until_width else {
+        return match rule == RoundRule::default() {
+            true => Ok(None),
+            false => Err(BadInput(
+                "--until-share, --max-rounds and --max-time limit what --until-width adds: give it, too"
+                    .into(),
+            )
+            .into()),
+        };
+    };
+    if let Some(most) = rule.max_rounds.filter(|most| *most < rounds) {
         let complaint =
             format!("--max-rounds {most} is less than the {rounds} rounds there are anyway");
         return Err(BadInput(complaint).into());
     }
     Ok(Some(Until {
         width,
-        share: args.until_share.unwrap_or(1.0),
-        max_rounds: args.max_rounds.unwrap_or(MOST_ROUNDS.max(rounds)),
+        share: rule.until_share.unwrap_or(1.0),
+        max_rounds: rule.max_rounds.unwrap_or(MOST_ROUNDS.max(rounds)),
+        max_time: rule.max_time,
     }))
 }
 

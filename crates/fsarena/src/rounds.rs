@@ -27,6 +27,7 @@ pub fn words(stop: &Stop) -> String {
     match stop.reason {
         StopReason::Narrow => format!("{wide}: that is enough"),
         StopReason::MostRounds => format!("{wide}, and there are as many rounds as may be"),
+        StopReason::MostTime => format!("{wide}, and the time for further rounds is over"),
         StopReason::Running | StopReason::Wide => format!("{wide}: one more round"),
     }
 }
@@ -42,6 +43,7 @@ mod tests {
                 width: 0.05,
                 share: 1.0,
                 max_rounds: 20,
+                max_time: None,
             },
             reason,
             rounds: 6,
@@ -59,6 +61,11 @@ mod tests {
         assert_eq!(
             most,
             format!("{start}, and there are as many rounds as may be")
+        );
+        let late = with(StopReason::MostTime);
+        assert_eq!(
+            late,
+            format!("{start}, and the time for further rounds is over")
         );
     }
 }

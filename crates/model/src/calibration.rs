@@ -7,6 +7,7 @@ use crate::{Bytes, Nanos};
 
 /// A figure that was taken several times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// The middle one of the values, or the mean of the two middle ones.
     pub median: f64,
@@ -40,6 +41,7 @@ impl Spread {
 
 /// What the instrument costs on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstrumentCost {
     /// Nanoseconds for one operation through all that stands around a system call: the request is
     /// drawn, nothing is read, and what was done is timed and counted.
@@ -56,6 +58,7 @@ pub struct InstrumentCost {
 
 /// What the device can do before there is a filesystem on it, past the page cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ceiling {
     /// Bytes per second, front to back, in requests of [`Ceiling::SEQUENTIAL_BLOCK`].
     pub sequential_read: Option<Spread>,
@@ -83,6 +86,7 @@ impl Ceiling {
 
 /// What the instrument costs and what the device can do, as found before the first cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     /// When it was taken, nanoseconds since 1970.
     pub taken: Nanos,

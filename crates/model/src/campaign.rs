@@ -10,6 +10,7 @@ use crate::{Bytes, Contender, Nanos, Suite};
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
     /// A directory that is mounted already; needs no root.
@@ -45,6 +46,7 @@ impl FromStr for Backend {
 
 /// How large the tests are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
     /// Seconds for each contender: does it work at all?
@@ -91,6 +93,7 @@ impl FromStr for Profile {
 
 /// The clock that a campaign's times are in. Times of two clocks are never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
     /// The time of the machine that ran it: noisy, so that rounds are repetitions.
@@ -118,6 +121,7 @@ impl fmt::Display for Clock {
 
 /// When a campaign has rounds enough: they are added until intervals are narrow, or to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Until {
     /// The ends of a 95 % interval lie no farther from the median than this share of it.
     pub width: f64,
@@ -125,10 +129,14 @@ pub struct Until {
     pub share: f64,
     /// Rounds at most.
     pub max_rounds: u32,
+    /// No further round begins once the cells have taken so long together; absent where time does not matter.
+    #[serde(default)]
+    pub max_time: Option<Nanos>,
 }
 
 /// Contenders × suites × rounds on one backend with one environment; resolved and self-contained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Campaign {
     /// A name for people.
     pub name: String,

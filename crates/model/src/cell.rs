@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 
 /// The place of a cell in its campaign's plan; also its key in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CellId(pub u32);
 
 /// Contender × test × round, with the seed from which its random choices come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// Place in the plan, from 0.
     pub id: CellId,

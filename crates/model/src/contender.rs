@@ -6,6 +6,7 @@ use crate::Filesystem;
 
 /// A contender: a filesystem of the catalog with the options under which it competes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contender {
     /// What the tables call it: `ext4`, `ext4:data=journal`, or the name a campaign file gives.
     pub name: String,

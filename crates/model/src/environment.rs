@@ -6,6 +6,7 @@ use crate::Bytes;
 
 /// The machine and the tools, as found when a session of a campaign began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Version of fsarena.
     pub program: String,
@@ -45,6 +46,7 @@ impl Environment {
 
 /// A cache of a processor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCache {
     /// 1 is nearest to the processor.
     pub level: u32,
@@ -56,6 +58,7 @@ pub struct CpuCache {
 
 /// A program of a filesystem and its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
     /// The program.
     pub program: String,

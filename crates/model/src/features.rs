@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The classes of the studies (S3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Made for Linux.
@@ -21,6 +22,7 @@ pub enum Class {
 
 /// A thing that a filesystem can or cannot do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Feature {
     /// Two names for one file.
@@ -89,6 +91,7 @@ impl fmt::Display for Feature {
 
 /// What a probe found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Support {
     /// It works.
@@ -99,6 +102,7 @@ pub enum Support {
 
 /// Features as probed on one mounted filesystem.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Features(pub BTreeMap<Feature, Support>);
 

@@ -6,6 +6,7 @@ use crate::{Bytes, Class};
 
 /// Who does the work below the system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Driver {
     /// A filesystem of the kernel.
@@ -16,6 +17,7 @@ pub enum Driver {
 
 /// A filesystem as the catalog describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Filesystem {
     /// The one word that names it everywhere: `ext4`, `ntfs-3g`.
     pub name: String,
@@ -46,6 +48,7 @@ pub struct Filesystem {
 
 /// What a filesystem needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirements {
     /// The name in `/proc/filesystems`: `ext4`, `fuse`, `fuseblk`.
     pub kernel: Option<String>,
@@ -83,6 +86,7 @@ impl Requirements {
 /// a run. In `mkfs` the options are words of their own; in `mount` they are one comma-separated word
 /// that begins with `nosuid,nodev`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Commands {
     /// Makes the filesystem; empty where nothing has to be made (tmpfs).
     pub mkfs: Vec<String>,

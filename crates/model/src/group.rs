@@ -8,6 +8,7 @@ use crate::{Access, Action, IoEngine, Op, Phase};
 
 /// What a phase asks of a filesystem. Weights of uses are over these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// Large files written front to back, appended to, rewritten or copied.

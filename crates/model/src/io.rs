@@ -8,6 +8,7 @@ use crate::Bytes;
 
 /// Requests on one file, or on one file for each thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Io {
     /// Name of the file; with a file for each thread, the beginning of their names.
     pub file: String,
@@ -77,6 +78,7 @@ const fn one() -> u32 {
 
 /// Which requests a data operation makes, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// A new file, front to back.
@@ -163,6 +165,7 @@ impl Access {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IoEngine {
     /// `pread` and `pwrite`.
@@ -200,6 +203,7 @@ impl fmt::Display for IoEngine {
 
 /// Whether threads work on the same thing or each on its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// One file, or one directory, for all threads.
@@ -211,6 +215,7 @@ pub enum Sharing {
 
 /// What a buffered stream hands over at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamUnit {
     /// A byte, as `putc` and `getc` do.

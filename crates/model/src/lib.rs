@@ -44,7 +44,7 @@ pub use suite::{
     Action, CacheState, Create, End, EntryKind, Op, Order, Phase, Scaling, Suite, Test,
 };
 pub use sweep::{Axis, SweepPoint};
-pub use units::{Bytes, Nanos, ParseUnitError};
+pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use uses::{Need, Use, Weight};
 
 mod contender;

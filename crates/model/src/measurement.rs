@@ -9,6 +9,7 @@ use crate::{CacheState, End, LatencyBucket, Nanos, PhaseResult, Status};
 
 /// What a number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
     /// Bytes per second between program and filesystem.
@@ -65,6 +66,7 @@ pub enum Metric {
 
 /// The unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Bytes per second.
@@ -85,6 +87,7 @@ pub enum Unit {
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// More is better.
@@ -248,6 +251,7 @@ const SHORTEST_FOR_TICKS: Nanos = Nanos(200_000_000);
 
 /// One number of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// What it says.
     pub metric: Metric,

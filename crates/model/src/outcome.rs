@@ -8,6 +8,7 @@ use crate::{Bytes, CacheState, End, Features, Metric, Nanos, Phase};
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// It was done, and the figure stands.
@@ -49,6 +50,7 @@ impl fmt::Display for Status {
 
 /// A system call that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemError {
     /// The system call: `pwrite`, `fsync`.
     pub call: String,
@@ -60,6 +62,7 @@ pub struct SystemError {
 
 /// Why something is not `ok`, with the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The step or phase that died.
     pub step: String,
@@ -73,6 +76,7 @@ pub struct Failure {
 
 /// A program that was run for a cell: mkfs, mount, umount, fsck.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepRecord {
     /// What it was for.
     pub step: String,
@@ -90,6 +94,7 @@ pub struct StepRecord {
 
 /// Processor time of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuTime {
     /// User time of the agent and of the programs it ran.
     pub user: Nanos,
@@ -103,6 +108,7 @@ pub struct CpuTime {
 
 /// Page faults of the agent and of the programs it ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Faults {
     /// Served without I/O.
     pub minor: u64,
@@ -112,6 +118,7 @@ pub struct Faults {
 
 /// What the block device did during a phase (`/sys/block/*/stat`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceCounters {
     /// Read requests.
     pub reads: u64,
@@ -131,6 +138,7 @@ pub struct DeviceCounters {
 
 /// How full a filesystem is (`statfs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Space {
     /// Size that the filesystem states.
     pub total: Bytes,
@@ -146,10 +154,12 @@ pub struct Space {
 
 /// One filled bucket of a latency histogram: so many operations took at most so long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyBucket(pub Nanos, pub u64);
 
 /// A phase as it was measured: raw counts only; rates and shares are derived from them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseResult {
     /// Name of the phase.
     pub phase: String,
@@ -203,6 +213,7 @@ pub struct PhaseResult {
 
 /// One pass of a phase that is repeated until it can be timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pass {
     /// Elapsed time.
     pub wall: Nanos,
@@ -243,6 +254,7 @@ impl PhaseResult {
 
 /// A cell as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellResult {
     /// The worst status of its phases and steps.
     pub status: Status,

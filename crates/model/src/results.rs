@@ -6,6 +6,7 @@ use crate::{Calibration, Campaign, Cell, CellResult, Environment};
 
 /// A cell beside its result; `None` where it has not run yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoredCell {
     /// The plan.
     pub cell: Cell,
@@ -15,6 +16,7 @@ pub struct StoredCell {
 
 /// Everything the store knows of one campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CampaignResults {
     /// Number of the campaign in its store.
     pub id: i64,

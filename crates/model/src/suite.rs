@@ -8,6 +8,7 @@ use crate::{Access, Bytes, Feature, Io, Metric, Nanos, Sharing, StreamUnit, Swee
 
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Suite {
     /// The word that names it.
     pub name: String,
@@ -24,6 +25,7 @@ pub struct Suite {
 /// mkfs and mount before the phases, unmount and check after them, are part of every test and are
 /// recorded as steps; a test that measures them names them as phases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Test {
     /// The word that names it, unique over all suites.
     pub name: String,
@@ -51,6 +53,7 @@ impl Test {
 
 /// One measured thing of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phase {
     /// The word that names it, unique in its test.
     pub name: String,
@@ -73,6 +76,7 @@ pub struct Phase {
 /// is narrow enough, or until a limit is reached; a single pass that took long enough is enough. They
 /// are samples inside one round, never rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scaling {
     /// Timed part of all passes together, at least.
     pub at_least: Nanos,
@@ -86,6 +90,7 @@ pub struct Scaling {
 
 /// What the page cache held when a figure was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     /// Unmounted, caches dropped, mounted again.
@@ -114,6 +119,7 @@ impl fmt::Display for CacheState {
 
 /// What is still inside the timed part when a phase ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// The last system call returned; data may be in memory only.
@@ -126,6 +132,7 @@ pub enum End {
 
 /// The order in which names are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// As they were made.
@@ -136,6 +143,7 @@ pub enum Order {
 
 /// What a set is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryKind {
     /// Files.
@@ -147,6 +155,7 @@ pub enum EntryKind {
 
 /// Many files or directories to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Create {
     /// Name of the set, by which later phases find the entries.
     pub set: String,
@@ -180,6 +189,7 @@ impl Create {
 
 /// What is done with each entry of a set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum Action {
     /// Open it for reading and close it.
@@ -224,6 +234,7 @@ pub enum Action {
 
 /// An operation of a phase. Words are fio's where fio has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "kebab-case")]
 pub enum Op {
     /// Make the filesystem.

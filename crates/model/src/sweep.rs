@@ -9,6 +9,7 @@ use crate::Bytes;
 
 /// A quantity that a sweep varies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
     /// Size of the file, bytes.
@@ -26,11 +27,14 @@ pub enum Axis {
     Files,
     /// Arrivals per second.
     Rate,
+    /// Disks that the filesystem spreads over. It is a property of what lies below, and no parameter of an
+    /// operation.
+    Disks,
 }
 
 impl Axis {
     /// Every axis, in the order in which a test's name gives them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Size,
         Self::Block,
         Self::Stride,
@@ -38,9 +42,10 @@ impl Axis {
         Self::Threads,
         Self::Files,
         Self::Rate,
+        Self::Disks,
     ];
 
-    /// The word in data files, which is also the parameter it sets.
+    /// The word in data files and reports, which is also the parameter it sets.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Size => "size",
@@ -50,6 +55,7 @@ impl Axis {
             Self::Threads => "threads",
             Self::Files => "files",
             Self::Rate => "rate",
+            Self::Disks => "disks",
         }
     }
 
@@ -66,6 +72,7 @@ impl Axis {
             Self::Threads => "t",
             Self::Files => "f",
             Self::Rate => "r",
+            Self::Disks => "x",
         }
     }
 
@@ -103,6 +110,7 @@ impl fmt::Display for Axis {
 /// The place of a test in a sweep. Each point is a test of its own, on a filesystem of its own: one
 /// that dies costs one point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweepPoint {
     /// Name that all points of the sweep share.
     pub of: String,

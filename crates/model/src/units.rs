@@ -9,12 +9,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 ///
 /// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`; binary units are powers of 1024, decimal ones of 1000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
 
 /// A span of time in nanoseconds.
 ///
 /// Reads `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Nanos(pub u64);
 
 /// A quantity that could not be read.
@@ -117,6 +119,13 @@ fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Op
     let value = number.parse::<f64>().ok()? * factor as f64;
     (value.is_finite() && value >= 0.0 && value < u64::MAX as f64 && factor > 1)
         .then(|| value.round() as u64)
+}
+
+/// Reads a percentage such as `5%` or `2.5 %` as a share; `None` where it is none, or negative.
+pub fn percentage(text: &str) -> Option<f64> {
+    let number = text.trim().strip_suffix('%')?.trim_end();
+    let percent = number.parse::<f64>().ok()?;
+    (percent.is_finite() && percent >= 0.0).then_some(percent / 100.0)
 }
 
 impl FromStr for Bytes {
@@ -242,6 +251,16 @@ mod tests {
             assert!(error.contains("64 KiB"), "{wrong}: {error}");
         }
         assert!("99999999999 TiB".parse::<Bytes>().is_err(), "overflow");
+    }
+
+    #[test]
+    fn a_percentage_has_its_sign_and_is_a_share() {
+        assert_eq!(percentage("5%"), Some(0.05));
+        assert_eq!(percentage(" 2.5 % "), Some(0.025));
+        assert_eq!(percentage("0%"), Some(0.0));
+        for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
+            assert_eq!(percentage(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

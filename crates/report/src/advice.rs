@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Advice, AgainstFirst, Candidate, Ranked, Recommendation, RuledOut, Verdict};
+use analyse::{Advice, AgainstFirst, Ranked, Recommendation, Verdict};
 use model::{CampaignResults, Group};
 
 use crate::plain_table::{PlainTable, all_of, chance, percent, ratio};
+use crate::reasons::reasons;
 use crate::scale::three_figures;
 use crate::summary;
 use crate::text::clean;
-use crate::words::{self, counted};
+use crate::words::counted;
 
 /// The most figures that are named where some do not count.
 const MOST_LEFT_OUT: usize = 8;
@@ -164,42 +165,6 @@ fn ruled_out(advice: &Advice) -> String {
         );
     }
     out
-}
-
-/// Every reason against a candidate, the failures of one test together.
-fn reasons(candidate: &Candidate) -> Vec<String> {
-    let mut reasons = Vec::new();
-    let mut failures = 0u32;
-    for reason in &candidate.ruled_out {
-        match reason {
-            RuledOut::Class { class, why } => {
-                reasons.push(format!("{}, and {}", words::class(*class), clean(why)));
-            }
-            RuledOut::Feature {
-                feature,
-                found,
-                why,
-            } => reasons.push(format!("no {feature} ({}): {}", clean(found), clean(why))),
-            RuledOut::Failure {
-                test,
-                phase,
-                outcome,
-                rounds,
-                of,
-            } => {
-                failures += 1;
-                if failures == 1 {
-                    let place = format!("{}/{}", clean(test), clean(phase));
-                    reasons.push(format!("{place}: {outcome} in {rounds} of {of} rounds"));
-                }
-            }
-            RuledOut::NoFigures => reasons.push("has none of the figures that count".to_owned()),
-        }
-    }
-    if failures > 1 {
-        reasons.push(format!("and {} more", counted(failures - 1, "failure")));
-    }
-    reasons
 }
 
 /// What the advice does not rest on.

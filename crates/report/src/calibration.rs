@@ -4,7 +4,7 @@ use analyse::{Analysis, Row};
 use model::{Calibration, CampaignResults, Ceiling, Spread, Unit};
 
 use crate::Scale;
-use crate::overview::{Entry, PhaseLine, TestBlock, Tone};
+use crate::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
 use crate::text::clean;
 
 /// One figure of a calibration.
@@ -107,22 +107,10 @@ pub(crate) fn shares<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
-    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
     // A sweep has hundreds of points; theirs are in CSV and JSON.
-    let tests = tests.enumerate().filter(|(_, test)| test.sweep.is_none());
-    let blocks = tests.map(|(number, test)| TestBlock {
-        test,
-        number: Some(number),
-        name: clean(&test.name),
-        title: clean(&test.title),
-        lines: analysis
-            .rows
-            .iter()
-            .filter(|row| row.suite == test.suite && row.test == test.name)
-            .filter_map(share_line)
-            .collect(),
-    });
-    blocks.filter(|block| !block.lines.is_empty()).collect()
+    let mut blocks = blocks_of_tests(results, analysis, share_line);
+    blocks.retain(|block| !block.lines.is_empty());
+    blocks
 }
 
 fn share_line(row: &Row) -> Option<PhaseLine<'_>> {

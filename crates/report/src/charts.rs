@@ -321,6 +321,35 @@ mod tests {
     }
 
     #[test]
+    fn what_is_spread_over_disks_is_a_line_over_their_number() {
+        let results = fixture::over_disks();
+        let analysis = analyse(&results);
+        let files = charts(&analysis);
+        let [file] = &files[..] else {
+            panic!("one slice of one phase: {}", files.len());
+        };
+        assert_eq!(file.name, "spread-write-by-disks");
+        assert!(file.svg.contains("by disks"), "{}", file.svg);
+        for text in [">1<", ">2<", ">4<", ">8<", ">striped<", ">mirrored<"] {
+            assert!(file.svg.contains(text), "{text} in {}", file.svg);
+        }
+        let blocks = crate::sweeps::blocks(&results, &analysis);
+        assert_eq!(blocks[0].title, "One file over disks, by disks");
+        let shown: Vec<Vec<&str>> = blocks[0]
+            .lines
+            .iter()
+            .map(|line| line.entries.iter().map(|e| e.text.as_str()).collect())
+            .collect();
+        let wanted = [
+            ["100", "100"],
+            ["200", "100"],
+            ["400", "100"],
+            ["800", "100"],
+        ];
+        assert_eq!(shown, wanted, "MB/s");
+    }
+
+    #[test]
     fn a_picture_in_full() {
         let analysis = analyse(&fixture::plain());
         let picture = &charts(&analysis)[1];

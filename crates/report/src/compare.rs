@@ -289,14 +289,8 @@ mod tests {
         let (before, after) = sides(rounds);
         let (old, new) = (analyse(&before), analyse(&after));
         let found = compare_campaigns(
-            Analysed {
-                results: &before,
-                analysis: &old,
-            },
-            Analysed {
-                results: &after,
-                analysis: &new,
-            },
+            Analysed::new(&before, &old),
+            Analysed::new(&after, &new),
             &Wanted::default(),
         );
         let sides = Sides {
@@ -334,10 +328,7 @@ mod tests {
     fn hostile_names_stay_what_they_are() {
         let results = fixture::hostile();
         let analysis = analyse(&results);
-        let side = Analysed {
-            results: &results,
-            analysis: &analysis,
-        };
+        let side = Analysed::new(&results, &analysis);
         let (a, b) = (&analysis.contenders[0], &analysis.contenders[1]);
         let Ok(found) = compare_contenders(side, a, b, &Wanted::default()) else {
             panic!("they have figures in common")

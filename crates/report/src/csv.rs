@@ -51,6 +51,25 @@ fn points(results: &CampaignResults) -> Points<'_> {
         .collect()
 }
 
+/// Failures by suite, test, contender and round: of a large campaign with many there is no looking through
+/// all of them for each line.
+type Failures<'a> = BTreeMap<(&'a str, &'a str, &'a str, u32), &'a CellFailure>;
+
+fn failures(analysis: &Analysis) -> Failures<'_> {
+    let failures = analysis.failures.iter();
+    failures
+        .map(|f| {
+            let key = (
+                f.suite.as_str(),
+                f.test.as_str(),
+                f.contender.as_str(),
+                f.round,
+            );
+            (key, f)
+        })
+        .collect()
+}
+
 /// The sweep of a test and its value on each axis, empty where it is none.
 fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
     let point = points.get(&(suite, test));
@@ -74,10 +93,11 @@ pub(crate) fn each_record(
     take: &mut dyn FnMut(&[String]),
 ) {
     let points = points(results);
+    let failures = failures(analysis);
     for row in &analysis.rows {
         for figure in &row.figures {
             for round in &figure.rounds {
-                let mut all = fields(results, analysis, row, figure, round);
+                let mut all = fields(results, &failures, row, figure, round);
                 all.extend(place(&points, &row.suite, &row.test));
                 take(&all);
             }
@@ -122,7 +142,7 @@ fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<Strin
 
 fn fields(
     results: &CampaignResults,
-    analysis: &Analysis,
+    failures: &Failures<'_>,
     row: &Row,
     figure: &Figure,
     round: &RoundValue,
@@ -142,7 +162,7 @@ fn fields(
         number(round.value),
         cache.to_string(),
         round.outcome.to_string(),
-        reason(analysis, row, figure, round),
+        reason(failures, row, figure, round),
         number(round.ceiling_share),
         number(round.instrument_share),
         round.passes.to_string(),
@@ -154,7 +174,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Why there is no value: the phase's own reason, else that of its cell.
-fn reason(analysis: &Analysis, row: &Row, figure: &Figure, round: &RoundValue) -> String {
+fn reason(failures: &Failures<'_>, row: &Row, figure: &Figure, round: &RoundValue) -> String {
     if !round.outcome.is_failure() {
         return String::new();
     }
@@ -162,10 +182,14 @@ fn reason(analysis: &Analysis, row: &Row, figure: &Figure, round: &RoundValue) -
         let phase = failure.phases.iter().find(|p| p.phase == row.phase);
         phase.and_then(|p| p.reason.clone())
     };
-    analysis
-        .failures
-        .iter()
-        .find(|f| f.contender == figure.contender && f.test == row.test && f.round == round.round)
+    let key = (
+        row.suite.as_str(),
+        row.test.as_str(),
+        figure.contender.as_str(),
+        round.round,
+    );
+    failures
+        .get(&key)
         .map(|failure| of_phase(failure).unwrap_or_else(|| of_cell(failure, round.outcome)))
         .map(|reason| visible(&reason))
         .unwrap_or_default()

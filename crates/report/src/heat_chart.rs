@@ -90,10 +90,11 @@ fn of_figure(row: &Row, figure: &Figure) -> Cell {
 /// How many times the cost of the best a median is: 1 where it is the best; `None` where the row
 /// compares nothing.
 fn ratio_to_best(row: &Row, figure: &Figure) -> Option<f64> {
-    if row.ranking != Ranking::Ranked {
+    if row.ranking != Ranking::Ranked || figure.set_apart {
         return None;
     }
-    let medians = row.figures.iter().filter_map(|f| Some(f.estimate?.median));
+    let together = row.figures.iter().filter(|f| !f.set_apart);
+    let medians = together.filter_map(|f| Some(f.estimate?.median));
     let own = figure.estimate?.median;
     let ratio = match row.direction {
         Direction::Higher => medians.fold(f64::NEG_INFINITY, f64::max) / own,

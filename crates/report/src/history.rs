@@ -168,10 +168,7 @@ mod tests {
                 results.campaign.backend = model::Backend::Dir;
             }
             let analysis = analyse(&results);
-            collector.add(Analysed {
-                results: &results,
-                analysis: &analysis,
-            });
+            collector.add(Analysed::new(&results, &analysis));
         }
         insta::assert_snapshot!(history_text(&collector.finish()));
     }

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use analyse::{Analysis, Sweep, SweptPhase};
+use analyse::{Analysis, Row, Sweep, SweptPhase};
 use model::{Axis, CampaignResults, Metric};
 
 use crate::text::clean;
@@ -98,14 +98,13 @@ fn throughput(
     let mut points = phase.points.iter().filter(at(Axis::Size, size));
     let point = points.find(at(Axis::Block, block))?;
     let judged = &analysis.rows[point.row];
-    // A phase may be judged by its rate; IOzone knows throughput only.
-    let mut rows = analysis.rows.iter();
-    let row = rows.find(|row| {
-        row.metric == Metric::Throughput
-            && row.suite == sweep.suite
-            && row.test == judged.test
-            && row.phase == judged.phase
-    })?;
+    // A phase may be judged by its rate; IOzone knows throughput only. The rows of a phase stand together,
+    // that which judges it first.
+    let of_phase = |row: &&Row| {
+        row.suite == sweep.suite && row.test == judged.test && row.phase == judged.phase
+    };
+    let mut rows = analysis.rows[point.row..].iter().take_while(of_phase);
+    let row = rows.find(|row| row.metric == Metric::Throughput)?;
     Some(row.figures[contender].estimate?.median)
 }
 

@@ -10,10 +10,20 @@ pub const SCHEMA: &str = "fsarena-report/1";
 /// The JSON schema of the document (draft 2020-12), with the meaning of every field.
 pub const JSON_SCHEMA: &str = include_str!("../../../docs/report.schema.json");
 
+/// What `fsarena report --format json` writes: the facts of a campaign as they are stored, and the analysis
+/// that follows from them. Units: a field of type Nanos is in nanoseconds, one of type Bytes in bytes, values
+/// of figures in the unit of their row. Fields may be added; readers must pass over those that they do not
+/// know. `schema` changes when a field changes its meaning or goes.
 #[derive(Serialize)]
-struct Report<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "fsarena report"))]
+pub(crate) struct Report<'a> {
+    /// The shape of the document.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
     schema: &'static str,
+    /// The facts.
     results: &'a CampaignResults,
+    /// What follows from them.
     analysis: &'a Analysis,
 }
 
@@ -43,21 +53,7 @@ mod tests {
             fixture::swept(),
             fixture::calibrated(),
         ];
-        let weight = model::Weight {
-            group: model::Group::Trees,
-            weight: 1.0,
-            why: "so".to_owned(),
-        };
-        let one = model::Use {
-            name: "made".to_owned(),
-            title: "Made for a test".to_owned(),
-            source: "made for a test".to_owned(),
-            rationale: "Nothing".to_owned(),
-            classes: vec![model::Class::Native],
-            classes_why: "others are not".to_owned(),
-            needs: Vec::new(),
-            weights: vec![weight],
-        };
+        let one = fixture::use_of(&[(model::Group::Trees, 1.0)]);
         let report = |results: &CampaignResults| {
             let mut analysis = analyse(results);
             analysis.weigh_uses([&one]);
@@ -66,17 +62,34 @@ mod tests {
         campaigns.iter().map(report).collect()
     }
 
-    /// The schema as it is, or with every object closed: nothing may be in a report that is not in it.
+    /// The schema as it is, or with every object closed: nothing may be in a report that is not in it. What
+    /// several branches say of one object is closed where they come together.
     fn schema(closed: bool) -> serde_json::Value {
         fn close(value: &mut serde_json::Value) {
             if let Some(object) = value.as_object_mut() {
-                if object.contains_key("properties") && !object.contains_key("additionalProperties")
-                {
-                    object.insert("additionalProperties".to_owned(), false.into());
+                let is_object = object.contains_key("properties");
+                for (key, inner) in &mut *object {
+                    match key.as_str() {
+                        "oneOf" | "anyOf" | "allOf" if is_object => close_within(inner),
+                        _ => close(inner),
+                    }
                 }
-                object.values_mut().for_each(close);
+                if is_object && !object.contains_key("additionalProperties") {
+                    object.insert("unevaluatedProperties".to_owned(), false.into());
+                }
             } else if let Some(array) = value.as_array_mut() {
                 array.iter_mut().for_each(close);
+            }
+        }
+        fn close_within(branches: &mut serde_json::Value) {
+            for branch in branches.as_array_mut().into_iter().flatten() {
+                let parts = branch.as_object_mut().into_iter().flatten();
+                for (key, inner) in parts {
+                    match key.as_str() {
+                        "oneOf" | "anyOf" | "allOf" => close_within(inner),
+                        _ => close(inner),
+                    }
+                }
             }
         }
         let mut schema = serde_json::from_str(JSON_SCHEMA).unwrap();

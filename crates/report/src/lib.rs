@@ -31,7 +31,10 @@ mod parquet_table;
 mod plain_table;
 mod plots;
 mod png;
+mod reasons;
 mod scale;
+#[cfg(feature = "schema")]
+mod schema;
 mod standing_tables;
 mod summary;
 mod svg;
@@ -53,6 +56,8 @@ pub use json::{JSON_SCHEMA, SCHEMA};
 pub use parquet_table::parquet;
 pub use png::Rasterizer;
 pub use scale::Scale;
+#[cfg(feature = "schema")]
+pub use schema::schema_of_types;
 pub use text::visible;
 
 #[cfg(test)]

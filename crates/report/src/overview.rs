@@ -101,12 +101,22 @@ pub(crate) fn overview<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
 ) -> Vec<TestBlock<'a>> {
-    let mut of_test: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
-    for row in analysis.rows.iter().filter(|row| row.headline) {
-        of_test
-            .entry((row.suite.as_str(), row.test.as_str()))
-            .or_default()
-            .push(row);
+    let headlines = |row: &'a Row| row.headline.then(|| phase_line(row));
+    let mut blocks = blocks_of_tests(results, analysis, headlines);
+    blocks.extend(sweeps::blocks(results, analysis));
+    blocks
+}
+
+/// A block for each test that is no point of a sweep, with the lines that its rows give.
+pub(crate) fn blocks_of_tests<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+    line: impl Fn(&'a Row) -> Option<PhaseLine<'a>>,
+) -> Vec<TestBlock<'a>> {
+    let mut lines: BTreeMap<(&str, &str), Vec<PhaseLine<'a>>> = BTreeMap::new();
+    for row in &analysis.rows {
+        let of_test = (row.suite.as_str(), row.test.as_str());
+        lines.entry(of_test).or_default().extend(line(row));
     }
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
     let tests = tests.enumerate().filter(|(_, test)| test.sweep.is_none());
@@ -115,12 +125,11 @@ pub(crate) fn overview<'a>(
         number: Some(number),
         name: clean(&test.name),
         title: clean(&test.title),
-        lines: of_test
-            .get(&(test.suite.as_str(), test.name.as_str()))
-            .map(|rows| rows.iter().map(|row| phase_line(row)).collect())
+        lines: lines
+            .remove(&(test.suite.as_str(), test.name.as_str()))
             .unwrap_or_default(),
     });
-    blocks.chain(sweeps::blocks(results, analysis)).collect()
+    blocks.collect()
 }
 
 fn phase_line(row: &Row) -> PhaseLine<'_> {

@@ -180,10 +180,7 @@ fn every_chart_shows_what_the_tables_say() {
 fn comparison_and_history_hold_the_figures_of_their_campaigns() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
-    let side = analyse::Analysed {
-        results: &results,
-        analysis: &analysis,
-    };
+    let side = analyse::Analysed::new(&results, &analysis);
     let own = |contender: &str, test: &str, phase: &str, metric| {
         let mut rows = analysis.rows.iter();
         let row = rows.find(|r| r.test == test && r.phase == phase && r.metric == metric);
@@ -232,22 +229,8 @@ fn comparison_and_history_hold_the_figures_of_their_campaigns() {
 
 #[test]
 fn what_the_page_weighs_is_what_an_advice_ranks_by() {
-    let one = model::Use {
-        name: "made".to_owned(),
-        title: "Made for a test".to_owned(),
-        source: "made for a test".to_owned(),
-        rationale: "Nothing".to_owned(),
-        classes: vec![model::Class::Native],
-        classes_why: "others are not".to_owned(),
-        needs: Vec::new(),
-        weights: [model::Group::Trees, model::Group::StreamWrite]
-            .map(|group| model::Weight {
-                group,
-                weight: 50.0,
-                why: "so".to_owned(),
-            })
-            .into(),
-    };
+    let weights = [model::Group::Trees, model::Group::StreamWrite].map(|group| (group, 50.0));
+    let one = fixture::use_of(&weights);
     let results = fixture::realistic();
     let mut analysis = analyse(&results);
     analysis.weigh_uses([&one]);

@@ -144,11 +144,14 @@ fn how_told_apart(results: &CampaignResults, analysis: &Analysis) -> Option<Stri
         Clock::Model => " In model time nothing is noise: what varies is what the seeds decide.",
     };
     Some(if rounds >= needed {
-        format!("Contenders are told apart by an exact test of each pair, at 5 % for each row.{of}")
+        format!(
+            "Contenders are told apart where an exact test of each pair does, at 5 % for each row, or where \
+             their values hardly mingle; chance does either in at most one row of ten.{of}"
+        )
     } else if analyse::expected_cuts(&vec![rounds; contenders]) <= analyse::FALSE_MARK_LIMIT {
         format!(
-            "With {} contenders are told apart where their intervals do not overlap (chance does that in \
-             at most one row of ten); an exact test of each pair at 5 % needs {needed}.{of}",
+            "With {} contenders are told apart where their values hardly mingle (chance does that in at \
+             most one row of ten); an exact test of each pair at 5 % needs {needed}.{of}",
             counted(rounds, "round")
         )
     } else {
@@ -247,6 +250,7 @@ fn stop(stop: &Stop, analysis: &Analysis) -> String {
     let why = match stop.reason {
         StopReason::Narrow => "that was asked for, so it stopped".to_owned(),
         StopReason::MostRounds => "it stopped as there were to be no more".to_owned(),
+        StopReason::MostTime => "it stopped as its time was over".to_owned(),
         StopReason::Running => "its cells have not all run yet".to_owned(),
         StopReason::Wide => "more are to be run".to_owned(),
     };

@@ -34,6 +34,7 @@ fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
         width: 0.01,
         share: 1.0,
         max_rounds: 8,
+        max_time: None,
     });
     insta::assert_snapshot!(shown(&results));
 }

@@ -72,6 +72,7 @@ fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
         width: 0.05,
         share: 1.0,
         max_rounds: 9,
+        max_time: Some(Nanos(11)),
     };
     let campaign = model::Campaign {
         rounds: 2,

@@ -148,6 +148,16 @@ pub(super) fn notes(row: &Row) -> Vec<String> {
         notes.push(words::end(row.ends).to_owned());
     }
     notes.extend(words::not_ranked(row.ranking).map(str::to_owned));
+    let apart = row.figures.iter().filter(|f| f.set_apart);
+    let apart: Vec<String> = apart
+        .map(|f| shorten(&clean(&f.contender), NAME_COLUMNS))
+        .collect();
+    if !apart.is_empty() {
+        let apart = apart.join(", ");
+        notes.push(format!(
+            "not ranked, as taken in another cache state: {apart}"
+        ));
+    }
     notes
 }
 

@@ -27,7 +27,10 @@ pub(super) fn legend() -> Vec<(String, String)> {
 /// Of each contender, how many times better the best is; nothing where a row is not judged or holds
 /// numbers of which there is no ratio.
 pub(super) fn ratios(row: &Row) -> Vec<Option<f64>> {
-    let medians = || row.figures.iter().map(|f| f.estimate.map(|e| e.median));
+    let medians = || {
+        let figures = row.figures.iter();
+        figures.map(|f| f.estimate.filter(|_| !f.set_apart).map(|e| e.median))
+    };
     let judged = row.ranking == Ranking::Ranked && row.metric != Metric::Supported;
     let positive = medians().flatten().all(|m| m > 0.0);
     let best = match row.direction {

@@ -1,12 +1,12 @@
 //! Uses on the page: the weights as documented and the order that follows from them, as tables; and what
 //! the script needs to weigh anew.
 
-use analyse::{Analysis, Candidate, RuledOut, UseScores, WeighedGroup};
+use analyse::{Analysis, Candidate, UseScores, WeighedGroup};
 use serde::{Serialize, Serializer};
 
+use crate::reasons::reasons;
 use crate::scale::three_figures;
 use crate::text::{clean, prose, short_names};
-use crate::words;
 
 /// A use with what it comes to.
 pub(super) struct UseView {
@@ -93,7 +93,7 @@ fn of_use(one: &UseScores) -> UseData {
     UseData {
         title: clean(&one.title),
         groups: groups.collect(),
-        out: one.candidates.iter().map(reasons).collect(),
+        out: one.candidates.iter().map(out_of_the_question).collect(),
     }
 }
 
@@ -103,7 +103,7 @@ fn is_tested(group: &WeighedGroup) -> bool {
 
 fn view(one: &UseScores, analysis: &Analysis) -> UseView {
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
-    let out = one.candidates.iter().map(reasons).enumerate();
+    let out = one.candidates.iter().map(out_of_the_question).enumerate();
     UseView {
         title: clean(&one.title),
         rationale: prose(&one.rationale),
@@ -179,37 +179,8 @@ pub(super) fn verdict(analysis: &Analysis) -> Option<String> {
 }
 
 /// Why a contender is out of the question, in a line; empty where it is not.
-fn reasons(candidate: &Candidate) -> String {
-    let reasons: Vec<String> = candidate.ruled_out.iter().map(reason).collect();
-    reasons.join("; ")
-}
-
-fn reason(reason: &RuledOut) -> String {
-    match reason {
-        RuledOut::Class { class, why } => format!("{} ({})", words::class(*class), prose(why)),
-        RuledOut::Feature {
-            feature,
-            found,
-            why,
-        } => {
-            let feature = words::feature(*feature).to_lowercase();
-            format!("no {feature}: {} ({})", clean(found), prose(why))
-        }
-        RuledOut::Failure {
-            test,
-            phase,
-            outcome,
-            rounds,
-            of,
-        } => {
-            format!(
-                "{} {}: {outcome} in {rounds} of {of} rounds",
-                clean(test),
-                clean(phase)
-            )
-        }
-        RuledOut::NoFigures => "it has none of the figures that count".to_owned(),
-    }
+fn out_of_the_question(candidate: &Candidate) -> String {
+    reasons(candidate).join("; ")
 }
 
 /// On how much of the weight the order does not rest.

@@ -75,7 +75,7 @@ fn first(analysis: &Analysis) -> Option<String> {
             format!("In all of {} the first place is shared.", phases(all))
         }
         (shared, all) => format!(
-            "In {shared} of {} the first place is shared: there the intervals of the first overlap.",
+            "In {shared} of {} the first place is shared: there the first are not told apart.",
             phases(all)
         ),
     };
@@ -164,7 +164,7 @@ mod tests {
             [
                 "Over 2 groups of tests, each weighing the same, fast (1.00×) comes first; no single group’s weight changes that.",
                 "fast is marked best in 1 of 2 phases.",
-                "In 1 of 2 ranked phases the first place is shared: there the intervals of the first overlap.",
+                "In 1 of 2 ranked phases the first place is shared: there the first are not told apart.",
                 "slow is marked worst in 1 of 2 phases.",
                 "Of 9 cells that ran none failed.",
             ]

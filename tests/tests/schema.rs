@@ -1,0 +1,26 @@
+//! docs/report.schema.json is what follows from the types of a report.
+
+use std::fs;
+use std::path::Path;
+
+/// Set, it makes the file anew: `WRITE_SCHEMA=1 cargo test --package end-to-end --test schema`.
+const WRITE: &str = "WRITE_SCHEMA";
+
+#[test]
+fn the_published_schema_is_that_of_the_types() {
+    let made = report::schema_of_types();
+    if std::env::var_os(WRITE).is_some() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/report.schema.json");
+        fs::write(file, &made).expect("the file can be written");
+        return;
+    }
+    let lines = made.lines().zip(report::JSON_SCHEMA.lines());
+    if let Some((made, published)) = lines.into_iter().find(|(a, b)| a != b) {
+        panic!("docs/report.schema.json says `{published}`, the types say `{made}`: set {WRITE}=1");
+    }
+    assert_eq!(
+        made.len(),
+        report::JSON_SCHEMA.len(),
+        "one ends before the other"
+    );
+}
