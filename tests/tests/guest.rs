@@ -75,11 +75,10 @@ impl Bench {
     fn executor(&self, agent: &Path, contender: &str) -> GuestExecutor {
         let filesystem = self.catalog.contender(contender).unwrap().filesystem;
         GuestExecutor {
-            guest: guest(),
+            guest: Arc::new(guest()),
             machine: Machine {
                 memory: Bytes::mib(512),
-                processors: 1,
-                clock: Clock::Real,
+                ..Machine::default()
             },
             program: agent.to_owned(),
             modules: filesystem.requires.modules,
@@ -271,6 +270,8 @@ fn in_model_time_the_same_cell_gives_the_same_figures_to_the_nanosecond() {
         memory_disk: Some(MemoryDisk {
             size: SIZE,
             latency: Nanos(50_000),
+            bandwidth: None,
+            count: 1,
         }),
         ..bench.executor(program::fsarena(), "hpfs")
     };

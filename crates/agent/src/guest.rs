@@ -20,7 +20,7 @@ use crate::isolation;
 /// Files of modules, and a list of them in the order in which they load, each with what it is told.
 const MODULES: &str = "/modules";
 const ORDER: &str = "order";
-/// The attributes of a disk in memory, where there is to be one.
+/// The attributes of disks in memory, where there are to be any; an empty line between two.
 const DISK: &str = "/disk";
 /// The job, where it does not come through the channel.
 const JOB: &str = "/job";
@@ -64,7 +64,7 @@ pub fn furnish() -> io::Result<()> {
             .map_err(|error| io::Error::other(format!("{module}: {error}")))?;
     }
     if let Some(attributes) = text_of(DISK)? {
-        make_disk(&attributes)?;
+        make_disks(&attributes)?;
     }
     Ok(())
 }
@@ -82,11 +82,19 @@ fn text_of(path: &str) -> io::Result<Option<String>> {
     }
 }
 
-/// A disk in memory: a directory of configfs, into whose files its attributes are written.
-fn make_disk(attributes: &str) -> io::Result<()> {
+/// Disks in memory, which the kernel numbers in the order in which they are made.
+fn make_disks(attributes: &str) -> io::Result<()> {
     sys::machine::mount_configuration(Path::new(CONFIGURATION))?;
-    let disk = Path::new(CONFIGURATION).join("nullb/nullb0");
-    fs::create_dir(&disk)?;
+    let mut disks = attributes.split("\n\n").enumerate();
+    disks.try_for_each(|(number, attributes)| {
+        let name = format!("nullb/nullb{number}");
+        make_disk(&Path::new(CONFIGURATION).join(name), attributes)
+    })
+}
+
+/// A disk in memory: a directory of configfs, into whose files its attributes are written.
+fn make_disk(disk: &Path, attributes: &str) -> io::Result<()> {
+    fs::create_dir(disk)?;
     for (name, value) in attributes.lines().filter_map(|line| line.split_once(' ')) {
         fs::write(disk.join(name), value)
             .map_err(|error| io::Error::other(format!("{name} of the disk: {error}")))?;

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use model::{Backend, Bytes, Contender, Nanos, Profile};
+use model::{Backend, Bytes, Clock, Contender, DiskCache, GuestMachine, Nanos, Profile};
 
 use crate::contender::check_options;
 use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 20] = [
     "name",
     "contenders",
     "directories",
@@ -27,12 +27,24 @@ const KEYS: [&str; 15] = [
     "memory",
     "backend",
     "device",
+    "clock",
+    "processors",
+    "disk",
+    "disks",
+    "disk_cache",
 ];
+/// Keys that say what machine a guest is.
+const MACHINE: [&str; 5] = ["clock", "processors", "disk", "disks", "disk_cache"];
 const CONTENDER: [&str; 4] = ["name", "filesystem", "mkfs_options", "mount_options"];
 const DIRECTORY: [&str; 2] = ["name", "path"];
 /// Bytes beyond which a file is not taken for one that people wrote.
 const LARGEST: u64 = 1 << 20;
-const BACKENDS: [(&str, Backend); 2] = [("loop", Backend::Loop), ("dir", Backend::Dir)];
+const BACKENDS: [(&str, Backend); 3] = [
+    ("loop", Backend::Loop),
+    ("dir", Backend::Dir),
+    ("vm", Backend::Vm),
+];
+const CLOCKS: [(&str, Clock); 2] = [("real", Clock::Real), ("model", Clock::Model)];
 
 /// What a campaign file says; `None` and empty lists are left to the command line and the defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,6 +73,23 @@ pub struct CampaignFile {
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
     pub device: Option<PathBuf>,
+    /// The machine that a guest is.
+    pub machine: MachineFile,
+}
+
+/// What a campaign file says of the machine that a guest is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MachineFile {
+    /// The clock that times are in.
+    pub clock: Option<Clock>,
+    /// Its processors.
+    pub processors: Option<u32>,
+    /// The model of its disks, checked against the catalog.
+    pub disk: Option<String>,
+    /// How many disks it has.
+    pub disks: Option<u32>,
+    /// How this machine caches what they hold.
+    pub disk_cache: Option<DiskCache>,
 }
 
 /// When rounds are added; `None` is left to the command line and the defaults.
@@ -136,8 +165,10 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         memory: top.read("memory", |v| v.size())?,
         backend: top.read("backend", |v| v.word(&BACKENDS))?,
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
+        machine: machine(&top, catalog)?,
     };
     check_together(&campaign, &top)?;
+    check_machine(&campaign, &top)?;
     Ok(campaign)
 }
 
@@ -159,6 +190,20 @@ fn rule(top: &Table<'_>) -> Result<RoundRule, CatalogError> {
     Ok(rule)
 }
 
+/// Keys of a guest's machine say nothing of any other.
+fn check_machine(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), CatalogError> {
+    // Where the file leaves the backend to the command line, so is this.
+    if matches!(campaign.backend, None | Some(Backend::Vm)) {
+        return Ok(());
+    }
+    for key in MACHINE {
+        if let Some(value) = top.get(key)? {
+            return Err(value.error(format!("`{key}` is for `backend = \"vm\"` alone")));
+        }
+    }
+    Ok(())
+}
+
 /// What keys mean for each other: there is one backend in a campaign.
 fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), CatalogError> {
     let in_directories = !campaign.directories.is_empty();
@@ -178,6 +223,10 @@ fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), Catalo
             "backend",
             "`backend` is `loop`; expected dir, for there are `directories`",
         ),
+        Some(Backend::Vm) if in_directories => (
+            "backend",
+            "`backend` is `vm`; expected dir, for there are `directories`",
+        ),
         Some(Backend::Dir) if !in_directories => (
             "backend",
             "`backend` is `dir`; expected `directories` beside it, not `contenders`",
@@ -185,6 +234,26 @@ fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), Catalo
         _ => return Ok(()),
     };
     Err(top.need(key)?.error(message.to_owned()))
+}
+
+fn machine(top: &Table<'_>, catalog: &Catalog) -> Result<MachineFile, CatalogError> {
+    let disk = |value: Value<'_>| {
+        let name = value.name()?;
+        let known = catalog.disk(&name).map_err(|e| value.error(e.to_string()));
+        known.map(|_| name)
+    };
+    let count = |key, most: u32| {
+        let number = top.read(key, |v| v.count(1..u64::from(most) + 1))?;
+        Ok::<_, CatalogError>(number.map(|n| u32::try_from(n).unwrap_or(most)))
+    };
+    let caches = DiskCache::ALL.map(|mode| (mode.name(), mode));
+    Ok(MachineFile {
+        clock: top.read("clock", |v| v.word(&CLOCKS))?,
+        processors: count("processors", GuestMachine::MOST_PROCESSORS)?,
+        disk: top.read("disk", disk)?,
+        disks: count("disks", GuestMachine::MOST_DISKS)?,
+        disk_cache: top.read("disk_cache", |v| v.word(&caches))?,
+    })
 }
 
 fn contenders(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<Contender>, CatalogError> {

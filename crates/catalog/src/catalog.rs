@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use model::{Filesystem, Profile, Suite, Use};
+use model::{DiskModel, Filesystem, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::document::{Claims, Source};
-use crate::{CatalogError, filesystem_file, suite_file, uses_file};
+use crate::{CatalogError, disk_file, filesystem_file, suite_file, uses_file};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -30,15 +30,17 @@ struct Files {
     filesystems: Vec<(String, String)>,
     suites: Vec<(String, String)>,
     uses: Vec<(String, String)>,
+    disks: Vec<(String, String)>,
 }
 
-/// Filesystems, suites, uses and the defaults of profiles; every entry is checked.
+/// Filesystems, suites, uses, disks and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
     /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
     suites: Entries<[Suite; 4]>,
     uses: Entries<Use>,
+    disks: Entries<DiskModel>,
     defaults: Defaults,
 }
 
@@ -62,6 +64,7 @@ impl Catalog {
             filesystems: BTreeMap::new(),
             suites: BTreeMap::new(),
             uses: BTreeMap::new(),
+            disks: BTreeMap::new(),
             defaults: Defaults::read(Source {
                 file: "catalog/defaults.toml",
                 text: defaults,
@@ -71,6 +74,7 @@ impl Catalog {
             filesystems: read("filesystems"),
             suites: read("suites"),
             uses: read("uses"),
+            disks: read("disks"),
         })?;
         for suite in &catalog.defaults.suites {
             catalog.suite(suite, Profile::Smoke)?;
@@ -80,9 +84,9 @@ impl Catalog {
 
     /// Adds the files of a user's directory; an entry of the same name is replaced.
     ///
-    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml` and `DIR/uses/*.toml`; a directory that
-    /// has none of these is taken to hold filesystems itself. Nothing is taken over when any file is
-    /// wrong.
+    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml` and `DIR/disks/*.toml`; a
+    /// directory that has none of these is taken to hold filesystems itself. Nothing is taken over when any
+    /// file is wrong.
     ///
     /// # Errors
     /// When the directory is no catalog, or a file cannot be read or is wrong.
@@ -91,21 +95,36 @@ impl Catalog {
             let path = directory.join(name);
             path.is_dir().then(|| read_directory(&path)).transpose()
         };
-        let found = [below("filesystems")?, below("suites")?, below("uses")?];
+        let found = [
+            below("filesystems")?,
+            below("suites")?,
+            below("uses")?,
+            below("disks")?,
+        ];
         let files = if found.iter().all(Option::is_none) {
             Files {
                 filesystems: read_directory(directory)?,
                 ..Files::default()
             }
         } else {
-            let [filesystems, suites, uses] = found.map(Option::unwrap_or_default);
+            let [filesystems, suites, uses, disks] = found.map(Option::unwrap_or_default);
             Files {
                 filesystems,
                 suites,
                 uses,
+                disks,
             }
         };
-        if files.filesystems.is_empty() && files.suites.is_empty() && files.uses.is_empty() {
+        let Files {
+            filesystems,
+            suites,
+            uses,
+            disks,
+        } = &files;
+        if [filesystems, suites, uses, disks]
+            .iter()
+            .all(|f| f.is_empty())
+        {
             return Err(CatalogError::NoCatalog {
                 path: directory.to_owned(),
             });
@@ -120,7 +139,8 @@ impl Catalog {
     fn take(&mut self, files: &Files) -> Result<(), CatalogError> {
         self.take_filesystems(&files.filesystems)?;
         self.take_suites(&files.suites)?;
-        self.take_uses(&files.uses)
+        self.take_uses(&files.uses)?;
+        self.take_disks(&files.disks)
     }
 
     fn take_filesystems(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
@@ -164,6 +184,15 @@ impl Catalog {
             add(&mut new, value.name.clone(), value, file, claims)?;
         }
         merge(&mut self.uses, new)
+    }
+
+    fn take_disks(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = disk_file::read(Source { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.disks, new)
     }
 
     /// Every filesystem, by name.
@@ -229,6 +258,23 @@ impl Catalog {
             .get(name)
             .map(|entry| &entry.value)
             .ok_or_else(|| CatalogError::unknown("use", name, known))
+    }
+
+    /// Every model of a disk, by name.
+    pub fn disks(&self) -> impl Iterator<Item = &DiskModel> {
+        self.disks.values().map(|e| &e.value)
+    }
+
+    /// The model of a disk of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn disk(&self, name: &str) -> Result<&DiskModel, CatalogError> {
+        let known = self.disks.keys().map(String::as_str);
+        self.disks
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("disk", name, known))
     }
 
     /// What a profile sets where the user does not.

@@ -3,12 +3,13 @@
 use model::Profile;
 
 use crate::document::Source;
-use crate::{filesystem_file, operation, suite_file, uses_file};
+use crate::{disk_file, filesystem_file, operation, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
 
 const USE: &str = include_str!("../../../docs/adding-a-use.md");
+const DISK: &str = include_str!("../../../docs/adding-a-disk.md");
 
 /// The TOML of a page.
 fn example(page: &str) -> &str {
@@ -51,6 +52,16 @@ fn the_example_of_a_use_loads() {
 }
 
 #[test]
+fn the_example_of_a_disk_loads() {
+    let source = Source {
+        file: "old-card.toml",
+        text: example(DISK),
+    };
+    let (disk, _) = disk_file::read(source).unwrap();
+    assert_eq!(disk.latency, model::Nanos(2_000_000));
+}
+
+#[test]
 fn every_key_and_operation_is_described() {
     let described = |page: &str, word: &str| {
         let quoted = page.contains(&format!("`{word}`"));
@@ -70,6 +81,9 @@ fn every_key_and_operation_is_described() {
     }
     for key in uses_file::all_keys() {
         described(USE, key);
+    }
+    for key in disk_file::all_keys() {
+        described(DISK, key);
     }
     for group in model::Group::ALL {
         described(USE, group.name());

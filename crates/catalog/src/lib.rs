@@ -1,4 +1,4 @@
-//! Filesystems, suites and uses as data: TOML in, checked model out.
+//! Filesystems, suites, uses and disks as data: TOML in, checked model out.
 //!
 //! The catalog is compiled in and overlaid by files of the user's own. Whatever is wrong with a
 //! file is said in one line with file, line and what was expected. This crate runs nothing, mounts
@@ -9,6 +9,7 @@ mod catalog;
 mod command_line;
 mod contender;
 mod defaults_file;
+mod disk_file;
 mod document;
 #[cfg(test)]
 mod documentation_tests;
@@ -24,7 +25,7 @@ mod suite_file;
 mod sweep;
 mod uses_file;
 
-pub use campaign_file::{CampaignFile, Directory, RoundRule};
+pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
 pub use catalog::Catalog;
 pub use command_line::{Place, needs_device, resolve};
 pub use defaults_file::ProfileDefaults;

@@ -4,11 +4,12 @@ use model::Profile;
 use proptest::prelude::*;
 
 use crate::document::Source;
-use crate::{filesystem_file, suite_file, uses_file};
+use crate::{disk_file, filesystem_file, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../catalog/filesystems/zfs-fuse.toml");
 const SUITE: &str = include_str!("../../../catalog/suites/bonnie.toml");
 const USE: &str = include_str!("../../../catalog/uses/removable.toml");
+const DISK: &str = include_str!("../../../catalog/disks/sata-ssd.toml");
 const SWEEP: &str = include_str!("../../../catalog/suites/iozone.toml");
 
 /// Reads a text as every kind of file.
@@ -21,6 +22,7 @@ fn read(text: &str) {
         filesystem_file::read(source).err(),
         suite_file::read(source, Profile::Study, None).err(),
         uses_file::read(source).err(),
+        disk_file::read(source).err(),
     ];
     for error in errors.into_iter().flatten() {
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
@@ -58,6 +60,7 @@ proptest! {
         read(&damaged(FILESYSTEM, at, length, &by));
         read(&damaged(SUITE, at, length, &by));
         read(&damaged(USE, at, length, &by));
+        read(&damaged(DISK, at, length, &by));
         read(&damaged(SWEEP, at, length, &by));
     }
 }

@@ -151,6 +151,19 @@ device = "/dev/sdz"
 }
 
 #[test]
+fn a_campaign_file_says_what_machine_a_guest_is() {
+    let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\nclock = \"real\"\nprocessors = 2\n\
+                disks = 3\ndisk = \"sata-ssd\"\ndisk_cache = \"none\"";
+    let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
+    assert_eq!(campaign.backend, Some(Backend::Vm));
+    let machine = campaign.machine;
+    assert_eq!(machine.clock, Some(model::Clock::Real));
+    assert_eq!((machine.processors, machine.disks), (Some(2), Some(3)));
+    assert_eq!(machine.disk.as_deref(), Some("sata-ssd"));
+    assert_eq!(machine.disk_cache, Some(model::DiskCache::None));
+}
+
+#[test]
 fn what_is_far_too_large_is_not_read_to_its_end() {
     let error = campaign_file::read(Path::new("/dev/zero"), catalog()).unwrap_err();
     assert_eq!(

@@ -190,6 +190,30 @@ fn uses_add_and_override() {
 }
 
 #[test]
+fn disks_add_and_override() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = |name: &str| {
+        format!("name = \"{name}\"\ntitle = \"Mine\"\nsource = \"a test\"\nlatency = \"4 ms\"\n")
+    };
+    write(dir.path(), "disks/floppy.toml", &disk("floppy"));
+    write(dir.path(), "disks/nvme.toml", &disk("nvme"));
+    let mut catalog = Catalog::builtin().unwrap();
+    let before = catalog.disks().count();
+    catalog.overlay(dir.path()).unwrap();
+    assert_eq!(catalog.disks().count(), before + 1);
+    assert_eq!(catalog.disk("nvme").unwrap().title, "Mine");
+    assert_eq!(
+        catalog.disk("floppy").unwrap().latency,
+        model::Nanos(4_000_000)
+    );
+    let error = catalog.disk("flopy").unwrap_err().to_string();
+    assert!(
+        error.contains("`flopy`") && error.contains("floppy"),
+        "{error}"
+    );
+}
+
+#[test]
 fn what_is_wrong_with_a_use_is_told_with_its_line() {
     let cases = [
         (

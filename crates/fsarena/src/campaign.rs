@@ -1,4 +1,5 @@
-//! Drives a campaign: each cell without a result is provisioned, run and stored, one after another.
+//! Drives a campaign: each cell without a result is provisioned, run and stored; one after another on this
+//! machine, side by side in guests where time passes only inside.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,18 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use analyse::StopReason;
 use anyhow::Context;
-use model::{Campaign, Cell, CellId, CellResult, Failure, Nanos, StoredCell, Test};
+use guest::Guest;
+use model::{Campaign, Cell, CellId, Nanos, StoredCell, Test};
 use provision::ProvisionError;
-use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
 use store::{CampaignId, Store};
 use sys::clock;
-use wire::{Event, Job};
+use wire::Event;
 
 use crate::calibration::{self, Effort};
-use crate::exit;
-use crate::ground::{self, Consent, Ground};
+use crate::crew::{self, News};
+use crate::ground::{Consent, Ground};
 use crate::progress::{Position, Progress};
 use crate::rounds;
+use crate::site::{Site, memory_limit};
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,16 @@ pub enum Ended {
     Complete,
     /// The user asked to stop; the rest can be resumed.
     Interrupted,
+}
+
+/// What the user gives a run of a campaign beside the campaign itself.
+pub struct Means<'a> {
+    /// What may be erased.
+    pub consent: Consent,
+    /// How many cells may run side by side, where any may.
+    pub jobs: Option<u32>,
+    /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
+    pub guest: &'a dyn Fn() -> anyhow::Result<Arc<Guest>>,
 }
 
 /// Stores a new campaign with its plan, unless something would refuse it anyway.
@@ -44,7 +56,7 @@ pub fn begin(
 pub fn drive(
     store: &mut Store,
     id: CampaignId,
-    consent: &Consent,
+    means: &Means<'_>,
     progress: &Progress,
     stop: Arc<AtomicBool>,
 ) -> anyhow::Result<Ended> {
@@ -60,15 +72,9 @@ pub fn drive(
         let _ = memory_limit(id, &campaign);
         return Ok(Ended::Complete);
     }
-    let ground = match Ground::prepare(id, &campaign, consent, progress, &stop) {
+    let site = match Site::prepare(id, &campaign, means, progress, &stop) {
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
-    };
-    let executor = HostExecutor {
-        program: std::env::current_exe().context("cannot find this program")?,
-        patience: campaign.patience,
-        memory: memory_limit(id, &campaign)?,
-        stop,
     };
     Drive {
         store,
@@ -77,20 +83,12 @@ pub fn drive(
         plan,
         finished,
         calibrated: stored.calibration.is_some(),
-        ground,
-        executor,
+        site,
+        jobs: means.jobs,
         progress,
+        stop,
     }
     .run()
-}
-
-/// The limit that the campaign has.
-fn memory_limit(id: CampaignId, campaign: &Campaign) -> Result<Option<MemoryLimit>, MemoryError> {
-    let name = ground::unique_name(campaign, id);
-    let limit = campaign
-        .memory
-        .map(|memory| MemoryLimit::new(&name, memory));
-    limit.transpose()
 }
 
 fn is_interruption(error: &anyhow::Error) -> bool {
@@ -106,14 +104,16 @@ struct Drive<'a> {
     finished: BTreeMap<CellId, Nanos>,
     /// Whether what fsarena costs and what the device can do is known already.
     calibrated: bool,
-    ground: Ground,
-    executor: HostExecutor,
+    site: Site,
+    /// How many cells may run side by side.
+    jobs: Option<u32>,
     progress: &'a Progress,
+    stop: Arc<AtomicBool>,
 }
 
 impl Drive<'_> {
     fn run(mut self) -> anyhow::Result<Ended> {
-        let environment = self.ground.environment(&self.campaign);
+        let environment = self.site.environment(&self.campaign);
         self.store
             .begin_session(self.id, &environment, clock::calendar())?;
         let mut ended = Ended::Complete;
@@ -128,19 +128,62 @@ impl Drive<'_> {
             }
         }
         self.progress.finish();
-        self.ground.clear()?;
+        self.site.clear()?;
         Ok(ended)
     }
 
     /// Runs the cells that are planned and have no result.
     fn planned_cells(&mut self) -> anyhow::Result<Ended> {
         let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
-        for cell in &plan::remaining(&self.plan, &done) {
+        let cells = plan::remaining(&self.plan, &done);
+        if matches!(self.site, Site::Guests(_)) {
+            return self.side_by_side(&cells);
+        }
+        for cell in &cells {
             if !self.cell(cell)? {
                 return Ok(Ended::Interrupted);
             }
         }
         Ok(Ended::Complete)
+    }
+
+    /// Runs cells in guests; each result is stored, by this thread alone, as soon as it is there.
+    fn side_by_side(&mut self, cells: &[Cell]) -> anyhow::Result<Ended> {
+        let Self {
+            store,
+            id,
+            campaign,
+            plan,
+            finished,
+            site: Site::Guests(ground),
+            jobs,
+            progress,
+            stop,
+            ..
+        } = self
+        else {
+            return Ok(Ended::Complete);
+        };
+        for cell in cells {
+            test_of(campaign, cell)?;
+        }
+        let abreast = ground.abreast(*jobs);
+        let work = |cell: &Cell, observe: &mut dyn FnMut(&Event)| {
+            let test = test_of(campaign, cell).expect("it was looked for above");
+            ground.execute(cell, test, observe)
+        };
+        crew::work_off(cells, abreast, stop, &work, &mut |news| {
+            match news {
+                News::Begins(cell) => progress.begin(cell, position(plan, finished, abreast)),
+                News::Event(cell, event) => progress.event(cell, &event),
+                News::Ends(cell, result) => {
+                    store.record(*id, cell, &result)?;
+                    finished.insert(cell.id, result.elapsed);
+                    progress.end(cell, &result, position(plan, finished, abreast));
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Plans and stores one more round where the campaign's rule wants it; false where it has enough.
@@ -167,14 +210,19 @@ impl Drive<'_> {
 
     /// Measures, before the first cell, what fsarena costs and what the device can do, and stores it;
     /// once for each campaign. False where it was interrupted.
+    ///
+    /// Not for guests: what this machine and its disks can do says nothing of theirs.
     fn calibrate(&mut self) -> anyhow::Result<bool> {
+        let Site::Here(here) = &mut self.site else {
+            return Ok(true);
+        };
         if self.calibrated {
             return Ok(true);
         }
         self.progress.calibrating();
-        let subject = self.ground.subject(&self.campaign);
+        let subject = here.subject(&self.campaign);
         let effort = Effort::of(self.campaign.profile);
-        let taken = match calibration::take(&subject, effort, &self.executor.stop) {
+        let taken = match calibration::take(&subject, effort, &self.stop) {
             Err(ProvisionError::Interrupted) => return Ok(false),
             other => other?,
         };
@@ -188,12 +236,15 @@ impl Drive<'_> {
     /// Runs one cell and stores its result before anything else happens; false where it was
     /// interrupted.
     fn cell(&mut self, cell: &Cell) -> anyhow::Result<bool> {
-        if self.executor.stop.load(Ordering::Relaxed) {
+        if self.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
         self.progress.begin(cell, self.position());
-        let test = self.test(cell)?.clone();
-        let Ok(result) = self.execute(cell, &test) else {
+        let test = test_of(&self.campaign, cell)?;
+        let progress = self.progress;
+        let mut observe = |event: &Event| progress.event(cell, event);
+        let outcome = self.site.execute(&self.campaign, cell, test, &mut observe);
+        let Ok(result) = outcome else {
             return Ok(false);
         };
         self.store.record(self.id, cell, &result)?;
@@ -202,58 +253,24 @@ impl Drive<'_> {
         Ok(true)
     }
 
-    fn execute(&mut self, cell: &Cell, test: &Test) -> Result<CellResult, run::Interrupted> {
-        let (started, start) = (clock::calendar(), clock::now());
-        let plot = match self.ground.plot(&self.campaign, cell, test) {
-            Ok(plot) => plot,
-            Err(error) => {
-                let mut result = without_plot(test, &error);
-                (result.started, result.elapsed) = (started, clock::since(start));
-                return Ok(result);
-            }
-        };
-        let job = Job {
-            version: wire::VERSION,
-            cell: cell.id,
-            target: plot.target(),
-            test: test.clone(),
-            seed: cell.seed,
-        };
-        let progress = self.progress;
-        let outcome = self
-            .executor
-            .execute(&job, &mut |event| progress.event(cell, event));
-        drop(plot);
-        outcome
-    }
-
-    fn test(&self, cell: &Cell) -> anyhow::Result<&Test> {
-        let mut tests = self.campaign.suites.iter().flat_map(|s| &s.tests);
-        tests
-            .find(|t| t.suite == cell.suite && t.name == cell.test)
-            .with_context(|| format!("the campaign has no test `{}`", cell.test))
-    }
-
     fn position(&self) -> Position {
-        Position {
-            done: self.finished.len() as u64,
-            total: self.plan.len() as u64,
-            left: plan::time_left(&self.plan, &self.finished),
-        }
+        position(&self.plan, &self.finished, 1)
     }
 }
 
-/// The result of a cell whose device or directory could not be had.
-fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
-    let mut collector = Collector::new(test);
-    let failure = Failure {
-        step: "provision".into(),
-        reason: exit::whole(error),
-        ..Failure::default()
-    };
-    collector.take(Event::Failed {
-        crashed: false,
-        failure,
-    });
-    collector.finish(Ending::Done, Some(Vec::new()))
+fn test_of<'a>(campaign: &'a Campaign, cell: &Cell) -> anyhow::Result<&'a Test> {
+    let mut tests = campaign.suites.iter().flat_map(|s| &s.tests);
+    tests
+        .find(|t| t.suite == cell.suite && t.name == cell.test)
+        .with_context(|| format!("the campaign has no test `{}`", cell.test))
+}
+
+/// How far a campaign is of which so many cells run side by side.
+fn position(plan: &[Cell], finished: &BTreeMap<CellId, Nanos>, abreast: usize) -> Position {
+    let one_by_one = plan::time_left(plan, finished);
+    Position {
+        done: finished.len() as u64,
+        total: plan.len() as u64,
+        left: one_by_one.map(|left| Nanos(left.0 / abreast as u64)),
+    }
 }

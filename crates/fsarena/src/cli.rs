@@ -11,6 +11,7 @@ use model::{Backend, Bytes, FigurePattern, Nanos, Profile, percentage};
 use report::Format;
 
 use crate::guest_command::BuildOptions;
+use crate::machine_args::MachineArgs;
 use crate::report_command::PARQUET;
 
 /// Compares filesystems by the same trials and answers with evidence.
@@ -26,6 +27,7 @@ Examples:
   sudo fsarena run                             every contender this machine can drive
   sudo fsarena run -c ext4 -c xfs -s bonnie    two of them, one suite
   fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
+  fsarena run --backend vm                     in guests, whose kernel has many more, without root
   fsarena report --format html -o report.html  the latest campaign as a page
   fsarena advise --use file-server             which contender suits a file server
   fsarena compare 3 4 --threshold 5%           what changed; 1 on a sure regression
@@ -79,7 +81,9 @@ Examples:
                                                       rounds until figures are known to 5 %
   fsarena run -s iozone --profile study --dry-run     what it would cost, and nothing else
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
-  fsarena run --dir /srv/data -s tree                 in a mounted directory, without root")]
+  fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
+  fsarena run --backend vm --profile smoke            all filesystems that a guest has, without root
+  fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk")]
     Run(Box<RunArgs>),
     /// Go on with a campaign that was killed or interrupted.
     #[command(after_help = "\
@@ -87,7 +91,7 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// List what there is: filesystems, suites, profiles, uses or campaigns.
+    /// List what there is: filesystems, suites, profiles, uses, disks or campaigns.
     #[command(after_help = "\
 Examples:
   fsarena list                the filesystems of the catalog
@@ -216,11 +220,13 @@ pub struct RunArgs {
     /// Size of the image [default: that of the profile].
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
-    /// Memory that a cell and its page cache may use [default: all].
+    /// Memory that a cell and its page cache may use; of a guest, all that it has [default: all there is; of a
+    /// guest 1 GiB, or more where its disk lies in it].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Bytes>,
-    /// Where contenders live [default: dir where --dir is given, else loop].
-    #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir"]))]
+    /// Where contenders live: on this machine, in mounted directories, or in guests, which need no root
+    /// [default: dir where --dir is given, else loop].
+    #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
     pub backend: Option<Backend>,
     /// A mounted directory that competes; may be given several times.
     #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -246,6 +252,9 @@ pub struct RunArgs {
     /// Say what would be run and what it costs, and do nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// What a guest is.
+    #[command(flatten)]
+    pub machine: MachineArgs,
 }
 
 /// Options of `resume`.
@@ -257,9 +266,15 @@ pub struct ResumeArgs {
     /// The campaign's device again, if it still holds what the campaign left there.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
     pub erase: Option<PathBuf>,
+    /// Cells that run side by side, in guests in model time [default: as many as there are processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
     /// End with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,
+    /// What the campaign's guest was made of, where that was said when it began.
+    #[command(flatten)]
+    pub build: BuildOptions,
 }
 
 /// Options of `list`.
@@ -281,6 +296,8 @@ pub enum Listing {
     Profiles,
     /// What `advise` can advise on.
     Uses,
+    /// Models of disks, for guests.
+    Disks,
     /// What was run.
     Campaigns,
 }
@@ -542,7 +559,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Reads one of the given words, which help and completions then show.
-fn words<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
+pub fn words<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
 {
@@ -579,8 +596,14 @@ mod tests {
         for profile in Profile::ALL.map(Profile::name) {
             Cli::try_parse_from(["fsarena", "run", "--profile", profile]).unwrap();
         }
-        for backend in ["loop", "dir"] {
+        for backend in ["loop", "dir", "vm"] {
             Cli::try_parse_from(["fsarena", "run", "--backend", backend]).unwrap();
+        }
+        for clock in ["model", "real"] {
+            Cli::try_parse_from(["fsarena", "run", "--clock", clock]).unwrap();
+        }
+        for mode in model::DiskCache::ALL.map(model::DiskCache::name) {
+            Cli::try_parse_from(["fsarena", "run", "--disk-cache", mode]).unwrap();
         }
     }
 

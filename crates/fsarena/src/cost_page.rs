@@ -109,6 +109,10 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
     ] {
         text += &format!("  {what:<10} {fact}\n");
     }
+    if let Some(machine) = &campaign.guest {
+        let fact = line(&format!("{}: {machine}", campaign.clock));
+        text += &format!("  {:<10} {fact}\n", "machine");
+    }
     if let Some(until) = campaign.until {
         let late = until
             .max_time

@@ -1,4 +1,4 @@
-//! `fsarena doctor`: which contender runs here, and the command that would make the others.
+//! `fsarena doctor`: which contender runs here or in a guest, and the command that would make the others.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -9,16 +9,20 @@ use provision::{Machine, Need, Verdict, verdict};
 use serde_json::{Value, json};
 
 use crate::cli::{DoctorArgs, Globals};
-use crate::exit::Code;
+use crate::exit::{self, Code};
 use crate::output::{line, print, print_json, table};
-use crate::paths;
+use crate::{guest_command, paths};
 
 const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
 
 /// Examines this machine and writes the verdicts.
 pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let machine = Machine::look();
+    // Whether a guest was made takes apt a moment, and is no matter for packages.
+    let (machine, trouble) = match args.packages {
+        true => (Machine::look(), None),
+        false => look(&catalog),
+    };
     match (args.packages, globals.json) {
         (true, false) => {
             let packages: Vec<String> = packages(&catalog, &machine).into_iter().collect();
@@ -26,13 +30,26 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         }
         (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
         (false, true) => print_json(&value(&catalog, &machine))?,
-        (false, false) => print(&text(&catalog, &machine))?,
+        (false, false) => print(&text(&catalog, &machine, trouble.as_deref()))?,
     }
     Ok(Code::Done.into())
 }
 
-/// A row for each filesystem and the loop backend, where verdicts differ; the others in a line each.
-fn text(catalog: &Catalog, machine: &Machine) -> String {
+/// This machine with its guest, where one was made; or why that cannot be found out.
+fn look(catalog: &Catalog) -> (Machine, Option<String>) {
+    let (guest, trouble) = match guest_command::find(catalog) {
+        Ok(guest) => (guest.map(|g| guest_command::stock(catalog, &g)), None),
+        Err(error) => (None, Some(exit::whole(&error))),
+    };
+    let machine = Machine {
+        guest,
+        ..Machine::look()
+    };
+    (machine, trouble)
+}
+
+/// A row for each filesystem and the loop backend, where verdicts differ; then guests.
+fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
     let rows: Vec<_> = catalog
         .filesystems()
         .map(|f| {
@@ -41,10 +58,38 @@ fn text(catalog: &Catalog, machine: &Machine) -> String {
         })
         .collect();
     let mut text = table(["contender", "loop", "what it needs, or why not"], &rows);
-    text += "\nOn the other backends, for every contender alike:\n";
-    text += "  dir  runs: any mounted directory works, without root (--dir DIR)\n";
-    text += "  vm   impossible: this version has no vm backend\n";
+    text += "\nOn the dir backend every contender runs: any mounted directory works, without root (--dir DIR).\n";
+    text += &guests(catalog, machine, trouble);
     text
+}
+
+/// Who runs in a guest, in a line, and a line for each who does not; all alike where there is no guest.
+fn guests(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+    let Some(guest) = &machine.guest else {
+        let why = trouble.map(|why| format!(" ({})", line(why)));
+        return format!(
+            "\nOn the vm backend, without root: missing the guest, which has many more: fsarena guest build{}\n",
+            why.unwrap_or_default()
+        );
+    };
+    let mut running = Vec::new();
+    let mut rows = Vec::new();
+    for filesystem in catalog.filesystems() {
+        let found = verdict(filesystem, Backend::Vm, machine);
+        if found == Verdict::Runs {
+            running.push(filesystem.name.as_str());
+        } else {
+            let (word, what) = words(&found, filesystem);
+            rows.push([filesystem.name.clone(), word.to_owned(), what]);
+        }
+    }
+    format!(
+        "\nOn the vm backend, without root, in a guest with Linux {}:\n  {} run: {}\n\n{}",
+        line(&guest.kernel),
+        running.len(),
+        running.join(" "),
+        table(["not", "vm", "what it needs, or why not"], &rows)
+    )
 }
 
 fn words(verdict: &Verdict, filesystem: &Filesystem) -> (&'static str, String) {

@@ -21,6 +21,7 @@ pub fn campaign() -> Campaign {
         rounds: 3,
         until: None,
         clock: model::Clock::Real,
+        guest: None,
         seed: 7,
         size: Bytes::mib(20_000),
         memory: Some(Bytes::mib(512)),

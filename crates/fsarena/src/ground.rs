@@ -1,8 +1,6 @@
 //! The ground that cells are run on: an image, a device or mounted directories; prepared once for a
 //! campaign, given to each cell as a plot, and left as it was found.
 
-use std::fs::{self, File};
-use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +9,6 @@ use std::time::Duration;
 use anyhow::Context;
 use catalog::Place;
 use model::{Backend, Bytes, Campaign, Cell, Contender, Environment, Suite, Test};
-use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{AccessFlags, access};
 use provision::{Image, LoopDevice, Setting, UsableDevice, Workspace, describe_storage};
 use store::CampaignId;
@@ -19,7 +16,9 @@ use wire::{Target, Volume};
 
 use crate::calibration::{Raw, Subject};
 use crate::exit::{self, BadInput, Refused};
+use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
+use crate::work_place::{WorkPlace, unique_name};
 
 /// How long the kernel may take to let go of an image whose cell was killed.
 const RELEASE: Duration = Duration::from_secs(10);
@@ -75,8 +74,10 @@ impl Plot {
 impl Ground {
     /// Whether the campaign can run here at all; changes nothing.
     pub fn inspect(campaign: &Campaign, consent: &Consent) -> anyhow::Result<()> {
-        if campaign.backend == Backend::Dir {
-            return inspect_directories(campaign);
+        match campaign.backend {
+            Backend::Dir => return inspect_directories(campaign),
+            Backend::Vm => return GuestGround::inspect(campaign, consent),
+            Backend::Loop => {}
         }
         if !nix::unistd::geteuid().is_root() {
             let advice = "mounting needs root: use sudo, or compare mounted directories with --dir";
@@ -95,6 +96,9 @@ impl Ground {
         let existing = campaign.work_dir.ancestors().find(|d| d.exists());
         let existing = existing.unwrap_or(Path::new("/"));
         writable(existing)?;
+        if campaign.backend == Backend::Vm {
+            return GuestGround::inspect_place(campaign, existing);
+        }
         if campaign.backend == Backend::Loop && campaign.device.is_none() {
             Image::require_room(existing, campaign.size)?;
         }
@@ -305,13 +309,13 @@ fn inspect_directories(campaign: &Campaign) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn writable(directory: &Path) -> Result<(), Refused> {
+pub fn writable(directory: &Path) -> Result<(), Refused> {
     access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
         .map_err(|error| Refused(format!("cannot write in {}: {error}", directory.display())))
 }
 
 /// What the tests write has to find room, or each would end as the filesystem's failure.
-fn hold_the_tests(suites: &[Suite], size: Bytes) -> anyhow::Result<()> {
+pub fn hold_the_tests(suites: &[Suite], size: Bytes) -> anyhow::Result<()> {
     let tests = suites.iter().flat_map(|s| &s.tests);
     match tests.max_by_key(|t| t.space) {
         Some(test) if test.space > size => Err(BadInput(format!(
@@ -323,7 +327,7 @@ fn hold_the_tests(suites: &[Suite], size: Bytes) -> anyhow::Result<()> {
     }
 }
 
-fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
+pub fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
     match contender.filesystem.requires.misfit(size) {
         Some(misfit) => Err(BadInput(format!("{} {misfit}", contender.name)).into()),
         None => Ok(()),
@@ -394,61 +398,6 @@ fn volume(
         commands,
         mountpoint,
     })
-}
-
-/// What everything that is made for a campaign is called. The seed stands in it so that campaigns of
-/// two databases do not meet.
-pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
-    format!("fsarena-{id}-{:x}", campaign.seed)
-}
-
-/// The campaign's directory for images and mount points, held by one process.
-struct WorkPlace {
-    directory: PathBuf,
-    _lock: Flock<File>,
-}
-
-impl WorkPlace {
-    fn directory(campaign: &Campaign, id: CampaignId) -> PathBuf {
-        campaign.work_dir.join(unique_name(campaign, id))
-    }
-
-    fn take(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
-        let directory = Self::directory(campaign, id);
-        let cannot =
-            |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
-        fs::create_dir_all(&directory).map_err(cannot)?;
-        let file = File::create(directory.join("lock")).map_err(cannot)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => Ok(Self {
-                directory,
-                _lock: lock,
-            }),
-            Err(_) => Err(Refused(format!("campaign {id} is being run by another process")).into()),
-        }
-    }
-
-    fn image(&self, number: u32) -> PathBuf {
-        self.directory.join(format!("image-{number}"))
-    }
-
-    fn mountpoint(&self) -> io::Result<PathBuf> {
-        let path = self.directory.join("mnt");
-        fs::create_dir_all(&path)?;
-        Ok(path)
-    }
-
-    fn remove(&self) -> anyhow::Result<()> {
-        let cannot = || format!("cannot remove {}", self.directory.display());
-        fs::remove_dir_all(&self.directory).with_context(cannot)
-    }
-}
-
-impl Drop for WorkPlace {
-    fn drop(&mut self) {
-        // After an error this is all that can be done; after `remove` there is nothing left to do.
-        let _ = self.remove();
-    }
 }
 
 #[cfg(test)]

@@ -105,13 +105,15 @@ impl GuestCell {
         let memory_disk = MemoryDisk {
             size: self.size,
             latency: LATENCY,
+            bandwidth: None,
+            count: 1,
         };
         Ok(GuestExecutor {
-            guest,
+            guest: Arc::new(guest),
             machine: Machine {
                 memory: MEMORY,
-                processors: 1,
                 clock,
+                ..Machine::default()
             },
             program: std::env::current_exe().context("cannot find this program")?,
             modules: requires.modules.clone(),

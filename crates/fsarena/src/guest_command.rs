@@ -7,6 +7,7 @@ use anyhow::Context;
 use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::Filesystem;
+use provision::GuestStock;
 use serde_json::json;
 
 use crate::cli::{Globals, GuestAction, GuestArgs};
@@ -50,10 +51,7 @@ pub fn obtain(
     options: &BuildOptions,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    let recipe = Recipe {
-        mirror: options.mirror.clone(),
-        ..Recipe::of(catalog.filesystems(), &with(catalog, options)?)
-    };
+    let recipe = recipe(catalog, options)?;
     let own = Own {
         kernel: options.kernel.clone(),
         modules: options.modules.clone(),
@@ -79,6 +77,28 @@ pub fn obtain_saying(
         if !globals.quiet && !globals.json {
             remark(doing);
         }
+    })
+}
+
+/// The guest for all filesystems of a catalog that was made before, if one was.
+pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
+    let recipe = recipe(catalog, &BuildOptions::default())?;
+    Ok(Guest::find(&recipe, &cache()?)?)
+}
+
+/// What a guest has for the filesystems of a catalog.
+pub fn stock(catalog: &Catalog, guest: &Guest) -> GuestStock {
+    let lacks = |f: &Filesystem| Some((f.name.clone(), guest.lacks(f)?));
+    GuestStock {
+        kernel: guest.release().to_owned(),
+        lacks: catalog.filesystems().filter_map(lacks).collect(),
+    }
+}
+
+fn recipe(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Recipe> {
+    Ok(Recipe {
+        mirror: options.mirror.clone(),
+        ..Recipe::of(catalog.filesystems(), &with(catalog, options)?)
     })
 }
 

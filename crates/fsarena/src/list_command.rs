@@ -1,9 +1,9 @@
-//! `fsarena list`: filesystems, suites, profiles, uses, campaigns.
+//! `fsarena list`: filesystems, suites, profiles, uses, disks, campaigns.
 
 use std::process::ExitCode;
 
 use catalog::Catalog;
-use model::{Driver, Filesystem, Profile, Suite, Test, Use};
+use model::{DiskModel, Driver, Filesystem, Nanos, Profile, Suite, Test, Use};
 use serde_json::{Value, json};
 use store::{CampaignSummary, Store};
 
@@ -19,6 +19,7 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Listing::Suites => suites(&paths::catalog(globals)?),
         Listing::Profiles => profiles(&paths::catalog(globals)?),
         Listing::Uses => uses(&paths::catalog(globals)?),
+        Listing::Disks => disks(&paths::catalog(globals)?),
         Listing::Campaigns => campaigns(&stored(globals)?),
     };
     if globals.json {
@@ -160,6 +161,28 @@ fn uses(catalog: &Catalog) -> (String, Value) {
     let rows: Vec<_> = all.iter().map(row).collect();
     (
         table(["use", "title", "needs", "weights"], &rows),
+        json!(all),
+    )
+}
+
+fn disks(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&DiskModel> = catalog.disks().collect();
+    let row = |disk: &&DiskModel| {
+        let latency = match disk.latency {
+            Nanos(0) => "none".to_owned(),
+            latency => latency.to_string(),
+        };
+        let bandwidth = disk.bandwidth.map(|bytes| format!("{bytes}/s"));
+        [
+            disk.name.clone(),
+            latency,
+            bandwidth.unwrap_or_else(|| "any".to_owned()),
+            line(&disk.title),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    (
+        table(["disk", "latency", "bandwidth", "title"], &rows),
         json!(all),
     )
 }

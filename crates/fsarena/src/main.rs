@@ -13,7 +13,9 @@ mod chosen;
 mod cli;
 mod compare_command;
 mod completions_command;
+mod contender_choice;
 mod cost_page;
+mod crew;
 mod doctor_command;
 mod exit;
 #[cfg(test)]
@@ -22,8 +24,11 @@ mod format_command;
 mod ground;
 mod guest_cell;
 mod guest_command;
+mod guest_ground;
+mod guest_request;
 mod history_command;
 mod list_command;
+mod machine_args;
 mod man_command;
 mod output;
 mod paths;
@@ -37,7 +42,9 @@ mod same;
 mod selftest_command;
 mod shell_command;
 mod show_command;
+mod site;
 mod stop;
+mod work_place;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,12 @@
 //! What a person, or a program, sees while a campaign runs.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Calibration, Cell, CellResult, Nanos, Status};
+use model::{Calibration, Cell, CellId, CellResult, Nanos, Status};
 use serde_json::json;
 use wire::Event;
 
@@ -13,7 +15,7 @@ use crate::output;
 /// How progress is shown.
 pub enum Progress {
     /// A bar on the terminal, with the time left.
-    Bar(ProgressBar),
+    Bar(ProgressBar, Running),
     /// Nothing but notes and cells that are not ok, where standard error is no terminal.
     Notes,
     /// An event for each cell and step on standard output, as JSON lines.
@@ -21,6 +23,9 @@ pub enum Progress {
     /// Nothing.
     Quiet,
 }
+
+/// What is said of each cell that runs now.
+pub type Running = RefCell<BTreeMap<CellId, String>>;
 
 /// How far a campaign has come.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +46,7 @@ impl Progress {
         } else if quiet {
             Self::Quiet
         } else if io::stderr().is_terminal() {
-            Self::Bar(bar())
+            Self::Bar(bar(), Running::default())
         } else {
             Self::Notes
         }
@@ -50,7 +55,7 @@ impl Progress {
     /// Says something that is no cell: how an image gets on, why something was left out.
     pub fn note(&self, text: &str) {
         match self {
-            Self::Bar(bar) => bar.suspend(|| output::remark(text)),
+            Self::Bar(bar, _) => bar.suspend(|| output::remark(text)),
             Self::Notes => output::remark(text),
             Self::Json => emit(&json!({ "event": "note", "text": text })),
             Self::Quiet => {}
@@ -59,7 +64,7 @@ impl Progress {
 
     /// The image is being written.
     pub fn preparing(&self, done: u64, total: u64) {
-        if let Self::Bar(bar) = self {
+        if let Self::Bar(bar, _) = self {
             bar.set_length(total);
             bar.set_position(done);
             bar.set_message("writing the image once, so that no figure holds its allocation");
@@ -68,7 +73,7 @@ impl Progress {
 
     /// The instrument and the device are being measured.
     pub fn calibrating(&self) {
-        if let Self::Bar(bar) = self {
+        if let Self::Bar(bar, _) = self {
             bar.set_message("measuring fsarena itself, and the device without a filesystem");
         }
     }
@@ -83,15 +88,10 @@ impl Progress {
     /// A cell begins.
     pub fn begin(&self, cell: &Cell, position: Position) {
         match self {
-            Self::Bar(bar) => {
-                bar.set_length(position.total);
-                bar.set_position(position.done);
-                let left = position
-                    .left
-                    .map(|l| format!(", {l} left"))
-                    .unwrap_or_default();
-                bar.set_prefix(format!("{}/{}{left}", position.done, position.total));
-                bar.set_message(name(cell));
+            Self::Bar(bar, running) => {
+                place(bar, position);
+                running.borrow_mut().insert(cell.id, name(cell));
+                bar.set_message(all(running));
             }
             Self::Json => emit(&json!({
                 "event": "cell-begin", "cell": cell, "done": position.done,
@@ -104,8 +104,10 @@ impl Progress {
     /// Something happens in a cell.
     pub fn event(&self, cell: &Cell, event: &Event) {
         match (self, event) {
-            (Self::Bar(bar), Event::Begin { step }) => {
-                bar.set_message(format!("{} · {step}", name(cell)));
+            (Self::Bar(bar, running), Event::Begin { step }) => {
+                let doing = format!("{} · {step}", name(cell));
+                running.borrow_mut().insert(cell.id, doing);
+                bar.set_message(all(running));
             }
             (Self::Json, Event::Begin { .. } | Event::Progress { .. }) => {
                 emit(&json!({ "event": "cell-step", "cell": cell.id, "agent": event }));
@@ -117,8 +119,12 @@ impl Progress {
     /// A cell has its result.
     pub fn end(&self, cell: &Cell, result: &CellResult, position: Position) {
         let failure = result.failure.as_ref().map(|f| f.reason.as_str());
+        if let Self::Bar(bar, running) = self {
+            running.borrow_mut().remove(&cell.id);
+            place(bar, position);
+        }
         match self {
-            Self::Bar(_) | Self::Notes if result.status != Status::Ok => {
+            Self::Bar(..) | Self::Notes if result.status != Status::Ok => {
                 let reason = output::line(failure.unwrap_or_default());
                 self.note(&format!("{}: {}: {reason}", name(cell), result.status));
             }
@@ -127,16 +133,34 @@ impl Progress {
                 "reason": failure, "elapsed_ns": result.elapsed,
                 "done": position.done, "total": position.total,
             })),
-            Self::Bar(_) | Self::Notes | Self::Quiet => {}
+            Self::Bar(..) | Self::Notes | Self::Quiet => {}
         }
     }
 
     /// The campaign is over, or is left for later.
     pub fn finish(&self) {
-        if let Self::Bar(bar) = self {
+        if let Self::Bar(bar, _) = self {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Moves the bar to where the campaign is.
+fn place(bar: &ProgressBar, position: Position) {
+    bar.set_length(position.total);
+    bar.set_position(position.done);
+    let left = position
+        .left
+        .map(|l| format!(", {l} left"))
+        .unwrap_or_default();
+    bar.set_prefix(format!("{}/{}{left}", position.done, position.total));
+}
+
+/// All cells that run, side by side.
+fn all(running: &Running) -> String {
+    let running = running.borrow();
+    let cells: Vec<&str> = running.values().map(String::as_str).collect();
+    cells.join(" │ ")
 }
 
 fn name(cell: &Cell) -> String {
@@ -156,9 +180,55 @@ fn emit(event: &serde_json::Value) {
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new(0);
     let style =
-        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {prefix} {msg}")
+        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {prefix} {wide_msg}")
             .expect("the template is valid");
     bar.set_style(style.progress_chars("━╸ "));
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_run_side_by_side_are_all_named_and_those_that_have_ended_are_not() {
+        let progress = Progress::Bar(ProgressBar::hidden(), Running::default());
+        let cell = |id, contender: &str| Cell {
+            id: CellId(id),
+            contender: contender.into(),
+            suite: "tree".into(),
+            test: "tree".into(),
+            round: 1,
+            seed: 7,
+        };
+        let position = Position {
+            done: 0,
+            total: 2,
+            left: None,
+        };
+        let (hpfs, jfs) = (cell(0, "hpfs"), cell(1, "jfs"));
+        progress.begin(&hpfs, position);
+        progress.begin(&jfs, position);
+        let step = "mkfs".to_owned();
+        progress.event(&jfs, &Event::Begin { step });
+        let Progress::Bar(bar, _) = &progress else {
+            panic!("it is a bar");
+        };
+        assert_eq!(
+            bar.message(),
+            "hpfs · tree · round 1 │ jfs · tree · round 1 · mkfs"
+        );
+        let result = crate::fixture::failed_cell().result.unwrap();
+        progress.end(
+            &hpfs,
+            &result,
+            Position {
+                done: 1,
+                ..position
+            },
+        );
+        progress.begin(&jfs, position);
+        assert_eq!(bar.message(), "jfs · tree · round 1");
+    }
 }

@@ -2,16 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
-use model::{Backend, Bytes, Campaign, Clock, Contender, Nanos, Profile, Suite, Until, check_name};
-use provision::{Machine, Need, Verdict};
+use guest::Guest;
+use model::{
+    Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, Profile, Suite, Until,
+    check_name,
+};
+use provision::Machine;
 use sys::{clock, mounts};
 
 use crate::cli::{Globals, RunArgs};
-use crate::exit::{BadInput, Refused};
-use crate::paths;
+use crate::contender_choice::Choice;
+use crate::exit::BadInput;
+use crate::guest_request::{self, Wishes};
 use crate::progress::Progress;
+use crate::{guest_command, paths};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -22,13 +29,21 @@ const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
 
+/// What the user asks for.
+pub struct Request {
+    /// The campaign, resolved.
+    pub campaign: Campaign,
+    /// The guest that its cells run in, where they do.
+    pub guest: Option<Arc<Guest>>,
+}
+
 /// Puts together what the user asks for; options win over the file, the file over the profile.
-pub fn campaign(
+pub fn read(
     args: &RunArgs,
     globals: &Globals,
     catalog: &Catalog,
     progress: &Progress,
-) -> anyhow::Result<Campaign> {
+) -> anyhow::Result<Request> {
     let file = match &args.file {
         Some(path) => campaign_file::read(path, catalog)?,
         None => CampaignFile::default(),
@@ -41,45 +56,116 @@ pub fn campaign(
         refuse_what_directories_ignore(args)?;
     }
     let size = args.size.or(file.size).unwrap_or(defaults.size);
+    let wishes = Wishes::of(args, &file);
+    refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
     let suites = suites(args, &file.suites, catalog, profile)?;
+    let work_dir = match &args.work_dir {
+        Some(directory) => std::path::absolute(directory)?,
+        None => paths::work_directory(globals)?,
+    };
+    let memory = args.memory.or(file.memory);
+    let setting = match backend {
+        Backend::Vm => Setting::of_guests(&wishes, size, catalog, progress)?,
+        Backend::Loop | Backend::Dir => Setting::here(memory),
+    };
     let contenders = match backend {
         Backend::Dir => mounted(&directories, catalog)?,
-        _ => contenders(args, &file, catalog, size, progress)?,
+        Backend::Loop | Backend::Vm => {
+            let machine = &setting.machine;
+            let choice = Choice {
+                catalog,
+                backend,
+                machine,
+                size,
+            };
+            choice.contenders(&args.contenders, &file, progress)?
+        }
     };
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
+    if backend == Backend::Vm && !wishes.has_device() {
+        let smaller = guest_request::smaller_disks(&contenders, size);
+        smaller.iter().for_each(|text| progress.note(text));
+    }
     let name = args
         .name
         .clone()
         .or(file.name)
         .unwrap_or_else(|| profile.name().to_owned());
-    let memory = args.memory.or(file.memory);
     let patience = args.patience.unwrap_or(PATIENCE);
     refuse_too_little(memory, patience)?;
     let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     let rule = file.rule;
-    Ok(Campaign {
+    let campaign = Campaign {
         name,
         contenders,
         suites,
         profile,
         rounds,
         until: until(args, &rule, rounds)?,
-        clock: Clock::Real,
         seed: args
             .seed
             .or(file.seed)
             .unwrap_or_else(|| clock::calendar().0),
         size,
-        memory,
+        memory: setting.memory,
         backend,
+        clock: setting.clock,
+        guest: setting.parts,
         device: args.device.clone().or(file.device),
-        work_dir: match &args.work_dir {
-            Some(directory) => std::path::absolute(directory)?,
-            None => paths::work_directory(globals)?,
-        },
+        work_dir,
         patience,
+    };
+    Ok(Request {
+        campaign,
+        guest: setting.guest,
     })
+}
+
+/// Where cells run, as far as it has to be found out before contenders are chosen.
+struct Setting {
+    /// This machine, and what the guest has.
+    machine: Machine,
+    clock: Clock,
+    memory: Option<Bytes>,
+    guest: Option<Arc<Guest>>,
+    /// The machine that a guest is.
+    parts: Option<GuestMachine>,
+}
+
+impl Setting {
+    fn here(memory: Option<Bytes>) -> Self {
+        Self {
+            machine: Machine::look(),
+            clock: Clock::Real,
+            memory,
+            guest: None,
+            parts: None,
+        }
+    }
+
+    /// Makes the guest, where it is not made yet.
+    fn of_guests(
+        wishes: &Wishes,
+        size: Bytes,
+        catalog: &Catalog,
+        progress: &Progress,
+    ) -> anyhow::Result<Self> {
+        let mut say = |text: &str| progress.note(text);
+        let guest = guest_command::obtain(catalog, &wishes.build, &mut say)?;
+        let (clock, parts) = guest_request::machine(wishes, size, &guest, catalog, progress)?;
+        let machine = Machine {
+            guest: Some(guest_command::stock(catalog, &guest)),
+            ..Machine::look()
+        };
+        Ok(Self {
+            machine,
+            clock,
+            memory: Some(parts.memory),
+            guest: Some(Arc::new(guest)),
+            parts: Some(parts),
+        })
+    }
 }
 
 /// The rule by which rounds are added to those that there are anyway.
@@ -153,8 +239,9 @@ fn backend(
         (Backend::Dir, true) => {
             Err(BadInput("the dir backend compares mounted directories: give --dir".into()).into())
         }
-        (Backend::Loop, false) => {
-            Err(BadInput("--dir belongs to the dir backend, not to loop".into()).into())
+        (Backend::Loop | Backend::Vm, false) => {
+            let complaint = format!("--dir belongs to the dir backend, not to {backend}");
+            Err(BadInput(complaint).into())
         }
         _ => Ok(backend),
     }
@@ -174,6 +261,17 @@ fn refuse_too_little(memory: Option<Bytes>, patience: Nanos) -> anyhow::Result<(
     Err(BadInput(complaint).into())
 }
 
+/// Whoever says what machine a guest is expects one.
+fn refuse_what_only_guests_grant(wishes: &Wishes, backend: Backend) -> anyhow::Result<()> {
+    match wishes.only_for_guests() {
+        Some(option) if backend != Backend::Vm => Err(BadInput(format!(
+            "{option} is for guests: it means nothing on the {backend} backend, only with --backend vm"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
 /// Whoever names a filesystem or a device beside directories expects it to be compared.
 fn refuse_what_directories_ignore(args: &RunArgs) -> anyhow::Result<()> {
     let ignored = [
@@ -188,79 +286,6 @@ fn refuse_what_directories_ignore(args: &RunArgs) -> anyhow::Result<()> {
         .into()),
         None => Ok(()),
     }
-}
-
-/// The contenders that are named, each of which must be able to run, or all that are.
-fn contenders(
-    args: &RunArgs,
-    file: &CampaignFile,
-    catalog: &Catalog,
-    size: Bytes,
-    progress: &Progress,
-) -> anyhow::Result<Vec<Contender>> {
-    let machine = Machine::look();
-    let named = if args.contenders.is_empty() {
-        file.contenders.clone()
-    } else {
-        args.contenders
-            .iter()
-            .map(|spec| catalog.contender(spec))
-            .collect::<Result<_, _>>()?
-    };
-    for contender in &named {
-        if let Some(missing) = missing(&machine, contender) {
-            return Err(Refused(format!("{} cannot run here: {missing}", contender.name)).into());
-        }
-    }
-    if named.is_empty() {
-        all_that_run(&machine, catalog, size, progress)
-    } else {
-        Ok(named)
-    }
-}
-
-/// What keeps a contender from running, with the command that mends it.
-fn missing(machine: &Machine, contender: &Contender) -> Option<String> {
-    match provision::verdict(&contender.filesystem, Backend::Loop, machine) {
-        Verdict::Runs => None,
-        Verdict::Impossible { why } => Some(why),
-        Verdict::Missing { needs } => Some(list(&needs)),
-    }
-}
-
-/// What is missing, each with the command that brings it.
-fn list(needs: &[Need]) -> String {
-    let each = |need: &Need| format!("{} is missing ({})", need.what, need.command);
-    needs.iter().map(each).collect::<Vec<_>>().join("; ")
-}
-
-/// Every contender that runs here on a device of this size; what is left out for something that can
-/// be mended is said.
-fn all_that_run(
-    machine: &Machine,
-    catalog: &Catalog,
-    size: Bytes,
-    progress: &Progress,
-) -> anyhow::Result<Vec<Contender>> {
-    let mut contenders = Vec::new();
-    for filesystem in catalog.filesystems() {
-        if filesystem.only_when_named.is_some() {
-            continue;
-        }
-        let obstacle = match provision::verdict(filesystem, Backend::Loop, machine) {
-            Verdict::Runs => filesystem.requires.misfit(size),
-            Verdict::Missing { needs } => Some(list(&needs)),
-            Verdict::Impossible { .. } => continue,
-        };
-        match obstacle {
-            Some(reason) => progress.note(&format!("left out: {}: {reason}", filesystem.name)),
-            None => contenders.push(catalog.contender(&filesystem.name)?),
-        }
-    }
-    if contenders.is_empty() {
-        return Err(Refused("nothing can run here: `fsarena doctor` says why".into()).into());
-    }
-    Ok(contenders)
 }
 
 fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<Contender>> {

@@ -1,11 +1,13 @@
 //! `fsarena resume`: goes on with a campaign where it was left; what has a result is not run again.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use crate::campaign::Means;
 use crate::cli::{Globals, ResumeArgs};
 use crate::ground::Consent;
 use crate::progress::Progress;
-use crate::{campaign, paths, run_command, stop};
+use crate::{campaign, guest_command, paths, run_command, stop};
 
 /// Runs the cells of a campaign that have no result yet, and reports.
 pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -13,8 +15,17 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
     let mut store = paths::existing_store(globals)?;
     let id = paths::campaign_id(&store, args.id)?;
-    let consent = Consent(args.erase.clone());
-
-    let ended = campaign::drive(&mut store, id, &consent, &progress, stop)?;
+    let guest = || {
+        let catalog = paths::catalog(globals)?;
+        let mut say = |text: &str| progress.note(text);
+        let guest = guest_command::obtain(&catalog, &args.build, &mut say)?;
+        Ok(Arc::new(guest))
+    };
+    let means = Means {
+        consent: Consent(args.erase.clone()),
+        jobs: args.jobs,
+        guest: &guest,
+    };
+    let ended = campaign::drive(&mut store, id, &means, &progress, stop)?;
     run_command::finish(ended, id, &store, args.strict, globals)
 }

@@ -1,17 +1,20 @@
 //! `fsarena run`: from the command line to the report.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use anyhow::Context;
 use model::{Campaign, Cell};
 use plan::Cost;
 use serde_json::json;
 use store::Store;
 
-use crate::campaign::{self, Ended};
+use crate::campaign::{self, Ended, Means};
 use crate::cli::{Globals, RunArgs};
 use crate::exit::Code;
 use crate::ground::Consent;
 use crate::progress::Progress;
+use crate::request::Request;
 use crate::{cost_page, output, paths, report_command, request, stop};
 
 /// Plans a campaign, stores it, runs it and reports.
@@ -19,8 +22,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let catalog = paths::catalog(globals)?;
-    let campaign = request::campaign(args, globals, &catalog, &progress)?;
-    let consent = Consent(args.erase.clone());
+    let Request { campaign, guest } = request::read(args, globals, &catalog, &progress)?;
     let plan = plan::plan(&campaign);
     let cost = cost(&campaign, globals)?;
     if args.dry_run {
@@ -32,14 +34,24 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             .for_each(|line| progress.note(line));
     }
 
+    let means = Means {
+        consent: Consent(args.erase.clone()),
+        jobs: args.machine.jobs,
+        guest: &|| {
+            guest
+                .as_ref()
+                .map(Arc::clone)
+                .context("the campaign has no guest")
+        },
+    };
     let mut store = paths::store(globals)?;
-    let id = campaign::begin(&mut store, &campaign, &plan, &consent)?;
+    let id = campaign::begin(&mut store, &campaign, &plan, &means.consent)?;
     progress.note(&format!(
         "campaign {id}: {} cells, seed {}",
         plan.len(),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, &consent, &progress, stop)?;
+    let ended = campaign::drive(&mut store, id, &means, &progress, stop)?;
     finish(ended, id, &store, args.strict, globals)
 }
 

@@ -84,6 +84,10 @@ fn head(results: &CampaignResults) -> String {
         ("cells", format!("{done} of {} done", results.cells.len())),
     ];
     facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
+    let machine = campaign.guest.as_ref();
+    facts.extend(
+        machine.map(|machine| ("machine", line(&format!("{}: {machine}", campaign.clock)))),
+    );
     facts.extend(results.environments.iter().map(|e| ("session", session(e))));
     let mut text = format!("campaign {}: {}\n", results.id, line(&campaign.name));
     for (what, fact) in facts {

@@ -80,6 +80,10 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["run", "--dir", "/tmp", "-c", "ext4"],
         vec!["run", "--dir", "/tmp", "--device", "/dev/sdz"],
         vec!["run", "--dir", "/tmp", "--size", "1 GiB"],
+        vec!["run", "--dir", "/tmp", "--backend", "vm"],
+        vec!["run", "--dir", "/tmp", "--clock", "model"],
+        vec!["run", "--backend", "vm", "--disks", "9"],
+        vec!["run", "--backend", "vm", "--clock", "stopped"],
         vec!["run", "no-such-file.toml"],
         vec!["run", "--dir", "/no/such/directory"],
         vec!["list", "everything"],
@@ -191,7 +195,8 @@ fn a_catalog_of_ones_own_is_listed_and_examined() {
         .find(|v| v["contender"] == "mine")
         .unwrap();
     assert_eq!(mine["backends"]["dir"]["verdict"], "runs");
-    assert_eq!(mine["backends"]["vm"]["verdict"], "impossible");
+    // Nobody has a package for it, so that no guest has its program.
+    assert_eq!(mine["backends"]["vm"]["verdict"], "missing");
 }
 
 #[test]

@@ -53,6 +53,7 @@ fn campaign() -> Campaign {
         rounds: 1,
         until: None,
         clock: model::Clock::Real,
+        guest: None,
         seed: 3,
         size: Bytes::mib(384),
         memory: None,

@@ -64,13 +64,9 @@ impl Guest {
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
         let state = digest::of_apt();
-        let asked = digest::name((order::question(recipe) + &state).as_bytes());
-        let answer = cache.join(format!("answer-{asked}"));
-        if let Ok(name) = fs::read_to_string(&answer) {
-            let directory = cache.join(&name);
-            if directory.is_dir() {
-                return Self::open(&directory, recipe);
-            }
+        let answer = answer(recipe, cache, &state);
+        if let Some(directory) = answered(&answer, cache) {
+            return Self::open(&directory, recipe);
         }
         fs::create_dir_all(cache).map_err(GuestError::io("create", cache))?;
         say("asking apt");
@@ -85,6 +81,16 @@ impl Guest {
         fs::write(&partial, name).map_err(GuestError::io("write", &partial))?;
         fs::rename(&partial, &answer).map_err(GuestError::io("rename", &partial))?;
         Self::open(&directory, recipe)
+    }
+
+    /// The guest of this recipe and of the packages that apt has now, where it was made before.
+    ///
+    /// # Errors
+    /// When what was made cannot be read.
+    pub fn find(recipe: &Recipe, cache: &Path) -> Result<Option<Self>, GuestError> {
+        let answer = answer(recipe, cache, &digest::of_apt());
+        let found = answered(&answer, cache).map(|directory| Self::open(&directory, recipe));
+        found.transpose()
     }
 
     fn open(directory: &Path, recipe: &Recipe) -> Result<Self, GuestError> {
@@ -239,6 +245,18 @@ impl Guest {
         let tree = self.tools.iter().find(has_all).or(self.tools.last());
         tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
     }
+}
+
+/// The file that says which guest a recipe comes to, as long as apt is as it is.
+fn answer(recipe: &Recipe, cache: &Path, state: &str) -> PathBuf {
+    let asked = digest::name((order::question(recipe) + state).as_bytes());
+    cache.join(format!("answer-{asked}"))
+}
+
+/// The directory of the guest that such a file names, where both are there.
+fn answered(answer: &Path, cache: &Path) -> Option<PathBuf> {
+    let directory = cache.join(fs::read_to_string(answer).ok()?);
+    directory.is_dir().then_some(directory)
 }
 
 /// Only what is complete ever has the final name.

@@ -16,6 +16,7 @@ mod error;
 mod fixture;
 mod guest;
 mod kernel;
+mod kvm;
 mod machine;
 mod mirrors;
 mod modules;
@@ -29,7 +30,9 @@ mod tools;
 
 pub use error::GuestError;
 pub use guest::{Contents, Guest};
-pub use machine::{CHANNEL, Clock, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
+pub use kvm::prove_kvm;
+pub use machine::{CHANNEL, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, QEMU};
 pub use mirrors::check as check_mirror;
+pub use model::Clock;
 pub use own::Own;
 pub use recipe::{AddOn, Recipe, comes_as_source};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use model::{Bytes, Nanos};
+use model::{Accelerator, Bytes, Clock, DiskCache, DiskModel, Nanos};
 
 use crate::Guest;
 
@@ -16,7 +16,8 @@ pub const MEMORY_DISK: &str = "/dev/nullb0";
 /// Where a guest mounts what it measures.
 pub const MOUNTPOINT: &str = "/mnt";
 
-const QEMU: &str = "qemu-system-x86_64";
+/// The program that emulates.
+pub const QEMU: &str = "qemu-system-x86_64";
 /// Warnings and worse go to the console. An oops ends the guest at once, and so does want of memory, and a
 /// panic the machine: what would limp on after it says nothing about the filesystem.
 ///
@@ -41,33 +42,51 @@ const SHELL_WORDS: &str = "-- agent --guest-shell";
 /// - It has no source of random numbers (rdrand, rdseed): nothing comes from this machine's.
 const MODEL_PROCESSOR: &str = "Westmere-v1,-vme";
 
-/// How time passes in a guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// As outside. What is emulated is slow in its own way, so that figures mean little.
-    Real,
-    /// An instruction takes a nanosecond and waiting nothing: a model of a machine, on which the same cell
-    /// takes the same time whatever else the host does. Nothing may come from outside while it runs.
-    Model,
-}
-
-/// A disk in the guest's memory (null_blk), as Documentation/block/null_blk.rst of the kernel describes it.
+/// Disks in the guest's memory (null_blk), as Documentation/block/null_blk.rst of the kernel describes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryDisk {
-    /// Its size, in whole MiB.
+    /// The size of each, in whole MiB.
     pub size: Bytes,
-    /// How long each request takes.
+    /// How long each request takes; zero for no time at all.
     pub latency: Nanos,
+    /// Bytes that each moves in a second at most, in whole MiB; any number where absent.
+    pub bandwidth: Option<Bytes>,
+    /// How many there are.
+    pub count: u32,
 }
 
 impl MemoryDisk {
-    /// What is written into which of its files, a line each, in this order.
+    /// Disks of this size after a model: as much of it as null_blk can say.
+    pub fn after(model: &DiskModel, size: Bytes, count: u32) -> Self {
+        Self {
+            size,
+            latency: model.latency,
+            bandwidth: model.bandwidth,
+            count,
+        }
+    }
+
+    /// What is written into which files of each disk, a line each, in this order; between two disks there is
+    /// an empty line.
     pub fn attributes(&self) -> String {
+        let one = self.of_one();
+        vec![one; self.count.max(1) as usize].join("\n")
+    }
+
+    fn of_one(&self) -> String {
+        const AT_ONCE: u32 = 0;
         const TIMER: u32 = 2;
+        let latency = match self.latency {
+            Nanos(0) => format!("irqmode {AT_ONCE}\n"),
+            Nanos(time) => format!("irqmode {TIMER}\ncompletion_nsec {time}\n"),
+        };
+        let bandwidth = self
+            .bandwidth
+            .map(|bytes| format!("mbps {}\n", bytes.0 >> 20));
         format!(
-            "size {}\nblocksize 512\nmemory_backed 1\nirqmode {TIMER}\ncompletion_nsec {}\npower 1\n",
+            "size {}\nblocksize 512\nmemory_backed 1\n{latency}{}power 1\n",
             self.size.0 >> 20,
-            self.latency.0
+            bandwidth.unwrap_or_default()
         )
     }
 }
@@ -77,10 +96,32 @@ impl MemoryDisk {
 pub struct Machine {
     /// Its memory.
     pub memory: Bytes,
-    /// Its processors, emulated; in model time there is one.
+    /// Its processors; in model time there is one.
     pub processors: u32,
-    /// How time passes in it.
+    /// How time passes in it. In model time an instruction takes a nanosecond and waiting nothing: a model
+    /// of a machine, on which the same cell takes the same time whatever else the host does. Nothing may
+    /// come from outside while it runs.
     pub clock: Clock,
+    /// Who executes its instructions; in model time they are always emulated.
+    pub accelerator: Accelerator,
+    /// How the host caches what its disks hold.
+    pub cache: DiskCache,
+    /// Whether the host reads and writes its disks through io_uring.
+    pub io_uring: bool,
+}
+
+impl Default for Machine {
+    /// An emulated machine with one processor, on which time passes as outside.
+    fn default() -> Self {
+        Self {
+            memory: Bytes::mib(1024),
+            processors: 1,
+            clock: Clock::Real,
+            accelerator: Accelerator::Tcg,
+            cache: DiskCache::Writeback,
+            io_uring: false,
+        }
+    }
 }
 
 impl Machine {
@@ -123,6 +164,7 @@ impl Machine {
         command
             .args(["-nodefaults", "-no-user-config", "-display", "none"])
             .args(["-machine", "q35", "-no-reboot"])
+            .args(["-cpu", self.cpu()])
             .args(self.clock_words())
             .args(["-smp", &self.processors().to_string()])
             .args(["-m", &format!("{}k", self.memory.0 >> 10)])
@@ -132,8 +174,9 @@ impl Machine {
             .arg(first_filesystem);
         for (number, disk) in disks.iter().enumerate() {
             command.arg("-drive").arg(format!(
-                "file={},format=raw,if=none,id=disk{number}",
-                escaped(disk)
+                "file={},format=raw,if=none,id=disk{number},{}",
+                escaped(disk),
+                self.disk_words()
             ));
             // Errors are the guest's to see, all of them: QEMU would stop it where this machine's disk is
             // full, and wait for somebody who makes room.
@@ -151,12 +194,20 @@ impl Machine {
         }
     }
 
+    /// Its processor, as `-cpu` of qemu(1) says it.
+    pub const fn cpu(&self) -> &'static str {
+        match (self.clock, self.accelerator) {
+            (Clock::Real, Accelerator::Kvm) => "host",
+            (Clock::Real, Accelerator::Tcg) => "max",
+            (Clock::Model, _) => MODEL_PROCESSOR,
+        }
+    }
+
     const fn clock_words(&self) -> &'static [&'static str] {
-        match self.clock {
-            Clock::Real => &["-cpu", "max", "-accel", "tcg,thread=multi"],
-            Clock::Model => &[
-                "-cpu",
-                MODEL_PROCESSOR,
+        match (self.clock, self.accelerator) {
+            (Clock::Real, Accelerator::Kvm) => &["-accel", "kvm"],
+            (Clock::Real, Accelerator::Tcg) => &["-accel", "tcg,thread=multi"],
+            (Clock::Model, _) => &[
                 "-accel",
                 "tcg,thread=single",
                 "-icount",
@@ -169,6 +220,14 @@ impl Machine {
                 "00000000-0000-0000-0000-000000000001",
             ],
         }
+    }
+
+    fn disk_words(&self) -> String {
+        let through = match self.io_uring {
+            true => ",aio=io_uring",
+            false => "",
+        };
+        format!("cache={}{through}", self.cache.name())
     }
 }
 
@@ -187,6 +246,7 @@ mod tests {
             memory: Bytes::mib(512),
             processors: 4,
             clock,
+            ..Machine::default()
         };
         let model = machine(Clock::Model);
         assert_eq!(
@@ -194,16 +254,54 @@ mod tests {
             (1, 4)
         );
         let words = model.clock_words().join(" ");
-        for pinned in [
-            "-cpu Westmere-v1",
-            "-icount shift=0,sleep=off",
-            "-seed",
-            "-rtc",
-            "-uuid",
-        ] {
+        assert_eq!(model.cpu(), MODEL_PROCESSOR);
+        for pinned in ["-icount shift=0,sleep=off", "-seed", "-rtc", "-uuid"] {
             assert!(words.contains(pinned), "{pinned}");
         }
         assert!(KERNEL_WORDS.split(' ').any(|word| word == "norandmaps"));
+    }
+
+    #[test]
+    fn a_disk_in_memory_is_what_its_model_says() {
+        let mut model = DiskModel {
+            name: "it".into(),
+            title: "It".into(),
+            source: "a test".into(),
+            latency: Nanos(43_000),
+            bandwidth: Some(Bytes::mib(100)),
+        };
+        let disk = MemoryDisk::after(&model, Bytes::mib(64), 1);
+        assert_eq!(
+            disk.attributes(),
+            "size 64\nblocksize 512\nmemory_backed 1\nirqmode 2\ncompletion_nsec 43000\nmbps 100\npower 1\n"
+        );
+        (model.latency, model.bandwidth) = (Nanos(0), None);
+        let two = MemoryDisk::after(&model, Bytes::mib(8), 2).attributes();
+        let one = "size 8\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n";
+        assert_eq!(two, format!("{one}\n{one}"));
+    }
+
+    #[test]
+    fn in_model_time_the_machine_is_emulated_whatever_else_is_asked_for() {
+        let machine = Machine {
+            clock: Clock::Model,
+            accelerator: Accelerator::Kvm,
+            processors: 4,
+            ..Machine::default()
+        };
+        assert!(machine.clock_words().contains(&"tcg,thread=single"));
+        assert_eq!((machine.processors(), machine.cpu()), (1, MODEL_PROCESSOR));
+    }
+
+    #[test]
+    fn disks_are_cached_as_the_machine_says() {
+        let machine = Machine {
+            cache: DiskCache::None,
+            io_uring: true,
+            ..Machine::default()
+        };
+        assert_eq!(machine.disk_words(), "cache=none,aio=io_uring");
+        assert_eq!(Machine::default().disk_words(), "cache=writeback");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Contender, Nanos, Suite};
+use crate::{Bytes, Contender, GuestMachine, Nanos, Suite};
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum Backend {
     Dir,
     /// An image file or a device, mounted by this machine's kernel; needs root.
     Loop,
-    /// A throw-away virtual machine.
+    /// A throw-away virtual machine with a kernel of its own; needs no root.
     Vm,
 }
 
@@ -38,8 +38,8 @@ impl FromStr for Backend {
         match text {
             "dir" => Ok(Self::Dir),
             "loop" => Ok(Self::Loop),
-            "vm" => Err("this version has no `vm` backend: use loop or dir".to_owned()),
-            _ => Err(format!("`{text}` is not a backend: loop or dir")),
+            "vm" => Ok(Self::Vm),
+            _ => Err(format!("`{text}` is not a backend: loop, dir or vm")),
         }
     }
 }
@@ -113,6 +113,18 @@ impl Clock {
     }
 }
 
+impl FromStr for Clock {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "real" => Ok(Self::Real),
+            "model" => Ok(Self::Model),
+            _ => Err(format!("`{text}` is not a clock: real or model")),
+        }
+    }
+}
+
 impl fmt::Display for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -156,14 +168,18 @@ pub struct Campaign {
     pub seed: u64,
     /// Size of the image; a device has its own.
     pub size: Bytes,
-    /// Memory that a cell and its page cache may use; all of it where absent.
+    /// Memory that a cell and its page cache may use; all of it where absent. In a guest all that it has, of
+    /// which its kernel and a disk after a model take their share.
     pub memory: Option<Bytes>,
     /// Where contenders live.
     pub backend: Backend,
     /// The clock that its times are in.
     #[serde(default)]
     pub clock: Clock,
-    /// The block device to use instead of an image (`loop` backend).
+    /// The machine that each cell gets for itself (`vm` backend).
+    #[serde(default)]
+    pub guest: Option<GuestMachine>,
+    /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.
     pub work_dir: PathBuf,

@@ -12,6 +12,7 @@ mod figure_pattern;
 mod filesystem;
 mod group;
 mod io;
+mod machine;
 mod measurement;
 mod names;
 mod outcome;
@@ -32,6 +33,7 @@ pub use figure_pattern::FigurePattern;
 pub use filesystem::{Commands, Driver, Filesystem, Requirements};
 pub use group::Group;
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
+pub use machine::{Accelerator, DiskCache, DiskModel, GuestDisk, GuestMachine};
 pub use measurement::{Direction, Measurement, Metric, Unit};
 pub use names::{NameError, check_name};
 pub use outcome::{

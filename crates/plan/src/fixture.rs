@@ -20,6 +20,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         rounds,
         until: None,
         clock: model::Clock::Real,
+        guest: None,
         seed,
         size: Bytes::mib(64),
         memory: None,

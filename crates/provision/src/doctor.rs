@@ -5,6 +5,9 @@ use serde::Serialize;
 
 use crate::Machine;
 
+/// The program that emulates a guest's machine, and the package that brings it.
+const EMULATOR: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
+
 /// Whether a filesystem can compete on a backend of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
@@ -39,7 +42,7 @@ pub fn verdict(filesystem: &Filesystem, backend: Backend, machine: &Machine) -> 
     match backend {
         // Any mounted directory works, whatever filesystem it is on.
         Backend::Dir => Verdict::Runs,
-        Backend::Vm => impossible("this version has no vm backend".to_owned()),
+        Backend::Vm => in_guest(filesystem, machine),
         Backend::Loop => on_loop(filesystem, machine),
     }
 }
@@ -66,6 +69,40 @@ fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Verdict {
     } else {
         Verdict::Missing { needs }
     }
+}
+
+/// In a guest it runs where QEMU does and the guest has its modules and programs; root is not needed.
+fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
+    if let Some(why) = &filesystem.unavailable {
+        return impossible(why.clone());
+    }
+    let mut needs: Vec<Need> = emulator(machine).into_iter().collect();
+    match &machine.guest {
+        None => needs.push(Need {
+            what: "the guest".to_owned(),
+            command: "fsarena guest build".to_owned(),
+            packages: Vec::new(),
+        }),
+        Some(stock) => {
+            if let Some(why) = stock.lacks.get(&filesystem.name) {
+                return impossible(why.clone());
+            }
+        }
+    }
+    if needs.is_empty() {
+        Verdict::Runs
+    } else {
+        Verdict::Missing { needs }
+    }
+}
+
+fn emulator(machine: &Machine) -> Option<Need> {
+    let (program, package) = EMULATOR;
+    (!(machine.has_program)(program)).then(|| Need {
+        what: program.to_owned(),
+        command: as_root(machine, format!("apt-get install {package}")),
+        packages: vec![package.to_owned()],
+    })
 }
 
 const fn impossible(why: String) -> Verdict {
@@ -176,6 +213,7 @@ mod tests {
     use model::{Bytes, Class, Commands, Requirements};
 
     use super::*;
+    use crate::GuestStock;
 
     fn machine() -> Machine {
         Machine {
@@ -186,7 +224,8 @@ mod tests {
             loads_modules: false,
             loop_control: true,
             fuse_device: true,
-            has_program: |name| name == "there",
+            has_program: |name| ["there", "qemu-system-x86_64"].contains(&name),
+            guest: None,
         }
     }
 
@@ -291,7 +330,44 @@ mod tests {
         it.unavailable = Some("OS/2 only".into());
         assert_eq!(why(verdict(&it, Backend::Loop, &machine())), "OS/2 only");
         assert_eq!(verdict(&it, Backend::Dir, &machine()), Verdict::Runs);
-        assert!(why(verdict(&it, Backend::Vm, &machine())).contains("no vm backend"));
+        assert_eq!(why(verdict(&it, Backend::Vm, &machine())), "OS/2 only");
+    }
+
+    /// Neither this machine's kernel nor its programs matter, and nobody is root.
+    #[test]
+    fn in_a_guest_it_runs_with_what_the_guest_has() {
+        let lacks = "the guest's kernel has no module ufs";
+        let machine = Machine {
+            root: false,
+            loop_control: false,
+            guest: Some(GuestStock {
+                kernel: "6.1.0-guest".into(),
+                lacks: [("other".to_owned(), lacks.to_owned())].into(),
+            }),
+            ..machine()
+        };
+        let mut it = filesystem("hpfs", Driver::Kernel, "mkfs.it");
+        it.only_in_guest = Some("its driver is built anew".into());
+        assert_eq!(verdict(&it, Backend::Vm, &machine), Verdict::Runs);
+        it.name = "other".into();
+        assert_eq!(why(verdict(&it, Backend::Vm, &machine)), lacks);
+    }
+
+    #[test]
+    fn without_a_guest_or_an_emulator_the_commands_bring_them() {
+        let it = filesystem("ext4", Driver::Kernel, "there");
+        let bare = Machine {
+            has_program: |_| false,
+            ..machine()
+        };
+        assert_eq!(
+            commands(verdict(&it, Backend::Vm, &bare)),
+            ["apt-get install qemu-system-x86", "fsarena guest build"]
+        );
+        assert_eq!(
+            commands(verdict(&it, Backend::Vm, &machine())),
+            ["fsarena guest build"]
+        );
     }
 
     /// Though the kernel has the filesystem and all programs are there.

@@ -1,10 +1,12 @@
-//! Whether a virtual machine gives memory that is free back to its host.
+//! How much memory is to be had, and whether a virtual machine gives what is free back to its host.
 //!
 //! A page that went back is fetched from the host when it is used again, which costs several times as
 //! much as filling it. Which phase pays for this is chance: new files and cold reads are the first to.
 
 use std::fs;
 use std::path::Path;
+
+use model::Bytes;
 
 /// `VIRTIO_ID_BALLOON`, as sysfs writes it.
 const BALLOON: &str = "0x0005";
@@ -17,6 +19,18 @@ const DEVICES: &str = "/sys/bus/virtio/devices";
 /// Whether memory that is free goes back to a host; never on a machine of metal.
 pub fn goes_back() -> bool {
     reports_free_pages(Path::new(DEVICES))
+}
+
+/// Memory that programs can have without swapping, as `/proc/meminfo` estimates it; `None` where it does not.
+pub fn available_memory() -> Option<Bytes> {
+    available(&fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+fn available(meminfo: &str) -> Option<Bytes> {
+    let mut lines = meminfo.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib = rest.split_whitespace().next()?.parse().ok()?;
+    Some(Bytes::kib(kib))
 }
 
 /// Format: `*/device` is the device's kind, `*/features` a character for each feature that was agreed on,
@@ -34,6 +48,14 @@ fn reports_free_pages(devices: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn available_memory_is_what_the_kernel_estimates() {
+        let meminfo = "MemTotal:  9 kB\nMemFree:   1 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available(meminfo), Some(Bytes::mib(2)));
+        assert_eq!(available("MemTotal: 9 kB\n"), None);
+        assert!(available_memory().is_some_and(|memory| memory > Bytes::mib(1)));
+    }
 
     #[test]
     fn only_a_balloon_that_reports_counts() {

@@ -1,7 +1,7 @@
 //! What this machine can run: kernel, modules, programs, rights. Facts only; the judgement is the
 //! doctor's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -29,10 +29,21 @@ pub struct Machine {
     pub fuse_device: bool,
     /// Whether a program can be found.
     pub has_program: fn(&str) -> bool,
+    /// What the guest has that is made here; absent where none is.
+    pub guest: Option<GuestStock>,
+}
+
+/// What a guest has for filesystems.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GuestStock {
+    /// Release of its kernel.
+    pub kernel: String,
+    /// The filesystems that it cannot drive, by name, each with what it lacks and what would bring that.
+    pub lacks: BTreeMap<String, String>,
 }
 
 impl Machine {
-    /// The machine that this process runs on.
+    /// The machine that this process runs on; of a guest it knows nothing.
     pub fn look() -> Self {
         let kernel = uname().map_or_else(
             |_| "unknown".to_owned(),
@@ -46,6 +57,7 @@ impl Machine {
             loop_control: Path::new("/dev/loop-control").exists(),
             fuse_device: Path::new("/dev/fuse").exists(),
             has_program: |name| find_program(name).is_some(),
+            guest: None,
             kernel,
         }
     }

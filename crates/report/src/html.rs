@@ -42,6 +42,8 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     outcomes: Vec<Count>,
     unfinished: Option<String>,
+    /// What figures in model time say, where these are.
+    model_time: Option<String>,
     verdict: Vec<String>,
     contenders: Vec<setting::ContenderView>,
     standings: Vec<Standing>,
@@ -145,6 +147,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         facts: summary::facts(results),
         outcomes: outcomes(analysis),
         unfinished: summary::unfinished(analysis),
+        model_time: summary::model_time(results),
         verdict: verdict::sentences(analysis),
         contenders: setting::contenders(results),
         standings: analysis.standings.clone(),

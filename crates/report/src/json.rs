@@ -52,6 +52,7 @@ mod tests {
             fixture::realistic(),
             fixture::swept(),
             fixture::calibrated(),
+            in_guests(),
         ];
         let one = fixture::use_of(&[(model::Group::Trees, 1.0)]);
         let report = |results: &CampaignResults| {
@@ -60,6 +61,28 @@ mod tests {
             serde_json::from_str(&render(results, &analysis)).unwrap()
         };
         campaigns.iter().map(report).collect()
+    }
+
+    fn in_guests() -> CampaignResults {
+        let mut results = fixture::plain();
+        let model = model::DiskModel {
+            name: "it".to_owned(),
+            title: "It".to_owned(),
+            source: "made for a test".to_owned(),
+            latency: model::Nanos(1),
+            bandwidth: None,
+        };
+        results.campaign.guest = Some(model::GuestMachine {
+            memory: model::Bytes::mib(1024),
+            processors: 1,
+            accelerator: model::Accelerator::Tcg,
+            cpu: "max".to_owned(),
+            disks: 1,
+            disk: model::GuestDisk::Model { model },
+            kernel: "6.1.0".to_owned(),
+            made: "guest-1".to_owned(),
+        });
+        results
     }
 
     /// The schema as it is, or with every object closed: nothing may be in a report that is not in it. What

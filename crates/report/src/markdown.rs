@@ -39,6 +39,9 @@ fn head(results: &CampaignResults, analysis: &Analysis) -> String {
     if let Some(text) = summary::unfinished(analysis) {
         out += &format!("\n**{text}**\n");
     }
+    if let Some(text) = summary::model_time(results) {
+        out += &format!("\n{}\n", escape(&text));
+    }
     out
 }
 

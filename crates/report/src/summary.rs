@@ -2,7 +2,7 @@
 //! of the cells.
 
 use analyse::{Analysis, Completeness, Outcome};
-use model::{Bytes, CampaignResults, Environment};
+use model::{Bytes, CampaignResults, Clock, Environment};
 
 use crate::date::moment;
 use crate::text::clean;
@@ -14,7 +14,7 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     let memory = campaign
         .memory
         .map_or_else(|| "all there is".to_owned(), |m| m.to_string());
-    vec![
+    let mut facts = vec![
         ("Begun", moment(results.started)),
         ("Profile", campaign.profile.to_string()),
         ("Rounds", campaign.rounds.to_string()),
@@ -23,7 +23,26 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
         ("Seed", campaign.seed.to_string()),
         ("Size", campaign.size.to_string()),
         ("Memory", memory),
-    ]
+    ];
+    let machine = campaign.guest.as_ref();
+    facts.extend(machine.map(|machine| ("Machine", clean(&machine.to_string()))));
+    facts
+}
+
+/// What figures in model time say and what they do not, where the campaign's are.
+pub(crate) fn model_time(results: &CampaignResults) -> Option<String> {
+    let campaign = &results.campaign;
+    if campaign.clock != Clock::Model {
+        return None;
+    }
+    let machine = campaign.guest.as_ref();
+    let machine = machine.map_or_else(String::new, |m| format!(" ({})", clean(&m.to_string())));
+    Some(format!(
+        "These times are those of a model machine{machine}: an instruction takes a nanosecond, the disk what its \
+         model says, and nothing else any time. They say how much work a filesystem makes for processor and disk, \
+         and not how fast it is on any real machine. Run again, they are the same to the nanosecond: rounds \
+         differ by their seeds, and intervals show what that does."
+    ))
 }
 
 /// The clock that times are in.
@@ -115,4 +134,60 @@ fn memory(environment: &Environment) -> String {
 /// Main memory is never a round number: what the firmware keeps is missing from it.
 fn gibibytes(memory: Bytes) -> String {
     format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use analyse::fixture;
+    use model::{Accelerator, DiskCache, GuestDisk, GuestMachine};
+
+    use super::*;
+
+    fn in_guests(clock: Clock) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.campaign.clock = clock;
+        results.campaign.guest = Some(GuestMachine {
+            memory: Bytes::mib(1024),
+            processors: 1,
+            accelerator: Accelerator::Tcg,
+            cpu: "max\u{1b}[2J".into(),
+            disks: 1,
+            disk: GuestDisk::Image {
+                cache: DiskCache::Writeback,
+            },
+            kernel: "6.1.0".into(),
+            made: "guest-1".into(),
+        });
+        results
+    }
+
+    #[test]
+    fn model_time_is_called_that_and_says_what_it_is_worth() {
+        let text = model_time(&in_guests(Clock::Model)).unwrap();
+        assert!(
+            text.contains("a model machine (1 GiB of memory, 1 processor"),
+            "{text}"
+        );
+        assert!(
+            text.contains("how much work") && text.contains("seeds"),
+            "{text}"
+        );
+        assert!(!text.contains('\u{1b}'));
+        assert_eq!(model_time(&in_guests(Clock::Real)), None);
+    }
+
+    #[test]
+    fn the_parts_of_a_guests_machine_are_among_the_facts() {
+        let facts = facts(&in_guests(Clock::Real));
+        let (_, machine) = facts.iter().find(|(name, _)| *name == "Machine").unwrap();
+        assert!(
+            machine.contains("1 disk: an image, cache writeback; Linux 6.1.0"),
+            "{machine}"
+        );
+        assert!(
+            super::facts(&fixture::plain())
+                .iter()
+                .all(|(name, _)| *name != "Machine")
+        );
+    }
 }

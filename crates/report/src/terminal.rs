@@ -22,7 +22,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     let paint = Paint(options.colour);
     let blocks = overview(results, analysis);
     let names = short_names(&analysis.contenders, WIDEST_NAME);
-    let mut out = head(results, analysis, paint);
+    let mut out = head(results, analysis, options.width, paint);
     for columns in split(&blocks, &names, options.width) {
         out.push('\n');
         table(&mut out, &blocks, &names, &columns, paint);
@@ -74,7 +74,7 @@ impl Paint {
     }
 }
 
-fn head(results: &CampaignResults, analysis: &Analysis, paint: Paint) -> String {
+fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     let mut out = format!(
         "{}\n{}\n",
         paint.bold(&summary::line(results)),
@@ -83,6 +83,9 @@ fn head(results: &CampaignResults, analysis: &Analysis, paint: Paint) -> String 
     if let Some(text) = summary::unfinished(analysis) {
         out += &paint.tone(Tone::Failed, &text);
         out.push('\n');
+    }
+    if let Some(text) = summary::model_time(results) {
+        out += &format!("{}\n", wrapped(&text, terminal.max(40)).join("\n"));
     }
     out
 }

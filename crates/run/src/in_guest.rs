@@ -29,7 +29,7 @@ const BOOTS: u32 = 2;
 /// Runs agents as the first process of guests.
 pub struct GuestExecutor {
     /// Kernel and modules.
-    pub guest: Guest,
+    pub guest: Arc<Guest>,
     /// The machine.
     pub machine: Machine,
     /// The program that is also the agent.

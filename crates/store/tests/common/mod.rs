@@ -24,6 +24,7 @@ pub fn campaign() -> Campaign {
         rounds: 3,
         until: None,
         clock: model::Clock::Real,
+        guest: None,
         seed: u64::MAX,
         size: Bytes::mib(300),
         memory: None,

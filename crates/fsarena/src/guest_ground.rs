@@ -1,0 +1,408 @@
+//! The ground of cells in guests: for each a directory, disks and a machine of its own, so that cells can run
+//! side by side and nothing of one is left for the next. The counterpart of `ground`, without root.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use anyhow::Context;
+use catalog::Place;
+use guest::{DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
+use model::{
+    Backend, Bytes, Campaign, Cell, CellId, CellResult, Clock, Contender, DiskCache, Environment,
+    GuestDisk, GuestMachine, Test,
+};
+use provision::{Image, Setting, UsableDevice, describe_storage};
+use run::{Executor, GuestExecutor, Interrupted};
+use store::CampaignId;
+use sys::clock;
+use wire::{Event, Job, Target, Volume};
+
+use crate::exit::Refused;
+use crate::ground::{self, Consent};
+use crate::site::without_plot;
+use crate::work_place::{CellDirectory, WorkPlace};
+
+/// What the agent is called in a guest, which makes filesystems that nothing else makes.
+const AGENT: &str = "/init";
+
+/// What a campaign in guests works on.
+pub struct GuestGround {
+    campaign: Campaign,
+    parts: GuestMachine,
+    guest: Arc<Guest>,
+    program: PathBuf,
+    place: WorkPlace,
+    /// A device of the user's, in place of images.
+    device: Option<UsableDevice>,
+    stop: Arc<AtomicBool>,
+}
+
+/// What one cell works on.
+struct Plot {
+    volume: Box<Volume>,
+    executor: GuestExecutor,
+    /// Goes with all that the guest has left in it.
+    _directory: CellDirectory,
+}
+
+impl GuestGround {
+    /// Whether the campaign can run here at all; changes nothing.
+    pub fn inspect(campaign: &Campaign, consent: &Consent) -> anyhow::Result<()> {
+        parts(campaign)?;
+        let device = device(campaign, consent)?;
+        for contender in &campaign.contenders {
+            let size = disk_size(contender, campaign.size, device.as_ref());
+            ground::hold_the_tests(&campaign.suites, size)?;
+            ground::fits(contender, size)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is room for its images; changes nothing.
+    pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
+        match parts(campaign)?.disk {
+            GuestDisk::Image { .. } => Ok(Image::require_room(directory, campaign.size)?),
+            GuestDisk::Model { .. } | GuestDisk::Device { .. } => Ok(()),
+        }
+    }
+
+    /// Makes ready what every cell needs, and takes the campaign for this process alone.
+    pub fn prepare(
+        id: CampaignId,
+        campaign: &Campaign,
+        guest: Arc<Guest>,
+        consent: &Consent,
+        stop: Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        Self::inspect(campaign, consent)?;
+        let parts = parts(campaign)?.clone();
+        require_same(&parts, &guest)?;
+        Ok(Self {
+            device: device(campaign, consent)?,
+            campaign: campaign.clone(),
+            parts,
+            guest,
+            program: std::env::current_exe().context("cannot find this program")?,
+            place: WorkPlace::take(campaign, id)?,
+            stop,
+        })
+    }
+
+    /// How many cells run side by side: where time passes as outside, they would disturb each other; in model
+    /// time as many as the user says, or as there are processors, and memory for their guests.
+    pub fn abreast(&self, jobs: Option<u32>) -> usize {
+        if self.campaign.clock == Clock::Real {
+            return 1;
+        }
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let memory = provision::available_memory();
+        let fit = memory.map_or(processors, |memory| {
+            usize::try_from(memory.0 / self.parts.memory.0.max(1)).unwrap_or(processors)
+        });
+        let chosen = jobs.map_or(processors.min(fit), |jobs| jobs as usize);
+        chosen.max(1)
+    }
+
+    /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
+    pub fn environment(&self) -> Environment {
+        let Self { parts, .. } = self;
+        let setting = Setting {
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            device: self.storage(),
+            attachment: attachment(&parts.disk),
+            clock: self.campaign.clock.name().to_owned(),
+        };
+        let mut environment = provision::collect(setting, std::iter::empty());
+        environment.kernel = format!("Linux {} in a guest", parts.kernel);
+        environment.cpus = parts.processors;
+        environment.memory = parts.memory;
+        environment.cpu = match self.campaign.clock {
+            Clock::Model => format!(
+                "a model (QEMU's {}), an instruction a nanosecond",
+                parts.cpu
+            ),
+            Clock::Real => {
+                let accelerator = parts.accelerator.name();
+                format!(
+                    "{} as QEMU's {} ({accelerator})",
+                    environment.cpu, parts.cpu
+                )
+            }
+        };
+        if self.campaign.clock == Clock::Model {
+            // What this machine has of them changes no figure.
+            environment.caches.clear();
+            environment.memory_goes_back = false;
+        }
+        let version = [guest::QEMU, "--version"].map(str::to_owned);
+        environment.tools.extend(provision::tool_version(&version));
+        environment
+    }
+
+    fn storage(&self) -> String {
+        let size = self.campaign.size;
+        match (&self.parts.disk, &self.device) {
+            (GuestDisk::Model { model }, _) => format!("disk of {size} after the model {model}"),
+            (_, Some(device)) => describe_storage(&device.path),
+            (_, None) => format!(
+                "image of {size}: {}",
+                describe_storage(&self.campaign.work_dir)
+            ),
+        }
+    }
+
+    /// Runs one cell in a guest of its own, from whichever thread.
+    pub fn execute(
+        &self,
+        cell: &Cell,
+        test: &Test,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<CellResult, Interrupted> {
+        let (started, start) = (clock::calendar(), clock::now());
+        let mut plot = match self.plot(cell) {
+            Ok(plot) => plot,
+            Err(error) => {
+                let mut result = without_plot(test, &error);
+                (result.started, result.elapsed) = (started, clock::since(start));
+                return Ok(result);
+            }
+        };
+        let job = Job {
+            version: wire::VERSION,
+            // Which number it has in the campaign is no part of what it does, nor of how long that takes.
+            cell: CellId(0),
+            target: Target::Volume(plot.volume),
+            test: test.clone(),
+            seed: cell.seed,
+        };
+        plot.executor.execute(&job, observe)
+    }
+
+    /// What a cell works on; an error here is a result of the cell.
+    fn plot(&self, cell: &Cell) -> anyhow::Result<Plot> {
+        let mut contenders = self.campaign.contenders.iter();
+        let contender = contenders
+            .find(|c| c.name == cell.contender)
+            .with_context(|| format!("no contender `{}`", cell.contender))?;
+        let directory = self.place.of_cell(cell.id)?;
+        let size = disk_size(contender, self.campaign.size, self.device.as_ref());
+        let memory_disk = self
+            .parts
+            .model()
+            .map(|model| MemoryDisk::after(model, size, self.parts.disks));
+        let device = if memory_disk.is_some() {
+            MEMORY_DISK
+        } else {
+            DISK
+        };
+        let requires = &contender.filesystem.requires;
+        let executor = GuestExecutor {
+            guest: Arc::clone(&self.guest),
+            machine: machine(&self.parts, self.campaign.clock),
+            program: self.program.clone(),
+            modules: requires.modules.clone(),
+            programs: requires.programs.clone(),
+            disks: self.disks(directory.path(), size)?,
+            memory_disk,
+            directory: directory.path().to_owned(),
+            patience: self.campaign.patience,
+            stop: Arc::clone(&self.stop),
+        };
+        Ok(Plot {
+            volume: volume(contender, device, size),
+            executor,
+            _directory: directory,
+        })
+    }
+
+    /// What this machine has for the guest's disks: nothing where they lie in its own memory.
+    fn disks(&self, directory: &Path, size: Bytes) -> anyhow::Result<Vec<PathBuf>> {
+        let image = |number: u32| {
+            let path = directory.join(format!("disk-{number}"));
+            let file = File::create_new(&path)?;
+            file.set_len(size.0)?;
+            Ok::<_, anyhow::Error>(path)
+        };
+        match (&self.parts.disk, &self.device) {
+            (GuestDisk::Model { .. }, _) => Ok(Vec::new()),
+            (_, Some(device)) => Ok(vec![device.path.clone()]),
+            (_, None) => (0..self.parts.disks).map(image).collect(),
+        }
+    }
+
+    /// Removes everything that was made for the campaign.
+    pub fn clear(self) -> anyhow::Result<()> {
+        self.place.remove()
+    }
+}
+
+/// The machine that a campaign on this backend says each cell gets.
+fn parts(campaign: &Campaign) -> anyhow::Result<&GuestMachine> {
+    debug_assert_eq!(campaign.backend, Backend::Vm);
+    let parts = campaign.guest.as_ref();
+    parts.context("the campaign does not say what machine its guests are")
+}
+
+/// A campaign that is resumed has to go on in the guest in which it began.
+fn require_same(parts: &GuestMachine, guest: &Guest) -> Result<(), Refused> {
+    let made = guest.name();
+    if made == parts.made {
+        return Ok(());
+    }
+    Err(Refused(format!(
+        "the campaign began in {} (Linux {}), and the guest is {made} (Linux {}) by now: figures of both \
+         cannot be compared; run it anew",
+        parts.made,
+        parts.kernel,
+        guest.release()
+    )))
+}
+
+fn device(campaign: &Campaign, consent: &Consent) -> anyhow::Result<Option<UsableDevice>> {
+    let examine = |device: &PathBuf| UsableDevice::examine(device, consent.0.as_deref());
+    Ok(campaign.device.as_ref().map(examine).transpose()?)
+}
+
+/// How large the disk is that a contender gets: a device has its size, and any other disk is no larger than
+/// what the filesystem takes.
+pub fn disk_size(contender: &Contender, size: Bytes, device: Option<&UsableDevice>) -> Bytes {
+    match device {
+        Some(device) => device.size,
+        None => {
+            let largest = contender.filesystem.requires.largest;
+            largest.map_or(size, |largest| largest.min(size))
+        }
+    }
+}
+
+/// The machine as QEMU is told of it.
+fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
+    let (cache, io_uring) = match parts.disk {
+        GuestDisk::Model { .. } => (DiskCache::default(), false),
+        GuestDisk::Image { cache } => (cache, false),
+        GuestDisk::Device { cache } => (cache, true),
+    };
+    Machine {
+        memory: parts.memory,
+        processors: parts.processors,
+        clock,
+        accelerator: parts.accelerator,
+        cache,
+        io_uring,
+    }
+}
+
+fn attachment(disk: &GuestDisk) -> String {
+    match disk {
+        GuestDisk::Model { .. } => "in the guest's own memory (null_blk)".to_owned(),
+        GuestDisk::Image { cache } => format!("virtio, cache {}", cache.name()),
+        GuestDisk::Device { cache } => format!("virtio through io_uring, cache {}", cache.name()),
+    }
+}
+
+fn volume(contender: &Contender, device: &str, size: Bytes) -> Box<Volume> {
+    let device = catalog::needs_device(&contender.filesystem).then_some(device);
+    let place = Place {
+        device,
+        mountpoint: MOUNTPOINT,
+        size,
+        fsarena: AGENT,
+    };
+    Box::new(Volume {
+        device: device.map(PathBuf::from),
+        size,
+        mountpoint: MOUNTPOINT.into(),
+        driver: contender.filesystem.driver,
+        commands: catalog::resolve(contender, &place),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+    use model::Accelerator;
+
+    use super::*;
+    use crate::fixture;
+
+    fn contender(name: &str) -> Contender {
+        Catalog::builtin().unwrap().contender(name).unwrap()
+    }
+
+    fn campaign(contenders: &[&str]) -> Campaign {
+        let catalog = Catalog::builtin().unwrap();
+        Campaign {
+            backend: Backend::Vm,
+            clock: Clock::Model,
+            contenders: contenders.iter().map(|name| contender(name)).collect(),
+            suites: vec![
+                catalog
+                    .suite("tree", model::Profile::Smoke)
+                    .unwrap()
+                    .clone(),
+            ],
+            size: Bytes::mib(384),
+            guest: Some(GuestMachine {
+                memory: Bytes::mib(1024),
+                processors: 1,
+                accelerator: Accelerator::Tcg,
+                cpu: "max".into(),
+                disks: 1,
+                disk: GuestDisk::Model {
+                    model: catalog.disk("nvme").unwrap().clone(),
+                },
+                kernel: "6.1.0".into(),
+                made: "guest-1".into(),
+            }),
+            ..fixture::campaign()
+        }
+    }
+
+    #[test]
+    fn a_disk_is_no_larger_than_its_filesystem_takes() {
+        let size = Bytes::mib(384);
+        assert_eq!(disk_size(&contender("xfs"), size, None), size);
+        assert_eq!(disk_size(&contender("fat12"), size, None), Bytes::mib(255));
+        assert_eq!(
+            disk_size(&contender("fat12"), Bytes::mib(64), None),
+            Bytes::mib(64)
+        );
+    }
+
+    #[test]
+    fn what_fits_no_disk_is_refused_before_anything_is_made() {
+        let consent = Consent::default();
+        GuestGround::inspect(&campaign(&["fat12", "xfs"]), &consent).unwrap();
+        let small = Campaign {
+            size: Bytes::mib(200),
+            ..campaign(&["xfs"])
+        };
+        let error = GuestGround::inspect(&small, &consent).unwrap_err();
+        assert!(error.to_string().contains("larger --size"), "{error}");
+    }
+
+    #[test]
+    fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
+        let volume_of = |name| volume(&contender(name), MEMORY_DISK, Bytes::mib(64));
+        let hpfs = volume_of("hpfs");
+        assert_eq!(hpfs.commands.mkfs[0], "/init");
+        assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/nullb0")));
+        assert_eq!(volume_of("tmpfs").device, None);
+    }
+
+    #[test]
+    fn the_machine_is_told_how_its_disks_are_cached() {
+        let with = |disk| {
+            let mut parts = campaign(&[]).guest.unwrap();
+            parts.disk = disk;
+            let machine = machine(&parts, Clock::Real);
+            (machine.cache, machine.io_uring)
+        };
+        let cache = DiskCache::None;
+        assert_eq!(with(GuestDisk::Device { cache }), (cache, true));
+        assert_eq!(with(GuestDisk::Image { cache }), (cache, false));
+    }
+}

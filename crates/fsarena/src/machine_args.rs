@@ -1,0 +1,36 @@
+//! Options of `run` that say what machine a guest is.
+
+use clap::Args;
+use model::{Clock, DiskCache};
+
+use crate::cli::words;
+use crate::guest_command::BuildOptions;
+
+/// What a guest is; what is not given comes from the campaign file, then from what this machine can do.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Options of the vm backend")]
+pub struct MachineArgs {
+    /// Whose time is measured: that of a model machine, or this machine's [default: model, unless KVM is
+    /// proven to work].
+    #[arg(long, value_name = "CLOCK", value_parser = words::<Clock>(["model", "real"]))]
+    pub clock: Option<Clock>,
+    /// A model of a disk, in the guest's memory: see `fsarena list disks` [default: nvme in model time, else
+    /// an image].
+    #[arg(long, value_name = "NAME")]
+    pub disk: Option<String>,
+    /// Disks of a guest, 1 to 8; a filesystem is made on the first [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub disks: Option<u32>,
+    /// Processors of a guest [default: as many as there are, 4 at most; 1 in model time].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub processors: Option<u32>,
+    /// How this machine caches images and devices, in QEMU's words [default: writeback; none for a device].
+    #[arg(long, value_name = "MODE", value_parser = words::<DiskCache>(DiskCache::ALL.map(DiskCache::name)))]
+    pub disk_cache: Option<DiskCache>,
+    /// Cells that run side by side, in model time [default: as many as there are processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub build: BuildOptions,
+}

@@ -1,0 +1,155 @@
+//! Where the cells of a campaign run: on this machine's kernel, or in guests.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use model::{Backend, Campaign, Cell, CellResult, Environment, Failure, Test};
+use run::{Collector, Ending, Executor, HostExecutor, Interrupted, MemoryError, MemoryLimit};
+use store::CampaignId;
+use sys::clock;
+use wire::{Event, Job};
+
+use crate::calibration::Subject;
+use crate::campaign::Means;
+use crate::exit;
+use crate::ground::Ground;
+use crate::guest_ground::GuestGround;
+use crate::progress::Progress;
+use crate::work_place::unique_name;
+
+/// Where the cells of a campaign run.
+pub enum Site {
+    /// On this machine's kernel.
+    Here(Box<Here>),
+    /// In guests.
+    Guests(Box<GuestGround>),
+}
+
+/// This machine's kernel, and who runs cells on it.
+pub struct Here {
+    ground: Ground,
+    executor: HostExecutor,
+}
+
+impl Site {
+    /// Makes ready what every cell needs, and takes the campaign for this process alone.
+    pub fn prepare(
+        id: CampaignId,
+        campaign: &Campaign,
+        means: &Means<'_>,
+        progress: &Progress,
+        stop: &Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        let (consent, stop) = (&means.consent, Arc::clone(stop));
+        if campaign.backend == Backend::Vm {
+            let guest = (means.guest)()?;
+            let ground = GuestGround::prepare(id, campaign, guest, consent, stop)?;
+            return Ok(Self::Guests(Box::new(ground)));
+        }
+        let ground = Ground::prepare(id, campaign, consent, progress, &stop)?;
+        let executor = HostExecutor {
+            program: std::env::current_exe().context("cannot find this program")?,
+            patience: campaign.patience,
+            memory: memory_limit(id, campaign)?,
+            stop,
+        };
+        Ok(Self::Here(Box::new(Here { ground, executor })))
+    }
+
+    /// What the campaign runs on, for the record.
+    pub fn environment(&self, campaign: &Campaign) -> Environment {
+        match self {
+            Self::Here(here) => here.ground.environment(campaign),
+            Self::Guests(ground) => ground.environment(),
+        }
+    }
+
+    /// Runs one cell.
+    ///
+    /// # Errors
+    /// Only when the user interrupted it.
+    pub fn execute(
+        &mut self,
+        campaign: &Campaign,
+        cell: &Cell,
+        test: &Test,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<CellResult, Interrupted> {
+        match self {
+            Self::Here(here) => here.execute(campaign, cell, test, observe),
+            Self::Guests(ground) => ground.execute(cell, test, observe),
+        }
+    }
+
+    /// Removes everything that was made for the campaign.
+    pub fn clear(self) -> anyhow::Result<()> {
+        match self {
+            Self::Here(mut here) => here.ground.clear(),
+            Self::Guests(ground) => ground.clear(),
+        }
+    }
+}
+
+impl Here {
+    /// What a calibration takes the ceiling of.
+    pub fn subject(&mut self, campaign: &Campaign) -> Subject {
+        self.ground.subject(campaign)
+    }
+
+    fn execute(
+        &mut self,
+        campaign: &Campaign,
+        cell: &Cell,
+        test: &Test,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<CellResult, Interrupted> {
+        let (started, start) = (clock::calendar(), clock::now());
+        let plot = match self.ground.plot(campaign, cell, test) {
+            Ok(plot) => plot,
+            Err(error) => {
+                let mut result = without_plot(test, &error);
+                (result.started, result.elapsed) = (started, clock::since(start));
+                return Ok(result);
+            }
+        };
+        let job = Job {
+            version: wire::VERSION,
+            cell: cell.id,
+            target: plot.target(),
+            test: test.clone(),
+            seed: cell.seed,
+        };
+        let outcome = self.executor.execute(&job, observe);
+        drop(plot);
+        outcome
+    }
+}
+
+/// The limit that the campaign has; a guest has the memory of its machine.
+pub fn memory_limit(
+    id: CampaignId,
+    campaign: &Campaign,
+) -> Result<Option<MemoryLimit>, MemoryError> {
+    let name = unique_name(campaign, id);
+    let limited = campaign
+        .memory
+        .filter(|_| campaign.backend != Backend::Vm)
+        .map(|memory| MemoryLimit::new(&name, memory));
+    limited.transpose()
+}
+
+/// The result of a cell whose device or directory could not be had.
+pub fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
+    let mut collector = Collector::new(test);
+    let failure = Failure {
+        step: "provision".into(),
+        reason: exit::whole(error),
+        ..Failure::default()
+    };
+    collector.take(Event::Failed {
+        crashed: false,
+        failure,
+    });
+    collector.finish(Ending::Done, Some(Vec::new()))
+}

@@ -1,0 +1,283 @@
+//! The machine that a guest is, and the disks that it can have: its parts are part of every result.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// A disk as a model: how long it takes for what. The only thing that the rest of fsarena knows of a disk
+/// that is no real one, so that a model which says more can take its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskModel {
+    /// The word that names it: `nvme`.
+    pub name: String,
+    /// The name people write.
+    pub title: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Time between a request and its answer, for reads and writes alike; zero for no time at all.
+    pub latency: Nanos,
+    /// Bytes that it moves in a second at most, reads and writes together; any number where absent.
+    pub bandwidth: Option<Bytes>,
+}
+
+impl fmt::Display for DiskModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            latency,
+            bandwidth,
+            ..
+        } = self;
+        write!(f, "{name} ({latency} a request")?;
+        match bandwidth {
+            Some(bandwidth) => write!(f, ", {bandwidth} a second)"),
+            None => write!(f, ", any number of bytes a second)"),
+        }
+    }
+}
+
+/// Who executes a guest's instructions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Accelerator {
+    /// The processor itself, through the kernel's virtual machines.
+    Kvm,
+    /// QEMU's translator: every instruction is emulated.
+    #[default]
+    Tcg,
+}
+
+impl Accelerator {
+    /// The word that QEMU has for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kvm => "kvm",
+            Self::Tcg => "tcg",
+        }
+    }
+}
+
+/// How this machine caches what a guest's disk holds, in QEMU's words (`cache=` of qemu(1)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskCache {
+    /// Not at all: past the page cache.
+    None,
+    /// In the page cache; what the guest flushes is flushed.
+    #[default]
+    Writeback,
+    /// In the page cache, but each write goes through to the disk.
+    Writethrough,
+    /// Past the page cache, and each write goes through to the disk.
+    Directsync,
+    /// In the page cache, and nothing is ever flushed.
+    Unsafe,
+}
+
+impl DiskCache {
+    /// Every mode.
+    pub const ALL: [Self; 5] = [
+        Self::None,
+        Self::Writeback,
+        Self::Writethrough,
+        Self::Directsync,
+        Self::Unsafe,
+    ];
+
+    /// The word that QEMU has for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Writeback => "writeback",
+            Self::Writethrough => "writethrough",
+            Self::Directsync => "directsync",
+            Self::Unsafe => "unsafe",
+        }
+    }
+}
+
+impl FromStr for DiskCache {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.name() == text)
+            .ok_or_else(|| format!("`{text}` is not a cache mode"))
+    }
+}
+
+/// What a guest's disks are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum GuestDisk {
+    /// In the guest's own memory, after a model.
+    Model {
+        /// The model.
+        model: DiskModel,
+    },
+    /// Images that are made for each cell.
+    Image {
+        /// How this machine caches them.
+        cache: DiskCache,
+    },
+    /// A real device of this machine, through io_uring.
+    Device {
+        /// How this machine caches it.
+        cache: DiskCache,
+    },
+}
+
+impl fmt::Display for GuestDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model { model } => write!(f, "{model} in its memory"),
+            Self::Image { cache } => write!(f, "an image, cache {}", cache.name()),
+            Self::Device { cache } => {
+                write!(f, "a real device through io_uring, cache {}", cache.name())
+            }
+        }
+    }
+}
+
+/// The machine that every cell of a campaign gets for itself (`vm` backend). It has no network.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GuestMachine {
+    /// Its memory; disks after a model lie in it.
+    pub memory: Bytes,
+    /// Its processors; in model time there is one.
+    pub processors: u32,
+    /// Who executes its instructions.
+    pub accelerator: Accelerator,
+    /// Its processor and the features that this has, as `-cpu` of qemu(1) says them.
+    pub cpu: String,
+    /// How many disks it has, 1 to 8; a filesystem is made on the first.
+    pub disks: u32,
+    /// What its disks are.
+    pub disk: GuestDisk,
+    /// Release of its kernel.
+    pub kernel: String,
+    /// The name of what it was made of: the same name means the same kernel, modules and programs.
+    pub made: String,
+}
+
+impl GuestMachine {
+    /// Most disks that a guest can have.
+    pub const MOST_DISKS: u32 = 8;
+    /// Most processors that a guest can have.
+    pub const MOST_PROCESSORS: u32 = 64;
+
+    /// The model of its disks, where they are none of this machine's.
+    pub const fn model(&self) -> Option<&DiskModel> {
+        match &self.disk {
+            GuestDisk::Model { model } => Some(model),
+            GuestDisk::Image { .. } | GuestDisk::Device { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for GuestMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let processors = match self.processors {
+            1 => "1 processor".to_owned(),
+            count => format!("{count} processors"),
+        };
+        let disks = match self.disks {
+            1 => "1 disk".to_owned(),
+            count => format!("{count} disks"),
+        };
+        write!(
+            f,
+            "{} of memory, {processors} ({}, {}), {disks}: {}; Linux {}",
+            self.memory,
+            self.accelerator.name(),
+            self.cpu,
+            self.disk,
+            self.kernel
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nvme() -> DiskModel {
+        DiskModel {
+            name: "nvme".into(),
+            title: "NVMe".into(),
+            source: "a test".into(),
+            latency: Nanos(43_000),
+            bandwidth: Some(Bytes(2_950_000_000)),
+        }
+    }
+
+    fn machine(disk: GuestDisk) -> GuestMachine {
+        GuestMachine {
+            memory: Bytes::mib(1024),
+            processors: 1,
+            accelerator: Accelerator::Tcg,
+            cpu: "max".into(),
+            disks: 1,
+            disk,
+            kernel: "6.1.0-9-amd64".into(),
+            made: "guest-1".into(),
+        }
+    }
+
+    #[test]
+    fn a_machine_is_told_with_all_its_parts() {
+        let one = machine(GuestDisk::Model { model: nvme() });
+        assert_eq!(
+            one.to_string(),
+            "1 GiB of memory, 1 processor (tcg, max), 1 disk: nvme (43.0 µs a request, 2.7 GiB a second) \
+             in its memory; Linux 6.1.0-9-amd64"
+        );
+        let two = GuestMachine {
+            processors: 2,
+            disks: 8,
+            ..machine(GuestDisk::Device {
+                cache: DiskCache::None,
+            })
+        };
+        let words = two.to_string();
+        assert!(words.contains("2 processors (tcg, max), 8 disks: a real device through io_uring"));
+        assert!(words.contains("cache none"));
+    }
+
+    #[test]
+    fn a_machine_reads_back_as_it_was_written() {
+        for disk in [
+            GuestDisk::Model { model: nvme() },
+            GuestDisk::Image {
+                cache: DiskCache::Writeback,
+            },
+            GuestDisk::Device {
+                cache: DiskCache::Directsync,
+            },
+        ] {
+            let written = machine(disk);
+            let text = serde_json::to_string(&written).unwrap();
+            assert_eq!(
+                serde_json::from_str::<GuestMachine>(&text).unwrap(),
+                written
+            );
+        }
+    }
+
+    #[test]
+    fn every_cache_mode_is_read_by_its_name() {
+        for mode in DiskCache::ALL {
+            assert_eq!(mode.name().parse(), Ok(mode));
+        }
+        assert!("write-back".parse::<DiskCache>().is_err());
+    }
+}

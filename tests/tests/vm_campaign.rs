@@ -1,0 +1,133 @@
+//! Campaigns in guests: filesystems that this machine's kernel need not have, side by side, without any
+//! privilege, the same to the nanosecond in every run.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use end_to_end::{Sandbox, program, run};
+use model::{CampaignResults, Clock, PhaseResult, Status};
+
+/// Most of them have no driver in the kernel of any machine that these tests usually run on.
+const ROWS: [&str; 5] = ["affs-ffs", "hpfs", "jfs", "minix", "nilfs2"];
+/// Those that run twice.
+const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
+
+/// A campaign of one test in model time.
+fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
+    let fsarena = sandbox.fsarena();
+    in_guests(sandbox, fsarena, contenders, jobs)
+}
+
+fn in_guests(sandbox: &Sandbox, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
+    fsarena
+        .args(["run", "--backend", "vm", "--clock", "model", "--jobs", jobs])
+        .args(["--profile", "smoke", "--rounds", "1", "--seed", "7"])
+        .args(["--suite", "trial", "--work-dir"])
+        .arg(sandbox.path("work"))
+        .env("XDG_CACHE_HOME", program::guest_cache());
+    for contender in contenders {
+        fsarena.args(["--contender", contender]);
+    }
+    fsarena
+}
+
+/// fsarena without any capability: nobody who could mount.
+fn unprivileged(sandbox: &Sandbox) -> Command {
+    let plain = sandbox.fsarena();
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--inh-caps=-all", "--bounding-set=-all"])
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .stdin(Stdio::null());
+    command
+}
+
+/// Everything that was measured, by contender.
+fn figures(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
+    let each = results.cells.iter().map(|stored| {
+        let result = stored.result.as_ref().expect("no cell is left out");
+        assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
+        (stored.cell.contender.as_str(), result.phases.as_slice())
+    });
+    each.collect()
+}
+
+#[test]
+fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoever_runs_it() {
+    let sandbox = Sandbox::new();
+    let shown = run(&mut campaign(&sandbox, &ROWS, "2")).with(0).stdout;
+    assert!(shown.contains("model machine"), "{shown}");
+    let all = sandbox.results();
+    assert_eq!(all.campaign.clock, Clock::Model);
+    let machine = all.campaign.guest.as_ref().expect("it has a machine");
+    assert_eq!(machine.model().expect("its disk is a model").name, "nvme");
+    assert!(
+        all.calibration.is_none(),
+        "this machine's disk is no matter"
+    );
+    let all_figures = figures(&all);
+    assert_eq!(all_figures.len(), ROWS.len());
+
+    let alone = unprivileged(&sandbox);
+    run(&mut in_guests(&sandbox, alone, &TWICE, "1")).with(0);
+    let again = sandbox.results();
+    let again = figures(&again);
+    assert_eq!(again.len(), TWICE.len());
+    for (contender, phases) in again {
+        assert!(phases.iter().all(|phase| phase.wall.0 > 0), "{contender}");
+        assert_eq!(phases, all_figures[contender], "{contender}");
+    }
+    sandbox.assert_clean();
+}
+
+/// Killed behind its first result.
+#[test]
+fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
+    let sandbox = Sandbox::new();
+    let mut first = campaign(&sandbox, &["affs-ffs", "hpfs", "jfs"], "1");
+    let first = first.arg("--json").stdout(Stdio::piped());
+    let mut child = first.spawn().expect("fsarena can be started");
+    let events = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut lines = events.lines().map(|line| line.expect("it is text"));
+    let ended = lines.find(|line| line.contains("\"cell-end\""));
+    assert!(ended.is_some(), "no cell came to its end");
+    child.kill().expect("it is our child");
+    child.wait().expect("it is our child");
+
+    let mut resume = sandbox.fsarena();
+    resume
+        .args(["resume", "--json"])
+        .env("XDG_CACHE_HOME", program::guest_cache());
+    let resumed = run(&mut resume).with(0).stdout;
+    let begun = resumed
+        .lines()
+        .filter(|l| l.contains("\"cell-begin\""))
+        .count();
+    assert!(begun < 3, "what has a result is not run again: {resumed}");
+    assert_eq!(figures(&sandbox.results()).len(), 3);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
+    let sandbox = Sandbox::new();
+    for (options, complaint) in [
+        (["--memory", "256MiB"], "in which a disk of 384 MiB lies"),
+        (
+            ["--processors", "2"],
+            "in model time a machine has one processor",
+        ),
+        (["--device", "/dev/null"], "--device means nothing"),
+        (["--disk", "floppy"], "there is no disk `floppy`"),
+        (["--size", "64KiB"], "larger --size"),
+    ] {
+        let ended = run(campaign(&sandbox, &["hpfs"], "1").args(options)).with(2);
+        assert!(
+            ended.stderr.contains(complaint),
+            "{options:?}: {}",
+            ended.stderr
+        );
+    }
+}
