@@ -28,14 +28,16 @@ pub(crate) struct Tolerance {
     of: u64,
 }
 
+/// What was found for counts in ascending order and the bits of a limit.
+type Known = BTreeMap<(Vec<u32>, u64), Option<Tolerance>>;
+
 impl Tolerance {
     /// The largest under which contenders with so many values each, that do not differ, are cut no more
     /// often than the limit says; `None` where they are even where nothing may mingle.
     pub fn within(counts: &[u32], limit: f64) -> Option<Self> {
         thread_local! {
             // Nearly all rows of a campaign have the same counts.
-            static KNOWN: RefCell<BTreeMap<(Vec<u32>, u64), Option<Tolerance>>> =
-                const { RefCell::new(BTreeMap::new()) };
+            static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
         }
         let mut counts = counts.to_vec();
         counts.sort_unstable();

@@ -443,7 +443,7 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
         ] {
             let op = on("set", action);
             let tally = place.run_within(&op, SHORT).unwrap();
-            assert_eq!(tally.operations, THREADS.into());
+            assert_eq!(tally.operations, u64::from(THREADS));
         }
         assert_ne!(place.entries("set"), before);
         let short = u64::from(THREADS);
