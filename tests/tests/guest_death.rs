@@ -1,0 +1,288 @@
+//! Guests that die: each way is told from the others, with the step that was running and what was said last,
+//! and nothing outlives whoever started it.
+
+mod guest_bench;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use end_to_end::program;
+use guest_bench::{Bench, execute, processes_about};
+use model::{Bytes, CellResult, Nanos, Profile, Status};
+use nix::sys::signal::{Signal, kill};
+use run::Executor;
+use wire::{Event, Job, Target};
+
+const SIZE: Bytes = Bytes::mib(64);
+const TREE: (&str, &str) = ("tree", "tree");
+const LARGE_FILE: (&str, &str) = ("large-file", "large-file");
+/// The longest that anything killed may take to be gone, on a machine that is busy with other tests.
+const SOON: Duration = Duration::from_secs(30);
+
+#[track_caller]
+fn assert_died(result: &CellResult, status: Status, step: &str, reason: &[&str]) {
+    let failure = result.failure.as_ref().expect("a reason");
+    assert_eq!(result.status, status, "{failure:?}");
+    assert_eq!(failure.step, step, "{failure:?}");
+    for words in reason {
+        assert!(
+            failure.reason.contains(words),
+            "{words}: {}",
+            failure.reason
+        );
+    }
+    // Never a hole without a word.
+    for phase in &result.phases {
+        assert!(
+            phase.status == Status::Ok || phase.failure.is_some(),
+            "{}",
+            phase.phase
+        );
+    }
+}
+
+/// Puts a shell script in the place of one of the filesystem's programs; `$0`, `$1` … are its arguments.
+fn script(job: &mut Job, program: &str, text: &str, arguments: &[&str]) {
+    let Target::Volume(volume) = &mut job.target else {
+        panic!("a cell in a guest has a volume");
+    };
+    let shell = ["sh", "-c", text];
+    let words = shell.iter().chain(arguments);
+    let words: Vec<String> = words.map(|&word| word.to_owned()).collect();
+    match program {
+        "mkfs" => volume.commands.mkfs = words,
+        "mount" => volume.commands.mount = words,
+        other => panic!("{other}"),
+    }
+}
+
+fn tree(bench: &Bench) -> model::Test {
+    bench.test(TREE.0, TREE.1, Profile::Smoke)
+}
+
+fn quick_file(bench: &Bench) -> model::Test {
+    bench.test(LARGE_FILE.0, LARGE_FILE.1, Profile::Quick)
+}
+
+#[test]
+fn want_of_memory_ends_the_guest_and_is_named_with_who_asked() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("minix");
+    executor.machine.memory = Bytes::mib(192);
+    let mut job = bench.job("minix", &executor, &tree(&bench));
+    let eaters = "eat() { x=0123456789abcdef; n=0; while [ $n -lt 20 ]; do x=$x$x; n=$((n+1)); done
+                          sleep 600; }
+                  m=0; while [ $m -lt 40 ]; do eat & m=$((m+1)); done; wait";
+    script(&mut job, "mkfs", eaters, &[]);
+    let result = execute(&mut executor, &job);
+    let reason = ["out of memory: sh asked for more than was left"];
+    assert_died(&result, Status::Crashed, "mkfs", &reason);
+}
+
+#[test]
+fn a_guest_that_is_killed_from_outside_says_so() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("hpfs");
+    let job = bench.job("hpfs", &executor, &tree(&bench));
+    let place = bench.directory.path();
+    let result = executor.execute(&job, &mut |event| {
+        if *event
+            == (Event::Begin {
+                step: "tree-in".into(),
+            })
+        {
+            let machines = processes_about(place);
+            assert_eq!(machines.len(), 1);
+            kill(machines[0], Signal::SIGKILL).unwrap();
+        }
+    });
+    let reason = ["the guest was killed from outside: signal 9 ended QEMU"];
+    assert_died(&result.unwrap(), Status::Crashed, "tree-in", &reason);
+}
+
+#[test]
+fn an_emulator_that_fails_is_told_from_a_guest_that_dies() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("hpfs");
+    executor.disks = vec![bench.directory.path().join("no-such-disk")];
+    let job = bench.job("hpfs", &executor, &tree(&bench));
+    let result = execute(&mut executor, &job);
+    let reason = ["QEMU itself failed: it ended with 1", "no-such-disk"];
+    assert_died(&result, Status::Crashed, "set-up", &reason);
+}
+
+#[test]
+fn a_guest_that_does_not_come_up_is_tried_twice_and_hung() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("hpfs");
+    executor.program = bench.file("init", "#!/bin/sh\nsleep 3600\n");
+    executor.patience = Nanos::from_secs(9);
+    let job = bench.job("hpfs", &executor, &tree(&bench));
+    let result = execute(&mut executor, &job);
+    let reason = [
+        "did not come up within 9.00 s, tried twice",
+        "waiting for ever",
+    ];
+    assert_died(&result, Status::Hung, "boot", &reason);
+    assert_eq!(processes_about(bench.directory.path()), []);
+}
+
+/// In model time, so that the driver is killed at the same moment of the same phase each time.
+#[test]
+fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("ntfs-3g");
+    let mut job = bench.job("ntfs-3g", &executor, &tree(&bench));
+    script(
+        &mut job,
+        "mount",
+        &driver_gets("KILL"),
+        &[guest::MEMORY_DISK, guest::MOUNTPOINT],
+    );
+    let result = execute(&mut executor, &job);
+    let reason = ["the process of the filesystem is gone"];
+    assert_died(&result, Status::Crashed, "tree-in", &reason);
+}
+
+#[test]
+fn a_driver_that_stands_still_is_hung() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("ntfs-3g");
+    executor.patience = Nanos::from_secs(12);
+    let mut job = bench.job("ntfs-3g", &executor, &tree(&bench));
+    script(
+        &mut job,
+        "mount",
+        &driver_gets("STOP"),
+        &[guest::DISK, guest::MOUNTPOINT],
+    );
+    let result = execute(&mut executor, &job);
+    assert_died(&result, Status::Hung, "tree-in", &["nothing moved for 12"]);
+    assert_eq!(processes_about(bench.directory.path()), []);
+}
+
+/// Mounts, and a moment later sends the driver a signal.
+fn driver_gets(signal: &str) -> String {
+    format!(
+        "ntfs-3g -o big_writes,permissions $0 $1 && {{
+           (sleep 0.02
+            for p in /proc/[0-9]*; do
+              read name < $p/comm && [ \"$name\" = ntfs-3g ] && kill -{signal} ${{p#/proc/}}
+            done) & }}"
+    )
+}
+
+/// Writes fail from the third MiB of the disk on: minix is made before it, and keeps its files behind it.
+#[test]
+fn a_disk_that_returns_errors_is_failed_with_the_errno_and_the_kernels_word() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("minix");
+    let rules = (3 << 11..24 << 11).step_by(128).map(|sector| {
+        format!(
+            "[inject-error]\nevent = \"none\"\niotype = \"write\"\nerrno = \"5\"\n\
+             sector = \"{sector}\"\nonce = \"off\"\n\n"
+        )
+    });
+    let rules = bench.file("rules", &rules.collect::<String>());
+    let disk = bench.image();
+    executor.disks = vec![format!("blkdebug:{}:{}", rules.display(), disk.display()).into()];
+    let test = bench.test(LARGE_FILE.0, LARGE_FILE.1, Profile::Smoke);
+    let job = bench.job("minix", &executor, &test);
+    let result = execute(&mut executor, &job);
+    assert_died(&result, Status::Failed, "copy-in", &["fsync"]);
+    assert_eq!(result.failure.unwrap().error.unwrap().name, "EIO");
+    let said = |line: &String| line.contains("I/O error, dev vda");
+    assert!(
+        result.kernel_log.iter().any(said),
+        "{:?}",
+        result.kernel_log
+    );
+}
+
+#[test]
+fn a_full_disk_is_failed_and_no_crash() {
+    let bench = Bench::new(Bytes::mib(16));
+    let mut executor = bench.model("minix");
+    let job = bench.job("minix", &executor, &quick_file(&bench));
+    let result = execute(&mut executor, &job);
+    assert_died(&result, Status::Failed, "copy-in", &["pwrite of"]);
+    assert_eq!(result.failure.unwrap().error.unwrap().name, "ENOSPC");
+}
+
+#[test]
+fn a_kernel_that_dies_names_its_functions_and_the_next_cell_runs() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("hpfs");
+    let mut job = bench.job("hpfs", &executor, &tree(&bench));
+    script(&mut job, "mkfs", "echo c > /proc/sysrq-trigger", &[]);
+    let result = execute(&mut executor, &job);
+    let reason = ["sysrq triggered crash; in ", "sysrq_handle_crash+0x"];
+    assert_died(&result, Status::Crashed, "mkfs", &reason);
+    let stacks = result.failure.unwrap().stacks;
+    assert!(stacks[0].contains("write_sysrq_trigger+0x"), "{stacks:?}");
+    let lifecycle = bench.test("lifecycle", "lifecycle", Profile::Smoke);
+    let job = bench.job("hpfs", &executor, &lifecycle);
+    assert_eq!(execute(&mut executor, &job).status, Status::Ok);
+}
+
+/// Not even in model time, in which a guest does nothing but compute.
+#[test]
+fn no_guest_outlives_an_orchestrator_that_is_killed() {
+    let place = tempfile::tempdir().unwrap();
+    let mut orchestrator = Command::new(program::fsarena())
+        .args(["--quiet", "guest", "selftest", "hpfs"])
+        .env("XDG_CACHE_HOME", program::guest_cache())
+        .env("TMPDIR", place.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Making the guest comes first.
+    until("a guest runs", Duration::from_secs(600), || {
+        !processes_about(place.path()).is_empty()
+    });
+    orchestrator.kill().unwrap();
+    orchestrator.wait().unwrap();
+    until("no guest runs", SOON, || {
+        processes_about(place.path()).is_empty()
+    });
+}
+
+fn until(what: &str, at_most: Duration, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(
+            start.elapsed() < at_most,
+            "waited for {at_most:?} until {what}"
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_person_gets_a_shell_in_a_guest_with_the_filesystem_mounted() {
+    let place = tempfile::tempdir().unwrap();
+    let commands = "cat /proc/mounts\nls -d /sys/fs /names/vi\necho e''nd\n";
+    let said = shell("hpfs", commands, place.path());
+    assert!(said.contains("/dev/nullb0 /mnt hpfs rw"), "{said}");
+    assert!(said.contains("/names/vi") && said.contains("end"), "{said}");
+    assert_eq!(processes_about(place.path()), []);
+}
+
+/// What a guest's console shows while these lines are typed.
+fn shell(filesystem: &str, commands: &str, place: &Path) -> String {
+    let input = place.join("commands");
+    std::fs::write(&input, commands).unwrap();
+    let output = Command::new(program::fsarena())
+        .args(["--quiet", "guest", "shell", filesystem])
+        .env("XDG_CACHE_HOME", program::guest_cache())
+        .env("TMPDIR", place)
+        .stdin(std::fs::File::open(input).unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}\n{said}");
+    said
+}

@@ -1,0 +1,235 @@
+//! Model time: the same numbers on two days and on a busy machine, results served instead of run again, and
+//! a leak of this machine's time that is found out.
+
+mod guest_bench;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use end_to_end::program;
+use guest::{Contents, Guest};
+use guest_bench::{Bench, execute, guest};
+use model::{Bytes, CellId, CellResult, Nanos, Profile};
+use run::{CachedExecutor, CellCache, CellKey, GuestExecutor, Repeatable};
+use serde::{Deserialize, Serialize};
+use wire::Job;
+
+const SIZE: Bytes = Bytes::mib(64);
+
+/// Programs of Debian's alone, timed by the kernel's clock (`/proc/timer_list` has it to the nanosecond): no
+/// program of ours is in these numbers, which would be another with each build.
+const SCRIPT: &str = r#"#!/bin/sh
+PATH=/usr/sbin:/sbin:/usr/bin:/bin:/names
+/bin/busybox mkdir /names; /bin/busybox --install -s /names
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+exec >/dev/console 2>&1
+while read module parameters; do insmod /modules/$module $parameters; done < /modules/order
+mount -t configfs config /sys/kernel/config
+mkdir /sys/kernel/config/nullb/nullb0
+while read name value; do
+    [ -n "$name" ] && echo $value > /sys/kernel/config/nullb/nullb0/$name
+done < /disk
+lap() {
+    while read a b c rest; do [ "$a $b" = "now at" ] && break; done < /proc/timer_list
+    [ -n "$last" ] && echo "golden $1 $((c - last))"
+    last=$c
+}
+lap
+n=0; while [ $n -lt 2000 ]; do n=$((n+1)); done; lap count
+dd if=/dev/zero of=/memory bs=64k count=256 2>/dev/null; lap copy-into-memory
+cat /memory > /dev/null; lap read-memory
+mkfs.minix -3 /dev/nullb0 > /dev/null; lap mkfs
+mount -t minix /dev/nullb0 /mnt; lap mount
+n=0; while [ $n -lt 100 ]; do : > /mnt/f$n; n=$((n+1)); done; sync; lap create
+dd if=/memory of=/mnt/large bs=64k count=64 2>/dev/null; sync; lap write
+umount /mnt; echo 3 > /proc/sys/vm/drop_caches; mount -t minix /dev/nullb0 /mnt; lap remount
+cat /mnt/large > /dev/null; lap read
+umount /mnt; lap unmount
+poweroff -f
+"#;
+
+/// Numbers of a fixed piece of work, and what they were taken on.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Golden {
+    /// What QEMU says of its version.
+    emulator: String,
+    /// The release of the kernel.
+    kernel: String,
+    /// Digest of all that is in the guest's memory when it begins: the first filesystem and the kernel.
+    contents: String,
+    /// What was done, and how many nanoseconds it took.
+    laps: Vec<(String, u64)>,
+}
+
+fn golden_file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/model_time.json")
+}
+
+fn take(guest: &Guest, bench: &Bench) -> Golden {
+    let executor = bench.model("minix");
+    let first = bench.directory.path().join("first");
+    let agent = bench.file("init", SCRIPT);
+    let contents = Contents {
+        agent: &agent,
+        modules: &executor.modules,
+        programs: &executor.programs,
+        disk: executor.memory_disk,
+        job: None,
+    };
+    guest.first_filesystem(&contents, &first).unwrap();
+    let console = bench.directory.path().join("console");
+    let mut machine = executor.machine.command(guest, &first, &[], &console);
+    sys::process::end_with_this_thread(&mut machine);
+    let ended = machine.stdin(Stdio::piped()).output().unwrap();
+    let emulator = Command::new(machine.get_program())
+        .arg("--version")
+        .output();
+    let said = fs::read_to_string(&console).unwrap();
+    assert!(ended.status.success(), "{said}");
+    let laps = said.lines().filter_map(|line| {
+        let mut words = line.trim().strip_prefix("golden ")?.split(' ');
+        Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
+    });
+    let laps: Vec<(String, u64)> = laps.collect();
+    assert_eq!(laps.len(), 10, "{said}");
+    let emulator = String::from_utf8(emulator.unwrap().stdout).unwrap();
+    let digests = [&first, &guest.kernel()].map(|path| digest(path));
+    Golden {
+        emulator: emulator.lines().next().unwrap_or_default().to_owned(),
+        kernel: guest.release().to_owned(),
+        contents: digests.join(" "),
+        laps,
+    }
+}
+
+fn digest(path: &Path) -> String {
+    let output = Command::new("sha256sum").arg(path).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split_whitespace().next().unwrap().to_owned()
+}
+
+/// Where the packages are those of the file, the numbers are those of the file; where they are others, this
+/// is said, and the numbers are at least the same twice.
+#[test]
+fn a_fixed_piece_of_work_takes_the_nanoseconds_that_it_took_on_another_day() {
+    let guest = guest();
+    let taken = take(&guest, &Bench::new(SIZE));
+    let kept: Option<Golden> = fs::read(golden_file())
+        .ok()
+        .map(|text| serde_json::from_slice(&text).unwrap());
+    let of = |golden: &Golden| {
+        let Golden {
+            emulator,
+            kernel,
+            contents,
+            ..
+        } = golden;
+        format!("{emulator}; Linux {kernel}; {contents}")
+    };
+    match kept {
+        Some(kept) if of(&kept) == of(&taken) => assert_eq!(taken, kept),
+        kept => {
+            let taken_json = serde_json::to_string_pretty(&taken).unwrap();
+            println!(
+                "not compared with {}: it is of\n  {}\nand not of\n  {}\nWhat would stand there:\n{taken_json}",
+                golden_file().display(),
+                kept.as_ref().map_or_else(|| "nothing".to_owned(), of),
+                of(&taken),
+            );
+            assert_eq!(take(&guest, &Bench::new(SIZE)), taken);
+        }
+    }
+}
+
+#[test]
+fn an_equal_cell_is_served_and_any_other_is_run() {
+    let bench = Bench::new(SIZE);
+    let test = bench.test("lifecycle", "lifecycle", Profile::Smoke);
+    let cells = CellCache::at(bench.directory.path().join("cells"));
+    let executor = bench.model("hpfs");
+    let mut job = bench.job("hpfs", &executor, &test);
+    let mut cached = CachedExecutor::new(executor, Some(cells));
+    let run = execute(&mut cached, &job);
+    assert!(!run.from_cache && run.failure.is_none(), "{run:?}");
+    // Its place in a campaign, and this machine's directories, are no part of a cell.
+    job.cell = CellId(99);
+    let elsewhere = tempfile::tempdir().unwrap();
+    cached.executor().directory = elsewhere.path().to_owned();
+    let served = execute(&mut cached, &job);
+    let run = CellResult {
+        from_cache: true,
+        ..run
+    };
+    assert_eq!(served, run);
+    let known = key(&mut cached, &job);
+    let mut others = Vec::new();
+    job.seed += 1;
+    others.push(key(&mut cached, &job));
+    job.seed -= 1;
+    cached.executor().machine.memory = Bytes::mib(513);
+    others.push(key(&mut cached, &job));
+    cached.executor().machine.memory = Bytes::mib(512);
+    if let Some(disk) = &mut cached.executor().memory_disk {
+        disk.latency = Nanos(50_001);
+    }
+    others.push(key(&mut cached, &job));
+    if let Some(disk) = &mut cached.executor().memory_disk {
+        disk.latency = Nanos(50_000);
+    }
+    cached.executor().program = bench.file("agent", "another");
+    others.push(key(&mut cached, &job));
+    cached.executor().program = program::fsarena().to_owned();
+    assert_eq!(key(&mut cached, &job), known);
+    assert!(
+        others
+            .iter()
+            .all(|other| other.is_some() && *other != known)
+    );
+    // What is not in model time, or has a disk outside, has no key at all.
+    cached.executor().disks = vec![bench.image()];
+    assert_eq!(key(&mut cached, &job), None);
+}
+
+fn key(cached: &mut CachedExecutor<GuestExecutor>, job: &Job) -> Option<CellKey> {
+    cached.executor().key(job).unwrap()
+}
+
+fn selftest(words: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(program::fsarena())
+        .args([
+            "--quiet",
+            "guest",
+            "selftest",
+            "hpfs",
+            "--test",
+            "lifecycle",
+        ])
+        .args(words)
+        .env("XDG_CACHE_HOME", program::guest_cache())
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn the_self_test_finds_the_same_nanoseconds_on_a_busy_machine_and_in_other_surroundings() {
+    let (code, said) = selftest(&["--under", "busy", "--under", "elsewhere"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(
+        said.matches("figures to the nanosecond").count(),
+        2,
+        "{said}"
+    );
+}
+
+#[test]
+fn the_self_test_finds_a_disk_whose_time_is_this_machines() {
+    let (code, said) = selftest(&["--under", "again", "--leak"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("DIFFER, first ") && said.contains("likely: "),
+        "{said}"
+    );
+}
