@@ -9,7 +9,16 @@ use end_to_end::{Sandbox, program, run};
 use model::{CampaignResults, Clock, PhaseResult, Status};
 
 /// Most of them have no driver in the kernel of any machine that these tests usually run on.
-const ROWS: [&str; 5] = ["affs-ffs", "hpfs", "jfs", "minix", "nilfs2"];
+const ROWS: [&str; 8] = [
+    "affs-ffs",
+    "hpfs",
+    "jfs",
+    "minix",
+    "nilfs2",
+    "reiserfs-3.5",
+    "udf",
+    "ufs2",
+];
 /// Those that run twice.
 const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 
@@ -57,7 +66,8 @@ fn figures(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
 #[test]
 fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoever_runs_it() {
     let sandbox = Sandbox::new();
-    let shown = run(&mut campaign(&sandbox, &ROWS, "2")).with(0).stdout;
+    let shown = run(campaign(&sandbox, &ROWS, "2").arg("--no-cache"));
+    let shown = shown.with(0).stdout;
     assert!(shown.contains("model machine"), "{shown}");
     let all = sandbox.results();
     assert_eq!(all.campaign.clock, Clock::Model);
@@ -71,7 +81,7 @@ fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoeve
     assert_eq!(all_figures.len(), ROWS.len());
 
     let alone = unprivileged(&sandbox);
-    run(&mut in_guests(&sandbox, alone, &TWICE, "1")).with(0);
+    run(in_guests(&sandbox, alone, &TWICE, "1").arg("--no-cache")).with(0);
     let again = sandbox.results();
     let again = figures(&again);
     assert_eq!(again.len(), TWICE.len());
@@ -82,12 +92,25 @@ fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoeve
     sandbox.assert_clean();
 }
 
+#[test]
+fn a_cell_that_was_run_before_is_served_with_the_same_figures() {
+    let sandbox = Sandbox::new();
+    let mut results = || {
+        run(&mut campaign(&sandbox, &["affs-ffs"], "1")).with(0);
+        sandbox.results()
+    };
+    let (first, second) = (results(), results());
+    assert_eq!(figures(&first), figures(&second));
+    let served = |cell: &model::StoredCell| cell.result.as_ref().is_some_and(|r| r.from_cache);
+    assert!(second.cells.iter().all(served));
+}
+
 /// Killed behind its first result.
 #[test]
 fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
     let sandbox = Sandbox::new();
     let mut first = campaign(&sandbox, &["affs-ffs", "hpfs", "jfs"], "1");
-    let first = first.arg("--json").stdout(Stdio::piped());
+    let first = first.args(["--json", "--no-cache"]).stdout(Stdio::piped());
     let mut child = first.spawn().expect("fsarena can be started");
     let events = BufReader::new(child.stdout.take().expect("it is piped"));
     let mut lines = events.lines().map(|line| line.expect("it is text"));

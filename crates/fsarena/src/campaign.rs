@@ -10,6 +10,7 @@ use anyhow::Context;
 use guest::Guest;
 use model::{Campaign, Cell, CellId, Nanos, StoredCell, Test};
 use provision::ProvisionError;
+use run::CellCache;
 use store::{CampaignId, Store};
 use sys::clock;
 use wire::Event;
@@ -36,6 +37,8 @@ pub struct Means<'a> {
     pub consent: Consent,
     /// How many cells may run side by side, where any may.
     pub jobs: Option<u32>,
+    /// Where results are kept that need not be brought about twice.
+    pub cache: Option<CellCache>,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
     pub guest: &'a dyn Fn() -> anyhow::Result<Arc<Guest>>,
 }

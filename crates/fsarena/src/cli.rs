@@ -269,6 +269,9 @@ pub struct ResumeArgs {
     /// Cells that run side by side, in guests in model time [default: as many as there are processors].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+    /// Run every cell, also those of which an equal one was run before in a guest in model time.
+    #[arg(long)]
+    pub no_cache: bool,
     /// End with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,

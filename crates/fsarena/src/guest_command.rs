@@ -8,6 +8,7 @@ use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::Filesystem;
 use provision::GuestStock;
+use run::CellCache;
 use serde_json::json;
 
 use crate::cli::{Globals, GuestAction, GuestArgs};
@@ -149,6 +150,14 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
         table(["left out", "why"], &left_out)
     ))?;
     Ok(Code::Done.into())
+}
+
+/// Where the results of cells in model time are kept, unless the user wants none of them.
+pub fn cells(unwanted: bool) -> anyhow::Result<Option<CellCache>> {
+    match unwanted {
+        true => Ok(None),
+        false => Ok(Some(CellCache::at(cache()?.join("cells")))),
+    }
 }
 
 /// Guests can be made again at any time, so they are kept where caches are.

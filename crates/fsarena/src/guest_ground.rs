@@ -15,7 +15,7 @@ use model::{
     GuestDisk, GuestMachine, Test,
 };
 use provision::{Image, Setting, UsableDevice, describe_storage};
-use run::{Executor, GuestExecutor, Interrupted};
+use run::{CachedExecutor, CellCache, Executor, GuestExecutor, Interrupted};
 use store::CampaignId;
 use sys::clock;
 use wire::{Event, Job, Target, Volume};
@@ -38,6 +38,7 @@ pub struct GuestGround {
     /// A device of the user's, in place of images.
     device: Option<UsableDevice>,
     stop: Arc<AtomicBool>,
+    cache: Option<CellCache>,
 }
 
 /// What one cell works on.
@@ -88,7 +89,13 @@ impl GuestGround {
             program: std::env::current_exe().context("cannot find this program")?,
             place: WorkPlace::take(campaign, id)?,
             stop,
+            cache: None,
         })
+    }
+
+    /// Serves cells from a cache of which an equal one is there, and keeps others in it.
+    pub fn serve_from(&mut self, cache: Option<CellCache>) {
+        self.cache = cache;
     }
 
     /// How many cells run side by side: where time passes as outside, they would disturb each other; in model
@@ -162,7 +169,7 @@ impl GuestGround {
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Interrupted> {
         let (started, start) = (clock::calendar(), clock::now());
-        let mut plot = match self.plot(cell) {
+        let plot = match self.plot(cell) {
             Ok(plot) => plot,
             Err(error) => {
                 let mut result = without_plot(test, &error);
@@ -178,7 +185,7 @@ impl GuestGround {
             test: test.clone(),
             seed: cell.seed,
         };
-        plot.executor.execute(&job, observe)
+        CachedExecutor::new(plot.executor, self.cache.clone()).execute(&job, observe)
     }
 
     /// What a cell works on; an error here is a result of the cell.

@@ -37,6 +37,7 @@ pub struct Wishes {
     /// Whether the disk is to be a real device.
     device: bool,
     jobs: Option<u32>,
+    no_cache: bool,
     /// What the guest is to be made of.
     pub build: BuildOptions,
 }
@@ -54,6 +55,7 @@ impl Wishes {
             disk_cache: asked.disk_cache.or(filed.disk_cache),
             device: args.device.is_some() || file.device.is_some(),
             jobs: asked.jobs,
+            no_cache: asked.no_cache,
             build: asked.build.clone(),
         }
     }
@@ -72,6 +74,7 @@ impl Wishes {
             ("--disks", self.disks.is_some()),
             ("--disk-cache", self.disk_cache.is_some()),
             ("--jobs", self.jobs.is_some()),
+            ("--no-cache", self.no_cache),
             ("--mirror", self.build.mirror.is_some()),
             ("--with", !self.build.with.is_empty()),
             ("--kernel", self.build.kernel.is_some()),

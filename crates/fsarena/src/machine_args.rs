@@ -30,6 +30,10 @@ pub struct MachineArgs {
     /// Cells that run side by side, in model time [default: as many as there are processors].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+    /// Run every cell, also those of which an equal one was run before; model time gives equal ones equal
+    /// figures.
+    #[arg(long)]
+    pub no_cache: bool,
     /// What the guest is made of.
     #[command(flatten)]
     pub build: BuildOptions,

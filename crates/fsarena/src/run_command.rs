@@ -15,7 +15,7 @@ use crate::exit::Code;
 use crate::ground::Consent;
 use crate::progress::Progress;
 use crate::request::Request;
-use crate::{cost_page, output, paths, report_command, request, stop};
+use crate::{cost_page, guest_command, output, paths, report_command, request, stop};
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -37,6 +37,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let means = Means {
         consent: Consent(args.erase.clone()),
         jobs: args.machine.jobs,
+        cache: guest_command::cells(args.machine.no_cache)?,
         guest: &|| {
             guest
                 .as_ref()

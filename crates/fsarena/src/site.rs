@@ -44,7 +44,8 @@ impl Site {
         let (consent, stop) = (&means.consent, Arc::clone(stop));
         if campaign.backend == Backend::Vm {
             let guest = (means.guest)()?;
-            let ground = GuestGround::prepare(id, campaign, guest, consent, stop)?;
+            let mut ground = GuestGround::prepare(id, campaign, guest, consent, stop)?;
+            ground.serve_from(means.cache.clone());
             return Ok(Self::Guests(Box::new(ground)));
         }
         let ground = Ground::prepare(id, campaign, consent, progress, &stop)?;
