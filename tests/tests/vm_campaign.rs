@@ -95,7 +95,7 @@ fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoeve
 #[test]
 fn a_cell_that_was_run_before_is_served_with_the_same_figures() {
     let sandbox = Sandbox::new();
-    let mut results = || {
+    let results = || {
         run(&mut campaign(&sandbox, &["affs-ffs"], "1")).with(0);
         sandbox.results()
     };

@@ -71,11 +71,10 @@ impl Bench {
             .filesystem
             .requires;
         GuestExecutor {
-            guest: guest(),
+            guest: Arc::new(guest()),
             machine: Machine {
                 memory: Bytes::mib(512),
-                processors: 1,
-                clock: Clock::Real,
+                ..Machine::default()
             },
             program: program::fsarena().to_owned(),
             modules: requires.modules,
@@ -100,6 +99,8 @@ impl Bench {
             memory_disk: Some(MemoryDisk {
                 size: self.size,
                 latency: Nanos(50_000),
+                bandwidth: None,
+                count: 1,
             }),
             ..real
         }
