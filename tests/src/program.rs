@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 /// The fsarena of the same build as the running test; built when first asked for, because cargo
 /// builds for a test only the programs of its own package.
 ///
+/// All of the workspace is asked for, as it is when all tests run: its features are other ones than those
+/// of the package alone, and everything would be compiled once more.
+///
 /// # Panics
 /// When it does not build.
 pub fn fsarena() -> &'static Path {
@@ -19,7 +22,13 @@ pub fn fsarena() -> &'static Path {
         };
         let target = directory.ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE");
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "fsarena"])
+            .args([
+                "test",
+                "--no-run",
+                "--quiet",
+                "--workspace",
+                "--all-targets",
+            ])
             .args(["--profile", profile, "--target-dir"])
             .arg(target)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -34,8 +43,8 @@ pub fn faultfs() -> PathBuf {
     build_directory().join("faultfs")
 }
 
-/// Where guests are kept between runs of the tests.
-pub fn guest_cache() -> PathBuf {
+/// What fsarena keeps between runs of the tests: guests, and results of cells.
+pub fn cache() -> PathBuf {
     build_directory().join("guests")
 }
 

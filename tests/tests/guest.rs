@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use catalog::{Catalog, Place};
 use end_to_end::program;
+use end_to_end::{guest, guest_cache, guest_recipe};
 use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, Recipe};
 use model::{Bytes, CellId, CellResult, Nanos, Profile, Status, Test};
 use run::{Executor, GuestExecutor};
@@ -15,37 +16,12 @@ use tempfile::TempDir;
 use wire::{Job, Target, Volume};
 
 const SIZE: Bytes = Bytes::mib(64);
-/// What the tests have guests for.
-const FILESYSTEMS: [&str; 8] = [
-    "affs-ffs",
-    "ext4",
-    "f2fs",
-    "hpfs",
-    "jfs",
-    "minix",
-    "reiserfs-3.5",
-    "ufs2",
-];
 /// What a small image has room for, in which files are written, verified behind a remount, and removed.
 const TESTS: [(&str, &str); 3] = [
     ("lifecycle", "lifecycle"),
     ("tree", "tree"),
     ("large-file", "large-file"),
 ];
-
-/// The guest of all tests; what is made once is found by every later run. Tests that begin together do not
-/// make it twice.
-fn guest() -> Guest {
-    static MAKING: Mutex<()> = Mutex::new(());
-    let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    Guest::build(&recipe(), &program::guest_cache(), &mut |_| {}).unwrap()
-}
-
-fn recipe() -> Recipe {
-    let catalog = Catalog::builtin().unwrap();
-    let filesystems = FILESYSTEMS.map(|name| catalog.filesystem(name).unwrap());
-    Recipe::of(filesystems, &[])
-}
 
 /// A place with a disk for one guest.
 struct Bench {
@@ -191,20 +167,16 @@ fn filesystems_whose_drivers_were_built_anew_take_files_and_keep_them() {
     takes_files_without("reiserfs error", "reiserfs-3.5");
 }
 
-/// In another directory and at another time: neither is in what comes out, not even in the modules.
+/// In two directories, at two times: neither is in what comes out, not even in the modules.
 #[test]
 fn the_same_packages_make_the_same_guest_to_the_byte() {
-    let first = guest();
-    let elsewhere = tempfile::tempdir_in(program::guest_cache()).unwrap();
-    let (kept, packages) = (
-        program::guest_cache().join("packages"),
-        elsewhere.path().join("packages"),
-    );
-    fs::create_dir(&packages).unwrap();
-    for package in fs::read_dir(kept).into_iter().flatten().flatten() {
-        fs::hard_link(package.path(), packages.join(package.file_name())).unwrap();
-    }
-    let second = Guest::build(&recipe(), elsewhere.path(), &mut |_| {}).unwrap();
+    let catalog = Catalog::builtin().unwrap();
+    let filesystems = ["minix", "ufs2"].map(|name| catalog.filesystem(name).unwrap());
+    let recipe = Recipe::of(filesystems, &[]);
+    let places = [(); 2].map(|()| place_with_packages());
+    let [first, second] = places
+        .each_ref()
+        .map(|place| Guest::build(&recipe, place.path(), &mut |_| {}).unwrap());
     assert_eq!(first.name(), second.name());
     let (first, second) = (files(first.directory()), files(second.directory()));
     assert!(first.keys().any(|file| file.ends_with("ufs.ko")));
@@ -217,6 +189,19 @@ fn the_same_packages_make_the_same_guest_to_the_byte() {
     for (file, content) in &first {
         assert!(content == &second[file], "{}", file.display());
     }
+}
+
+/// A directory for a guest, with the packages that were brought for the guest of all tests.
+fn place_with_packages() -> TempDir {
+    guest();
+    let kept = guest_cache().join("packages");
+    let place = tempfile::tempdir_in(guest_cache()).unwrap();
+    let packages = place.path().join("packages");
+    fs::create_dir(&packages).unwrap();
+    for package in fs::read_dir(kept).unwrap().flatten() {
+        fs::hard_link(package.path(), packages.join(package.file_name())).unwrap();
+    }
+    place
 }
 
 /// All files below a directory, by their paths within it.
@@ -240,7 +225,7 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_guest_that_is_made_is_found_without_a_word() {
     let made = guest();
     let mut said = Vec::new();
-    let found = Guest::build(&recipe(), &program::guest_cache(), &mut |word| {
+    let found = Guest::build(&guest_recipe(), &guest_cache(), &mut |word| {
         said.push(word.to_owned());
     });
     assert_eq!(found.unwrap().name(), made.name());

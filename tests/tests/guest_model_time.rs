@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use end_to_end::program;
+use end_to_end::{guest, program};
 use guest::{Contents, Guest};
-use guest_bench::{Bench, execute, guest};
+use guest_bench::{Bench, execute};
 use model::{Bytes, CellId, CellResult, Nanos, Profile};
 use run::{CachedExecutor, CellCache, CellKey, GuestExecutor, Repeatable};
 use serde::{Deserialize, Serialize};
@@ -206,7 +206,7 @@ fn selftest(words: &[&str]) -> (Option<i32>, String) {
             "lifecycle",
         ])
         .args(words)
-        .env("XDG_CACHE_HOME", program::guest_cache())
+        .env("XDG_CACHE_HOME", program::cache())
         .output()
         .unwrap();
     let said = [output.stdout, output.stderr].concat();

@@ -34,7 +34,7 @@ fn in_guests(sandbox: &Sandbox, mut fsarena: Command, contenders: &[&str], jobs:
         .args(["--profile", "smoke", "--rounds", "1", "--seed", "7"])
         .args(["--suite", "trial", "--work-dir"])
         .arg(sandbox.path("work"))
-        .env("XDG_CACHE_HOME", program::guest_cache());
+        .env("XDG_CACHE_HOME", program::cache());
     for contender in contenders {
         fsarena.args(["--contender", contender]);
     }
@@ -122,7 +122,7 @@ fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
     let mut resume = sandbox.fsarena();
     resume
         .args(["resume", "--json"])
-        .env("XDG_CACHE_HOME", program::guest_cache());
+        .env("XDG_CACHE_HOME", program::cache());
     let resumed = run(&mut resume).with(0).stdout;
     let begun = resumed
         .lines()

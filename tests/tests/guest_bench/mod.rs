@@ -1,32 +1,17 @@
 //! What tests of single guests share: a guest, a place with a disk, cells.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use catalog::{Catalog, Place};
-use end_to_end::program;
+use end_to_end::{guest, program};
 use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, Recipe};
 use model::{Bytes, CellId, CellResult, Nanos, Profile, Test};
-use nix::unistd::Pid;
 use run::{Executor, GuestExecutor};
 use tempfile::TempDir;
 use wire::{Job, Target, Volume};
-
-/// What these tests have guests for.
-const FILESYSTEMS: [&str; 5] = ["affs-ofs", "ext4", "hpfs", "minix", "ntfs-3g"];
-
-/// The guest of these tests; what is made once is found by every later run. Tests that begin together do not
-/// make it twice.
-pub fn guest() -> Guest {
-    static MAKING: Mutex<()> = Mutex::new(());
-    let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let catalog = Catalog::builtin().unwrap();
-    let filesystems = FILESYSTEMS.map(|name| catalog.filesystem(name).unwrap());
-    let recipe = Recipe::of(filesystems, &[]);
-    Guest::build(&recipe, &program::guest_cache(), &mut |_| {}).unwrap()
-}
 
 /// A place with a disk for one guest.
 pub struct Bench {
@@ -146,17 +131,4 @@ impl Bench {
 /// Runs a cell; nothing interrupts it.
 pub fn execute(executor: &mut impl Executor, job: &Job) -> CellResult {
     executor.execute(job, &mut |_| {}).unwrap()
-}
-
-/// Processes that have this path among their words, but for this one.
-pub fn processes_about(path: &Path) -> Vec<Pid> {
-    let path = path.to_str().unwrap();
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let numbers = entries.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
-    let about = |number: &i32| {
-        let words = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains(path)
-    };
-    let others = numbers.filter(|number| *number != Pid::this().as_raw());
-    others.filter(about).map(Pid::from_raw).collect()
 }

@@ -1,0 +1,34 @@
+//! The guest that tests run cells in: the one that fsarena makes of its whole catalog, made once for all tests
+//! and kept between their runs.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use catalog::Catalog;
+use guest::{Guest, Recipe};
+
+use crate::program;
+
+/// The guest. Tests that begin together do not make it twice.
+///
+/// # Panics
+/// When it cannot be made.
+pub fn guest() -> Guest {
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    Guest::build(&guest_recipe(), &guest_cache(), &mut |_| {}).expect("a guest can be made")
+}
+
+/// What it is made of.
+///
+/// # Panics
+/// When the catalog does not load.
+pub fn guest_recipe() -> Recipe {
+    let catalog = Catalog::builtin().expect("the catalog loads");
+    Recipe::of(catalog.filesystems(), &[])
+}
+
+/// Where it is kept: where an fsarena with the cache of the tests keeps its own.
+pub fn guest_cache() -> PathBuf {
+    program::cache().join("fsarena")
+}
