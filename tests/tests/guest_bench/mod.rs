@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use catalog::{Catalog, Place};
 use end_to_end::{guest, program};
-use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, Recipe};
+use guest::{Clock, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
 use model::{Bytes, CellId, CellResult, Nanos, Profile, Test};
 use run::{Executor, GuestExecutor};
 use tempfile::TempDir;
