@@ -284,7 +284,7 @@ impl Contest {
         setting: &Setting<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> anyhow::Result<Vec<Outcome>> {
-        let ground = Ground::prepare(self.ground, setting.image)?;
+        let ground = Ground::prepare(self.ground, setting.image, self.memory)?;
         progress(&format!(
             "{} on {}: {}",
             self.name,
@@ -319,7 +319,7 @@ impl Contest {
                     setting.warm_up + setting.pairs,
                     side.name
                 ));
-                Ground::settle();
+                ground.settle();
                 round.insert(side.name, side.runner.run(ground, &mut engine)?);
             }
             if number >= setting.warm_up {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
+use std::hint::black_box;
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ const CHUNK: usize = 1 << 20;
 /// Where files are held in memory.
 const MEMORY: &str = "/dev/shm";
 const DISK: &str = "/var/tmp";
+/// What a contest uses of the memory, about, where it has no limit of its own.
+const USED: Bytes = Bytes::mib(1536);
 
 /// A kind of filesystem to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,14 +138,21 @@ pub struct Ground {
     kind: Kind,
     path: PathBuf,
     device: Option<LoopDevice>,
+    /// What those who work here may use of the memory.
+    memory: Bytes,
 }
 
 impl Ground {
-    /// Makes and mounts a filesystem; the image is needed for all but tmpfs.
+    /// Makes and mounts a filesystem; the image is needed for all but tmpfs. Who works there may use this much
+    /// of the memory; all where it is absent.
     ///
     /// # Errors
     /// When a program is missing or anything of it fails.
-    pub fn prepare(kind: Kind, image: Option<&Image>) -> anyhow::Result<Self> {
+    pub fn prepare(
+        kind: Kind,
+        image: Option<&Image>,
+        memory: Option<Bytes>,
+    ) -> anyhow::Result<Self> {
         let path = Path::new(MOUNTS).join(kind.name());
         fs::create_dir_all(&path)?;
         let device = match kind.mkfs() {
@@ -158,7 +168,12 @@ impl Ground {
                 Some(device)
             }
         };
-        let ground = Self { kind, path, device };
+        let ground = Self {
+            kind,
+            path,
+            device,
+            memory: memory.unwrap_or(USED),
+        };
         ground.mount()?;
         Ok(ground)
     }
@@ -186,13 +201,24 @@ impl Ground {
         }
         umount2(&self.path, MntFlags::empty()).context("unmounting for a cold cache")?;
         caches::drop_all().context("dropping the caches")?;
-        self.mount()
+        self.mount()?;
+        self.fetch_memory();
+        Ok(())
     }
 
-    /// Writes back everything on the machine, so that what one side has left does not burden the next:
-    /// bonnie++ ends phases with a `sync` of all filesystems.
-    pub fn settle() {
+    /// Writes back everything on the machine, so that what one side has left does not burden the next
+    /// (bonnie++ ends phases with a `sync` of all filesystems), and has memory at hand.
+    pub fn settle(&self) {
         nix::unistd::sync();
+        self.fetch_memory();
+    }
+
+    /// Touches memory and gives it back to this kernel. A virtual machine gives memory that is free back to
+    /// its host within seconds (free page reporting), and whoever needs it next fetches it page by page, which
+    /// can take longer than what is measured: the side that began sooner would seem the faster one.
+    fn fetch_memory(&self) {
+        let most = self.memory.0 / 4 * 3;
+        drop(black_box(vec![1_u8; most as usize]));
     }
 
     fn mount(&self) -> anyhow::Result<()> {
