@@ -19,8 +19,6 @@ pub struct Difference {
     pub figures: usize,
     /// The first of them: its name, its first value and its second one.
     pub first: (String, String, String),
-    /// Whether figures other than times differ, too.
-    pub other_than_times: bool,
 }
 
 /// Every figure that the guest took: phases, steps and what was found out. When and how long it was run
@@ -65,16 +63,7 @@ pub fn difference(one: &[Figure], other: &[Figure]) -> Option<Difference> {
     Some(Difference {
         figures: differing.len(),
         first: (name.clone(), a.value.clone(), b.value.clone()),
-        other_than_times: differing
-            .iter()
-            .any(|(a, b)| a.name != b.name || !is_time(&a.name)),
     })
-}
-
-/// Times by the names that the model gives them; how often a latency was met goes with it.
-fn is_time(name: &str) -> bool {
-    const TIMES: [&str; 5] = ["wall", "elapsed", "latency", "cpu", "passes"];
-    name.split('.').any(|word| TIMES.contains(&word))
 }
 
 /// Names each value by where it stands; phases and steps by their own names.
@@ -151,10 +140,10 @@ mod tests {
                 (wall + 1).to_string()
             )
         );
-        assert_eq!((found.figures, found.other_than_times), (1, false));
+        assert_eq!(found.figures, 1);
         other.phases[1].operations += 1;
         let found = difference(&figures(&one), &figures(&other)).unwrap();
-        assert_eq!((found.figures, found.other_than_times), (2, true));
+        assert_eq!(found.figures, 2);
     }
 
     #[test]

@@ -18,6 +18,9 @@ const OF_THE_EMULATION: [&str; 4] = [
     "tsc: ",
 ];
 
+/// The last word of a guest that ends as it should, urgent as the kernel makes it.
+const OF_THE_END: &str = "reboot: Power down";
+
 /// The lines that are about the cell, each as `<level> text`, without the kernel's time; all of them where
 /// the guest never came to its cell.
 pub fn lines(console: &[u8]) -> Vec<String> {
@@ -28,7 +31,7 @@ pub fn lines(console: &[u8]) -> Vec<String> {
     };
     let emulation = |line: &str| OF_THE_EMULATION.iter().any(|sign| line.starts_with(sign));
     let lines = text.lines().map(without_time);
-    let lines = lines.filter(|line| !line.is_empty() && !emulation(line));
+    let lines = lines.filter(|&line| !line.is_empty() && line != OF_THE_END && !emulation(line));
     let mut lines: Vec<String> = lines.map(|l| format!("{LEVEL} {l}")).collect();
     let (first, last) = KEPT;
     if lines.len() > first + last {
@@ -80,6 +83,13 @@ mod tests {
     fn what_is_about_the_emulator_s_clock_is_no_complaint() {
         let said = b"[ 9.1] clocksource: Marking 'tsc' as unstable\n[ 9.2] AFFS: clocksource: oh\n";
         assert_eq!(lines(said), ["<4> AFFS: clocksource: oh"]);
+    }
+
+    #[test]
+    fn that_a_guest_has_ended_is_no_complaint() {
+        let said = b"[ 9.1] minix: oh\n[ 9.2] reboot: Power down\n";
+        assert_eq!(lines(said), ["<4> minix: oh"]);
+        assert_eq!(last_words(said), "minix: oh; reboot: Power down");
     }
 
     #[test]

@@ -5,7 +5,10 @@ use std::fmt;
 /// How many functions are named in one line; who called those is in the whole trace.
 const NAMED: usize = 6;
 /// What brings an oops about in every case and says nothing about it.
-const MACHINERY: [&str; 10] = [
+const MACHINERY: [&str; 13] = [
+    "dump_stack_lvl",
+    "dump_stack",
+    "panic",
     "__die",
     "die",
     "die_addr",
