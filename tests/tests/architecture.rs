@@ -20,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["model", "sys"]),
     ("agent", &["model", "sys", "engine", "wire"]),
     ("guest", &["model"]),
-    ("run", &["model", "sys", "wire", "guest"]),
+    ("run", &["model", "sys", "wire", "guest", "catalog"]),
     (
         "fsarena",
         &[

@@ -1,108 +1,36 @@
 //! Cells in guests: filesystems that this machine's kernel need not have, under the drivers of a real one.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+mod guest_bench;
 
-use catalog::{Catalog, Place};
-use end_to_end::program;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use catalog::Catalog;
 use end_to_end::{guest, guest_cache, guest_recipe};
-use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, Recipe};
-use model::{Bytes, CellId, CellResult, Nanos, Profile, Status, Test};
-use run::{Executor, GuestExecutor};
+use guest::{Guest, Recipe};
+use guest_bench::{Bench, execute};
+use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
 use tempfile::TempDir;
-use wire::{Job, Target, Volume};
 
 const SIZE: Bytes = Bytes::mib(64);
+const TREE: (&str, &str) = ("tree", "tree");
 /// What a small image has room for, in which files are written, verified behind a remount, and removed.
 const TESTS: [(&str, &str); 3] = [
     ("lifecycle", "lifecycle"),
-    ("tree", "tree"),
+    TREE,
     ("large-file", "large-file"),
 ];
 
-/// A place with a disk for one guest.
-struct Bench {
-    directory: TempDir,
-    catalog: Catalog,
+fn smoke(bench: &Bench, (suite, name): (&str, &str)) -> Test {
+    bench.test(suite, name, Profile::Smoke)
 }
 
-impl Bench {
-    fn new() -> Self {
-        let directory = tempfile::Builder::new()
-            .prefix("fsarena-e2e-")
-            .tempdir()
-            .unwrap();
-        Self {
-            directory,
-            catalog: Catalog::builtin().unwrap(),
-        }
-    }
-
-    fn disk(&self) -> PathBuf {
-        let path = self.directory.path().join("disk");
-        let file = File::create(&path).unwrap();
-        file.set_len(SIZE.0).unwrap();
-        path
-    }
-
-    fn executor(&self, agent: &Path, contender: &str) -> GuestExecutor {
-        let filesystem = self.catalog.contender(contender).unwrap().filesystem;
-        GuestExecutor {
-            guest: Arc::new(guest()),
-            machine: Machine {
-                memory: Bytes::mib(512),
-                ..Machine::default()
-            },
-            program: agent.to_owned(),
-            modules: filesystem.requires.modules,
-            programs: filesystem.requires.programs,
-            disks: vec![self.disk()],
-            memory_disk: None,
-            directory: self.directory.path().to_owned(),
-            patience: Nanos::from_secs(120),
-            stop: Arc::new(AtomicBool::new(false)),
-        }
-    }
-
-    fn job(&self, contender: &str, device: &str, test: &Test) -> Job {
-        let contender = self.catalog.contender(contender).unwrap();
-        let place = Place {
-            device: Some(device),
-            mountpoint: MOUNTPOINT,
-            size: SIZE,
-            fsarena: "/init",
-        };
-        let volume = Volume {
-            device: Some(device.into()),
-            size: SIZE,
-            mountpoint: MOUNTPOINT.into(),
-            driver: contender.filesystem.driver,
-            commands: catalog::resolve(&contender, &place),
-        };
-        Job {
-            version: wire::VERSION,
-            cell: CellId(1),
-            target: Target::Volume(Box::new(volume)),
-            test: test.clone(),
-            seed: 7,
-        }
-    }
-
-    fn test(&self, suite: &str, name: &str) -> Test {
-        let suite = self.catalog.suite(suite, Profile::Smoke).unwrap();
-        let test = suite.tests.iter().find(|t| t.name == name);
-        test.unwrap().clone()
-    }
-
-    /// The result of a test of a contender in a guest of its own.
-    fn run(&self, contender: &str, (suite, name): (&str, &str)) -> CellResult {
-        let job = self.job(contender, DISK, &self.test(suite, name));
-        let mut executor = self.executor(program::fsarena(), contender);
-        executor.execute(&job, &mut |_| {}).unwrap()
-    }
+/// The result of a test of a contender in a guest of its own.
+fn run(bench: &Bench, contender: &str, test: (&str, &str)) -> CellResult {
+    let mut executor = bench.real(contender);
+    let job = bench.job(contender, &executor, &smoke(bench, test));
+    execute(&mut executor, &job)
 }
 
 /// Everything is done, or the filesystem cannot do it, and the kernel has nothing to say of it or its disk;
@@ -130,9 +58,9 @@ fn takes_files(contender: &str) {
 
 /// The same, where a word stands for what the kernel must not say.
 fn takes_files_without(word: &str, contender: &str) {
-    let bench = Bench::new();
+    let bench = Bench::new(SIZE);
     for test in TESTS {
-        assert_well(&bench.run(contender, test), word);
+        assert_well(&run(&bench, contender, test), word);
     }
 }
 
@@ -151,9 +79,9 @@ fn hpfs_takes_files_and_keeps_them_under_strict_checks() {
 /// Each with its own programs, out of Debian's packages.
 #[test]
 fn filesystems_that_debian_has_programs_for_are_made_and_checked_in_a_guest() {
-    let bench = Bench::new();
+    let bench = Bench::new(SIZE);
     for contender in ["ext4", "f2fs", "jfs", "minix"] {
-        let result = bench.run(contender, TESTS[0]);
+        let result = run(&bench, contender, TESTS[0]);
         assert_well(&result, contender);
     }
 }
@@ -234,12 +162,11 @@ fn a_guest_that_is_made_is_found_without_a_word() {
 
 #[test]
 fn a_guest_that_panics_is_crashed_with_the_kernels_word_for_it() {
-    let bench = Bench::new();
-    let job = bench.job("hpfs", DISK, &bench.test("tree", "tree"));
-    let no_program = bench.directory.path().join("no-program");
-    fs::write(&no_program, "nothing that a kernel can run").unwrap();
-    let mut executor = bench.executor(&no_program, "hpfs");
-    let result = executor.execute(&job, &mut |_| {}).unwrap();
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("hpfs");
+    executor.program = bench.file("no-program", "nothing that a kernel can run");
+    let job = bench.job("hpfs", &executor, &smoke(&bench, TREE));
+    let result = execute(&mut executor, &job);
     assert_eq!(result.status, Status::Crashed);
     let reason = result.failure.unwrap().reason;
     assert!(reason.contains("Kernel panic"), "{reason}");
@@ -248,21 +175,11 @@ fn a_guest_that_panics_is_crashed_with_the_kernels_word_for_it() {
 /// Everything that was measured, down to each latency.
 #[test]
 fn in_model_time_the_same_cell_gives_the_same_figures_to_the_nanosecond() {
-    let bench = Bench::new();
-    let job = bench.job("hpfs", MEMORY_DISK, &bench.test("tree", "tree"));
-    let mut executor = GuestExecutor {
-        disks: Vec::new(),
-        memory_disk: Some(MemoryDisk {
-            size: SIZE,
-            latency: Nanos(50_000),
-            bandwidth: None,
-            count: 1,
-        }),
-        ..bench.executor(program::fsarena(), "hpfs")
-    };
-    executor.machine.clock = Clock::Model;
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("hpfs");
+    let job = bench.job("hpfs", &executor, &smoke(&bench, TREE));
     let mut run = || {
-        let result = executor.execute(&job, &mut |_| {}).unwrap();
+        let result = execute(&mut executor, &job);
         assert_well(&result, "hpfs");
         result.phases
     };

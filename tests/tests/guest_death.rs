@@ -184,7 +184,7 @@ fn a_disk_that_returns_errors_is_failed_with_the_errno_and_the_kernels_word() {
         )
     });
     let rules = bench.file("rules", &rules.collect::<String>());
-    let disk = bench.image();
+    let disk = executor.disks.remove(0);
     executor.disks = vec![format!("blkdebug:{}:{}", rules.display(), disk.display()).into()];
     let test = bench.test(LARGE_FILE.0, LARGE_FILE.1, Profile::Smoke);
     let job = bench.job("minix", &executor, &test);

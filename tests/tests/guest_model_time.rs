@@ -187,7 +187,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
             .all(|other| other.is_some() && *other != known)
     );
     // What is not in model time, or has a disk outside, has no key at all.
-    cached.executor().disks = vec![bench.image()];
+    cached.executor().disks = bench.real("hpfs").disks;
     assert_eq!(key(&mut cached, &job), None);
 }
 

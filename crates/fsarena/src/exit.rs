@@ -123,7 +123,8 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
         || error.is::<ProvisionError>()
         || error.is::<provision::Refusal>()
         || error.is::<guest::GuestError>()
-        || error.is::<run::MemoryError>();
+        || error.is::<run::MemoryError>()
+        || error.is::<run::NotInGuest>();
     match (input, refused) {
         (true, _) => Some(Code::BadInput),
         (false, true) => Some(Code::Refused),

@@ -8,14 +8,13 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use anyhow::Context;
-use catalog::Place;
-use guest::{DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
+use guest::{DISK, Guest, MEMORY_DISK, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, Cell, CellId, CellResult, Clock, Contender, DiskCache, Environment,
     GuestDisk, GuestMachine, Test,
 };
 use provision::{Image, Setting, UsableDevice, describe_storage};
-use run::{CachedExecutor, CellCache, Executor, GuestExecutor, Interrupted};
+use run::{CachedExecutor, CellCache, Executor, GuestExecutor, Interrupted, volume_in_guest};
 use store::CampaignId;
 use sys::clock;
 use wire::{Event, Job, Target, Volume};
@@ -24,9 +23,6 @@ use crate::exit::Refused;
 use crate::ground::{self, Consent};
 use crate::site::without_plot;
 use crate::work_place::{CellDirectory, WorkPlace};
-
-/// What the agent is called in a guest, which makes filesystems that nothing else makes.
-const AGENT: &str = "/init";
 
 /// What a campaign in guests works on.
 pub struct GuestGround {
@@ -219,7 +215,7 @@ impl GuestGround {
             stop: Arc::clone(&self.stop),
         };
         Ok(Plot {
-            volume: volume(contender, device, size),
+            volume: Box::new(volume_in_guest(contender, device, size)),
             executor,
             _directory: directory,
         })
@@ -310,23 +306,6 @@ fn attachment(disk: &GuestDisk) -> String {
     }
 }
 
-fn volume(contender: &Contender, device: &str, size: Bytes) -> Box<Volume> {
-    let device = catalog::needs_device(&contender.filesystem).then_some(device);
-    let place = Place {
-        device,
-        mountpoint: MOUNTPOINT,
-        size,
-        fsarena: AGENT,
-    };
-    Box::new(Volume {
-        device: device.map(PathBuf::from),
-        size,
-        mountpoint: MOUNTPOINT.into(),
-        driver: contender.filesystem.driver,
-        commands: catalog::resolve(contender, &place),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use catalog::Catalog;
@@ -389,15 +368,6 @@ mod tests {
         };
         let error = GuestGround::inspect(&small, &consent).unwrap_err();
         assert!(error.to_string().contains("larger --size"), "{error}");
-    }
-
-    #[test]
-    fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
-        let volume_of = |name| volume(&contender(name), MEMORY_DISK, Bytes::mib(64));
-        let hpfs = volume_of("hpfs");
-        assert_eq!(hpfs.commands.mkfs[0], "/init");
-        assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/nullb0")));
-        assert_eq!(volume_of("tmpfs").device, None);
     }
 
     #[test]

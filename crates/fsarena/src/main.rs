@@ -22,7 +22,6 @@ mod exit;
 mod fixture;
 mod format_command;
 mod ground;
-mod guest_cell;
 mod guest_command;
 mod guest_ground;
 mod guest_request;

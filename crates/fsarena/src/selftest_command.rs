@@ -14,14 +14,13 @@ use catalog::Catalog;
 use clap::ValueEnum;
 use guest::{Clock, Guest};
 use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
-use run::Executor;
+use run::{Disk, Executor, GuestCell};
 use serde_json::json;
 use sys::{caches, process};
 use tempfile::TempDir;
 
 use crate::cli::{Condition, Globals, SelftestArgs};
 use crate::exit::{BadInput, Code, Refused};
-use crate::guest_cell::{Disk, GuestCell};
 use crate::guest_command::BuildOptions;
 use crate::output::{line, print, print_json, remark};
 use crate::same::{Difference, Figure, difference, figures};
@@ -89,7 +88,7 @@ pub fn run(args: &SelftestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     // Made before anything is timed, and refused here where a contender cannot be run.
     let guest = made(&catalog, globals)?;
     for contender in &args.contenders {
-        GuestCell::new(&catalog, contender, SIZE, disk(args), &guest)?;
+        cell(&catalog, contender, args, &guest)?;
     }
     let mut same = true;
     for contender in &args.contenders {
@@ -106,12 +105,18 @@ fn made(catalog: &Catalog, globals: &Globals) -> anyhow::Result<Guest> {
     guest_command::obtain_saying(catalog, &BuildOptions::default(), globals)
 }
 
-fn disk(args: &SelftestArgs) -> Disk {
-    if args.leak {
-        Disk::Outside
-    } else {
-        Disk::Inside
-    }
+fn cell(
+    catalog: &Catalog,
+    contender: &str,
+    args: &SelftestArgs,
+    guest: &Guest,
+) -> anyhow::Result<GuestCell> {
+    let disk = match args.leak {
+        true => Disk::Outside,
+        false => Disk::Inside,
+    };
+    let contender = catalog.contender(contender)?;
+    Ok(GuestCell::new(contender, SIZE, disk, guest)?)
 }
 
 fn find(catalog: &Catalog, name: &str) -> anyhow::Result<Test> {
@@ -135,8 +140,9 @@ fn once(
 ) -> anyhow::Result<ExitCode> {
     let guest = made(catalog, globals)?;
     let directory = tempfile::tempdir().context("no directory for the guest")?;
-    let cell = GuestCell::new(catalog, &args.contenders[0], SIZE, disk(args), &guest)?;
-    let mut executor = cell.executor(guest, Clock::Model, directory.path())?;
+    let cell = cell(catalog, &args.contenders[0], args, &guest)?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut executor = cell.executor(guest.into(), &program, Clock::Model, directory.path())?;
     let result = executor.execute(&cell.job(test), &mut |_| {});
     let result = result.ok().context("interrupted")?;
     print(&serde_json::to_string(&result)?)?;

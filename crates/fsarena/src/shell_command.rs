@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::Context;
 use guest::{Clock, Contents};
 use model::Test;
+use run::{Disk, GuestCell};
 use sys::process;
 
 use crate::cli::{Globals, ShellArgs};
 use crate::exit::{Code, Refused};
-use crate::guest_cell::{Disk, GuestCell};
 use crate::output::remark;
 use crate::{guest_command, paths};
 
@@ -25,10 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(90);
 pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let guest = guest_command::obtain_saying(&catalog, &args.made_of, globals)?;
-    let cell = GuestCell::new(&catalog, &args.contender, args.size, Disk::Inside, &guest)?;
+    let contender = catalog.contender(&args.contender)?;
+    let cell = GuestCell::new(contender, args.size, Disk::Inside, &guest)?;
     let directory = tempfile::tempdir().context("no directory for the guest")?;
     let job = cell.job(nothing());
-    let executor = cell.executor(guest, Clock::Real, directory.path())?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let executor = cell.executor(guest.into(), &program, Clock::Real, directory.path())?;
     let first = directory.path().join("first-filesystem");
     let line = job.to_line();
     let contents = Contents {

@@ -1,24 +1,25 @@
 //! What tests of single guests share: a guest, a place with a disk, cells.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use catalog::{Catalog, Place};
+use catalog::Catalog;
 use end_to_end::{guest, program};
-use guest::{Clock, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
-use model::{Bytes, CellId, CellResult, Nanos, Profile, Test};
-use run::{Executor, GuestExecutor};
+use guest::Clock;
+use model::{Bytes, CellResult, Profile, Test};
+use run::{Disk, Executor, GuestCell, GuestExecutor};
 use tempfile::TempDir;
-use wire::{Job, Target, Volume};
+use wire::Job;
+
+/// Less than fsarena gives its own, so that more tests run side by side.
+const MEMORY: Bytes = Bytes::mib(512);
 
 /// A place with a disk for one guest.
 pub struct Bench {
     /// Everything of the guest's that lies outside of it.
     pub directory: TempDir,
-    /// The size of its disk.
-    pub size: Bytes,
+    size: Bytes,
     catalog: Catalog,
 }
 
@@ -40,84 +41,39 @@ impl Bench {
         path
     }
 
-    /// An empty image.
-    pub fn image(&self) -> PathBuf {
-        let path = self.directory.path().join("disk");
-        File::create(&path).unwrap().set_len(self.size.0).unwrap();
-        path
-    }
-
     /// A guest with this contender's filesystem, on which time passes as outside, and whose disk is an image.
     pub fn real(&self, contender: &str) -> GuestExecutor {
-        let requires = self
-            .catalog
-            .contender(contender)
-            .unwrap()
-            .filesystem
-            .requires;
-        GuestExecutor {
-            guest: Arc::new(guest()),
-            machine: Machine {
-                memory: Bytes::mib(512),
-                ..Machine::default()
-            },
-            program: program::fsarena().to_owned(),
-            modules: requires.modules,
-            programs: requires.programs,
-            disks: vec![self.image()],
-            memory_disk: None,
-            directory: self.directory.path().to_owned(),
-            patience: Nanos::from_secs(120),
-            stop: Arc::new(AtomicBool::new(false)),
-        }
+        self.executor(contender, Disk::Outside, Clock::Real)
     }
 
     /// The same in model time, with its disk in its memory.
     pub fn model(&self, contender: &str) -> GuestExecutor {
-        let real = self.real(contender);
-        GuestExecutor {
-            machine: Machine {
-                clock: Clock::Model,
-                ..real.machine
-            },
-            disks: Vec::new(),
-            memory_disk: Some(MemoryDisk {
-                size: self.size,
-                latency: Nanos(50_000),
-                bandwidth: None,
-                count: 1,
-            }),
-            ..real
-        }
+        self.executor(contender, Disk::Inside, Clock::Model)
+    }
+
+    fn executor(&self, contender: &str, disk: Disk, clock: Clock) -> GuestExecutor {
+        let guest = Arc::new(guest());
+        let cell = self.cell(contender, disk, &guest);
+        let directory = self.directory.path();
+        let executor = cell.executor(guest, program::fsarena(), clock, directory);
+        let mut executor = executor.unwrap();
+        executor.machine.memory = MEMORY;
+        executor
     }
 
     /// What is to be done in a guest that has its disk inside, or outside.
     pub fn job(&self, contender: &str, executor: &GuestExecutor, test: &Test) -> Job {
+        let disk = match executor.memory_disk {
+            Some(_) => Disk::Inside,
+            None => Disk::Outside,
+        };
+        let cell = self.cell(contender, disk, &executor.guest);
+        cell.job(test.clone())
+    }
+
+    fn cell(&self, contender: &str, disk: Disk, guest: &guest::Guest) -> GuestCell {
         let contender = self.catalog.contender(contender).unwrap();
-        let device = match executor.memory_disk {
-            Some(_) => MEMORY_DISK,
-            None => DISK,
-        };
-        let place = Place {
-            device: Some(device),
-            mountpoint: MOUNTPOINT,
-            size: self.size,
-            fsarena: "/init",
-        };
-        let volume = Volume {
-            device: Some(device.into()),
-            size: self.size,
-            mountpoint: MOUNTPOINT.into(),
-            driver: contender.filesystem.driver,
-            commands: catalog::resolve(&contender, &place),
-        };
-        Job {
-            version: wire::VERSION,
-            cell: CellId(1),
-            target: Target::Volume(Box::new(volume)),
-            test: test.clone(),
-            seed: 7,
-        }
+        GuestCell::new(contender, self.size, disk, guest).unwrap()
     }
 
     /// A test of the catalog's.

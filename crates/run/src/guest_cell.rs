@@ -1,0 +1,197 @@
+//! A contender in a guest: the job of its agent, and the machine that runs it.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use catalog::Place;
+use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
+use model::{Bytes, CellId, Contender, Nanos, Test};
+use wire::{Job, Target, Volume};
+
+use crate::GuestExecutor;
+
+/// What the agent is called in a guest, which makes filesystems that nothing else makes.
+const AGENT: &str = "/init";
+/// Enough for the kernel, the programs and what a test at `smoke` writes.
+const MEMORY: Bytes = Bytes::mib(1024);
+const LATENCY: Nanos = Nanos(50_000);
+const PATIENCE: Nanos = Nanos::from_secs(120);
+const SEED: u64 = 1;
+
+/// Where a guest's disk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disk {
+    /// In its own memory.
+    Inside,
+    /// A file of this machine's.
+    Outside,
+}
+
+impl Disk {
+    /// What the guest calls it.
+    pub const fn device(self) -> &'static str {
+        match self {
+            Self::Inside => MEMORY_DISK,
+            Self::Outside => DISK,
+        }
+    }
+}
+
+/// A filesystem that a guest cannot drive.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{filesystem} cannot be run in the guest: {why}")]
+pub struct NotInGuest {
+    /// Its name.
+    pub filesystem: String,
+    /// What keeps the guest from it, and what would bring that.
+    pub why: String,
+}
+
+/// A contender in a guest, outside of any campaign.
+pub struct GuestCell {
+    contender: Contender,
+    size: Bytes,
+    disk: Disk,
+}
+
+impl GuestCell {
+    /// A contender on a disk of about this size, as it takes it.
+    ///
+    /// # Errors
+    /// When the guest cannot drive it.
+    pub fn new(
+        contender: Contender,
+        size: Bytes,
+        disk: Disk,
+        guest: &Guest,
+    ) -> Result<Self, NotInGuest> {
+        let filesystem = &contender.filesystem;
+        if let Some(why) = guest.lacks(filesystem) {
+            let filesystem = filesystem.name.clone();
+            return Err(NotInGuest { filesystem, why });
+        }
+        Ok(Self {
+            size: taken(&contender, size),
+            contender,
+            disk,
+        })
+    }
+
+    /// What the agent does.
+    pub fn job(&self, test: Test) -> Job {
+        let volume = volume_in_guest(&self.contender, self.disk.device(), self.size);
+        Job {
+            version: wire::VERSION,
+            cell: CellId(0),
+            target: Target::Volume(Box::new(volume)),
+            test,
+            seed: SEED,
+        }
+    }
+
+    /// What runs it: this program as the agent, and files in this directory.
+    ///
+    /// # Errors
+    /// When there is no room for its disk.
+    pub fn executor(
+        &self,
+        guest: Arc<Guest>,
+        program: &Path,
+        clock: Clock,
+        directory: &Path,
+    ) -> io::Result<GuestExecutor> {
+        let requires = &self.contender.filesystem.requires;
+        let disks = match self.disk {
+            Disk::Inside => Vec::new(),
+            Disk::Outside => vec![image(directory, self.size)?],
+        };
+        let memory_disk = MemoryDisk {
+            size: self.size,
+            latency: LATENCY,
+            bandwidth: None,
+            count: 1,
+        };
+        Ok(GuestExecutor {
+            guest,
+            machine: Machine {
+                memory: MEMORY,
+                clock,
+                ..Machine::default()
+            },
+            program: program.to_owned(),
+            modules: requires.modules.clone(),
+            programs: requires.programs.clone(),
+            disks,
+            memory_disk: (self.disk == Disk::Inside).then_some(memory_disk),
+            directory: directory.to_owned(),
+            patience: PATIENCE,
+            stop: Arc::new(AtomicBool::new(false)),
+        })
+    }
+}
+
+/// What the agent of a guest makes, mounts and checks: a contender on one of the guest's devices, which is of
+/// this size.
+pub fn volume_in_guest(contender: &Contender, device: &str, size: Bytes) -> Volume {
+    let device = catalog::needs_device(&contender.filesystem).then_some(device);
+    let place = Place {
+        device,
+        mountpoint: MOUNTPOINT,
+        size,
+        fsarena: AGENT,
+    };
+    Volume {
+        device: device.map(PathBuf::from),
+        size,
+        mountpoint: MOUNTPOINT.into(),
+        driver: contender.filesystem.driver,
+        commands: catalog::resolve(contender, &place),
+    }
+}
+
+/// The size nearest to this one that a contender takes, in whole MiB as disks in memory are.
+fn taken(contender: &Contender, size: Bytes) -> Bytes {
+    let needs = &contender.filesystem.requires;
+    let largest = needs.largest.unwrap_or(size);
+    let size = size.min(largest).max(needs.smallest);
+    Bytes::mib(size.0.div_ceil(1 << 20).max(1))
+}
+
+/// An image that takes no room before something is written to it.
+fn image(directory: &Path, size: Bytes) -> io::Result<PathBuf> {
+    let path = directory.join("disk");
+    File::create(&path)?.set_len(size.0)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use catalog::Catalog;
+
+    fn contender(name: &str) -> Contender {
+        Catalog::builtin().unwrap().contender(name).unwrap()
+    }
+
+    #[test]
+    fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
+        let volume = |name| volume_in_guest(&contender(name), MEMORY_DISK, Bytes::mib(64));
+        let hpfs = volume("hpfs");
+        assert_eq!(hpfs.commands.mkfs[0], "/init");
+        assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/nullb0")));
+        assert_eq!(volume("tmpfs").device, None);
+    }
+
+    #[test]
+    fn a_disk_has_the_size_that_its_filesystem_takes_in_whole_mebibytes() {
+        let taken = |name, size| taken(&contender(name), size);
+        assert_eq!(taken("ext4", Bytes::mib(512)), Bytes::mib(512));
+        assert_eq!(taken("fat12", Bytes::mib(512)), Bytes::mib(255));
+        assert_eq!(taken("ext4", Bytes((64 << 20) + 1)), Bytes::mib(65));
+        let smallest = contender("xfs").filesystem.requires.smallest;
+        assert!(taken("xfs", Bytes::mib(1)) >= smallest);
+    }
+}
