@@ -16,12 +16,11 @@ use model::{
 use provision::{Image, Setting, UsableDevice, describe_storage};
 use run::{CachedExecutor, CellCache, Executor, GuestExecutor, Interrupted, volume_in_guest};
 use store::CampaignId;
-use sys::clock;
 use wire::{Event, Job, Target, Volume};
 
 use crate::exit::Refused;
 use crate::ground::{self, Consent};
-use crate::site::without_plot;
+use crate::site::execute_on;
 use crate::work_place::{CellDirectory, WorkPlace};
 
 /// What a campaign in guests works on.
@@ -164,24 +163,22 @@ impl GuestGround {
         test: &Test,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Interrupted> {
-        let (started, start) = (clock::calendar(), clock::now());
-        let plot = match self.plot(cell) {
-            Ok(plot) => plot,
-            Err(error) => {
-                let mut result = without_plot(test, &error);
-                (result.started, result.elapsed) = (started, clock::since(start));
-                return Ok(result);
-            }
-        };
-        let job = Job {
-            version: wire::VERSION,
-            // Which number it has in the campaign is no part of what it does, nor of how long that takes.
-            cell: CellId(0),
-            target: Target::Volume(plot.volume),
-            test: test.clone(),
-            seed: cell.seed,
-        };
-        CachedExecutor::new(plot.executor, self.cache.clone()).execute(&job, observe)
+        execute_on(
+            || self.plot(cell),
+            test,
+            |plot| {
+                let job = Job {
+                    version: wire::VERSION,
+                    // Which number it has in the campaign is no part of what it does, nor of how long that
+                    // takes.
+                    cell: CellId(0),
+                    target: Target::Volume(plot.volume),
+                    test: test.clone(),
+                    seed: cell.seed,
+                };
+                CachedExecutor::new(plot.executor, self.cache.clone()).execute(&job, observe)
+            },
+        )
     }
 
     /// What a cell works on; an error here is a result of the cell.

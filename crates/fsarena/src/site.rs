@@ -105,25 +105,18 @@ impl Here {
         test: &Test,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Interrupted> {
-        let (started, start) = (clock::calendar(), clock::now());
-        let plot = match self.ground.plot(campaign, cell, test) {
-            Ok(plot) => plot,
-            Err(error) => {
-                let mut result = without_plot(test, &error);
-                (result.started, result.elapsed) = (started, clock::since(start));
-                return Ok(result);
-            }
-        };
-        let job = Job {
-            version: wire::VERSION,
-            cell: cell.id,
-            target: plot.target(),
-            test: test.clone(),
-            seed: cell.seed,
-        };
-        let outcome = self.executor.execute(&job, observe);
-        drop(plot);
-        outcome
+        let Self { ground, executor } = self;
+        let plot = || ground.plot(campaign, cell, test);
+        execute_on(plot, test, |plot| {
+            let job = Job {
+                version: wire::VERSION,
+                cell: cell.id,
+                target: plot.target(),
+                test: test.clone(),
+                seed: cell.seed,
+            };
+            executor.execute(&job, observe)
+        })
     }
 }
 
@@ -140,8 +133,24 @@ pub fn memory_limit(
     limited.transpose()
 }
 
-/// The result of a cell whose device or directory could not be had.
-pub fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
+/// Runs a cell on its plot; where that cannot be had, this is the cell's result.
+pub fn execute_on<P>(
+    plot: impl FnOnce() -> anyhow::Result<P>,
+    test: &Test,
+    execute: impl FnOnce(P) -> Result<CellResult, Interrupted>,
+) -> Result<CellResult, Interrupted> {
+    let (started, start) = (clock::calendar(), clock::now());
+    match plot() {
+        Ok(plot) => execute(plot),
+        Err(error) => Ok(CellResult {
+            started,
+            elapsed: clock::since(start),
+            ..without_plot(test, &error)
+        }),
+    }
+}
+
+fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
     let mut collector = Collector::new(test);
     let failure = Failure {
         step: "provision".into(),
@@ -153,4 +162,41 @@ pub fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
         failure,
     });
     collector.finish(Ending::Done, Some(Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Profile, Status};
+
+    use super::*;
+
+    fn test() -> Test {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let suite = catalog.suite("lifecycle", Profile::Smoke).unwrap();
+        suite.tests[0].clone()
+    }
+
+    #[test]
+    fn a_plot_that_cannot_be_had_is_the_result_of_its_cell_and_has_its_time() {
+        let test = test();
+        let nothing = || Err::<(), _>(anyhow::anyhow!("there is no room"));
+        let result = execute_on(nothing, &test, |()| panic!("on nothing")).unwrap();
+        let failure = result.failure.unwrap();
+        assert_eq!(result.status, Status::Failed);
+        assert_eq!(
+            (failure.step.as_str(), failure.reason.as_str()),
+            ("provision", "there is no room")
+        );
+        assert_eq!(result.phases.len(), test.phases.len());
+        assert!(result.started > model::Nanos(0));
+    }
+
+    #[test]
+    fn what_became_of_a_cell_on_its_plot_stays_as_it_is() {
+        let outcome = execute_on(|| Ok(7), &test(), |plot| {
+            assert_eq!(plot, 7);
+            Err(Interrupted)
+        });
+        assert_eq!(outcome, Err(Interrupted));
+    }
 }
