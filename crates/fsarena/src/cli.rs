@@ -1,18 +1,17 @@
 //! The command line: what can be asked, with examples; nothing is done here.
 
-use std::fmt::Debug;
 use std::path::PathBuf;
-use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use model::{Backend, Bytes, FigurePattern, Nanos, Profile, percentage};
+use model::{Bytes, FigurePattern};
 use report::Format;
 
-use crate::guest_command::BuildOptions;
-use crate::machine_args::MachineArgs;
+use crate::cli_values::share;
+use crate::guest_args::GuestArgs;
 use crate::report_command::PARQUET;
+use crate::run_args::{ResumeArgs, RunArgs};
 
 /// Compares filesystems by the same trials and answers with evidence.
 #[derive(Debug, Parser)]
@@ -181,103 +180,6 @@ Examples:
     /// Do the work of one cell (started by the orchestrator, not by people).
     #[command(hide = true)]
     Agent(AgentArgs),
-}
-
-/// Options of `run`; what is not given comes from the campaign file, then from the profile.
-#[derive(Clone, Debug, Default, Args)]
-pub struct RunArgs {
-    /// A campaign file (TOML); options given beside it win.
-    #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath)]
-    pub file: Option<PathBuf>,
-    /// A contender: a filesystem, with mount options behind a colon; `NAME=` before it gives it another
-    /// name [default: all that run here].
-    #[arg(short, long = "contender", value_name = "SPEC")]
-    pub contenders: Vec<String>,
-    /// A suite [default: those of a shootout].
-    #[arg(short, long = "suite", value_name = "NAME")]
-    pub suites: Vec<String>,
-    /// How large [default: quick].
-    #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]
-    pub profile: Option<Profile>,
-    /// How often each test is repeated on a fresh filesystem.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: Option<u32>,
-    /// Add rounds until 95 % intervals reach no farther than this from their medians: 5%.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub until_width: Option<f64>,
-    /// Share of the figures that must be so narrow [default: 100%].
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
-    pub until_share: Option<f64>,
-    /// Rounds at most, narrow or not [default: 20].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub max_rounds: Option<u32>,
-    /// Time of all cells after which no further round is added: 2h [default: no limit].
-    #[arg(long, value_name = "TIME")]
-    pub max_time: Option<Nanos>,
-    /// The seed of every random choice [default: drawn and printed].
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Size of the image [default: that of the profile].
-    #[arg(long, value_name = "SIZE")]
-    pub size: Option<Bytes>,
-    /// Memory that a cell and its page cache may use; of a guest, all that it has [default: all there is; of a
-    /// guest 1 GiB, or more where its disk lies in it].
-    #[arg(long, value_name = "SIZE")]
-    pub memory: Option<Bytes>,
-    /// Where contenders live: on this machine, in mounted directories, or in guests, which need no root
-    /// [default: dir where --dir is given, else loop].
-    #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
-    pub backend: Option<Backend>,
-    /// A mounted directory that competes; may be given several times.
-    #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub directories: Vec<PathBuf>,
-    /// A block device to use instead of an image; refused if it holds anything.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
-    pub device: Option<PathBuf>,
-    /// The same device again, to say that what it holds may be lost.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
-    pub erase: Option<PathBuf>,
-    /// Where the image is made [default: beside the database].
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub work_dir: Option<PathBuf>,
-    /// Time without any sign of progress after which a cell is hung [default: 2 min].
-    #[arg(long, value_name = "TIME")]
-    pub patience: Option<Nanos>,
-    /// A name for the campaign.
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
-    /// End with 1 if any cell is not ok.
-    #[arg(long)]
-    pub strict: bool,
-    /// Say what would be run and what it costs, and do nothing.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// What a guest is.
-    #[command(flatten)]
-    pub machine: MachineArgs,
-}
-
-/// Options of `resume`.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ResumeArgs {
-    /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID")]
-    pub id: Option<i64>,
-    /// The campaign's device again, if it still holds what the campaign left there.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
-    pub erase: Option<PathBuf>,
-    /// Cells that run side by side, in guests in model time [default: as many as there are processors].
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub jobs: Option<u32>,
-    /// Run every cell, also those of which an equal one was run before in a guest in model time.
-    #[arg(long)]
-    pub no_cache: bool,
-    /// End with 1 if any cell is not ok.
-    #[arg(long)]
-    pub strict: bool,
-    /// What the campaign's guest was made of, where that was said when it began.
-    #[command(flatten)]
-    pub build: BuildOptions,
 }
 
 /// Options of `list`.
@@ -450,88 +352,6 @@ pub enum Formatted {
     Hpfs,
 }
 
-/// Options of `guest`.
-#[derive(Clone, Debug, Args)]
-pub struct GuestArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub action: GuestAction,
-}
-
-/// What can be done with guests.
-#[derive(Clone, Debug, Subcommand)]
-pub enum GuestAction {
-    /// Bring kernel, modules and programs and make a guest of them, unless it is there already.
-    #[command(after_help = "\
-Examples:
-  fsarena guest build
-  fsarena guest build --with zfs    also OpenZFS, whose driver is built for ten minutes and more
-  fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
-    Build(BuildOptions),
-    /// Find out whether anything of this machine reaches the guest's model time: the same cell, run again,
-    /// with all processors busy, in other surroundings and with cold caches, must give the same nanoseconds.
-    #[command(after_help = "\
-Examples:
-  fsarena guest selftest                  tree on ext4; exit code 1 where a figure differs
-  fsarena guest selftest hpfs jfs --test lifecycle
-  fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
-    Selftest(SelftestArgs),
-    /// Boot a guest, make a filesystem, mount it on /mnt and give its console to you.
-    #[command(after_help = "\
-Examples:
-  fsarena guest shell hpfs                Ctrl-A X kills the guest, `exit` ends it
-  fsarena guest shell ext4:data=journal
-  echo 'df /mnt' | fsarena guest shell jfs")]
-    Shell(ShellArgs),
-}
-
-/// Options of `guest selftest`.
-#[derive(Clone, Debug, Args)]
-pub struct SelftestArgs {
-    /// Contenders whose cells are run.
-    #[arg(value_name = "CONTENDER", default_value = "ext4")]
-    pub contenders: Vec<String>,
-    /// The test, as it is in profile smoke.
-    #[arg(long, value_name = "TEST", default_value = "tree")]
-    pub test: String,
-    /// Only under these conditions [default: all].
-    #[arg(long, value_enum, value_name = "CONDITION")]
-    pub under: Vec<Condition>,
-    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the figures.
-    #[arg(long)]
-    pub leak: bool,
-    /// Run the cell once and print its result as JSON; the test itself starts this.
-    #[arg(long, hide = true)]
-    pub once: bool,
-}
-
-/// What this machine does while a guest runs that ran before without it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Condition {
-    /// The same again.
-    Again,
-    /// All its processors are busy.
-    Busy,
-    /// Another working directory, another place for files, a larger environment.
-    Elsewhere,
-    /// Its caches were dropped; needs root.
-    Cold,
-}
-
-/// Options of `guest shell`.
-#[derive(Clone, Debug, Args)]
-pub struct ShellArgs {
-    /// A filesystem of the catalog, with mount options behind a colon.
-    #[arg(value_name = "CONTENDER")]
-    pub contender: String,
-    /// Size of its disk.
-    #[arg(long, value_name = "SIZE", default_value = "512 MiB")]
-    pub size: Bytes,
-    /// What the guest is made of.
-    #[command(flatten)]
-    pub made_of: BuildOptions,
-}
-
 /// Options of `completions`.
 #[derive(Clone, Debug, Args)]
 pub struct CompletionsArgs {
@@ -554,40 +374,16 @@ pub struct AgentArgs {
     pub guest_shell: bool,
 }
 
-/// Reads a percentage above 0 and at most 100, as a share.
-fn percent(text: &str) -> Result<f64, String> {
-    let expected = || "expected a percentage above 0 and at most 100, such as 5%".to_owned();
-    let share = percentage(text).filter(|share| *share > 0.0 && *share <= 1.0);
-    share.ok_or_else(expected)
-}
-
-/// Reads one of the given words, which help and completions then show.
-pub fn words<T>(names: impl IntoIterator<Item = &'static str>) -> impl TypedValueParser<Value = T>
-where
-    T: FromStr<Err: Debug> + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(names).map(|word| {
-        word.parse()
-            .expect("every word shown is one that its type reads")
-    })
-}
-
 /// The words for formats; Parquet is one of them in every build, so that scripts get a reason.
 fn formats() -> impl Iterator<Item = &'static str> {
     Format::ALL.map(Format::name).into_iter().chain([PARQUET])
-}
-
-/// Reads a share such as `5%` or `2.5 %`.
-fn share(text: &str) -> Result<f64, String> {
-    let expected = || "expected a share such as 5%".to_owned();
-    let share = percentage(text).filter(|share| *share < 10.0);
-    share.ok_or_else(expected)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use model::Profile;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -607,25 +403,6 @@ mod tests {
         }
         for mode in model::DiskCache::ALL.map(model::DiskCache::name) {
             Cli::try_parse_from(["fsarena", "run", "--disk-cache", mode]).unwrap();
-        }
-    }
-
-    #[test]
-    fn shares_are_per_cent_and_say_so() {
-        assert_eq!(share("5%"), Ok(0.05));
-        assert_eq!(share("2.5 %"), Ok(0.025));
-        for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
-            assert!(share(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_percentage_has_its_sign_and_is_a_share() {
-        assert_eq!(percent("5%"), Ok(0.05));
-        assert_eq!(percent(" 2.5 % "), Ok(0.025));
-        assert_eq!(percent("100%"), Ok(1.0));
-        for wrong in ["5", "0%", "-1%", "101%", "%", "x%", "NaN%", "inf%"] {
-            assert!(percent(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -11,30 +11,11 @@ use provision::GuestStock;
 use run::CellCache;
 use serde_json::json;
 
-use crate::cli::{Globals, GuestAction, GuestArgs};
+use crate::cli::Globals;
 use crate::exit::{BadInput, Code};
+use crate::guest_args::{BuildOptions, GuestAction, GuestArgs};
 use crate::output::{line, print, print_json, remark, table};
 use crate::{paths, selftest_command, shell_command};
-
-/// What a guest is made of, where it is not Debian's packages alone.
-#[derive(Clone, Debug, Default, clap::Args)]
-pub struct BuildOptions {
-    /// Bring Debian's packages from this mirror instead of those that this machine's apt is set to.
-    #[arg(long, value_name = "URL")]
-    pub mirror: Option<String>,
-    /// Also build the driver of a contender that comes as source (zfs); takes ten minutes and more.
-    #[arg(long, value_name = "CONTENDER")]
-    pub with: Vec<String>,
-    /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
-    #[arg(long, value_name = "FILE", requires = "modules")]
-    pub kernel: Option<PathBuf>,
-    /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
-    #[arg(long, value_name = "DIR", requires = "kernel")]
-    pub modules: Option<PathBuf>,
-    /// A directory laid out as a root filesystem; its programs go before Debian's.
-    #[arg(long, value_name = "DIR")]
-    pub rootfs: Option<PathBuf>,
-}
 
 /// Does what is asked.
 pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {

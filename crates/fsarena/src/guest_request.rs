@@ -7,10 +7,10 @@ use catalog::{CampaignFile, Catalog};
 use guest::{Guest, Machine};
 use model::{Accelerator, Bytes, Clock, Contender, DiskCache, GuestDisk, GuestMachine};
 
-use crate::cli::RunArgs;
 use crate::exit::{BadInput, Refused};
-use crate::guest_command::BuildOptions;
+use crate::guest_args::BuildOptions;
 use crate::progress::Progress;
+use crate::run_args::RunArgs;
 
 /// The model of a disk where the user names none.
 const DISK: &str = "nvme";

@@ -3,8 +3,8 @@
 use clap::Args;
 use model::{Clock, DiskCache};
 
-use crate::cli::words;
-use crate::guest_command::BuildOptions;
+use crate::cli_values::words;
+use crate::guest_args::BuildOptions;
 
 /// What a guest is; what is not given comes from the campaign file, then from what this machine can do.
 #[derive(Clone, Debug, Default, Args)]

@@ -13,11 +13,12 @@ use model::{
 use provision::Machine;
 use sys::{clock, mounts};
 
-use crate::cli::{Globals, RunArgs};
+use crate::cli::Globals;
 use crate::contender_choice::Choice;
 use crate::exit::BadInput;
 use crate::guest_request::{self, Wishes};
 use crate::progress::Progress;
+use crate::run_args::RunArgs;
 use crate::{guest_command, paths};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::campaign::Means;
-use crate::cli::{Globals, ResumeArgs};
+use crate::cli::Globals;
 use crate::ground::Consent;
 use crate::progress::Progress;
+use crate::run_args::ResumeArgs;
 use crate::{campaign, guest_command, paths, run_command, stop};
 
 /// Runs the cells of a campaign that have no result yet, and reports.

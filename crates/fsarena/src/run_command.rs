@@ -10,11 +10,12 @@ use serde_json::json;
 use store::Store;
 
 use crate::campaign::{self, Ended, Means};
-use crate::cli::{Globals, RunArgs};
+use crate::cli::Globals;
 use crate::exit::Code;
 use crate::ground::Consent;
 use crate::progress::Progress;
 use crate::request::Request;
+use crate::run_args::RunArgs;
 use crate::{cost_page, guest_command, output, paths, report_command, request, stop};
 
 /// Plans a campaign, stores it, runs it and reports.

@@ -19,9 +19,9 @@ use serde_json::json;
 use sys::{caches, process};
 use tempfile::TempDir;
 
-use crate::cli::{Condition, Globals, SelftestArgs};
+use crate::cli::Globals;
 use crate::exit::{BadInput, Code, Refused};
-use crate::guest_command::BuildOptions;
+use crate::guest_args::{BuildOptions, Condition, SelftestArgs};
 use crate::output::{line, print, print_json, remark};
 use crate::same::{Difference, Figure, difference, figures};
 use crate::{guest_command, paths};

@@ -12,8 +12,9 @@ use model::Test;
 use run::{Disk, GuestCell};
 use sys::process;
 
-use crate::cli::{Globals, ShellArgs};
+use crate::cli::Globals;
 use crate::exit::{Code, Refused};
+use crate::guest_args::ShellArgs;
 use crate::output::remark;
 use crate::{guest_command, paths};
 

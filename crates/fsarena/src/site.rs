@@ -193,10 +193,14 @@ mod tests {
 
     #[test]
     fn what_became_of_a_cell_on_its_plot_stays_as_it_is() {
-        let outcome = execute_on(|| Ok(7), &test(), |plot| {
-            assert_eq!(plot, 7);
-            Err(Interrupted)
-        });
+        let outcome = execute_on(
+            || Ok(7),
+            &test(),
+            |plot| {
+                assert_eq!(plot, 7);
+                Err(Interrupted)
+            },
+        );
         assert_eq!(outcome, Err(Interrupted));
     }
 }

@@ -1,0 +1,108 @@
+//! The options of `guest`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use model::Bytes;
+
+/// Options of `guest`.
+#[derive(Clone, Debug, Args)]
+pub struct GuestArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub action: GuestAction,
+}
+
+/// What can be done with guests.
+#[derive(Clone, Debug, Subcommand)]
+pub enum GuestAction {
+    /// Bring kernel, modules and programs and make a guest of them, unless it is there already.
+    #[command(after_help = "\
+Examples:
+  fsarena guest build
+  fsarena guest build --with zfs    also OpenZFS, whose driver is built for ten minutes and more
+  fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
+    Build(BuildOptions),
+    /// Find out whether anything of this machine reaches the guest's model time: the same cell, run again,
+    /// with all processors busy, in other surroundings and with cold caches, must give the same nanoseconds.
+    #[command(after_help = "\
+Examples:
+  fsarena guest selftest                  tree on ext4; exit code 1 where a figure differs
+  fsarena guest selftest hpfs jfs --test lifecycle
+  fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
+    Selftest(SelftestArgs),
+    /// Boot a guest, make a filesystem, mount it on /mnt and give its console to you.
+    #[command(after_help = "\
+Examples:
+  fsarena guest shell hpfs                Ctrl-A X kills the guest, `exit` ends it
+  fsarena guest shell ext4:data=journal
+  echo 'df /mnt' | fsarena guest shell jfs")]
+    Shell(ShellArgs),
+}
+
+/// What a guest is made of, where it is not Debian's packages alone.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BuildOptions {
+    /// Bring Debian's packages from this mirror instead of those that this machine's apt is set to.
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    /// Also build the driver of a contender that comes as source (zfs); takes ten minutes and more.
+    #[arg(long, value_name = "CONTENDER")]
+    pub with: Vec<String>,
+    /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
+    #[arg(long, value_name = "FILE", requires = "modules")]
+    pub kernel: Option<PathBuf>,
+    /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
+    #[arg(long, value_name = "DIR", requires = "kernel")]
+    pub modules: Option<PathBuf>,
+    /// A directory laid out as a root filesystem; its programs go before Debian's.
+    #[arg(long, value_name = "DIR")]
+    pub rootfs: Option<PathBuf>,
+}
+
+/// Options of `guest selftest`.
+#[derive(Clone, Debug, Args)]
+pub struct SelftestArgs {
+    /// Contenders whose cells are run.
+    #[arg(value_name = "CONTENDER", default_value = "ext4")]
+    pub contenders: Vec<String>,
+    /// The test, as it is in profile smoke.
+    #[arg(long, value_name = "TEST", default_value = "tree")]
+    pub test: String,
+    /// Only under these conditions [default: all].
+    #[arg(long, value_enum, value_name = "CONDITION")]
+    pub under: Vec<Condition>,
+    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the figures.
+    #[arg(long)]
+    pub leak: bool,
+    /// Run the cell once and print its result as JSON; the test itself starts this.
+    #[arg(long, hide = true)]
+    pub once: bool,
+}
+
+/// What this machine does while a guest runs that ran before without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Condition {
+    /// The same again.
+    Again,
+    /// All its processors are busy.
+    Busy,
+    /// Another working directory, another place for files, a larger environment.
+    Elsewhere,
+    /// Its caches were dropped; needs root.
+    Cold,
+}
+
+/// Options of `guest shell`.
+#[derive(Clone, Debug, Args)]
+pub struct ShellArgs {
+    /// A filesystem of the catalog, with mount options behind a colon.
+    #[arg(value_name = "CONTENDER")]
+    pub contender: String,
+    /// Size of its disk.
+    #[arg(long, value_name = "SIZE", default_value = "512 MiB")]
+    pub size: Bytes,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub made_of: BuildOptions,
+}

@@ -1,0 +1,107 @@
+//! The options of `run` and `resume`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use model::{Backend, Bytes, Nanos, Profile};
+
+use crate::cli_values::{percent, words};
+use crate::guest_args::BuildOptions;
+use crate::machine_args::MachineArgs;
+
+/// Options of `run`; what is not given comes from the campaign file, then from the profile.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// A campaign file (TOML); options given beside it win.
+    #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+    /// A contender: a filesystem, with mount options behind a colon; `NAME=` before it gives it another
+    /// name [default: all that run here].
+    #[arg(short, long = "contender", value_name = "SPEC")]
+    pub contenders: Vec<String>,
+    /// A suite [default: those of a shootout].
+    #[arg(short, long = "suite", value_name = "NAME")]
+    pub suites: Vec<String>,
+    /// How large [default: quick].
+    #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]
+    pub profile: Option<Profile>,
+    /// How often each test is repeated on a fresh filesystem.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
+    /// Add rounds until 95 % intervals reach no farther than this from their medians: 5%.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub until_width: Option<f64>,
+    /// Share of the figures that must be so narrow [default: 100%].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub until_share: Option<f64>,
+    /// Rounds at most, narrow or not [default: 20].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub max_rounds: Option<u32>,
+    /// Time of all cells after which no further round is added: 2h [default: no limit].
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<Nanos>,
+    /// The seed of every random choice [default: drawn and printed].
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Size of the image [default: that of the profile].
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<Bytes>,
+    /// Memory that a cell and its page cache may use; of a guest, all that it has [default: all there is; of a
+    /// guest 1 GiB, or more where its disk lies in it].
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Bytes>,
+    /// Where contenders live: on this machine, in mounted directories, or in guests, which need no root
+    /// [default: dir where --dir is given, else loop].
+    #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
+    pub backend: Option<Backend>,
+    /// A mounted directory that competes; may be given several times.
+    #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directories: Vec<PathBuf>,
+    /// A block device to use instead of an image; refused if it holds anything.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    pub device: Option<PathBuf>,
+    /// The same device again, to say that what it holds may be lost.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
+    pub erase: Option<PathBuf>,
+    /// Where the image is made [default: beside the database].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub work_dir: Option<PathBuf>,
+    /// Time without any sign of progress after which a cell is hung [default: 2 min].
+    #[arg(long, value_name = "TIME")]
+    pub patience: Option<Nanos>,
+    /// A name for the campaign.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// End with 1 if any cell is not ok.
+    #[arg(long)]
+    pub strict: bool,
+    /// Say what would be run and what it costs, and do nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What a guest is.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+}
+
+/// Options of `resume`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ResumeArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// The campaign's device again, if it still holds what the campaign left there.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    pub erase: Option<PathBuf>,
+    /// Cells that run side by side, in guests in model time [default: as many as there are processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Run every cell, also those of which an equal one was run before in a guest in model time.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// End with 1 if any cell is not ok.
+    #[arg(long)]
+    pub strict: bool,
+    /// What the campaign's guest was made of, where that was said when it began.
+    #[command(flatten)]
+    pub build: BuildOptions,
+}
