@@ -1,9 +1,7 @@
 //! `fsarena guest`: the machine that has the filesystems which this machine's kernel has not.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::Filesystem;
@@ -44,7 +42,7 @@ pub fn obtain(
     if let Some(mirror) = &options.mirror {
         guest::check_mirror(mirror).map_err(bad)?;
     }
-    let cache = cache()?;
+    let cache = guest::cache_directory()?;
     let guest = Guest::build(&recipe, &cache, say)?;
     Ok(guest.with_own(&own, &cache)?)
 }
@@ -65,7 +63,7 @@ pub fn obtain_saying(
 /// The guest for all filesystems of a catalog that was made before, if one was.
 pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
     let recipe = recipe(catalog, &BuildOptions::default())?;
-    Ok(Guest::find(&recipe, &cache()?)?)
+    Ok(Guest::find(&recipe, &guest::cache_directory()?)?)
 }
 
 /// What a guest has for the filesystems of a catalog.
@@ -137,13 +135,9 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
 pub fn cells(unwanted: bool) -> anyhow::Result<Option<CellCache>> {
     match unwanted {
         true => Ok(None),
-        false => Ok(Some(CellCache::at(cache()?.join("cells")))),
+        false => {
+            let cells = guest::cache_directory()?.join("cells");
+            Ok(Some(CellCache::at(cells)))
+        }
     }
-}
-
-/// Guests can be made again at any time, so they are kept where caches are.
-fn cache() -> anyhow::Result<PathBuf> {
-    let directories = directories::ProjectDirs::from("", "", "fsarena")
-        .context("cannot find a cache directory: set HOME")?;
-    Ok(directories.cache_dir().to_owned())
 }

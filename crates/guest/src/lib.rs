@@ -8,6 +8,7 @@
 mod add_on;
 mod archive;
 mod build;
+mod cache;
 mod command;
 mod digest;
 mod elf;
@@ -28,6 +29,7 @@ mod recipe;
 mod source;
 mod tools;
 
+pub use cache::directory as cache_directory;
 pub use error::GuestError;
 pub use guest::{Contents, Guest};
 pub use kvm::prove_kvm;
