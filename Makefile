@@ -20,9 +20,10 @@ shootout: build
 	$(SUDO) $(FSARENA) run --profile quick
 endif
 
-# How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C: docs/benchmarks.md.
+# How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C, and how soon a guest is up, whose
+# agent is what `build` makes: docs/benchmarks.md.
 bench: build
-	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs
+	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs qemu-system-x86
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) bench
 

@@ -4,7 +4,7 @@ use model::{Access, Action, Bytes, CacheState, End, Io, IoEngine, Order, Phase};
 
 use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
 use crate::ground::Kind;
-use crate::peer::{bonnie, dd, fio, fsmark, loop_c};
+use crate::peer::{bonnie, boot, dd, fio, fsmark, loop_c};
 use crate::plan::{Scale, create, each, ending, for_seconds, phase, remove, write};
 
 const OURS: &str = "fsarena";
@@ -15,7 +15,7 @@ const LARGE: Bytes = Bytes::mib(1);
 const THREADS: u32 = 8;
 const DEPTH: u32 = 32;
 
-/// Every comparison of speed; the time in which a guest boots joins them when there are guests.
+/// Every comparison of speed, and the time in which a guest boots.
 pub fn contests(scale: Scale) -> Vec<Contest> {
     vec![
         random_read(scale),
@@ -25,6 +25,7 @@ pub fn contests(scale: Scale) -> Vec<Contest> {
         files(scale, Kind::Ext4),
         scaling(scale),
         verifying(scale),
+        booting(),
     ]
 }
 
@@ -349,5 +350,23 @@ fn verifying(scale: Scale) -> Contest {
                 ),
             ),
         ],
+    }
+}
+
+fn booting() -> Contest {
+    let figure = "boot";
+    Contest {
+        name: "guest-boot".to_owned(),
+        ground: Kind::Tmpfs,
+        memory: None,
+        prepare: Vec::new(),
+        sides: vec![side(OURS, Runner::Boot(boot::Boot { figure }))],
+        rows: vec![Row {
+            title: "boot of an emulated guest".to_owned(),
+            unit: Unit::Seconds,
+            ours: Quantity::Time(OURS, figure.to_owned()),
+            against: Against::Fixed(4.0),
+            target: Target::AtMost(1.0),
+        }],
     }
 }

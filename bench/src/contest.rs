@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::ground::{Ground, Image, Kind};
 use crate::pairs::{self, Comparison};
 use crate::peer::engine::Engine;
-use crate::peer::{Figures, Sample, bonnie, dd, fio, fsmark, iozone, loop_c};
+use crate::peer::{Figures, Sample, bonnie, boot, dd, fio, fsmark, iozone, loop_c};
 
 /// Sides that do the same on one ground.
 #[derive(Clone, Debug)]
@@ -57,6 +57,8 @@ pub enum Runner {
     Bonnie(bonnie::Run),
     /// IOzone.
     Iozone(iozone::Run),
+    /// A guest that boots.
+    Boot(boot::Boot),
 }
 
 impl Runner {
@@ -69,6 +71,7 @@ impl Runner {
             Self::FsMark(files) => files.run(ground),
             Self::Bonnie(run) => run.run(ground),
             Self::Iozone(run) => run.run(ground),
+            Self::Boot(boot) => boot.run(ground),
         }
     }
 }
@@ -124,6 +127,8 @@ pub enum Quantity {
     Rate(&'static str, String),
     /// The rate of a side's figure times a number: bytes per second of operations of one size.
     Scaled(&'static str, String, f64),
+    /// Seconds per operation of a side's figure.
+    Time(&'static str, String),
     /// Processor time per operation of a side's figure.
     Processor(&'static str, String),
     /// How many times the second figure of a side is the first: scaling with threads.
@@ -168,6 +173,8 @@ pub struct Outcome {
     pub comparison: Option<Comparison>,
     /// What is to be said of it.
     pub verdict: Verdict,
+    /// Why it could not be run, in one line.
+    pub obstacle: Option<String>,
 }
 
 /// Whether a target is met.
@@ -220,6 +227,7 @@ impl Quantity {
         match self {
             Self::Rate(side, _)
             | Self::Scaled(side, _, _)
+            | Self::Time(side, _)
             | Self::Processor(side, _)
             | Self::Growth(side, _, _)
             | Self::PerCore(side, _, _)
@@ -232,6 +240,7 @@ impl Quantity {
         match self {
             Self::Rate(_, name) => Some(sample(name)?.rate),
             Self::Scaled(_, name, factor) => Some(sample(name)?.rate * factor),
+            Self::Time(_, name) => Some(1.0 / sample(name)?.rate),
             Self::Processor(_, name) => sample(name)?.processor,
             Self::Growth(_, one, many) => Some(sample(many)?.rate / sample(one)?.rate),
             Self::PerCore(_, name, bytes) => Some(bytes / sample(name)?.processor?),
@@ -353,9 +362,22 @@ impl Contest {
                 target: row.target,
                 verdict: row.target.judge(comparison.as_ref()),
                 comparison,
+                obstacle: None,
             }
         };
         self.rows.iter().map(judge).collect()
+    }
+
+    /// Its rows where it could not be run.
+    pub fn without_figures(&self, why: &anyhow::Error) -> Vec<Outcome> {
+        let cause = why.root_cause().to_string();
+        let obstacle = cause.lines().next().map(str::to_owned);
+        let rows = self.judge(&[]).into_iter();
+        rows.map(|row| Outcome {
+            obstacle: obstacle.clone(),
+            ..row
+        })
+        .collect()
     }
 }
 
@@ -416,6 +438,7 @@ mod tests {
         let (one, many) = (|| "one".to_owned(), || "many".to_owned());
         let of = |q: Quantity| q.of(&round);
         assert_eq!(of(Quantity::Rate("us", one())), Some(10.0));
+        assert_eq!(of(Quantity::Time("us", one())), Some(0.1));
         assert_eq!(of(Quantity::Processor("us", many())), Some(0.25));
         assert_eq!(of(Quantity::Growth("us", one(), many())), Some(4.0));
         assert_eq!(of(Quantity::Scaled("us", one(), 3.0)), Some(30.0));

@@ -124,7 +124,7 @@ fn cells(outcome: &Outcome) -> [String; 9] {
             )
         })),
         target(outcome.target),
-        verdict(outcome.verdict, outcome.target).to_owned(),
+        verdict(outcome),
     ]
 }
 
@@ -136,7 +136,15 @@ fn target(target: Target) -> String {
     }
 }
 
-const fn verdict(verdict: Verdict, target: Target) -> &'static str {
+fn verdict(outcome: &Outcome) -> String {
+    let word = word(outcome.verdict, outcome.target);
+    match &outcome.obstacle {
+        Some(obstacle) => format!("{word}: {}", obstacle.replace('|', "¦")),
+        None => word.to_owned(),
+    }
+}
+
+const fn word(verdict: Verdict, target: Target) -> &'static str {
     match (verdict, target) {
         (Verdict::Met, Target::Within(_)) => "agrees",
         (Verdict::MissedWithinNoise, Target::Within(_)) => "differs, within the noise",
@@ -153,9 +161,18 @@ fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => format!("{}B/s", scaled(value)),
         Unit::Operations => format!("{}/s", scaled(value)),
-        Unit::Seconds => format!("{} µs", digits(value * 1e6)),
+        Unit::Seconds => seconds(value),
         Unit::Times => format!("{}×", digits(value)),
     }
+}
+
+fn seconds(value: f64) -> String {
+    let (unit, name) = match value {
+        v if v >= 1.0 => (1.0, "s"),
+        v if v >= 1e-3 => (1e-3, "ms"),
+        _ => (1e-6, "µs"),
+    };
+    format!("{} {name}", digits(value / unit))
 }
 
 fn scaled(value: f64) -> String {
@@ -195,6 +212,7 @@ mod tests {
                 target,
                 verdict: target.judge(comparison.as_ref()),
                 comparison,
+                obstacle: None,
             }
         };
         let at_least = Target::AtLeast(1.25);
@@ -235,6 +253,17 @@ mod tests {
                 Target::AtLeast(0.95),
                 &[(1.9, 1.8)],
             ),
+            outcome(
+                "boot",
+                None,
+                Unit::Seconds,
+                Target::AtMost(1.0),
+                &[(3.2, 4.0), (2.96, 4.0)],
+            ),
+            Outcome {
+                obstacle: Some("there is no such program".into()),
+                ..outcome("boot", None, Unit::Seconds, Target::AtMost(1.0), &[])
+            },
         ]
     }
 

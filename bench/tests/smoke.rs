@@ -52,3 +52,24 @@ fn a_name_that_is_none_is_refused_with_those_there_are() {
     assert!(said.contains("no comparison `nonsense`"), "{said}");
     assert!(said.contains("tiobench@btrfs"), "{said}");
 }
+
+#[test]
+fn without_an_emulator_the_row_of_a_guest_says_so_and_nothing_fails() {
+    let output = Command::new(env!("CARGO_BIN_EXE_fsarena-bench"))
+        .args(["bench", "--smoke", "--only", "guest-boot", "--json"])
+        .env("PATH", "/nowhere")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let outcomes: Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let [outcome] = &outcomes.as_array().unwrap()[..] else {
+        panic!("{outcomes}");
+    };
+    assert_eq!(outcome["verdict"], "no-figure", "{outcome}");
+    let obstacle = outcome["obstacle"].as_str().unwrap();
+    assert!(
+        obstacle.starts_with("there is no qemu-system-x86_64: `apt-get install "),
+        "{obstacle}"
+    );
+}

@@ -43,7 +43,16 @@ const EDGES: &[(&str, &[&str])] = &[
     // No part of fsarena: it compares the engine with other programs.
     (
         "bench",
-        &["model", "sys", "engine", "provision", "run", "analyse"],
+        &[
+            "model",
+            "sys",
+            "engine",
+            "provision",
+            "run",
+            "analyse",
+            "catalog",
+            "guest",
+        ],
     ),
 ];
 

@@ -172,6 +172,17 @@ fn a_guest_that_panics_is_crashed_with_the_kernels_word_for_it() {
     assert!(reason.contains("Kernel panic"), "{reason}");
 }
 
+#[test]
+fn a_boot_is_timed_until_the_agent_speaks_and_one_that_fails_says_why() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.real("minix");
+    let job = bench.job("minix", &executor, &smoke(&bench, TESTS[0]));
+    assert!(executor.time_boot(&job).unwrap() > Nanos(0));
+    executor.program = bench.file("no-program", "nothing that a kernel can run");
+    let error = executor.time_boot(&job).unwrap_err().to_string();
+    assert!(error.contains("Kernel panic"), "{error}");
+}
+
 /// Everything that was measured, down to each latency.
 #[test]
 fn in_model_time_the_same_cell_gives_the_same_figures_to_the_nanosecond() {

@@ -8,6 +8,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 pub mod bonnie;
+pub mod boot;
 pub mod dd;
 pub mod engine;
 pub mod fio;

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
 use model::{CellId, CellResult, Nanos};
@@ -76,7 +76,7 @@ impl Repeatable for GuestExecutor {
         }
         // All that is in the guest's memory at its first moment, the job and the disk among it, and the
         // agent by its digest: it is the same in all cells.
-        let first = self.directory.join("first-filesystem");
+        let first = self.first_file();
         self.first_filesystem(job, Path::new("/dev/null"), &first)?;
         let kernel = self.guest.kernel();
         let console = Path::new("console");
@@ -155,11 +155,46 @@ impl GuestExecutor {
         })
     }
 
+    /// How long the guest of a job takes from the start of QEMU until its agent speaks, upon which it is ended.
+    ///
+    /// # Errors
+    /// When it cannot be started, or its agent does not speak in time.
+    pub fn time_boot(&self, job: &Job) -> io::Result<Nanos> {
+        self.prepare(job)?;
+        let start = clock::now();
+        let agent = self.launch(job)?;
+        let (up, mut taken) = (AtomicBool::new(false), None);
+        let watch = Watch {
+            stop: &up,
+            ..self.watch()
+        };
+        let outcome = agent.watch(&watch, &mut Collector::new(&job.test), &mut |_| {
+            taken.get_or_insert_with(|| clock::since(start));
+            up.store(true, Ordering::Relaxed);
+        });
+        taken.ok_or_else(|| {
+            let ending = outcome.map(|outcome| ending(outcome, &self.console()));
+            let verdict = ending.ok().and_then(|ending| ending.verdict("boot"));
+            let reason = verdict.map(|(_, failure)| failure.reason);
+            io::Error::other(reason.unwrap_or_else(|| "its agent said nothing".to_owned()))
+        })
+    }
+
     fn start(&self, job: &Job) -> io::Result<Agent> {
-        let first = self.directory.join("first-filesystem");
-        self.first_filesystem(job, &self.program, &first)?;
+        self.prepare(job)?;
+        self.launch(job)
+    }
+
+    /// Writes what the guest begins with.
+    fn prepare(&self, job: &Job) -> io::Result<()> {
+        self.first_filesystem(job, &self.program, &self.first_file())?;
         // What an earlier guest said is not this one's.
-        fs::write(self.console_file(), "")?;
+        fs::write(self.console_file(), "")
+    }
+
+    /// Starts QEMU.
+    fn launch(&self, job: &Job) -> io::Result<Agent> {
+        let first = self.first_file();
         let disks: Vec<_> = self.disks.iter().map(PathBuf::as_path).collect();
         let mut command = self
             .machine
@@ -204,6 +239,10 @@ impl GuestExecutor {
     /// Nothing is waited for longer than the user's patience lasts.
     fn time_to_boot(&self) -> Nanos {
         BOOT.min(self.patience)
+    }
+
+    fn first_file(&self) -> PathBuf {
+        self.directory.join("first-filesystem")
     }
 
     fn console_file(&self) -> PathBuf {
