@@ -3,35 +3,71 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::GuestError;
-use crate::command::run;
+use crate::command::{listen, run};
 use crate::packages::only_file;
 use crate::rebuild::{plainly, processors};
 
-/// Builds all modules of a package that was unpacked in `tree`, and returns their files.
-pub fn build(tree: &Path, headers: &Path) -> Result<Vec<PathBuf>, GuestError> {
+/// Who waits for hundreds of files need not read of each.
+const STEP: usize = 25;
+
+/// Builds all modules of a package that was unpacked in `tree`, and returns their files. `say` hears how far
+/// it is: it takes ten minutes and more.
+pub fn build(
+    name: &str,
+    tree: &Path,
+    headers: &Path,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<PathBuf>, GuestError> {
     let source = only_file(&tree.join("usr/src"), "")?;
-    let mut configure = plainly("sh");
-    configure
-        .current_dir(&source)
-        .args(["./configure", "--with-config=kernel"])
-        .arg(format!("--with-linux={}", common(headers).display()))
-        .arg(format!("--with-linux-obj={}", headers.display()));
-    run(&mut configure, "dash")?;
-    let mut make = plainly("make");
-    make.arg("-C")
-        .arg(&source)
-        .arg(format!("-j{}", processors()));
-    make.arg(format!(
-        "KCFLAGS=-g0 -ffile-prefix-map={}=.",
-        source.display()
+    say(&format!(
+        "building {name}, which takes ten minutes and more: trying what the kernel has"
     ));
-    run(&mut make, "make")?;
+    configure(&source, headers)?;
+    let mut compiled = 0;
+    listen(&mut make(&source), "make", &mut |line| {
+        if !is_compiled(line) {
+            return;
+        }
+        if compiled % STEP == 0 {
+            say(&format!("building {name}: compiling file {}", compiled + 1));
+        }
+        compiled += 1;
+    })?;
     let mut found = Vec::new();
     modules(&source, &mut found)?;
     found.sort();
     Ok(found)
+}
+
+fn configure(source: &Path, headers: &Path) -> Result<(), GuestError> {
+    let mut configure = plainly("sh");
+    configure
+        .current_dir(source)
+        .args(["./configure", "--with-config=kernel"])
+        .arg(format!("--with-linux={}", common(headers).display()))
+        .arg(format!("--with-linux-obj={}", headers.display()));
+    run(&mut configure, "dash").map(drop)
+}
+
+fn make(source: &Path) -> Command {
+    let mut make = plainly("make");
+    make.arg("-C")
+        .arg(source)
+        .arg(format!("-j{}", processors()))
+        .arg(format!(
+            "KCFLAGS=-g0 -ffile-prefix-map={}=.",
+            source.display()
+        ));
+    make
+}
+
+/// Of what make says of the files of a kernel, `  CC [M]  /t/module/zfs/arc.o`.
+fn is_compiled(line: &str) -> bool {
+    let word = line.split_whitespace().next();
+    word.is_some_and(|word| ["CC", "AS"].contains(&word))
 }
 
 /// `linux-headers-6.1.0-1-amd64` has what differs between kinds of a kernel; all else is in
@@ -77,10 +113,13 @@ mod tests {
         fs::create_dir_all(source.join("module/os")).unwrap();
         fs::write(source.join("configure"), "echo \"$@\" > told\n").unwrap();
         let makefile = "all:\n\ttouch module/zfs.ko module/os/spl.ko module/spl.o\n\
+                        \t@for n in $$(seq 30); do echo \"  CC [M]  $$n.o\"; done\n\
                         \techo '$(KCFLAGS)' >> told\n";
         fs::write(source.join("Makefile"), makefile).unwrap();
         let headers = Path::new("/h/linux-headers-6-amd64");
-        let found = build(directory.path(), headers).unwrap();
+        let mut said = Vec::new();
+        let mut say = |word: &str| said.push(word.to_owned());
+        let found = build("zfs", directory.path(), headers, &mut say).unwrap();
         assert_eq!(
             found,
             [
@@ -94,5 +133,8 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("-g0 -ffile-prefix-map="), "{told}");
+        let last = said.iter().map(|word| word.split(": ").last().unwrap());
+        let last: Vec<&str> = last.skip(1).collect();
+        assert_eq!(last, ["compiling file 1", "compiling file 26"]);
     }
 }

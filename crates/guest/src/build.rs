@@ -180,11 +180,8 @@ impl<'a> Build<'a> {
     /// Builds the drivers of add-ons and collects their programs.
     fn add(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         for (add_on, _) in &self.order.add_ons {
-            say(&format!(
-                "building {} of {}, which takes ten minutes and more",
-                add_on.name, add_on.source
-            ));
-            for file in add_on::build(&self.place(&add_on.name), &self.headers()?)? {
+            let tree = self.place(&add_on.name);
+            for file in add_on::build(&add_on.name, &tree, &self.headers()?, say)? {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
                 modules.put(&name, &file);
             }
