@@ -168,14 +168,17 @@ impl GuestExecutor {
             stop: &up,
             ..self.watch()
         };
-        let outcome = agent.watch(&watch, &mut Collector::new(&job.test), &mut |_| {
+        let mut collector = Collector::new(&job.test);
+        let outcome = agent.watch(&watch, &mut collector, &mut |_| {
             taken.get_or_insert_with(|| clock::since(start));
             up.store(true, Ordering::Relaxed);
         });
         taken.ok_or_else(|| {
-            let ending = outcome.map(|outcome| ending(outcome, &self.console()));
-            let verdict = ending.ok().and_then(|ending| ending.verdict("boot"));
-            let reason = verdict.map(|(_, failure)| failure.reason);
+            let said = self.console();
+            let ended = outcome.ok().map(|outcome| ending(outcome, &said));
+            let result = ended.map(|end| collector.finish(end, Some(console::lines(&said))));
+            let failure = result.and_then(|result| result.failure);
+            let reason = failure.map(|failure| failure.reason);
             io::Error::other(reason.unwrap_or_else(|| "its agent said nothing".to_owned()))
         })
     }
