@@ -5,10 +5,11 @@ mod guest_bench;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use catalog::Catalog;
 use end_to_end::{guest, guest_cache, guest_recipe};
-use guest::{Guest, Recipe};
+use guest::{Guest, Own, Recipe};
 use guest_bench::{Bench, execute};
 use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
 use tempfile::TempDir;
@@ -93,6 +94,45 @@ fn filesystems_whose_drivers_were_built_anew_take_files_and_keep_them() {
     takes_files("ufs2");
     // Its driver says at each mount that it will be removed one day, and that it uses flushes.
     takes_files_without("reiserfs error", "reiserfs-3.5");
+}
+
+/// Debian's kernel in the place of the user's own, as an image that a boot loader loads, with its modules where
+/// they were installed, and the guest's programs as a root filesystem.
+#[test]
+fn filesystems_are_run_on_a_kernel_and_with_programs_of_the_users_own() {
+    let bench = Bench::new(SIZE);
+    let made = guest();
+    let root = bench.directory.path().join("own");
+    unpack("linux-image-", &root);
+    let own = Own {
+        kernel: Some(root.join(format!("boot/vmlinuz-{}", made.release()))),
+        modules: Some(root),
+        rootfs: Some(made.directory().join("tools")),
+    };
+    let (name, kernel) = (made.name().to_owned(), made.kernel());
+    let cache = bench.directory.path().join("cache");
+    let own = made.with_own(&own, &cache).unwrap();
+    assert!(own.name().starts_with(&format!("{name}+")));
+    assert_eq!(own.name().split('+').count(), 3, "{}", own.name());
+    assert_ne!(own.kernel(), kernel);
+    for contender in ["ext4", "minix"] {
+        let mut executor = bench.real_in(own.clone(), contender);
+        let job = bench.job(contender, &executor, &smoke(&bench, TESTS[0]));
+        assert_well(&execute(&mut executor, &job), contender);
+    }
+}
+
+/// Unpacks the package of this name that was brought for the guest of all tests.
+fn unpack(name: &str, into: &Path) {
+    let packages = fs::read_dir(guest_cache().join("packages")).unwrap();
+    let mut packages = packages.map(|package| package.unwrap().path());
+    let package = packages.find(|package| {
+        let file = package.file_name().unwrap_or_default();
+        file.to_string_lossy().starts_with(name)
+    });
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--extract").arg(package.unwrap()).arg(into);
+    assert!(command.status().unwrap().success());
 }
 
 /// In two directories, at two times: neither is in what comes out, not even in the modules.

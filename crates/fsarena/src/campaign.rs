@@ -40,7 +40,7 @@ pub struct Means<'a> {
     /// Where results are kept that need not be brought about twice.
     pub cache: Option<CellCache>,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
-    pub guest: &'a dyn Fn() -> anyhow::Result<Arc<Guest>>,
+    pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
 
 /// Stores a new campaign with its plan, unless something would refuse it anyway.

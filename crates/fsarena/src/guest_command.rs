@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
-use model::Filesystem;
+use model::{Campaign, Filesystem};
 use provision::GuestStock;
 use run::CellCache;
 use serde_json::json;
@@ -24,14 +25,35 @@ pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The guest for all filesystems of a catalog: the one that is made, or a new one. `say` hears what is being
-/// done, where anything is.
+/// The guest for all filesystems of a catalog: one that is made, or a new one. One that was made with drivers
+/// that come as source goes before one without. `say` hears what is being done, where anything is.
 pub fn obtain(
     catalog: &Catalog,
     options: &BuildOptions,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    let recipe = recipe(catalog, options)?;
+    choose(catalog, options, &|_| true, say)
+}
+
+/// The same, of several that are made the one in which a campaign began.
+pub fn obtain_again(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    campaign: &Campaign,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    let made = campaign.guest.as_ref().map(|parts| parts.made.as_str());
+    choose(catalog, options, &|guest| Some(guest.name()) == made, say)
+}
+
+/// The first that fits of those that are made, or else the least that the options ask for.
+fn choose(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    fits: &dyn Fn(&Guest) -> bool,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    let recipes = recipes(catalog, options)?;
     let own = Own {
         kernel: options.kernel.clone(),
         modules: options.modules.clone(),
@@ -43,8 +65,16 @@ pub fn obtain(
         guest::check_mirror(mirror).map_err(bad)?;
     }
     let cache = guest::cache_directory()?;
-    let guest = Guest::build(&recipe, &cache, say)?;
-    Ok(guest.with_own(&own, &cache)?)
+    for recipe in &recipes {
+        if let Some(guest) = Guest::find(recipe, &cache)? {
+            let guest = guest.with_own(&own, &cache)?;
+            if fits(&guest) {
+                return Ok(guest);
+            }
+        }
+    }
+    let least = recipes.last().context("nothing to make a guest of")?;
+    Ok(Guest::build(least, &cache, say)?.with_own(&own, &cache)?)
 }
 
 /// The same; what is being done is told to whoever wants to hear it.
@@ -62,8 +92,13 @@ pub fn obtain_saying(
 
 /// The guest for all filesystems of a catalog that was made before, if one was.
 pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
-    let recipe = recipe(catalog, &BuildOptions::default())?;
-    Ok(Guest::find(&recipe, &guest::cache_directory()?)?)
+    let cache = guest::cache_directory()?;
+    for recipe in recipes(catalog, &BuildOptions::default())? {
+        if let Some(guest) = Guest::find(&recipe, &cache)? {
+            return Ok(Some(guest));
+        }
+    }
+    Ok(None)
 }
 
 /// What a guest has for the filesystems of a catalog.
@@ -75,23 +110,40 @@ pub fn stock(catalog: &Catalog, guest: &Guest) -> GuestStock {
     }
 }
 
-fn recipe(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Recipe> {
-    Ok(Recipe {
+/// What a guest may be made of: with the drivers that the options name. Where they name none, one that was
+/// made with all that come as source is as good, or with one of them.
+fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Recipe>> {
+    let sets = match options.with.is_empty() {
+        true => {
+            let all = come_as_source(catalog);
+            let each = all.iter().map(|name| vec![name.clone()]);
+            let mut sets: Vec<_> = [all.clone()].into_iter().chain(each).collect();
+            sets.push(Vec::new());
+            sets.dedup();
+            sets
+        }
+        false => vec![with(catalog, options)?],
+    };
+    let recipe = |with: &Vec<String>| Recipe {
         mirror: options.mirror.clone(),
-        ..Recipe::of(catalog.filesystems(), &with(catalog, options)?)
-    })
+        ..Recipe::of(catalog.filesystems(), with)
+    };
+    Ok(sets.iter().map(recipe).collect())
+}
+
+/// The names of filesystems whose drivers come as source.
+fn come_as_source(catalog: &Catalog) -> Vec<String> {
+    let filesystems = catalog.filesystems();
+    let filesystems = filesystems.filter(|filesystem| guest::comes_as_source(filesystem));
+    filesystems.map(|f| f.name.clone()).collect()
 }
 
 /// The names of contenders whose drivers are to be built.
 fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
-    let come_as_source: Vec<&str> = catalog
-        .filesystems()
-        .filter(|filesystem| guest::comes_as_source(filesystem))
-        .map(|filesystem| filesystem.name.as_str())
-        .collect();
+    let come_as_source = come_as_source(catalog);
     let name = |word: &String| {
         let found = catalog.filesystem(word).map(|f| f.name.clone());
-        let known = |name: &String| come_as_source.contains(&name.as_str());
+        let known = |name: &String| come_as_source.contains(name);
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
             anyhow::Error::from(BadInput(format!(
@@ -139,5 +191,26 @@ pub fn cells(unwanted: bool) -> anyhow::Result<Option<CellCache>> {
             let cells = guest::cache_directory()?.join("cells");
             Ok(Some(CellCache::at(cells)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_was_made_with_more_is_as_good() {
+        let catalog = Catalog::builtin().unwrap();
+        let add_ons = |with: &[&str]| -> Vec<Vec<String>> {
+            let options = BuildOptions {
+                with: with.iter().map(|&name| name.to_owned()).collect(),
+                ..BuildOptions::default()
+            };
+            let recipes = recipes(&catalog, &options).unwrap();
+            let names = |recipe: &Recipe| recipe.add_ons.iter().map(|a| a.name.clone()).collect();
+            recipes.iter().map(names).collect()
+        };
+        assert_eq!(add_ons(&[]), [vec!["zfs".to_owned()], Vec::new()]);
+        assert_eq!(add_ons(&["openzfs"]), [["zfs"]]);
     }
 }

@@ -99,6 +99,14 @@ pub fn machine(
     };
     let (clock, accelerator, words) = clock(wishes, proof);
     let disk = disk(wishes, clock, catalog)?;
+    if matches!(disk, GuestDisk::Model { .. }) && !guest.has_memory_disks() {
+        return Err(Refused(format!(
+            "the guest's kernel ({}) has no module null_blk, which makes disks in its memory: set \
+             CONFIG_BLK_DEV_NULL_BLK to m, or leave model time with --clock real",
+            guest.release()
+        ))
+        .into());
+    }
     let machine = settle(wishes, size, clock, accelerator, disk, guest)?;
     require_room(&machine, provision::available_memory())?;
     progress.note(&format!("{clock}{words}: {machine}"));

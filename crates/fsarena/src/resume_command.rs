@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use model::Campaign;
+
 use crate::campaign::Means;
 use crate::cli::Globals;
 use crate::ground::Consent;
@@ -16,10 +18,10 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
     let mut store = paths::existing_store(globals)?;
     let id = paths::campaign_id(&store, args.id)?;
-    let guest = || {
+    let guest = |campaign: &Campaign| {
         let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);
-        let guest = guest_command::obtain(&catalog, &args.build, &mut say)?;
+        let guest = guest_command::obtain_again(&catalog, &args.build, campaign, &mut say)?;
         Ok(Arc::new(guest))
     };
     let means = Means {

@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         consent: Consent(args.erase.clone()),
         jobs: args.machine.jobs,
         cache: guest_command::cells(args.machine.no_cache)?,
-        guest: &|| {
+        guest: &|_| {
             guest
                 .as_ref()
                 .map(Arc::clone)

@@ -43,7 +43,7 @@ impl Site {
     ) -> anyhow::Result<Self> {
         let (consent, stop) = (&means.consent, Arc::clone(stop));
         if campaign.backend == Backend::Vm {
-            let guest = (means.guest)()?;
+            let guest = (means.guest)(campaign)?;
             let mut ground = GuestGround::prepare(id, campaign, guest, consent, stop)?;
             ground.serve_from(means.cache.clone());
             return Ok(Self::Guests(Box::new(ground)));

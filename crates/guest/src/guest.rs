@@ -123,6 +123,14 @@ impl Guest {
             self.name += &format!("+{}", own.kernel_name(&modules)?);
             self.kernel = Own::startable(kernel, cache)?;
             self.modules = Modules::below(&modules)?;
+            let missing = MACHINE_MODULES.into_iter().find(|module| !self.has(module));
+            if let Some(module) = missing {
+                return Err(GuestError::Unexpected(format!(
+                    "{} has no module {module}, without which it does not find the guest's devices: set \
+                     CONFIG_VIRTIO_PCI, CONFIG_VIRTIO_BLK and CONFIG_VIRTIO_CONSOLE to y or m",
+                    self.release()
+                )));
+            }
         }
         Ok(self)
     }
@@ -150,6 +158,11 @@ impl Guest {
     /// Whether its kernel has a module, or has it built in.
     pub fn has(&self, module: &str) -> bool {
         self.modules.has(module)
+    }
+
+    /// Whether its kernel can make disks in its memory, which model time needs.
+    pub fn has_memory_disks(&self) -> bool {
+        self.has(MEMORY_DISK_MODULE)
     }
 
     /// Whether it has a program.
@@ -362,6 +375,34 @@ mod tests {
         let mut chunkfs = jfs;
         chunkfs.unavailable = Some("a prototype".into());
         assert_eq!(guest.lacks(&chunkfs).as_deref(), Some("a prototype"));
+    }
+
+    #[test]
+    fn a_kernel_that_finds_no_devices_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let (base, modules) = (
+            directory.path().join("base"),
+            directory.path().join("6.9.0"),
+        );
+        fs::create_dir_all(modules.join("kernel")).unwrap();
+        let built_in = ["virtio_pci", "virtio_blk"].map(|m| format!("kernel/drivers/{m}.ko\n"));
+        fs::write(modules.join("modules.builtin"), built_in.concat()).unwrap();
+        let kernel = directory.path().join("vmlinux");
+        fs::write(&kernel, b"\x7fELF\x02\x01 and the note \x12\0\0\0Xen\0").unwrap();
+        let own = Own {
+            kernel: Some(kernel),
+            modules: Some(modules.clone()),
+            ..Own::default()
+        };
+        let with_own = || guest(&base, &[], &[]).with_own(&own, directory.path());
+        let error = with_own().err().unwrap().to_string();
+        assert!(
+            error.starts_with("6.9.0 has no module virtio_console"),
+            "{error}"
+        );
+        fs::write(modules.join("kernel/virtio_console.ko"), "\0depends=\0").unwrap();
+        let own = with_own().unwrap();
+        assert_eq!((own.release(), own.has_memory_disks()), ("6.9.0", false));
     }
 
     /// zpool of zfs-fuse and that of OpenZFS are two programs.

@@ -64,7 +64,12 @@ impl Own {
         let directory = cache.join(format!("own-{}", digest::name(&content)));
         fs::create_dir_all(&directory).map_err(GuestError::io("create", &directory))?;
         let path = directory.join(KERNEL);
-        fs::write(&path, content).map_err(GuestError::io("write", &path))?;
+        // The directory is called after what it holds; another guest may be booting from it.
+        if !path.is_file() {
+            let partial = directory.join(format!("partial-{}", std::process::id()));
+            fs::write(&partial, content).map_err(GuestError::io("write", &partial))?;
+            fs::rename(&partial, &path).map_err(GuestError::io("rename", &partial))?;
+        }
         Ok(path)
     }
 }

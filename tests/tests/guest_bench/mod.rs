@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use catalog::Catalog;
 use end_to_end::{guest, program};
-use guest::Clock;
+use guest::{Clock, Guest};
 use model::{Bytes, CellResult, Profile, Test};
 use run::{Disk, Executor, GuestCell, GuestExecutor};
 use tempfile::TempDir;
@@ -43,16 +43,21 @@ impl Bench {
 
     /// A guest with this contender's filesystem, on which time passes as outside, and whose disk is an image.
     pub fn real(&self, contender: &str) -> GuestExecutor {
-        self.executor(contender, Disk::Outside, Clock::Real)
+        self.real_in(guest(), contender)
+    }
+
+    /// The same in a guest of another make.
+    pub fn real_in(&self, guest: Guest, contender: &str) -> GuestExecutor {
+        self.executor(guest, contender, Disk::Outside, Clock::Real)
     }
 
     /// The same in model time, with its disk in its memory.
     pub fn model(&self, contender: &str) -> GuestExecutor {
-        self.executor(contender, Disk::Inside, Clock::Model)
+        self.executor(guest(), contender, Disk::Inside, Clock::Model)
     }
 
-    fn executor(&self, contender: &str, disk: Disk, clock: Clock) -> GuestExecutor {
-        let guest = Arc::new(guest());
+    fn executor(&self, guest: Guest, contender: &str, disk: Disk, clock: Clock) -> GuestExecutor {
+        let guest = Arc::new(guest);
         let cell = self.cell(contender, disk, &guest);
         let directory = self.directory.path();
         let executor = cell.executor(guest, program::fsarena(), clock, directory);
@@ -71,7 +76,7 @@ impl Bench {
         cell.job(test.clone())
     }
 
-    fn cell(&self, contender: &str, disk: Disk, guest: &guest::Guest) -> GuestCell {
+    fn cell(&self, contender: &str, disk: Disk, guest: &Guest) -> GuestCell {
         let contender = self.catalog.contender(contender).unwrap();
         GuestCell::new(contender, self.size, disk, guest).unwrap()
     }
