@@ -148,7 +148,7 @@ fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
 fn a_driver_that_stands_still_is_hung() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("ntfs-3g");
-    executor.patience = Nanos::from_secs(12);
+    executor.patience = Nanos::from_secs(30);
     let mut job = bench.job("ntfs-3g", &executor, &tree(&bench));
     script(
         &mut job,
@@ -157,7 +157,10 @@ fn a_driver_that_stands_still_is_hung() {
         &[guest::DISK, guest::MOUNTPOINT],
     );
     let result = execute(&mut executor, &job);
-    assert_died(&result, Status::Hung, "tree-in", &["nothing moved for 12"]);
+    assert_died(&result, Status::Hung, "tree-in", &["nothing moved for 30"]);
+    let stacks = result.failure.unwrap().stacks;
+    let waits = |stack: &String| stack.contains("request_wait_answer+0x");
+    assert!(stacks.iter().any(waits), "{stacks:?}");
     assert_eq!(processes_about(bench.directory.path()), []);
 }
 

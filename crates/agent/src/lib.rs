@@ -11,6 +11,7 @@ mod isolation;
 mod scaling;
 mod session;
 mod shell;
+mod stuck;
 mod voice;
 mod volume;
 
@@ -48,6 +49,9 @@ pub fn serve() -> io::Result<ExitCode> {
         )));
     }
     thread::spawn(end_with_orchestrator);
+    if let Some(silence) = job.stacks_after {
+        stuck::watch(voice.clone(), silence);
+    }
     session::Session::new(&job, voice).run();
     Ok(ExitCode::SUCCESS)
 }

@@ -175,6 +175,7 @@ impl GuestGround {
                     target: Target::Volume(plot.volume),
                     test: test.clone(),
                     seed: cell.seed,
+                    stacks_after: None,
                 };
                 CachedExecutor::new(plot.executor, self.cache.clone()).execute(&job, observe)
             },

@@ -114,6 +114,7 @@ impl Here {
                 target: plot.target(),
                 test: test.clone(),
                 seed: cell.seed,
+                stacks_after: None,
             };
             executor.execute(&job, observe)
         })

@@ -212,6 +212,7 @@ mod tests {
                 phases: vec![phase],
             },
             seed,
+            stacks_after: None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use wire::CONSOLE_MARK;
 
+use crate::stuck;
+
 /// Everything on the console is a warning or worse: less is kept off it.
 const LEVEL: &str = "<4>";
 /// A guest in trouble does not fill the store: so many lines are kept from the beginning, where the cause
@@ -21,10 +23,10 @@ const OF_THE_EMULATION: [&str; 4] = [
 /// The last word of a guest that ends as it should, urgent as the kernel makes it.
 const OF_THE_END: &str = "reboot: Power down";
 
-/// The lines that are about the cell, each as `<level> text`, without the kernel's time; all of them where
-/// the guest never came to its cell.
+/// The lines that are about the cell, each as `<level> text`, without the kernel's time and what was told of a
+/// guest that was stuck and went on; all of them where the guest never came to its cell.
 pub fn lines(console: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(console);
+    let text = stuck::without(&String::from_utf8_lossy(console));
     let text = match text.split_once(CONSOLE_MARK) {
         Some((_, about_the_cell)) => about_the_cell,
         None => &text,
@@ -54,7 +56,7 @@ pub fn last_words(console: &[u8]) -> String {
 }
 
 /// `[    3.846004] text` as `text`; whatever else is there stays.
-fn without_time(line: &str) -> &str {
+pub fn without_time(line: &str) -> &str {
     let line = line.trim();
     let inner = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     match inner {

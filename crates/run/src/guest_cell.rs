@@ -89,6 +89,7 @@ impl GuestCell {
             target: Target::Volume(Box::new(volume)),
             test,
             seed: SEED,
+            stacks_after: None,
         }
     }
 

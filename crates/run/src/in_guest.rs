@@ -18,7 +18,7 @@ use crate::cached::Repeatable;
 use crate::cell_key::{self, CellKey};
 use crate::collector::Collector;
 use crate::ending::{Ending, GuestEnd};
-use crate::{Executor, Interrupted, console};
+use crate::{Executor, Interrupted, console, stuck};
 
 /// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
 /// are busy, and a new one seldom does.
@@ -203,7 +203,12 @@ impl GuestExecutor {
             .machine
             .command(&self.guest, &first, &disks, &self.console_file());
         process::end_with_this_thread(&mut command);
-        let job = (!self.has_job_inside()).then_some(job);
+        // In model time a thread that waits beside would be in the figures.
+        let told = Job {
+            stacks_after: Some(self.time_to_tell()),
+            ..job.clone()
+        };
+        let job = (!self.has_job_inside()).then_some(&told);
         Agent::start_guest(&mut command, job, &self.directory.join("events"))
     }
 
@@ -242,6 +247,12 @@ impl GuestExecutor {
     /// Nothing is waited for longer than the user's patience lasts.
     fn time_to_boot(&self) -> Nanos {
         BOOT.min(self.patience)
+    }
+
+    /// When a guest in which nothing moves tells where everything is: late, and early enough that it is all on
+    /// the console when the user's patience is over.
+    const fn time_to_tell(&self) -> Nanos {
+        Nanos(self.patience.0 / 3 * 2)
     }
 
     fn first_file(&self) -> PathBuf {
@@ -293,14 +304,14 @@ fn ending(outcome: Outcome, console: &[u8]) -> Ending {
             end: guest_end(status, errors),
             last_words: console::last_words(console),
         },
-        // Where the emulator's own threads are says nothing about the guest.
+        // Where the emulator's own threads are says nothing about the guest, which tells of its own.
         Outcome::Hung {
             silence,
             unkillable,
             ..
         } => Ending::Hung {
             silence,
-            stacks: Vec::new(),
+            stacks: stuck::stacks(console),
             unkillable,
         },
     }

@@ -17,6 +17,7 @@ mod in_guest;
 mod kernel_log;
 mod memory;
 mod mock;
+mod stuck;
 mod trace;
 
 use model::CellResult;

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use model::{Bytes, CellId, Commands, Driver, Features, PhaseResult, StepRecord, Test};
+use model::{Bytes, CellId, Commands, Driver, Features, Nanos, PhaseResult, StepRecord, Test};
 use serde::{Deserialize, Serialize};
 
 /// Version of these messages; an agent refuses a job of any other.
@@ -16,6 +16,12 @@ pub const VERSION: u32 = 1;
 /// What an agent writes on the console of its guest before anything else: what stands before it is about the
 /// machine, and what stands behind it about the cell.
 pub const CONSOLE_MARK: &str = "fsarena: the cell begins";
+
+/// Between these lines, an agent that is stuck has written on the console of its guest where its threads are,
+/// and the kernel where its own are.
+pub const STACKS_BEGIN: &str = "fsarena: nothing moves; everything is here";
+/// The end of that.
+pub const STACKS_END: &str = "fsarena: nothing moves; that was all";
 
 /// What an agent is to do: one test on one freshly made filesystem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +36,10 @@ pub struct Job {
     pub test: Test,
     /// From which every random choice comes.
     pub seed: u64,
+    /// Time without any event after which the agent writes on the console where everything is stuck; absent
+    /// where whoever watches can look for himself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks_after: Option<Nanos>,
 }
 
 /// Where an agent works.
