@@ -39,7 +39,8 @@ pub fn watch(voice: Voice, silence: Nanos) {
     });
 }
 
-/// Writes where the threads of all processes here are, in the form in which the kernel writes traces, and has the kernel write where its own are.
+/// Writes where the threads of all processes here are, in the form in which the kernel writes traces, and has the
+/// kernel write where its own are.
 fn tell() -> io::Result<()> {
     fs::write(LOG_SETTING, "on\n")?;
     let mut log = OpenOptions::new().write(true).open(LOG)?;

@@ -62,8 +62,8 @@ fn subject(
         let advice = "a device needs root: use sudo, or measure fsarena alone with --instrument";
         return Err(Refused(advice.into()).into());
     }
-    if let Some(device) = &args.device {
-        let usable = UsableDevice::examine(device, args.erase.as_deref())?;
+    if let Some(device) = &args.storage.device {
+        let usable = UsableDevice::examine(device, args.storage.erase.as_deref())?;
         return Ok((Subject::Device(Box::new(raw(usable)?)), None));
     }
     let size = args.size.unwrap_or(SIZE);
@@ -71,7 +71,7 @@ fn subject(
         let complaint = format!("--size {size} is too little; give {LEAST_SIZE} at least");
         return Err(BadInput(complaint).into());
     }
-    let directory = match &args.work_dir {
+    let directory = match &args.storage.work_dir {
         Some(directory) => std::path::absolute(directory)?,
         None => paths::work_directory(globals)?,
     };

@@ -12,6 +12,7 @@ use crate::cli_values::share;
 use crate::guest_args::GuestArgs;
 use crate::report_command::PARQUET;
 use crate::run_args::{ResumeArgs, RunArgs};
+use crate::storage_args::StorageArgs;
 
 /// Compares filesystems by the same trials and answers with evidence.
 #[derive(Debug, Parser)]
@@ -307,15 +308,9 @@ pub struct CalibrateArgs {
     /// Size of the image [default: 256 MiB].
     #[arg(long, value_name = "SIZE", conflicts_with = "device")]
     pub size: Option<Bytes>,
-    /// A block device to measure instead of an image; refused if it holds anything.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
-    pub device: Option<PathBuf>,
-    /// The same device again, to say that what it holds may be lost.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
-    pub erase: Option<PathBuf>,
-    /// Where the image is made [default: beside the database].
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub work_dir: Option<PathBuf>,
+    /// The device, or where the image is made.
+    #[command(flatten)]
+    pub storage: StorageArgs,
 }
 
 /// Options of `format`.

@@ -53,7 +53,7 @@ impl Wishes {
             disk: asked.disk.clone().or_else(|| filed.disk.clone()),
             disks: asked.disks.or(filed.disks),
             disk_cache: asked.disk_cache.or(filed.disk_cache),
-            device: args.device.is_some() || file.device.is_some(),
+            device: args.storage.device.is_some() || file.device.is_some(),
             jobs: asked.jobs,
             no_cache: asked.no_cache,
             build: asked.build.clone(),

@@ -46,6 +46,7 @@ mod shell_command;
 mod show_command;
 mod site;
 mod stop;
+mod storage_args;
 mod work_place;
 
 use std::process::ExitCode;

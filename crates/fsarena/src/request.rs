@@ -61,7 +61,7 @@ pub fn read(
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
     let suites = suites(args, &file.suites, catalog, profile)?;
-    let work_dir = match &args.work_dir {
+    let work_dir = match &args.storage.work_dir {
         Some(directory) => std::path::absolute(directory)?,
         None => paths::work_directory(globals)?,
     };
@@ -113,7 +113,7 @@ pub fn read(
         backend,
         clock: setting.clock,
         guest: setting.parts,
-        device: args.device.clone().or(file.device),
+        device: args.storage.device.clone().or(file.device),
         work_dir,
         patience,
     };
@@ -277,7 +277,7 @@ fn refuse_what_only_guests_grant(wishes: &Wishes, backend: Backend) -> anyhow::R
 fn refuse_what_directories_ignore(args: &RunArgs) -> anyhow::Result<()> {
     let ignored = [
         ("--contender", !args.contenders.is_empty()),
-        ("--device", args.device.is_some()),
+        ("--device", args.storage.device.is_some()),
         ("--size", args.size.is_some()),
     ];
     match ignored.into_iter().find(|(_, given)| *given) {

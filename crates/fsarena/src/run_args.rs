@@ -8,6 +8,7 @@ use model::{Backend, Bytes, Nanos, Profile};
 use crate::cli_values::{percent, words};
 use crate::guest_args::BuildOptions;
 use crate::machine_args::MachineArgs;
+use crate::storage_args::StorageArgs;
 
 /// Options of `run`; what is not given comes from the campaign file, then from the profile.
 #[derive(Clone, Debug, Default, Args)]
@@ -57,15 +58,9 @@ pub struct RunArgs {
     /// A mounted directory that competes; may be given several times.
     #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub directories: Vec<PathBuf>,
-    /// A block device to use instead of an image; refused if it holds anything.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
-    pub device: Option<PathBuf>,
-    /// The same device again, to say that what it holds may be lost.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
-    pub erase: Option<PathBuf>,
-    /// Where the image is made [default: beside the database].
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub work_dir: Option<PathBuf>,
+    /// The device, or where the image is made.
+    #[command(flatten)]
+    pub storage: StorageArgs,
     /// Time without any sign of progress after which a cell is hung [default: 2 min].
     #[arg(long, value_name = "TIME")]
     pub patience: Option<Nanos>,

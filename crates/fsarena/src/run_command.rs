@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 
     let means = Means {
-        consent: Consent(args.erase.clone()),
+        consent: Consent(args.storage.erase.clone()),
         jobs: args.machine.jobs,
         cache: guest_command::cells(args.machine.no_cache)?,
         guest: &|_| {

@@ -43,6 +43,7 @@ pub struct Contents<'a> {
 }
 
 /// A guest that is made: everything but the agent.
+#[derive(Clone, Debug)]
 pub struct Guest {
     name: String,
     directory: PathBuf,

@@ -13,6 +13,7 @@ use crate::{GuestError, kernel};
 const DIRECTORIES: [&str; 3] = ["kernel", "extra", "updates"];
 
 /// The modules of one kernel.
+#[derive(Clone, Debug)]
 pub struct Modules {
     /// The kernel's release.
     kernel: String,

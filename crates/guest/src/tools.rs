@@ -26,6 +26,7 @@ const LOADED_LATER: &str = "libgcc_s.so.1";
 const MOST_LINKS: u32 = 16;
 
 /// A tree of unpacked packages.
+#[derive(Clone, Debug)]
 pub struct Tools {
     root: PathBuf,
 }

@@ -1,0 +1,19 @@
+//! Options that say on which device something is done, or where an image for it is made.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+/// A device of the user's, or an image of fsarena's own.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StorageArgs {
+    /// A block device to use instead of an image; refused if it holds anything.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    pub device: Option<PathBuf>,
+    /// The same device again, to say that what it holds may be lost.
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
+    pub erase: Option<PathBuf>,
+    /// Where the image is made [default: beside the database].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub work_dir: Option<PathBuf>,
+}
