@@ -119,6 +119,23 @@ phase = [
 ]
 "#;
 
+/// A suite `wide` of one test: a file that is larger than a disk of 64 MiB, and not than two.
+pub const WIDE: &str = r#"
+name = "wide"
+title = "What lies on more than one disk"
+source = "made for a test"
+
+[[test]]
+name = "wide-data"
+title = "One large file"
+rationale = "One disk cannot hold it."
+space = "70 MiB"
+phase = [
+  { name = "write", op = "write", file = "f", size = "70 MiB", block = "1 MiB", cache = "warm", ends = "fsync" },
+  { name = "verify", op = "read", file = "f", block = "1 MiB", verify = true, cache = "cold", ends = "call" },
+]
+"#;
+
 /// A suite `names` of one test: 100 small files are made, read and deleted.
 pub const NAMES: &str = r#"
 name = "names"

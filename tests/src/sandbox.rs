@@ -47,6 +47,7 @@ impl Sandbox {
             fs::create_dir_all(sandbox.path(sub)).expect("a sandbox is writable");
         }
         sandbox.add_suite("trial", entries::TRIAL);
+        sandbox.add_suite("wide", entries::WIDE);
         sandbox.add_suite("names", entries::NAMES);
         sandbox.add_suite("abilities", entries::ABILITIES);
         fs::write(sandbox.path(CAMPAIGN_FILE), CAMPAIGN).expect("a sandbox is writable");

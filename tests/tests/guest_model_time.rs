@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use end_to_end::{guest, program};
 use guest::{Contents, Guest};
 use guest_bench::{Bench, execute};
-use model::{Bytes, CellId, CellResult, Nanos, Profile};
+use model::{Bytes, CellId, CellResult, Nanos, Profile, Status};
 use run::{CachedExecutor, CellCache, CellKey, GuestExecutor, Repeatable};
 use serde::{Deserialize, Serialize};
 use wire::Job;
@@ -189,6 +189,20 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     // What is not in model time, or has a disk outside, has no key at all.
     cached.executor().disks = bench.real("hpfs").disks;
     assert_eq!(key(&mut cached, &job), None);
+}
+
+/// mkfs.jfs asks for random numbers, for the volume's name. Without any at hand it would wait until the kernel
+/// has gathered some, a second and more of model time.
+#[test]
+fn no_program_waits_until_the_kernel_has_gathered_random_numbers() {
+    let bench = Bench::new(SIZE);
+    let test = bench.test("lifecycle", "lifecycle", Profile::Smoke);
+    let mut executor = bench.model("jfs");
+    let job = bench.job("jfs", &executor, &test);
+    let result = execute(&mut executor, &job);
+    let mkfs = result.phases.iter().find(|p| p.phase == "mkfs").unwrap();
+    assert_eq!(mkfs.status, Status::Ok, "{:?}", result.failure);
+    assert!(mkfs.wall < Nanos::from_secs(1), "{:?}", mkfs.wall);
 }
 
 fn key(cached: &mut CachedExecutor<GuestExecutor>, job: &Job) -> Option<CellKey> {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use end_to_end::{Sandbox, program, run};
-use model::{CampaignResults, Clock, PhaseResult, Status};
+use model::{Bytes, CampaignResults, Clock, PhaseResult, Status};
 
 /// Most of them have no driver in the kernel of any machine that these tests usually run on.
 const ROWS: [&str; 8] = [
@@ -25,14 +25,16 @@ const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 /// A campaign of one test in model time.
 fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
     let fsarena = sandbox.fsarena();
-    in_guests(sandbox, fsarena, contenders, jobs)
+    let mut command = in_guests(sandbox, fsarena, contenders, jobs);
+    command.args(["--suite", "trial"]);
+    command
 }
 
 fn in_guests(sandbox: &Sandbox, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
     fsarena
         .args(["run", "--backend", "vm", "--clock", "model", "--jobs", jobs])
-        .args(["--profile", "smoke", "--rounds", "1", "--seed", "7"])
-        .args(["--suite", "trial", "--work-dir"])
+        .args(["--profile", "smoke", "--rounds", "1"])
+        .arg("--work-dir")
         .arg(sandbox.path("work"))
         .env("XDG_CACHE_HOME", program::cache());
     for contender in contenders {
@@ -81,7 +83,8 @@ fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoeve
     assert_eq!(all_figures.len(), ROWS.len());
 
     let alone = unprivileged(&sandbox);
-    run(in_guests(&sandbox, alone, &TWICE, "1").arg("--no-cache")).with(0);
+    let mut alone = in_guests(&sandbox, alone, &TWICE, "1");
+    run(alone.args(["--suite", "trial", "--no-cache"])).with(0);
     let again = sandbox.results();
     let again = figures(&again);
     assert_eq!(again.len(), TWICE.len());
@@ -102,7 +105,36 @@ fn a_cell_that_was_run_before_is_served_with_the_same_figures() {
     let (first, second) = (results(), results());
     assert_eq!(figures(&first), figures(&second));
     let served = |cell: &model::StoredCell| cell.result.as_ref().is_some_and(|r| r.from_cache);
-    assert!(second.cells.iter().all(served));
+    assert!(second.cells.iter().all(served), "nobody gave a seed");
+}
+
+/// A stripe of the kernel's for ext2, a pool for ZFS; the file that is written is larger than one disk.
+#[test]
+fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
+    let sandbox = Sandbox::new();
+    let contenders = ["ext2", "zfs-fuse"];
+    let walls = |disks: &str, size: &str| {
+        let mut command = in_guests(&sandbox, sandbox.fsarena(), &contenders, "2");
+        let command = command.args(["--suite", "wide", "--disk", "sata-ssd"]);
+        run(command.args(["--disks", disks, "--size", size])).with(0);
+        let results = sandbox.results();
+        assert_eq!(
+            results.campaign.guest.as_ref().unwrap().disks.to_string(),
+            disks
+        );
+        let figures = figures(&results);
+        contenders.map(|contender| {
+            let written = &figures[contender][0];
+            assert_eq!(written.phase, "write");
+            let bytes = written.device.expect("its disks are counted").write_bytes;
+            assert!(bytes >= Bytes::mib(70), "{contender}: {bytes}");
+            written.wall
+        })
+    };
+    let (one, two) = (walls("1", "128MiB"), walls("2", "64MiB"));
+    // What ZFS on FUSE does takes the processor longer than the disks.
+    assert!(two[0] < one[0], "{two:?} on two disks, {one:?} on one");
+    sandbox.assert_clean();
 }
 
 /// Killed behind its first result.

@@ -27,6 +27,9 @@ const JOB: &str = "/job";
 const CONFIGURATION: &str = "/sys/kernel/config";
 /// Where the kernel lists the channels of a guest, each with its name.
 const PORTS: &str = "/sys/class/virtio-ports";
+/// What a guest begins its random numbers with. Left to itself, its kernel would gather them from how long
+/// things take: most programs that make a filesystem ask for some, and would wait for seconds.
+const RANDOM: [u8; 32] = *b"every guest of fsarena is alike.";
 /// The channel appears a moment after its driver is there.
 const PATIENCE: Nanos = Nanos::from_secs(10);
 const POLL: Duration = Duration::from_millis(1);
@@ -58,6 +61,7 @@ fn prepare(channel: &str) -> io::Result<()> {
 /// Makes a machine of what the kernel has booted: its mounts, its modules, its disk in memory.
 pub fn furnish() -> io::Result<()> {
     sys::machine::furnish()?;
+    sys::machine::seed_random(RANDOM)?;
     for line in fs::read_to_string(Path::new(MODULES).join(ORDER))?.lines() {
         let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
         sys::machine::load_module(&Path::new(MODULES).join(module), parameters)

@@ -11,6 +11,7 @@ mod isolation;
 mod scaling;
 mod session;
 mod shell;
+mod stripe;
 mod stuck;
 mod voice;
 mod volume;

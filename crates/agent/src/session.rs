@@ -50,10 +50,7 @@ impl<'a> Session<'a> {
             Target::Directory { path } => (None, path.as_path()),
         };
         let device = match &job.target {
-            Target::Volume(volume) => volume
-                .device
-                .as_deref()
-                .and_then(|d| DeviceStat::of(d).ok()),
+            Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
         };
         Self {
@@ -84,7 +81,7 @@ impl<'a> Session<'a> {
 
     fn set_up(&mut self) {
         let Some(volume) = &self.volume else { return };
-        if let Err(failure) = volume.wipe() {
+        if let Err(failure) = volume.assemble().and_then(|()| volume.wipe()) {
             self.die(false, failure);
             return;
         }

@@ -43,7 +43,7 @@ fn attend() -> io::Result<()> {
 /// Makes and mounts it; where that fails, the shell is for finding out why.
 fn make(volume: &Volume) {
     let mut mounted = Mounted::new(volume);
-    if let Err(failure) = mounted.wipe() {
+    if let Err(failure) = mounted.assemble().and_then(|()| mounted.wipe()) {
         eprintln!("{}", failure.reason);
     }
     let made = !mounted.can_be_made() || tell(mounted.make());

@@ -10,10 +10,11 @@ use std::time::Duration;
 use model::{Driver, Failure, Nanos, StepRecord};
 use nix::unistd::Pid;
 use sys::{caches, clock, mounts, process, usage};
-use wire::Volume;
+use wire::{Span, Volume};
 
 use crate::command::{self, CommandFailed};
 use crate::isolation::is_first;
+use crate::stripe;
 
 /// What is zeroed at both ends of a device before mkfs, so that no trace of the contender before
 /// is taken for this one's (btrfs, ZFS and GPT keep copies at the end).
@@ -76,16 +77,31 @@ impl<'a> Mounted<'a> {
         !self.volume.commands.fsck.is_empty()
     }
 
-    /// Removes what an earlier contender left at the ends of the device.
-    pub fn wipe(&self) -> Result<(), Failure> {
-        let Some(device) = &self.volume.device else {
+    /// Puts its device together, where that is made of several.
+    pub fn assemble(&self) -> Result<(), Failure> {
+        let (Some(Span::Stripe(members)), Some(device)) = (&self.volume.span, &self.volume.device)
+        else {
             return Ok(());
         };
-        wipe(device, self.volume.size.0).map_err(|error| Failure {
-            step: "wipe".into(),
-            reason: format!("cannot wipe {}: {error}", device.display()),
-            error: sys::errno::system_error("pwrite", &error),
+        stripe::assemble(device, members).map_err(|error| Failure {
+            step: "stripe".into(),
+            reason: format!("cannot stripe {} disks: {error}", members.len()),
+            error: sys::errno::system_error("write", &error),
             ..Failure::default()
+        })
+    }
+
+    /// Removes what an earlier contender left at the ends of the devices.
+    pub fn wipe(&self) -> Result<(), Failure> {
+        let devices: Vec<&Path> = self.volume.told().collect();
+        let size = self.volume.size.0 / devices.len().max(1) as u64;
+        devices.into_iter().try_for_each(|device| {
+            wipe(device, size).map_err(|error| Failure {
+                step: "wipe".into(),
+                reason: format!("cannot wipe {}: {error}", device.display()),
+                error: sys::errno::system_error("pwrite", &error),
+                ..Failure::default()
+            })
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Pure: nothing is run here.
 
-use model::{Bytes, Commands, Contender, Filesystem};
+use model::{Bytes, Commands, Contender};
 
 /// Options that every mount begins with, whatever the catalog or a user says.
 const SAFE_OPTIONS: &str = "nosuid,nodev";
@@ -10,8 +10,9 @@ const SAFE_OPTIONS: &str = "nosuid,nodev";
 /// What the placeholders stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The block device; `None` for a filesystem that [needs none](needs_device).
-    pub device: Option<&'a str>,
+    /// The block devices, the first of which is `{device}`; none for a filesystem that
+    /// needs none, and one for one that makes no pools.
+    pub devices: &'a [&'a str],
     /// The directory to mount on.
     pub mountpoint: &'a str,
     /// Size of the device, or what a filesystem without one may take.
@@ -20,23 +21,18 @@ pub struct Place<'a> {
     pub fsarena: &'a str,
 }
 
-/// Whether a filesystem lives on a block device; one that does not (tmpfs) never names it.
-pub fn needs_device(filesystem: &Filesystem) -> bool {
-    let commands = &filesystem.commands;
-    [&commands.mkfs, &commands.mount]
-        .into_iter()
-        .flatten()
-        .any(|word| word.contains(DEVICE))
-}
-
 /// The contender's command lines with every placeholder filled in.
 ///
 /// Options of the filesystem come before those of the contender, so that the latter win where a
 /// program takes the last of several. The option lists of the answer hold both.
 pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
     let raw = &contender.filesystem.commands;
-    let filled =
-        |words: &[String]| -> Vec<String> { words.iter().map(|w| fill(w, place)).collect() };
+    let filled = |words: &[String]| -> Vec<String> {
+        words
+            .iter()
+            .flat_map(|word| fill_all(word, place))
+            .collect()
+    };
     let mkfs_options = filled(&[&raw.mkfs_options[..], &contender.mkfs_options].concat());
     let mount_options = filled(&[&raw.mount_options[..], &contender.mount_options].concat());
     let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]]
@@ -47,17 +43,14 @@ pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
         if word == "{options}" {
             mkfs.extend(mkfs_options.iter().cloned());
         } else {
-            mkfs.push(fill(word, place));
+            mkfs.extend(fill_all(word, place));
         }
     }
-    let mount = raw
-        .mount
-        .iter()
-        .map(|word| fill(&word.replace("{options}", &joined), place))
-        .collect();
+    let with_options = |word: &String| word.replace("{options}", &joined);
+    let mount: Vec<String> = raw.mount.iter().map(with_options).collect();
     Commands {
         mkfs,
-        mount,
+        mount: filled(&mount),
         umount: filled(&raw.umount),
         fsck: filled(&raw.fsck),
         fsck_clean: raw.fsck_clean.clone(),
@@ -67,12 +60,20 @@ pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
     }
 }
 
-/// Fills in all placeholders but `{options}`.
+/// The words that a word becomes: `{devices}` may be several.
+fn fill_all(word: &str, place: &Place<'_>) -> Vec<String> {
+    match word {
+        DEVICES => place.devices.iter().map(|&d| d.to_owned()).collect(),
+        _ => vec![fill(word, place)],
+    }
+}
+
+/// Fills in all placeholders that stand for one word.
 fn fill(word: &str, place: &Place<'_>) -> String {
     if is_script(word) {
         return word.to_owned();
     }
-    word.replace("{device}", place.device.unwrap_or("none"))
+    word.replace(DEVICE, place.devices.first().unwrap_or(&"none"))
         .replace("{mountpoint}", place.mountpoint)
         .replace("{size}", &place.size.0.to_string())
         .replace(FSARENA, place.fsarena)
@@ -83,12 +84,14 @@ fn is_script(word: &str) -> bool {
     word.contains(char::is_whitespace)
 }
 
-const DEVICE: &str = "{device}";
+const DEVICE: &str = Commands::DEVICE;
+const DEVICES: &str = Commands::DEVICES;
 const MOUNTPOINT: &str = "{mountpoint}";
 const SIZE: &str = "{size}";
 const OPTIONS: &str = "{options}";
 /// Stands for a program, so that it can be the first word of a command line.
 pub(crate) const FSARENA: &str = "{fsarena}";
+const PLACEHOLDERS: [&str; 6] = [DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA];
 
 /// A command line of the catalog, and what has to hold for it.
 pub(crate) struct Rule {
@@ -96,65 +99,66 @@ pub(crate) struct Rule {
     pub key: &'static str,
     /// Placeholders that it may hold.
     allowed: &'static [&'static str],
-    /// Placeholders that it must hold.
-    needed: &'static [&'static str],
-    /// Whether `{options}` must be a word of its own.
-    options_alone: bool,
+    /// Placeholders that it must hold: of each of these, one.
+    needed: &'static [&'static [&'static str]],
+    /// Placeholders that must be words of their own.
+    alone: &'static [&'static str],
 }
 
 /// mkfs: options are words, so they cannot be a part of one. A pool wants to know its mount point.
 pub(crate) const MKFS: Rule = Rule {
     key: "mkfs",
-    allowed: &[DEVICE, MOUNTPOINT, SIZE, OPTIONS, FSARENA],
-    needed: &[DEVICE],
-    options_alone: true,
+    allowed: &[DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS, FSARENA],
+    needed: &[&[DEVICE, DEVICES]],
+    alone: &[OPTIONS, DEVICES],
 };
 /// mount: without `{options}` it would not be nosuid,nodev.
 pub(crate) const MOUNT: Rule = Rule {
     key: "mount",
-    allowed: &[DEVICE, MOUNTPOINT, SIZE, OPTIONS],
-    needed: &[MOUNTPOINT, OPTIONS],
-    options_alone: false,
+    allowed: &[DEVICE, DEVICES, MOUNTPOINT, SIZE, OPTIONS],
+    needed: &[&[MOUNTPOINT], &[OPTIONS]],
+    alone: &[DEVICES],
 };
 /// umount.
 pub(crate) const UMOUNT: Rule = Rule {
     key: "umount",
     allowed: &[DEVICE, MOUNTPOINT],
-    needed: &[MOUNTPOINT],
-    options_alone: false,
+    needed: &[&[MOUNTPOINT]],
+    alone: &[],
 };
 /// fsck.
 pub(crate) const FSCK: Rule = Rule {
     key: "fsck",
-    allowed: &[DEVICE],
-    needed: &[DEVICE],
-    options_alone: false,
+    allowed: &[DEVICE, DEVICES],
+    needed: &[&[DEVICE, DEVICES]],
+    alone: &[DEVICES],
 };
 /// The version of the tools.
 pub(crate) const VERSION: Rule = Rule {
     key: "version",
     allowed: &[],
     needed: &[],
-    options_alone: false,
+    alone: &[],
 };
 /// Options by default may hold the size, for filesystems that take it there.
 pub(crate) const DEFAULT_OPTIONS: Rule = Rule {
     key: "options",
     allowed: &[SIZE],
     needed: &[],
-    options_alone: false,
+    alone: &[],
 };
 
 impl Rule {
     /// Checks the placeholders of a command line.
     pub fn check(&self, words: &[String]) -> Result<(), String> {
         words.iter().try_for_each(|word| self.check_word(word))?;
-        match self
-            .needed
-            .iter()
-            .find(|n| !words.iter().any(|w| w.contains(**n)))
-        {
-            Some(missing) => Err(format!("`{}` does not say {missing}", self.key)),
+        let says = |placeholder: &&str| words.iter().any(|word| word.contains(*placeholder));
+        let mut needed = self.needed.iter();
+        match needed.find(|either| !either.iter().any(says)) {
+            Some(missing) => {
+                let missing = crate::error::either(missing);
+                Err(format!("`{}` does not say {missing}", self.key))
+            }
             None => Ok(()),
         }
     }
@@ -162,10 +166,7 @@ impl Rule {
     fn check_word(&self, word: &str) -> Result<(), String> {
         let holds = |p: &&str| word.contains(*p);
         if is_script(word) {
-            return match [DEVICE, MOUNTPOINT, SIZE, OPTIONS, FSARENA]
-                .iter()
-                .find(|p| holds(p))
-            {
+            return match PLACEHOLDERS.iter().find(|p| holds(p)) {
                 None => Ok(()),
                 Some(placeholder) => Err(format!(
                     "{placeholder} stands inside a script; hand it over as a word behind the script and use \"$1\""
@@ -180,12 +181,11 @@ impl Rule {
             };
             rest = &rest[known.len()..];
         }
-        if self.options_alone && word.contains(OPTIONS) && word != OPTIONS {
-            return Err(format!(
-                "`{word}`: {OPTIONS} must be a word of its own here"
-            ));
+        let mut alone = self.alone.iter();
+        match alone.find(|placeholder| holds(placeholder) && word != **placeholder) {
+            Some(part) => Err(format!("`{word}`: {part} must be a word of its own here")),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn refuse(&self, word: &str) -> String {
@@ -200,7 +200,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Class, Driver, Requirements};
+    use model::{Class, Driver, Filesystem, Requirements};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -239,7 +239,7 @@ mod tests {
     }
 
     const PLACE: Place<'_> = Place {
-        device: Some("/dev/loop7"),
+        devices: &["/dev/loop7"],
         mountpoint: "/run/a b",
         size: Bytes(4096),
         fsarena: "/opt/fsarena",
@@ -301,13 +301,26 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_gets_all_devices_and_any_other_filesystem_the_first() {
+        let place = Place {
+            devices: &["/dev/a", "/dev/b"],
+            ..PLACE
+        };
+        let mut pool = contender();
+        assert_eq!(resolve(&pool, &place).mkfs.last().unwrap(), "/dev/a");
+        pool.filesystem.commands.mkfs = words("mkpool x {devices}");
+        assert_eq!(resolve(&pool, &place).mkfs, words("mkpool x /dev/a /dev/b"));
+        assert_eq!(resolve(&pool, &PLACE).mkfs, words("mkpool x /dev/loop7"));
+    }
+
+    #[test]
     fn placeholders_are_refused_where_they_mean_nothing() {
         let error = |rule: &Rule, line: &str| rule.check(&words(line)).unwrap_err();
-        assert!(
-            error(&MKFS, "mkfs {disk}")
-                .contains("expected {device}, {mountpoint}, {size}, {options} or {fsarena}")
-        );
-        assert!(error(&MKFS, "mkfs").contains("does not say {device}"));
+        assert!(error(&MKFS, "mkfs {disk}").contains(
+            "expected {device}, {devices}, {mountpoint}, {size}, {options} or {fsarena}"
+        ));
+        assert!(error(&MKFS, "mkfs").contains("does not say {device} or {devices}"));
+        assert!(error(&MKFS, "mkfs x{devices}").contains("word of its own"));
         assert!(error(&MKFS, "mkfs -o{options} {device}").contains("word of its own"));
         assert!(error(&MOUNT, "mount {device} {mountpoint}").contains("does not say {options}"));
         assert!(error(&FSCK, "fsck {mountpoint}").contains("unknown placeholder"));

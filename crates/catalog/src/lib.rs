@@ -27,6 +27,6 @@ mod uses_file;
 
 pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
 pub use catalog::Catalog;
-pub use command_line::{Place, needs_device, resolve};
+pub use command_line::{Place, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use error::CatalogError;

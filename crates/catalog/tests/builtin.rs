@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use catalog::{Catalog, Place, needs_device, resolve};
+use catalog::{Catalog, Place, resolve};
 use model::{
     Access, Action, Axis, Bytes, CacheState, Class, Feature, Group, Io, IoEngine, Op, Profile, Test,
 };
@@ -23,7 +23,7 @@ fn every_filesystem_names_its_source_and_says_what_it_requires() {
         assert!(f.requires.smallest > Bytes(0), "{}", f.name);
         if f.class != Class::Floor {
             assert!(!f.requires.programs.is_empty(), "{}", f.name);
-            assert!(needs_device(f), "{}", f.name);
+            assert!(f.commands.need_device(), "{}", f.name);
         }
     }
 }
@@ -78,7 +78,7 @@ fn every_system_of_the_studies_has_its_row() {
 fn no_command_line_keeps_a_placeholder_and_every_mount_is_nosuid_and_nodev() {
     let catalog = catalog();
     let place = Place {
-        device: Some("/dev/loop0"),
+        devices: &["/dev/loop0"],
         mountpoint: "/run/m",
         size: Bytes::mib(1024),
         fsarena: "/usr/bin/fsarena",

@@ -182,7 +182,7 @@ impl Ground {
                 "mounted directories show no device without a filesystem".into(),
             );
         }
-        if !filesystems.any(catalog::needs_device) {
+        if !filesystems.any(|filesystem| filesystem.commands.need_device()) {
             return Subject::Nothing("every contender lives in memory".into());
         }
         match self.raw(campaign) {
@@ -232,7 +232,7 @@ impl Ground {
             .as_ref()
             .context("the work directory is not taken")?;
         let mountpoint = place.mountpoint()?;
-        if !catalog::needs_device(&contender.filesystem) {
+        if !contender.filesystem.commands.need_device() {
             return Ok(Plot::Bare(volume(
                 contender,
                 None,
@@ -381,11 +381,12 @@ fn volume(
     size: Bytes,
     mountpoint: PathBuf,
 ) -> Box<Volume> {
-    let node = device.map(|d| d.to_string_lossy());
+    let nodes: Vec<_> = device.iter().map(|d| d.to_string_lossy()).collect();
+    let devices: Vec<&str> = nodes.iter().map(AsRef::as_ref).collect();
     // Without its path there is no agent either, and no cell is started.
     let program = std::env::current_exe().unwrap_or_default();
     let place = Place {
-        device: node.as_deref(),
+        devices: &devices,
         mountpoint: &mountpoint.to_string_lossy(),
         size,
         fsarena: &program.to_string_lossy(),
@@ -393,6 +394,7 @@ fn volume(
     let commands = catalog::resolve(contender, &place);
     Box::new(Volume {
         device: device.map(Path::to_owned),
+        span: None,
         size,
         driver: contender.filesystem.driver,
         commands,

@@ -8,15 +8,15 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use anyhow::Context;
-use guest::{DISK, Guest, MEMORY_DISK, Machine, MemoryDisk};
+use guest::{Guest, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, Cell, CellId, CellResult, Clock, Contender, DiskCache, Environment,
-    GuestDisk, GuestMachine, Test,
+    GuestDisk, GuestMachine, Requirements, Test,
 };
 use provision::{Image, Setting, UsableDevice, describe_storage};
-use run::{CachedExecutor, CellCache, Executor, GuestExecutor, Interrupted, volume_in_guest};
+use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Interrupted, volume_in_guest};
 use store::CampaignId;
-use wire::{Event, Job, Target, Volume};
+use wire::{Event, Job, Span, Target, Volume};
 
 use crate::exit::Refused;
 use crate::ground::{self, Consent};
@@ -47,10 +47,11 @@ struct Plot {
 impl GuestGround {
     /// Whether the campaign can run here at all; changes nothing.
     pub fn inspect(campaign: &Campaign, consent: &Consent) -> anyhow::Result<()> {
-        parts(campaign)?;
+        let count = parts(campaign)?.disks;
         let device = device(campaign, consent)?;
         for contender in &campaign.contenders {
-            let size = disk_size(contender, campaign.size, device.as_ref());
+            let each = disk_size(contender, campaign.size, count, device.as_ref());
+            let size = Bytes(each.0 * u64::from(count));
             ground::hold_the_tests(&campaign.suites, size)?;
             ground::fits(contender, size)?;
         }
@@ -59,8 +60,10 @@ impl GuestGround {
 
     /// Whether there is room for its images; changes nothing.
     pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
-        match parts(campaign)?.disk {
-            GuestDisk::Image { .. } => Ok(Image::require_room(directory, campaign.size)?),
+        let GuestMachine { disk, disks, .. } = parts(campaign)?;
+        let size = Bytes(campaign.size.0 * u64::from(*disks));
+        match disk {
+            GuestDisk::Image { .. } => Ok(Image::require_room(directory, size)?),
             GuestDisk::Model { .. } | GuestDisk::Device { .. } => Ok(()),
         }
     }
@@ -189,22 +192,23 @@ impl GuestGround {
             .find(|c| c.name == cell.contender)
             .with_context(|| format!("no contender `{}`", cell.contender))?;
         let directory = self.place.of_cell(cell.id)?;
-        let size = disk_size(contender, self.campaign.size, self.device.as_ref());
+        let count = self.parts.disks;
+        let size = disk_size(contender, self.campaign.size, count, self.device.as_ref());
         let memory_disk = self
             .parts
             .model()
-            .map(|model| MemoryDisk::after(model, size, self.parts.disks));
-        let device = if memory_disk.is_some() {
-            MEMORY_DISK
-        } else {
-            DISK
+            .map(|model| MemoryDisk::after(model, size, count));
+        let disk = match memory_disk {
+            Some(_) => Disk::Inside,
+            None => Disk::Outside,
         };
+        let volume = volume_in_guest(contender, &disk.devices(count), size);
         let requires = &contender.filesystem.requires;
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
             machine: machine(&self.parts, self.campaign.clock),
             program: self.program.clone(),
-            modules: requires.modules.clone(),
+            modules: modules(&volume, requires),
             programs: requires.programs.clone(),
             disks: self.disks(directory.path(), size)?,
             memory_disk,
@@ -213,7 +217,7 @@ impl GuestGround {
             stop: Arc::clone(&self.stop),
         };
         Ok(Plot {
-            volume: Box::new(volume_in_guest(contender, device, size)),
+            volume: Box::new(volume),
             executor,
             _directory: directory,
         })
@@ -267,15 +271,32 @@ fn device(campaign: &Campaign, consent: &Consent) -> anyhow::Result<Option<Usabl
     Ok(campaign.device.as_ref().map(examine).transpose()?)
 }
 
-/// How large the disk is that a contender gets: a device has its size, and any other disk is no larger than
-/// what the filesystem takes.
-pub fn disk_size(contender: &Contender, size: Bytes, device: Option<&UsableDevice>) -> Bytes {
-    match device {
-        Some(device) => device.size,
-        None => {
-            let largest = contender.filesystem.requires.largest;
-            largest.map_or(size, |largest| largest.min(size))
+/// The modules of a volume in a guest.
+fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
+    let stripe = matches!(volume.span, Some(Span::Stripe(_)));
+    let stripe = stripe.then(|| guest::STRIPE_MODULE.to_owned());
+    stripe
+        .into_iter()
+        .chain(requires.modules.iter().cloned())
+        .collect()
+}
+
+/// How large each of the disks is that a contender gets: a device has its size, and any others are together no
+/// larger than what the filesystem takes.
+pub fn disk_size(
+    contender: &Contender,
+    size: Bytes,
+    count: u32,
+    device: Option<&UsableDevice>,
+) -> Bytes {
+    const WHOLE: u64 = 1 << 20;
+    match (device, contender.filesystem.requires.largest) {
+        (Some(device), _) => device.size,
+        (None, Some(largest)) => {
+            let share = largest.0 / u64::from(count.max(1));
+            size.min(Bytes((share / WHOLE * WHOLE).max(WHOLE)))
         }
+        (None, None) => size,
     }
 }
 
@@ -346,14 +367,24 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_no_larger_than_its_filesystem_takes() {
-        let size = Bytes::mib(384);
-        assert_eq!(disk_size(&contender("xfs"), size, None), size);
-        assert_eq!(disk_size(&contender("fat12"), size, None), Bytes::mib(255));
-        assert_eq!(
-            disk_size(&contender("fat12"), Bytes::mib(64), None),
-            Bytes::mib(64)
-        );
+    fn disks_are_together_no_larger_than_their_filesystem_takes() {
+        let each = |name, size, count| disk_size(&contender(name), Bytes::mib(size), count, None);
+        assert_eq!(each("xfs", 384, 2), Bytes::mib(384));
+        assert_eq!(each("fat12", 384, 1), Bytes::mib(255));
+        assert_eq!(each("fat12", 384, 2), Bytes::mib(127));
+        assert_eq!(each("fat12", 64, 3), Bytes::mib(64));
+    }
+
+    #[test]
+    fn several_disks_bring_what_puts_them_together() {
+        let modules = |name, count| {
+            let contender = contender(name);
+            let volume = volume_in_guest(&contender, &Disk::Inside.devices(count), Bytes::mib(64));
+            modules(&volume, &contender.filesystem.requires)
+        };
+        assert_eq!(modules("minix", 1), ["minix"]);
+        assert_eq!(modules("minix", 2), ["raid0", "minix"]);
+        assert_eq!(modules("zfs", 2), modules("zfs", 1));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use model::{Accelerator, Bytes, Clock, Contender, DiskCache, GuestDisk, GuestMac
 
 use crate::exit::{BadInput, Refused};
 use crate::guest_args::BuildOptions;
+use crate::guest_ground::disk_size;
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
 
@@ -60,6 +61,11 @@ impl Wishes {
         }
     }
 
+    /// How many disks a guest has.
+    pub fn disks(&self) -> u32 {
+        self.disks.unwrap_or(1)
+    }
+
     /// Whether the disk is to be a real device.
     pub const fn has_device(&self) -> bool {
         self.device
@@ -99,14 +105,7 @@ pub fn machine(
     };
     let (clock, accelerator, words) = clock(wishes, proof);
     let disk = disk(wishes, clock, catalog)?;
-    if matches!(disk, GuestDisk::Model { .. }) && !guest.has_memory_disks() {
-        return Err(Refused(format!(
-            "the guest's kernel ({}) has no module null_blk, which makes disks in its memory: set \
-             CONFIG_BLK_DEV_NULL_BLK to m, or leave model time with --clock real",
-            guest.release()
-        ))
-        .into());
-    }
+    require_modules(guest, &disk, wishes.disks())?;
     let machine = settle(wishes, size, clock, accelerator, disk, guest)?;
     require_room(&machine, provision::available_memory())?;
     progress.note(&format!("{clock}{words}: {machine}"));
@@ -167,7 +166,7 @@ fn settle(
     disk: GuestDisk,
     guest: &Guest,
 ) -> Result<GuestMachine, BadInput> {
-    let disks = wishes.disks.unwrap_or(1);
+    let disks = wishes.disks();
     if disks > 1 && wishes.device {
         return Err(BadInput(
             "--device is the one disk of a guest: leave --disks out".into(),
@@ -179,7 +178,8 @@ fn settle(
         ));
     }
     let in_memory = matches!(disk, GuestDisk::Model { .. });
-    let memory = memory(wishes.memory, in_memory.then_some(size))?;
+    let all = Bytes(size.0 * u64::from(disks));
+    let memory = memory(wishes.memory, in_memory.then_some(all))?;
     let processors = processors(wishes.processors, clock)?;
     let cpu = Machine {
         clock,
@@ -231,6 +231,30 @@ fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, BadInput> {
     }
 }
 
+/// A kernel of the user's own may lack what disks are made with.
+fn require_modules(guest: &Guest, disk: &GuestDisk, disks: u32) -> Result<(), Refused> {
+    let in_memory = matches!(disk, GuestDisk::Model { .. });
+    let (module, does, bring) = if in_memory && !guest.has_memory_disks() {
+        (
+            "null_blk",
+            "makes disks in its memory",
+            "set CONFIG_BLK_DEV_NULL_BLK to m, or leave model time with --clock real",
+        )
+    } else if disks > 1 && !guest.can_stripe() {
+        (
+            guest::STRIPE_MODULE,
+            "puts several disks together",
+            "set CONFIG_MD_RAID0 to y or m, or leave --disks out",
+        )
+    } else {
+        return Ok(());
+    };
+    let kernel = guest.release();
+    Err(Refused(format!(
+        "the guest's kernel ({kernel}) has no module {module}, which {does}: {bring}"
+    )))
+}
+
 /// A guest that this machine has no memory for would be killed, and its filesystem blamed.
 fn require_room(machine: &GuestMachine, available: Option<Bytes>) -> Result<(), Refused> {
     match available {
@@ -243,11 +267,11 @@ fn require_room(machine: &GuestMachine, available: Option<Bytes>) -> Result<(), 
     }
 }
 
-/// What is to be said of contenders whose disk is smaller than the campaign's.
-pub fn smaller_disks(contenders: &[Contender], size: Bytes) -> Option<String> {
+/// What is to be said of contenders whose disks are smaller than the campaign's.
+pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Option<String> {
     let smaller = contenders.iter().filter_map(|contender| {
-        let largest = contender.filesystem.requires.largest?;
-        (largest < size).then(|| format!("{} one of {largest}", contender.name))
+        let each = disk_size(contender, size, count, None);
+        (each < size).then(|| format!("{} one of {each}", contender.name))
     });
     let smaller: Vec<String> = smaller.collect();
     (!smaller.is_empty()).then(|| {
@@ -338,12 +362,12 @@ mod tests {
     fn who_gets_a_smaller_disk_is_said() {
         let catalog = Catalog::builtin().unwrap();
         let contenders = ["fat12", "xfs"].map(|name| catalog.contender(name).unwrap());
-        let said = smaller_disks(&contenders, Bytes::mib(384)).unwrap();
+        let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
         assert!(
             said.ends_with("that they take: fat12 one of 255 MiB"),
             "{said}"
         );
-        assert_eq!(smaller_disks(&contenders, Bytes::mib(64)), None);
+        assert_eq!(smaller_disks(&contenders, Bytes::mib(64), 1), None);
     }
 
     #[test]

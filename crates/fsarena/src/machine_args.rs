@@ -18,7 +18,8 @@ pub struct MachineArgs {
     /// an image].
     #[arg(long, value_name = "NAME")]
     pub disk: Option<String>,
-    /// Disks of a guest, 1 to 8; a filesystem is made on the first [default: 1].
+    /// Disks of a guest, 1 to 8, each of --size: one pool of ZFS, striped for any other filesystem (RAID-0 of
+    /// 64 KiB) [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
     pub disks: Option<u32>,
     /// Processors of a guest [default: as many as there are, 4 at most; 1 in model time].

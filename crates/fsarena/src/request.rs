@@ -29,6 +29,8 @@ const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
 const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
+/// The seed in model time, where nobody gives one.
+const MODEL_SEED: u64 = 1;
 
 /// What the user asks for.
 pub struct Request {
@@ -85,7 +87,7 @@ pub fn read(
     };
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
     if backend == Backend::Vm && !wishes.has_device() {
-        let smaller = guest_request::smaller_disks(&contenders, size);
+        let smaller = guest_request::smaller_disks(&contenders, size, wishes.disks());
         smaller.iter().for_each(|text| progress.note(text));
     }
     let name = args
@@ -107,7 +109,7 @@ pub fn read(
         seed: args
             .seed
             .or(file.seed)
-            .unwrap_or_else(|| clock::calendar().0),
+            .unwrap_or_else(|| seed(setting.clock)),
         size,
         memory: setting.memory,
         backend,
@@ -121,6 +123,15 @@ pub fn read(
         campaign,
         guest: setting.guest,
     })
+}
+
+/// The seed where nobody gives one: in model time the same each time, so that the same command gives the same
+/// figures, which are there already.
+fn seed(time: Clock) -> u64 {
+    match time {
+        Clock::Model => MODEL_SEED,
+        Clock::Real => clock::calendar().0,
+    }
 }
 
 /// Where cells run, as far as it has to be found out before contenders are chosen.

@@ -41,7 +41,7 @@ pub struct RunArgs {
     /// Time of all cells after which no further round is added: 2h [default: no limit].
     #[arg(long, value_name = "TIME")]
     pub max_time: Option<Nanos>,
-    /// The seed of every random choice [default: drawn and printed].
+    /// The seed of every random choice [default: drawn and printed; 1 in model time].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Size of the image [default: that of the profile].

@@ -53,14 +53,14 @@ fn configure(source: &Path, headers: &Path) -> Result<(), GuestError> {
 }
 
 fn make(source: &Path) -> Command {
+    // What debuggers want to know holds paths, of the files in C and of those in assembly.
+    let flags = format!("-g0 -ffile-prefix-map={}=.", source.display());
     let mut make = plainly("make");
     make.arg("-C")
         .arg(source)
         .arg(format!("-j{}", processors()))
-        .arg(format!(
-            "KCFLAGS=-g0 -ffile-prefix-map={}=.",
-            source.display()
-        ));
+        .arg(format!("KCFLAGS={flags}"))
+        .arg(format!("KAFLAGS={flags}"));
     make
 }
 
@@ -114,7 +114,7 @@ mod tests {
         fs::write(source.join("configure"), "echo \"$@\" > told\n").unwrap();
         let makefile = "all:\n\ttouch module/zfs.ko module/os/spl.ko module/spl.o\n\
                         \t@for n in $$(seq 30); do echo \"  CC [M]  $$n.o\"; done\n\
-                        \techo '$(KCFLAGS)' >> told\n";
+                        \techo 'C $(KCFLAGS) A $(KAFLAGS)' >> told\n";
         fs::write(source.join("Makefile"), makefile).unwrap();
         let headers = Path::new("/h/linux-headers-6-amd64");
         let mut said = Vec::new();
@@ -132,7 +132,10 @@ mod tests {
             told.contains("--with-linux=/h/linux-headers-6-common"),
             "{told}"
         );
-        assert!(told.contains("-g0 -ffile-prefix-map="), "{told}");
+        for language in ["C", "A"] {
+            let flags = format!("{language} -g0 -ffile-prefix-map=");
+            assert!(told.contains(&flags), "{told}");
+        }
         let last = said.iter().map(|word| word.split(": ").last().unwrap());
         let last: Vec<&str> = last.skip(1).collect();
         assert_eq!(last, ["compiling file 1", "compiling file 26"]);

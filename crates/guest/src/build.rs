@@ -37,6 +37,8 @@ pub const TOOL_NAMES: [&str; 39] = [
 pub const MACHINE_MODULES: [&str; 3] = ["virtio_pci", "virtio_blk", "virtio_console"];
 /// The module of disks in the guest's memory.
 pub const MEMORY_DISK_MODULE: &str = "null_blk";
+/// The module that puts several disks together to one.
+pub const STRIPE_MODULE: &str = "raid0";
 const DIRECTORIES: [&str; 12] = [
     "bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib",
 ];
@@ -201,7 +203,7 @@ impl<'a> Build<'a> {
         let ours = self.recipe.modules.iter().chain(of_add_ons);
         let wanted: Vec<&str> = MACHINE_MODULES
             .into_iter()
-            .chain([MEMORY_DISK_MODULE])
+            .chain([MEMORY_DISK_MODULE, STRIPE_MODULE])
             .chain(ours.map(String::as_str).filter(|name| all.has(name)))
             .collect();
         let into = self.into.join(MODULES).join(all.kernel());

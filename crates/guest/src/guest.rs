@@ -9,8 +9,8 @@ use model::Filesystem;
 
 use crate::archive::Archive;
 use crate::build::{
-    BASE, Build, KERNEL, MACHINE_MODULES, MEMORY_DISK_MODULE, MODULES, PROGRAMS, TOOL_NAMES,
-    programs_of,
+    BASE, Build, KERNEL, MACHINE_MODULES, MEMORY_DISK_MODULE, MODULES, PROGRAMS, STRIPE_MODULE,
+    TOOL_NAMES, programs_of,
 };
 use crate::modules::Modules;
 use crate::order::Order;
@@ -164,6 +164,11 @@ impl Guest {
     /// Whether its kernel can make disks in its memory, which model time needs.
     pub fn has_memory_disks(&self) -> bool {
         self.has(MEMORY_DISK_MODULE)
+    }
+
+    /// Whether its kernel can put several disks together to one.
+    pub fn can_stripe(&self) -> bool {
+        self.has(STRIPE_MODULE)
     }
 
     /// Whether it has a program.

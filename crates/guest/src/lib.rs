@@ -29,11 +29,14 @@ mod recipe;
 mod source;
 mod tools;
 
+pub use build::STRIPE_MODULE;
 pub use cache::directory as cache_directory;
 pub use error::GuestError;
 pub use guest::{Contents, Guest};
 pub use kvm::prove_kvm;
-pub use machine::{CHANNEL, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, QEMU};
+pub use machine::{
+    CHANNEL, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, QEMU, disks, memory_disks,
+};
 pub use mirrors::check as check_mirror;
 pub use model::Clock;
 pub use own::Own;

@@ -92,6 +92,19 @@ impl MemoryDisk {
     }
 }
 
+/// What a guest calls its disks, up to 26 of them.
+pub fn disks(count: u32) -> Vec<String> {
+    let letters = ('a'..='z').take(count as usize);
+    letters.map(|letter| format!("/dev/vd{letter}")).collect()
+}
+
+/// What a guest calls its disks in memory.
+pub fn memory_disks(count: u32) -> Vec<String> {
+    (0..count)
+        .map(|number| format!("/dev/nullb{number}"))
+        .collect()
+}
+
 /// A machine with known parts. It has no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
@@ -260,6 +273,12 @@ mod tests {
             assert!(words.contains(pinned), "{pinned}");
         }
         assert!(KERNEL_WORDS.split(' ').any(|word| word == "norandmaps"));
+    }
+
+    #[test]
+    fn disks_are_called_as_the_kernel_calls_them() {
+        assert_eq!(disks(3), [DISK, "/dev/vdb", "/dev/vdc"]);
+        assert_eq!(memory_disks(2), [MEMORY_DISK, "/dev/nullb1"]);
     }
 
     #[test]

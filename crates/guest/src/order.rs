@@ -9,7 +9,7 @@ use crate::recipe::AddOn;
 use crate::{GuestError, Recipe, mirrors};
 
 /// Changes when what is made of the same packages changes.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// One static program that is `mount`, `umount`, `sh` and others.
 pub const TOOLS: &str = "busybox-static";
 

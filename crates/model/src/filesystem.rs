@@ -82,9 +82,9 @@ impl Requirements {
 
 /// Command lines of a filesystem; each word is one argument, no shell is involved.
 ///
-/// `{device}`, `{mountpoint}`, `{size}` (of the device, in bytes) and `{options}` are filled in before
-/// a run. In `mkfs` the options are words of their own; in `mount` they are one comma-separated word
-/// that begins with `nosuid,nodev`.
+/// `{device}`, `{devices}` (all of them, words of their own), `{mountpoint}`, `{size}` (of what lies on them, in
+/// bytes) and `{options}` are filled in before a run. In `mkfs` the options are words of their own; in `mount`
+/// they are one comma-separated word that begins with `nosuid,nodev`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Commands {
@@ -104,6 +104,24 @@ pub struct Commands {
     pub mount_options: Vec<String>,
     /// Prints the version of its tools, for the record.
     pub version: Vec<String>,
+}
+
+impl Commands {
+    /// Stands for the block device; of several for the first.
+    pub const DEVICE: &str = "{device}";
+    /// Stands for all block devices: a word of its own that becomes several.
+    pub const DEVICES: &str = "{devices}";
+
+    /// Whether a filesystem lives on a block device; one that does not (tmpfs) never names it.
+    pub fn need_device(&self) -> bool {
+        let names = |word: &String| word.contains(Self::DEVICE) || word == Self::DEVICES;
+        self.mkfs.iter().chain(&self.mount).any(names)
+    }
+
+    /// Whether a filesystem takes several devices as they are.
+    pub fn make_pools(&self) -> bool {
+        self.mkfs.iter().any(|word| word == Self::DEVICES)
+    }
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn driver(filesystem: &Filesystem, machine: &Machine) -> Result<Option<Need>, St
 }
 
 fn loop_driver(filesystem: &Filesystem, machine: &Machine) -> Result<Option<Need>, String> {
-    if machine.loop_control || !uses_device(filesystem) {
+    if machine.loop_control || !filesystem.commands.need_device() {
         return Ok(None);
     }
     match module_need("loop", machine) {
@@ -192,12 +192,6 @@ fn root(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
         command: format!("sudo fsarena run -c {}", filesystem.name),
         packages: Vec::new(),
     })
-}
-
-fn uses_device(filesystem: &Filesystem) -> bool {
-    let commands = &filesystem.commands;
-    let mut words = commands.mkfs.iter().chain(&commands.mount);
-    words.any(|word| word.contains("{device}"))
 }
 
 fn as_root(machine: &Machine, command: String) -> String {

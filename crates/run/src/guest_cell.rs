@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use catalog::Place;
-use guest::{Clock, DISK, Guest, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk};
+use guest::{Clock, Guest, MOUNTPOINT, Machine, MemoryDisk};
 use model::{Bytes, CellId, Contender, Nanos, Test};
-use wire::{Job, Target, Volume};
+use wire::{Job, Span, Target, Volume};
 
 use crate::GuestExecutor;
 
@@ -20,6 +20,8 @@ const MEMORY: Bytes = Bytes::mib(1024);
 const LATENCY: Nanos = Nanos(50_000);
 const PATIENCE: Nanos = Nanos::from_secs(120);
 const SEED: u64 = 1;
+/// What several disks of a guest are put together to.
+const STRIPE: &str = "/dev/md_fsarena";
 
 /// Where a guest's disk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +33,11 @@ pub enum Disk {
 }
 
 impl Disk {
-    /// What the guest calls it.
-    pub const fn device(self) -> &'static str {
+    /// What the guest calls so many of them.
+    pub fn devices(self, count: u32) -> Vec<String> {
         match self {
-            Self::Inside => MEMORY_DISK,
-            Self::Outside => DISK,
+            Self::Inside => guest::memory_disks(count),
+            Self::Outside => guest::disks(count),
         }
     }
 }
@@ -82,7 +84,7 @@ impl GuestCell {
 
     /// What the agent does.
     pub fn job(&self, test: Test) -> Job {
-        let volume = volume_in_guest(&self.contender, self.disk.device(), self.size);
+        let volume = volume_in_guest(&self.contender, &self.disk.devices(1), self.size);
         Job {
             version: wire::VERSION,
             cell: CellId(0),
@@ -134,21 +136,36 @@ impl GuestCell {
     }
 }
 
-/// What the agent of a guest makes, mounts and checks: a contender on one of the guest's devices, which is of
-/// this size.
-pub fn volume_in_guest(contender: &Contender, device: &str, size: Bytes) -> Volume {
-    let device = catalog::needs_device(&contender.filesystem).then_some(device);
+/// What the agent of a guest makes, mounts and checks: a contender on the guest's devices, each of this size.
+/// Over several it makes one pool where it has pools; else they are striped.
+pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -> Volume {
+    let filesystem = &contender.filesystem;
+    let span = (devices.len() > 1 && filesystem.commands.need_device()).then(|| {
+        let members = devices.iter().map(PathBuf::from).collect();
+        match filesystem.commands.make_pools() {
+            true => Span::Pool(members),
+            false => Span::Stripe(members),
+        }
+    });
+    let all: Vec<&str> = devices.iter().map(String::as_str).collect();
+    let told = match &span {
+        _ if !filesystem.commands.need_device() => &[],
+        Some(Span::Stripe(_)) => &[STRIPE][..],
+        Some(Span::Pool(_)) | None => &all[..],
+    };
+    let size = Bytes(size.0 * devices.len().max(1) as u64);
     let place = Place {
-        device,
+        devices: told,
         mountpoint: MOUNTPOINT,
         size,
         fsarena: AGENT,
     };
     Volume {
-        device: device.map(PathBuf::from),
+        device: told.first().map(PathBuf::from),
+        span,
         size,
         mountpoint: MOUNTPOINT.into(),
-        driver: contender.filesystem.driver,
+        driver: filesystem.driver,
         commands: catalog::resolve(contender, &place),
     }
 }
@@ -179,11 +196,29 @@ mod tests {
 
     #[test]
     fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
-        let volume = |name| volume_in_guest(&contender(name), MEMORY_DISK, Bytes::mib(64));
+        let device = Disk::Inside.devices(1);
+        let volume = |name| volume_in_guest(&contender(name), &device, Bytes::mib(64));
         let hpfs = volume("hpfs");
         assert_eq!(hpfs.commands.mkfs[0], "/init");
         assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/nullb0")));
-        assert_eq!(volume("tmpfs").device, None);
+        assert_eq!((volume("tmpfs").device, hpfs.span), (None, None));
+    }
+
+    #[test]
+    fn over_several_disks_there_is_a_pool_of_a_filesystem_that_has_them_and_else_a_stripe() {
+        let disks = Disk::Outside.devices(3);
+        let volume = |name| volume_in_guest(&contender(name), &disks, Bytes::mib(64));
+        let members: Vec<PathBuf> = disks.iter().map(PathBuf::from).collect();
+        let ext4 = volume("ext4");
+        assert_eq!(ext4.span, Some(Span::Stripe(members.clone())));
+        assert_eq!(ext4.size, Bytes::mib(192));
+        assert!(ext4.commands.mkfs.iter().any(|word| word == STRIPE));
+        assert!(ext4.devices().eq(&members) && ext4.told().eq([Path::new(STRIPE)]));
+        let zfs = volume("zfs");
+        assert_eq!(zfs.device.as_deref(), Some(Path::new("/dev/vda")));
+        assert!(zfs.told().eq(&members));
+        assert!(disks.iter().all(|disk| zfs.commands.mkfs.contains(disk)));
+        assert_eq!((volume("tmpfs").span, volume("tmpfs").device), (None, None));
     }
 
     #[test]

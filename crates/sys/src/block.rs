@@ -11,33 +11,40 @@ use model::{Bytes, DeviceCounters};
 /// Source: Documentation/block/stat.rst of the kernel.
 const SECTOR: u64 = 512;
 
-/// Reads the counters of one block device.
+/// Reads the counters of block devices, added up.
 #[derive(Clone, Debug)]
-pub struct DeviceStat(PathBuf);
+pub struct DeviceStat(Vec<PathBuf>);
 
 impl DeviceStat {
-    /// The counters of a block device, given by its node.
+    /// The counters of block devices, given by their nodes.
     ///
     /// # Errors
-    /// When the node cannot be examined or is no block device.
-    pub fn of(device: &Path) -> io::Result<Self> {
-        let metadata = fs::metadata(device)?;
-        if !metadata.file_type().is_block_device() {
-            return Err(io::Error::other(format!(
-                "{} is no block device",
-                device.display()
-            )));
+    /// When there is none, or a node cannot be examined or is no block device.
+    pub fn of<'a>(devices: impl IntoIterator<Item = &'a Path>) -> io::Result<Self> {
+        let files: io::Result<Vec<PathBuf>> = devices.into_iter().map(stat_file).collect();
+        match files? {
+            none if none.is_empty() => Err(io::Error::other("there is no device")),
+            files => Ok(Self(files)),
         }
-        let (major, minor) = numbers(metadata.rdev());
-        Ok(Self(PathBuf::from(format!(
-            "/sys/dev/block/{major}:{minor}/stat"
-        ))))
     }
 
-    /// The counters since the device exists; `None` once it is gone.
+    /// The counters since the devices exist; `None` once one is gone.
     pub fn read(&self) -> Option<DeviceCounters> {
-        parse(&fs::read_to_string(&self.0).ok()?)
+        let one = |file: &PathBuf| parse(&fs::read_to_string(file).ok()?);
+        let sum = |sum, file| Some(sum_of(sum, one(file)?));
+        self.0.iter().try_fold(DeviceCounters::default(), sum)
     }
+}
+
+/// The file with the counters of a device.
+fn stat_file(device: &Path) -> io::Result<PathBuf> {
+    let metadata = fs::metadata(device)?;
+    if !metadata.file_type().is_block_device() {
+        let what = format!("{} is no block device", device.display());
+        return Err(io::Error::other(what));
+    }
+    let (major, minor) = numbers(metadata.rdev());
+    Ok(format!("/sys/dev/block/{major}:{minor}/stat").into())
 }
 
 /// Major and minor number of a device number.
@@ -55,6 +62,19 @@ pub const fn difference(before: DeviceCounters, after: DeviceCounters) -> Device
         flushes: after.flushes.saturating_sub(before.flushes),
         discards: after.discards.saturating_sub(before.discards),
         discard_bytes: Bytes(after.discard_bytes.0.saturating_sub(before.discard_bytes.0)),
+    }
+}
+
+/// What two devices did.
+const fn sum_of(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
+    DeviceCounters {
+        reads: one.reads + other.reads,
+        read_bytes: Bytes(one.read_bytes.0 + other.read_bytes.0),
+        writes: one.writes + other.writes,
+        write_bytes: Bytes(one.write_bytes.0 + other.write_bytes.0),
+        flushes: one.flushes + other.flushes,
+        discards: one.discards + other.discards,
+        discard_bytes: Bytes(one.discard_bytes.0 + other.discard_bytes.0),
     }
 }
 
@@ -87,6 +107,20 @@ mod tests {
         assert_eq!(counters.read_bytes, Bytes(800 * 512));
         assert_eq!(counters.write_bytes, Bytes(1600 * 512));
         assert_eq!((counters.discards, counters.flushes), (3, 4));
+    }
+
+    #[test]
+    fn several_devices_are_added_up_and_one_that_is_gone_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name);
+        fs::write(file("a"), "10 1 800 5 20 2 1600 7 0 9 9 3 0 64 1 4 2\n").unwrap();
+        fs::write(file("b"), "1 0 8 0 1 0 8 0 0 0 0\n").unwrap();
+        let both = DeviceStat(vec![file("a"), file("b")]).read().unwrap();
+        assert_eq!((both.reads, both.writes, both.flushes), (11, 21, 4));
+        assert_eq!(both.read_bytes, Bytes(808 * 512));
+        assert!(DeviceStat(vec![file("a"), file("c")]).read().is_none());
+        assert!(DeviceStat::of([]).is_err());
+        assert!(DeviceStat::of([directory.path()]).is_err());
     }
 
     #[test]

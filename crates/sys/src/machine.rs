@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -18,6 +19,39 @@ pub fn furnish() -> io::Result<()> {
     for (kind, on) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         mount(Some(kind), on, Some(kind), MsFlags::empty(), None::<&str>)?;
     }
+    Ok(())
+}
+
+/// Random bits for the kernel (`struct rand_pool_info` of linux/random.h).
+#[repr(C)]
+struct Entropy {
+    /// How many bits of them nobody can guess.
+    bits: libc::c_int,
+    /// Their size in bytes.
+    size: libc::c_int,
+    pool: [u8; 32],
+}
+
+/// `_IOW('R', 0x03, int[2])`.
+/// Source: include/uapi/linux/random.h.
+const RNDADDENTROPY: u32 = 0x4008_5203;
+
+/// Has the kernel take these bytes for random ones, so that whoever asks it for random numbers need not wait
+/// until it has gathered some. Only for a machine in which nothing is secret.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn seed_random(pool: [u8; 32]) -> io::Result<()> {
+    let entropy = Entropy {
+        bits: pool.len() as libc::c_int * 8,
+        size: pool.len() as libc::c_int,
+        pool,
+    };
+    let device = File::options().write(true).open("/dev/urandom")?;
+    // SAFETY: the kernel reads one `struct rand_pool_info` from the pointer, which is valid for the whole call,
+    // has the kernel's layout (repr(C)) and holds as many bytes as it says; the descriptor is open.
+    let answer = unsafe { libc::ioctl(device.as_raw_fd(), RNDADDENTROPY as _, &raw const entropy) };
+    Errno::result(answer)?;
     Ok(())
 }
 

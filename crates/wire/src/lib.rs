@@ -5,7 +5,7 @@
 //! to its standard output. Nothing else is said, whether the agent is a child process or PID 1 of a
 //! guest behind a serial port. No I/O happens here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::{Bytes, CellId, Commands, Driver, Features, Nanos, PhaseResult, StepRecord, Test};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,10 @@ pub enum Target {
 pub struct Volume {
     /// The block device; absent for filesystems without one (tmpfs).
     pub device: Option<PathBuf>,
-    /// Its size.
+    /// What it lies on, where that is more than the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+    /// The size of all that it lies on.
     pub size: Bytes,
     /// An existing directory to mount on.
     pub mountpoint: PathBuf,
@@ -68,6 +71,51 @@ pub struct Volume {
     pub driver: Driver,
     /// Command lines with every placeholder filled in.
     pub commands: Commands,
+}
+
+/// Several devices below one filesystem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Span {
+    /// The filesystem takes them all; the volume's device is the first.
+    Pool(Vec<PathBuf>),
+    /// They are put together before, to the volume's device.
+    Stripe(Vec<PathBuf>),
+}
+
+impl Span {
+    /// The devices, in their order.
+    pub fn members(&self) -> &[PathBuf] {
+        match self {
+            Self::Pool(members) | Self::Stripe(members) => members,
+        }
+    }
+}
+
+impl Volume {
+    /// The devices of this machine on which it lies.
+    pub fn devices(&self) -> impl Iterator<Item = &Path> {
+        let members = self.span.as_ref().map(Span::members);
+        self.either(members)
+    }
+
+    /// The devices of which the filesystem is told: all of a pool, else the one.
+    pub fn told(&self) -> impl Iterator<Item = &Path> {
+        let pool = match &self.span {
+            Some(Span::Pool(members)) => Some(&members[..]),
+            Some(Span::Stripe(_)) | None => None,
+        };
+        self.either(pool)
+    }
+
+    fn either<'a>(&'a self, several: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
+        let own = self.device.iter().filter(move |_| several.is_none());
+        several
+            .into_iter()
+            .flatten()
+            .chain(own)
+            .map(PathBuf::as_path)
+    }
 }
 
 /// What an agent reports.
