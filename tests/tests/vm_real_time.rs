@@ -57,5 +57,7 @@ fn a_guest_has_as_many_disks_and_processors_and_as_much_memory_as_it_says() {
     assert_eq!(machine.disk, GuestDisk::Image { cache });
     assert_eq!((machine.disks, machine.processors), (3, 2));
     assert_eq!(machine.memory, Bytes::mib(700));
+    let storage = &results.environments[0].device;
+    assert!(storage.starts_with("3 images of 64 MiB: "), "{storage}");
     sandbox.assert_clean();
 }

@@ -20,7 +20,7 @@ pub enum GuestAction {
     #[command(after_help = "\
 Examples:
   fsarena guest build
-  fsarena guest build --with zfs    also OpenZFS, whose driver is built for ten minutes and more
+  fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
     /// Find out whether anything of this machine reaches the guest's model time: the same cell, run again,
@@ -46,7 +46,7 @@ pub struct BuildOptions {
     /// Bring Debian's packages from this mirror instead of those that this machine's apt is set to.
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
-    /// Also build the driver of a contender that comes as source (zfs); takes ten minutes and more.
+    /// Also build the driver of a contender that comes as source (zfs); takes five minutes and more.
     #[arg(long, value_name = "CONTENDER")]
     pub with: Vec<String>,
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.

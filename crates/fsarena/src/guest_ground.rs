@@ -149,13 +149,19 @@ impl GuestGround {
 
     fn storage(&self) -> String {
         let size = self.campaign.size;
+        let several = |one: &str| match self.parts.disks {
+            1 => one.to_owned(),
+            count => format!("{count} {one}s"),
+        };
         match (&self.parts.disk, &self.device) {
-            (GuestDisk::Model { model }, _) => format!("disk of {size} after the model {model}"),
+            (GuestDisk::Model { model }, _) => {
+                format!("{} of {size} after the model {model}", several("disk"))
+            }
             (_, Some(device)) => describe_storage(&device.path),
-            (_, None) => format!(
-                "image of {size}: {}",
-                describe_storage(&self.campaign.work_dir)
-            ),
+            (_, None) => {
+                let below = describe_storage(&self.campaign.work_dir);
+                format!("{} of {size}: {below}", several("image"))
+            }
         }
     }
 

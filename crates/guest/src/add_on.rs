@@ -14,7 +14,7 @@ use crate::rebuild::{plainly, processors};
 const STEP: usize = 25;
 
 /// Builds all modules of a package that was unpacked in `tree`, and returns their files. `say` hears how far
-/// it is: it takes ten minutes and more.
+/// it is: it takes five minutes and more.
 pub fn build(
     name: &str,
     tree: &Path,
@@ -23,7 +23,7 @@ pub fn build(
 ) -> Result<Vec<PathBuf>, GuestError> {
     let source = only_file(&tree.join("usr/src"), "")?;
     say(&format!(
-        "building {name}, which takes ten minutes and more: trying what the kernel has"
+        "building {name}, which takes five minutes and more: trying what the kernel has"
     ));
     configure(&source, headers)?;
     let mut compiled = 0;
