@@ -102,7 +102,7 @@ impl Meter {
             self.sum.device = device;
         } else {
             let both = self.sum.device.zip(device);
-            self.sum.device = both.map(|(sum, part)| add_device(sum, part));
+            self.sum.device = both.map(|(sum, part)| block::sum(sum, part));
         }
         self.sum.wall.0 += wall.0;
         self.sum.cpu = add_cpu(self.sum.cpu, used.cpu);
@@ -118,18 +118,6 @@ fn add_cpu(a: CpuTime, b: CpuTime) -> CpuTime {
         system: Nanos(a.system.0 + b.system.0),
         driver: Nanos(a.driver.0 + b.driver.0),
         machine: Nanos(a.machine.0 + b.machine.0),
-    }
-}
-
-fn add_device(a: DeviceCounters, b: DeviceCounters) -> DeviceCounters {
-    DeviceCounters {
-        reads: a.reads + b.reads,
-        read_bytes: Bytes(a.read_bytes.0 + b.read_bytes.0),
-        writes: a.writes + b.writes,
-        write_bytes: Bytes(a.write_bytes.0 + b.write_bytes.0),
-        flushes: a.flushes + b.flushes,
-        discards: a.discards + b.discards,
-        discard_bytes: Bytes(a.discard_bytes.0 + b.discard_bytes.0),
     }
 }
 
@@ -191,7 +179,7 @@ mod tests {
             discards: 6,
             discard_bytes: Bytes(7),
         };
-        let sum = add_device(add_device(part, part), part);
+        let sum = block::sum(block::sum(part, part), part);
         let expected = DeviceCounters {
             reads: 3,
             read_bytes: Bytes(6),

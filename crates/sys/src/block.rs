@@ -31,8 +31,8 @@ impl DeviceStat {
     /// The counters since the devices exist; `None` once one is gone.
     pub fn read(&self) -> Option<DeviceCounters> {
         let one = |file: &PathBuf| parse(&fs::read_to_string(file).ok()?);
-        let sum = |sum, file| Some(sum_of(sum, one(file)?));
-        self.0.iter().try_fold(DeviceCounters::default(), sum)
+        let add = |all, file| Some(sum(all, one(file)?));
+        self.0.iter().try_fold(DeviceCounters::default(), add)
     }
 }
 
@@ -65,8 +65,8 @@ pub const fn difference(before: DeviceCounters, after: DeviceCounters) -> Device
     }
 }
 
-/// What two devices did.
-const fn sum_of(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
+/// What two devices did, or one at two times.
+pub const fn sum(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
     DeviceCounters {
         reads: one.reads + other.reads,
         read_bytes: Bytes(one.read_bytes.0 + other.read_bytes.0),
