@@ -287,8 +287,8 @@ fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
         .collect()
 }
 
-/// How large each of the disks is that a contender gets: a device has its size, and any others are together no
-/// larger than what the filesystem takes.
+/// How large each of the disks is that a contender gets: a device has its size, and any others are whole MiB, as
+/// disks in memory and stripes are, and together no larger than what the filesystem takes.
 pub fn disk_size(
     contender: &Contender,
     size: Bytes,
@@ -296,14 +296,13 @@ pub fn disk_size(
     device: Option<&UsableDevice>,
 ) -> Bytes {
     const WHOLE: u64 = 1 << 20;
-    match (device, contender.filesystem.requires.largest) {
-        (Some(device), _) => device.size,
-        (None, Some(largest)) => {
-            let share = largest.0 / u64::from(count.max(1));
-            size.min(Bytes((share / WHOLE * WHOLE).max(WHOLE)))
-        }
-        (None, None) => size,
+    if let Some(device) = device {
+        return device.size;
     }
+    let largest = contender.filesystem.requires.largest;
+    let share = largest.map(|largest| Bytes(largest.0 / u64::from(count.max(1))));
+    let size = share.map_or(size, |share| share.min(size));
+    Bytes(size.0 / WHOLE * WHOLE)
 }
 
 /// The machine as QEMU is told of it.
@@ -379,6 +378,8 @@ mod tests {
         assert_eq!(each("fat12", 384, 1), Bytes::mib(255));
         assert_eq!(each("fat12", 384, 2), Bytes::mib(127));
         assert_eq!(each("fat12", 64, 3), Bytes::mib(64));
+        let size = Bytes(100_000_000);
+        assert_eq!(disk_size(&contender("xfs"), size, 2, None), Bytes::mib(95));
     }
 
     #[test]

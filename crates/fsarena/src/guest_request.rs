@@ -270,8 +270,9 @@ fn require_room(machine: &GuestMachine, available: Option<Bytes>) -> Result<(), 
 /// What is to be said of contenders whose disks are smaller than the campaign's.
 pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Option<String> {
     let smaller = contenders.iter().filter_map(|contender| {
+        let largest = contender.filesystem.requires.largest?;
         let each = disk_size(contender, size, count, None);
-        (each < size).then(|| format!("{} one of {each}", contender.name))
+        (largest.0 / u64::from(count) < size.0).then(|| format!("{} one of {each}", contender.name))
     });
     let smaller: Vec<String> = smaller.collect();
     (!smaller.is_empty()).then(|| {
