@@ -130,7 +130,7 @@ fn a_holder() {
         .custom_flags(libc::O_EXCL)
         .open(device.path())
         .unwrap();
-    assert_refused(&sandbox, &device, "use");
+    assert_refused(&sandbox, &device, "open for writing");
     drop(holder);
 }
 

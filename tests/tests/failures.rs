@@ -257,7 +257,7 @@ fn agent_above(sandbox: &Sandbox) -> Option<Pid> {
     let found = leftovers::find(sandbox.root());
     let line = found.iter().find(|line| line.contains("--serve"))?;
     let mut process = line.split([' ', ':']).nth(1)?.to_owned();
-    while fs::read(format!("{process}/cmdline")).ok()? != b"/proc/self/exe\0agent\0" {
+    while fs::read(format!("{process}/cmdline")).ok()? != b"/proc/self/exe\0agent\0--restricted\0" {
         let status = fs::read_to_string(format!("{process}/status")).ok()?;
         let parent = status.lines().find_map(|l| l.strip_prefix("PPid:\t"))?;
         process = format!("/proc/{parent}");

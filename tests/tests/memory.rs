@@ -69,11 +69,11 @@ fn read_again(cell: &CellResult) -> u64 {
     again.device.expect("it lives on a device").read_bytes.0
 }
 
-/// The control group of ours that the cell was in, by its path below the hierarchy.
+/// The control group of ours for memory that the cell was in, by its path below the hierarchy.
 fn group(cell: &CellResult) -> Option<&str> {
     let mount = cell.steps.iter().find(|s| s.step == "mount").unwrap();
     let mut paths = mount.output.lines().filter_map(|l| l.split(':').nth(2));
-    paths.find(|path| path.contains("/fsarena-"))
+    paths.find(|path| path.contains("/fsarena-") && !path.contains("/fsarena-devices-"))
 }
 
 #[test]

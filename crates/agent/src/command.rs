@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use model::{Failure, StepRecord};
 use sys::clock;
 
+use crate::sandbox::{Runner, Task};
+
 /// How much of a program's output is kept: its end, where the reason stands.
 const OUTPUT_KEPT: u64 = 4096;
 /// Where Debian keeps the tools of filesystems, which an ordinary path may lack.
@@ -27,7 +29,12 @@ pub struct CommandFailed {
 ///
 /// Its output goes to a file and not through a pipe: a driver that stays in the background keeps
 /// the descriptor, and a pipe would never come to its end.
-pub fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, CommandFailed> {
+pub fn run(
+    runner: &Runner,
+    step: &str,
+    command: &[String],
+    clean: &[i32],
+) -> Result<StepRecord, CommandFailed> {
     let failed = |record, reason| {
         Err(CommandFailed {
             record,
@@ -52,14 +59,15 @@ pub fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, 
     };
     let start = clock::now();
     let status = output.try_clone().and_then(|errors| {
-        Command::new(program)
+        let mut started = Command::new(program);
+        started
             .args(arguments)
             .env("PATH", search_path())
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
-            .stderr(errors)
-            .status()
+            .stderr(errors);
+        runner.status(started, task(step, program))
     });
     let elapsed = clock::since(start);
     let status = match status {
@@ -86,6 +94,14 @@ pub fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, 
             let reason = format!("`{program}` was killed by signal {signal}");
             failed(Some(record), reason)
         }
+    }
+}
+
+/// What a program has to do. A script of the catalog may mount or start a driver in any step.
+fn task(step: &str, program: &str) -> Task {
+    match step {
+        "mkfs" | "fsck" if program != "sh" => Task::Device,
+        _ => Task::Mount,
     }
 }
 
@@ -144,6 +160,10 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         text.split('|').map(str::to_owned).collect()
+    }
+
+    fn run(step: &str, command: &[String], clean: &[i32]) -> Result<StepRecord, CommandFailed> {
+        super::run(&Runner::unrestricted(), step, command, clean)
     }
 
     #[test]

@@ -39,7 +39,7 @@ const POLL: Duration = Duration::from_millis(1);
 pub fn attend(channel: &str) -> io::Error {
     let begin = || {
         eprintln!("{}", wire::CONSOLE_MARK);
-        isolation::isolate().map(drop)
+        isolation::isolate(false).map(drop)
     };
     if let Err(error) = prepare(channel).and_then(|()| begin()) {
         eprintln!("fsarena: the agent cannot be started: {error}");

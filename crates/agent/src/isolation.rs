@@ -11,14 +11,20 @@ use sys::namespace;
 /// Above this, an exit code is the number of the signal that killed the agent proper.
 const SIGNALLED: i32 = 128;
 
-/// Starts the agent as the first process of new mount and PID namespaces and waits for its end.
+/// Starts the agent as the first process of new mount and PID namespaces and waits for its end; on a host it is
+/// restricted further, as in a guest it need not be.
 ///
 /// # Errors
 /// Without root, or when the program cannot be started again.
-pub fn isolate() -> io::Result<ExitCode> {
+pub fn isolate(on_host: bool) -> io::Result<ExitCode> {
     namespace::die_with_parent()?;
     namespace::leave()?;
-    let status = Command::new("/proc/self/exe").arg("agent").status()?;
+    let mut agent = Command::new("/proc/self/exe");
+    agent.arg("agent");
+    if on_host {
+        agent.arg("--restricted");
+    }
+    let status = agent.status()?;
     // A signal is told as shells tell it.
     let code = status.code().or(status.signal().map(|s| SIGNALLED + s));
     Ok(code

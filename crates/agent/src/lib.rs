@@ -8,6 +8,7 @@ mod command;
 mod guest;
 mod heartbeat;
 mod isolation;
+mod sandbox;
 mod scaling;
 mod session;
 mod shell;
@@ -20,7 +21,9 @@ use std::io::{self, BufRead, Read};
 use std::process::ExitCode;
 use std::thread;
 
-use wire::{Event, Job};
+use wire::{Event, Job, Target};
+
+use crate::sandbox::Runner;
 
 pub use guest::attend;
 pub use isolation::isolate;
@@ -29,11 +32,12 @@ pub use shell::{SHELL_READY, entertain};
 /// Exit code of an agent whose orchestrator went away.
 const ORPHANED: i32 = 3;
 
-/// Reads a job from standard input, does it, and says on standard output how it went.
+/// Reads a job from standard input, does it, and says on standard output how it went; `restricted` on a host, where
+/// others have devices and files, too.
 ///
 /// # Errors
 /// When the job cannot be read, is of another version, or the namespace cannot be furnished.
-pub fn serve() -> io::Result<ExitCode> {
+pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     isolation::settle()?;
     let voice = voice::Voice::new(io::stdout());
     voice.say(&Event::Hello {
@@ -53,7 +57,14 @@ pub fn serve() -> io::Result<ExitCode> {
     if let Some(silence) = job.stacks_after {
         stuck::watch(voice.clone(), silence);
     }
-    session::Session::new(&job, voice).run();
+    let runner = match &job.target {
+        Target::Volume(volume) if restricted => {
+            sandbox::enter(volume)?;
+            Runner::restricted(volume)?
+        }
+        _ => Runner::unrestricted(),
+    };
+    session::Session::new(&job, voice, runner).run();
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,19 +1,25 @@
 //! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
 
+use std::path::Path;
+
 use engine::{Meter, OpError, Setting, Tally, Workspace};
 use model::{
-    Bytes, CacheState, Failure, Features, Nanos, Op, Pass, Phase, PhaseResult, Status, StepRecord,
-    Support,
+    Bytes, CacheState, Failure, Features, MountIdentity, Nanos, Op, Pass, Phase, PhaseResult,
+    Status, StepRecord, Support,
 };
 use sys::block::DeviceStat;
-use sys::{caches, clock};
+use sys::{caches, clock, mounted_directory};
 use wire::{Event, Job, Target};
 
 use crate::command::CommandFailed;
 use crate::heartbeat::Heartbeat;
+use crate::sandbox::Runner;
 use crate::scaling::Passes;
 use crate::voice::Voice;
 use crate::volume::{Mounted, Step};
+
+/// The one step that is done whatever came before.
+const UNMOUNT: &str = "umount";
 
 /// A job being done.
 pub struct Session<'a> {
@@ -26,6 +32,31 @@ pub struct Session<'a> {
     features: Features,
     /// The step that died; what follows is skipped.
     died: Option<String>,
+    /// The mount that a directory has to be on.
+    place: Option<Place<'a>>,
+    /// Whether the cell is nothing by which a filesystem may be judged.
+    withdrawn: bool,
+}
+
+/// A mounted directory, and where it has to be.
+struct Place<'a> {
+    top: &'a Path,
+    mount: MountIdentity,
+}
+
+impl Place<'_> {
+    /// What is wrong with it, in one line.
+    fn trouble(&self) -> Option<String> {
+        let top = self.top.display();
+        let found = mounted_directory::open(self.top);
+        match found.and_then(|directory| mounted_directory::identity(&directory)) {
+            Ok(found) if found == self.mount => None,
+            Ok(_) => Some(format!(
+                "{top} is not the directory that it was: its filesystem was unmounted, or another one was mounted"
+            )),
+            Err(error) => Some(format!("{top} is not there any more: {error}")),
+        }
+    }
 }
 
 /// Why a phase has no figure.
@@ -43,11 +74,17 @@ enum Remounts {
 }
 
 impl<'a> Session<'a> {
-    /// A session that reports through this voice.
-    pub fn new(job: &'a Job, voice: Voice) -> Self {
-        let (volume, root) = match &job.target {
-            Target::Volume(volume) => (Some(Mounted::new(volume)), volume.mountpoint.as_path()),
-            Target::Directory { path } => (None, path.as_path()),
+    /// A session that reports through this voice and whose programs are run so.
+    pub fn new(job: &'a Job, voice: Voice, runner: Runner) -> Self {
+        let (volume, root, place) = match &job.target {
+            Target::Volume(volume) => {
+                let mountpoint = volume.mountpoint.as_path();
+                (Some(Mounted::new(volume, runner)), mountpoint, None)
+            }
+            Target::Directory { path, top, mount } => {
+                let place = Place { top, mount: *mount };
+                (None, path.as_path(), Some(place))
+            }
         };
         let device = match &job.target {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
@@ -62,13 +99,19 @@ impl<'a> Session<'a> {
             workspace: Workspace::new(root, job.seed),
             features: Features::default(),
             died: None,
+            place,
+            withdrawn: false,
         }
     }
 
     /// Does the job and says everything about it.
     pub fn run(mut self) {
         self.set_up();
+        self.require_place();
         for phase in &self.job.test.phases {
+            if self.withdrawn {
+                break;
+            }
             self.phase(phase);
         }
         if !self.features.0.is_empty() {
@@ -80,7 +123,13 @@ impl<'a> Session<'a> {
     }
 
     fn set_up(&mut self) {
-        let Some(volume) = &self.volume else { return };
+        let Some(volume) = &mut self.volume else {
+            return;
+        };
+        if let Err(reason) = volume.claim() {
+            self.withdraw(reason);
+            return;
+        }
         if let Err(failure) = volume.assemble().and_then(|()| volume.wipe()) {
             self.die(false, failure);
             return;
@@ -89,7 +138,7 @@ impl<'a> Session<'a> {
             return;
         }
         if volume.can_be_made() {
-            self.step("mkfs", |volume| volume.make());
+            self.step("mkfs", Mounted::make);
         }
         self.step("mount", Mounted::mount);
     }
@@ -98,18 +147,19 @@ impl<'a> Session<'a> {
     fn tear_down(&mut self) {
         if self.volume.as_ref().is_some_and(Mounted::is_mounted) {
             let already_died = self.died.take();
-            self.step("umount", Mounted::unmount);
+            self.step(UNMOUNT, Mounted::unmount);
             self.died = already_died.or(self.died.take());
         }
         let checkable = |v: &Mounted<'_>| v.can_be_checked() && v.has_device() && !v.is_mounted();
-        if !self.job.test.makes_filesystem() && self.volume.as_ref().is_some_and(checkable) {
+        let is_checked = !self.job.test.makes_filesystem() && !self.withdrawn;
+        if is_checked && self.volume.as_ref().is_some_and(checkable) {
             self.step("fsck", |volume| volume.check());
         }
     }
 
     /// Runs a step that is not measured; nothing after one that died.
     fn step(&mut self, name: &str, action: impl FnOnce(&mut Mounted<'a>) -> Step) {
-        if self.died.is_some() {
+        if self.died.is_some() || (self.withdrawn && name != UNMOUNT) {
             return;
         }
         self.begin(name);
@@ -117,9 +167,36 @@ impl<'a> Session<'a> {
             return;
         };
         let outcome = action(volume);
-        if let Err(failed) = self.records(outcome) {
+        if let Err(failed) = self.records(outcome)
+            && !self.withdraw_if_taken()
+        {
             self.die(false, failed);
         }
+    }
+
+    /// Where somebody else has taken the device meanwhile, no step of the filesystem has failed.
+    fn withdraw_if_taken(&mut self) -> bool {
+        let Some(volume) = self.volume.as_ref().filter(|volume| volume.is_taken()) else {
+            return false;
+        };
+        let device = volume.root().display();
+        self.withdraw(format!(
+            "somebody else took the device of {device} in the middle of a cell"
+        ));
+        true
+    }
+
+    /// Withdraws the cell where the directory is on another filesystem by now.
+    fn require_place(&mut self) {
+        let trouble = self.place.as_ref().and_then(Place::trouble);
+        if let Some(reason) = trouble.filter(|_| !self.withdrawn) {
+            self.withdraw(reason);
+        }
+    }
+
+    fn withdraw(&mut self, reason: String) {
+        self.withdrawn = true;
+        self.voice.say(&Event::Withdrawn { reason });
     }
 
     fn begin(&self, name: &str) {
@@ -159,7 +236,12 @@ impl<'a> Session<'a> {
             });
         } else {
             self.begin(&phase.name);
-            if let Err(trouble) = self.attempt(phase, &mut result) {
+            let outcome = self.attempt(phase, &mut result);
+            self.require_place();
+            if self.withdrawn || (outcome.is_err() && self.withdraw_if_taken()) {
+                return;
+            }
+            if let Err(trouble) = outcome {
                 self.explain(phase, trouble, &mut result);
             }
         }

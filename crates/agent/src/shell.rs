@@ -10,6 +10,7 @@ use wire::{Job, Target, Volume};
 
 use crate::command::CommandFailed;
 use crate::guest;
+use crate::sandbox::Runner;
 use crate::volume::{Mounted, Step};
 
 /// What is said when the shell is about to begin and listens.
@@ -42,7 +43,7 @@ fn attend() -> io::Result<()> {
 
 /// Makes and mounts it; where that fails, the shell is for finding out why.
 fn make(volume: &Volume) {
-    let mut mounted = Mounted::new(volume);
+    let mut mounted = Mounted::new(volume, Runner::unrestricted());
     if let Err(failure) = mounted.assemble().and_then(|()| mounted.wipe()) {
         eprintln!("{}", failure.reason);
     }

@@ -1,7 +1,7 @@
 //! The filesystem of a cell as something that is made, mounted, unmounted and checked.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use model::{Driver, Failure, Nanos, StepRecord};
 use nix::unistd::Pid;
+use sys::disk::{self, Change};
 use sys::{caches, clock, mounts, process, usage};
 use wire::{Span, Volume};
 
 use crate::command::{self, CommandFailed};
 use crate::isolation::is_first;
+use crate::sandbox::Runner;
 use crate::stripe;
 
 /// What is zeroed at both ends of a device before mkfs, so that no trace of the contender before
@@ -31,6 +33,9 @@ const POLL: Duration = Duration::from_millis(1);
 /// A volume and whether it is mounted.
 pub struct Mounted<'a> {
     volume: &'a Volume,
+    runner: Runner,
+    /// The device, kept from everybody else between the beginning of the cell and mkfs.
+    claim: Option<File>,
     /// The directory without links, as the kernel lists it.
     mountpoint: PathBuf,
     mounted: bool,
@@ -40,11 +45,13 @@ pub struct Mounted<'a> {
 pub type Step = Result<Vec<StepRecord>, CommandFailed>;
 
 impl<'a> Mounted<'a> {
-    /// A volume that is not mounted.
-    pub fn new(volume: &'a Volume) -> Self {
+    /// A volume that is not mounted, whose programs are run so.
+    pub fn new(volume: &'a Volume, runner: Runner) -> Self {
         let directory = &volume.mountpoint;
         Self {
             volume,
+            runner,
+            claim: None,
             mountpoint: directory
                 .canonicalize()
                 .unwrap_or_else(|_| directory.clone()),
@@ -91,12 +98,58 @@ impl<'a> Mounted<'a> {
         })
     }
 
+    /// Takes the device for this cell alone, before anything is written to it, and makes sure that it is the disk
+    /// that fsarena looked at, as it left it. A guest's disks are nobody else's.
+    ///
+    /// # Errors
+    /// Why the cell cannot be run, in one line.
+    pub fn claim(&mut self) -> Result<(), String> {
+        let (Some(device), Some(state)) = (&self.volume.device, &self.volume.state) else {
+            return Ok(());
+        };
+        let name = device.display();
+        let claim = claim(device).map_err(|error| match error.kind() {
+            ErrorKind::ResourceBusy => format!("{name} is in use by somebody else"),
+            _ => format!("{name} cannot be opened: {error}"),
+        })?;
+        match disk::change(&claim, state) {
+            Ok(None) => {
+                self.claim = Some(claim);
+                Ok(())
+            }
+            Ok(Some(Change::Written)) => Err(format!(
+                "somebody else wrote to {name} since fsarena used it last"
+            )),
+            Ok(Some(Change::OtherDisk(difference))) => {
+                Err(format!("{name} is not the disk that it was: {difference}"))
+            }
+            Err(error) => Err(format!("{name} cannot be examined: {error}")),
+        }
+    }
+
+    /// Whether somebody else has taken the device of a filesystem that is not mounted.
+    pub fn is_taken(&self) -> bool {
+        let device = self.volume.device.as_ref().filter(|_| {
+            let ours = self.claim.is_some() || self.mounted || !drivers().is_empty();
+            self.volume.state.is_some() && !ours
+        });
+        let busy = |error: io::Error| error.kind() == ErrorKind::ResourceBusy;
+        device.is_some_and(|device| claim(device).is_err_and(busy))
+    }
+
     /// Removes what an earlier contender left at the ends of the devices.
     pub fn wipe(&self) -> Result<(), Failure> {
         let devices: Vec<&Path> = self.volume.told().collect();
         let size = self.volume.size.0 / devices.len().max(1) as u64;
         devices.into_iter().try_for_each(|device| {
-            wipe(device, size).map_err(|error| Failure {
+            let wiped = match &self.claim {
+                Some(claim) => wipe(claim, size),
+                None => OpenOptions::new()
+                    .write(true)
+                    .open(device)
+                    .and_then(|device| wipe(&device, size)),
+            };
+            wiped.map_err(|error| Failure {
                 step: "wipe".into(),
                 reason: format!("cannot wipe {}: {error}", device.display()),
                 error: sys::errno::system_error("pwrite", &error),
@@ -105,19 +158,31 @@ impl<'a> Mounted<'a> {
         })
     }
 
-    /// Makes the filesystem.
-    pub fn make(&self) -> Step {
-        Ok(vec![command::run(
-            "mkfs",
-            &self.volume.commands.mkfs,
-            &[0],
-        )?])
+    /// Makes the filesystem. What it has written goes to the device before it counts as made, as when the last
+    /// who has the device open closes it; fsarena may still have it open.
+    pub fn make(&mut self) -> Step {
+        let commands = &self.volume.commands;
+        // A program that claims the device itself gets it only when nobody else has it.
+        let kept = self.claim.take().filter(|_| commands.mkfs_shares);
+        let record = command::run(&self.runner, "mkfs", &commands.mkfs, &[0])?;
+        drop(kept);
+        match self.write_out() {
+            Ok(()) => Ok(vec![record]),
+            Err(error) => failed("mkfs", record, format!("cannot write it out: {error}")),
+        }
+    }
+
+    fn write_out(&self) -> io::Result<()> {
+        match (&self.volume.device, &self.volume.state) {
+            (Some(device), Some(_)) => caches::write_out(&File::open(device)?),
+            _ => Ok(()),
+        }
     }
 
     /// Mounts it, and makes sure of that: what came after would otherwise be measured on the
     /// filesystem below.
     pub fn mount(&mut self) -> Step {
-        let record = command::run("mount", &self.volume.commands.mount, &[0])?;
+        let record = command::run(&self.runner, "mount", &self.volume.commands.mount, &[0])?;
         if !self.wait_for_mount() {
             let reason = format!(
                 "{} ended with 0, but nothing is mounted",
@@ -129,17 +194,22 @@ impl<'a> Mounted<'a> {
         Ok(vec![record])
     }
 
+    /// Where the table of mounts cannot be read, nothing is measured.
+    fn is_mount_point(&self) -> bool {
+        mounts::is_mounted(&self.mountpoint).unwrap_or(false)
+    }
+
     /// Waits until something is mounted: a driver may go into the background before it mounts.
     fn wait_for_mount(&self) -> bool {
         let start = clock::now();
         loop {
-            if mounts::is_mounted(&self.mountpoint) {
+            if self.is_mount_point() {
                 return true;
             }
             let gone = is_first() && drivers().is_empty();
             if gone || clock::since(start) > MOUNT_GRACE {
                 // A driver that ended meanwhile may have been a helper that mounted.
-                return mounts::is_mounted(&self.mountpoint);
+                return self.is_mount_point();
             }
             thread::sleep(POLL);
         }
@@ -148,7 +218,7 @@ impl<'a> Mounted<'a> {
     /// Unmounts it and waits until its driver has written everything and ended.
     pub fn unmount(&mut self) -> Step {
         let record = self.umount()?;
-        if mounts::is_mounted(&self.mountpoint) {
+        if self.is_mount_point() {
             let reason = format!(
                 "{} ended with 0, but it is still mounted",
                 self.volume.commands.umount[0]
@@ -170,7 +240,7 @@ impl<'a> Mounted<'a> {
     fn umount(&self) -> Result<StepRecord, CommandFailed> {
         let start = clock::now();
         loop {
-            match command::run("umount", &self.volume.commands.umount, &[0]) {
+            match command::run(&self.runner, "umount", &self.volume.commands.umount, &[0]) {
                 Err(failed) if is_busy(&failed) && clock::since(start) < BUSY_GRACE => {
                     thread::sleep(POLL);
                 }
@@ -183,6 +253,7 @@ impl<'a> Mounted<'a> {
     pub fn check(&self) -> Step {
         let commands = &self.volume.commands;
         Ok(vec![command::run(
+            &self.runner,
             "fsck",
             &commands.fsck,
             &commands.fsck_clean,
@@ -228,14 +299,28 @@ fn failed(step: &str, record: StepRecord, reason: String) -> Step {
     })
 }
 
-fn wipe(device: &Path, size: u64) -> io::Result<()> {
+/// Claims a device; one whose cell was killed is let go only in a moment.
+fn claim(device: &Path) -> io::Result<File> {
+    let start = clock::now();
+    loop {
+        match disk::claim(device) {
+            Err(error)
+                if error.kind() == ErrorKind::ResourceBusy && clock::since(start) < BUSY_GRACE =>
+            {
+                thread::sleep(POLL);
+            }
+            other => return other,
+        }
+    }
+}
+
+fn wipe(device: &File, size: u64) -> io::Result<()> {
     let zeros = vec![0; WIPED];
-    let file: File = OpenOptions::new().write(true).open(device)?;
     for offset in [0, size.saturating_sub(WIPED as u64)] {
         let length = (size - offset).min(WIPED as u64) as usize;
-        file.write_all_at(&zeros[..length], offset)?;
+        device.write_all_at(&zeros[..length], offset)?;
     }
-    file.sync_all()
+    device.sync_all()
 }
 
 /// Whether umount, or fusermount, said that something is still in use.

@@ -50,6 +50,7 @@ pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
     let mount: Vec<String> = raw.mount.iter().map(with_options).collect();
     Commands {
         mkfs,
+        mkfs_shares: raw.mkfs_shares,
         mount: filled(&mount),
         umount: filled(&raw.umount),
         fsck: filled(&raw.fsck),
@@ -218,6 +219,7 @@ mod tests {
                 source: "x(5)".into(),
                 requires: Requirements::default(),
                 commands: Commands {
+                    mkfs_shares: false,
                     mkfs: words("mkfs.x {options} {device}"),
                     mount: words("mount -o {options} {device} {mountpoint}"),
                     umount: words("umount {mountpoint}"),

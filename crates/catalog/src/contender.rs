@@ -5,7 +5,7 @@ use std::path::Path;
 use model::{Class, Commands, Contender, Driver, Filesystem, Requirements};
 
 use crate::command_line::DEFAULT_OPTIONS;
-use crate::options::{check_mkfs_option, check_mount_option};
+use crate::options::{check_mkfs_options, check_mount_option};
 use crate::{Catalog, CatalogError};
 
 impl Catalog {
@@ -97,10 +97,7 @@ pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
             contender.filesystem.name
         ));
     }
-    contender
-        .mkfs_options
-        .iter()
-        .try_for_each(|o| check_mkfs_option(o))?;
+    check_mkfs_options(&contender.mkfs_options)?;
     contender
         .mount_options
         .iter()

@@ -5,7 +5,7 @@ use model::{Class, Commands, Driver, Filesystem, Requirements};
 use crate::CatalogError;
 use crate::command_line::{DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, Rule, UMOUNT, VERSION};
 use crate::document::{Claims, Source, Table, Value};
-use crate::options::{check_mkfs_option, check_mount_option};
+use crate::options::{check_mkfs_options, check_mount_option};
 
 const KEYS: [&str; 12] = [
     "name",
@@ -24,8 +24,9 @@ const KEYS: [&str; 12] = [
 const REQUIRES: [&str; 6] = [
     "kernel", "modules", "packages", "programs", "smallest", "largest",
 ];
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "mkfs",
+    "mkfs_shares",
     "mount",
     "umount",
     "fsck",
@@ -127,13 +128,16 @@ fn commands(
     }
     let clean = table.read("fsck_clean", |v| v.list("exit codes"))?;
     let clean = clean.map(|codes| codes.iter().map(Value::exit_code).collect());
+    let mkfs_options = options(&table, "mkfs_options", |_| Ok(()))?;
+    check_mkfs_options(&mkfs_options).map_err(|m| table.error(m))?;
     Ok(Commands {
         mkfs: line(MKFS)?,
+        mkfs_shares: table.read("mkfs_shares", |v| v.flag())?.unwrap_or(false),
         mount,
         umount,
         fsck: line(FSCK)?,
         fsck_clean: clean.unwrap_or_else(|| Ok(vec![0]))?,
-        mkfs_options: options(&table, "mkfs_options", check_mkfs_option)?,
+        mkfs_options,
         mount_options: options(&table, "mount_options", check_mount_option)?,
         version: line(VERSION)?,
     })

@@ -53,15 +53,36 @@ pub(crate) fn check_mount_option(option: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks one word that is added to a mkfs command line.
-pub(crate) fn check_mkfs_option(word: &str) -> Result<(), String> {
-    plain(word, "mkfs option")?;
-    if word.contains('/') {
-        return Err(format!(
-            "mkfs option `{word}` is refused: it names a path, and mkfs works on its own device only"
-        ));
+/// Checks the words that are added to a mkfs command line: each is an option or stands behind one, as its value.
+/// Any other word would be taken for a device or a size.
+pub(crate) fn check_mkfs_options(words: &[String]) -> Result<(), String> {
+    let mut before = None;
+    for word in words {
+        check_mkfs_option(word, before)?;
+        before = Some(word.as_str());
     }
     Ok(())
+}
+
+fn check_mkfs_option(word: &str, before: Option<&str>) -> Result<(), String> {
+    plain(word, "mkfs option")?;
+    let refused = |why| {
+        Err(format!(
+            "mkfs option `{word}` is refused: {why}, and mkfs works on its own device only"
+        ))
+    };
+    if word.contains('/') {
+        return refused("it names a path");
+    }
+    if word == "--" {
+        return refused("what follows it would be no option");
+    }
+    let is_value = before.is_some_and(|before| before.starts_with('-'));
+    if word.starts_with('-') || is_value {
+        Ok(())
+    } else {
+        refused("it is no option, nor the value of one")
+    }
 }
 
 fn plain(word: &str, what: &str) -> Result<(), String> {
@@ -96,8 +117,23 @@ mod tests {
             "^has_journal",
             "stride=16,lazy_itable_init=1",
         ] {
-            assert_eq!(check_mkfs_option(good), Ok(()), "{good}");
+            let words = ["-O".to_owned(), good.to_owned()];
+            assert_eq!(check_mkfs_options(&words), Ok(()), "{good}");
         }
+    }
+
+    /// `loop0` in a fitting working directory is another device.
+    #[test]
+    fn a_word_that_is_no_option_is_refused() {
+        let check = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            check_mkfs_options(&words)
+        };
+        for bad in [&["loop0"][..], &["-b", "1024", "loop0"], &["512", "-q"]] {
+            let why = check(bad).unwrap_err();
+            assert!(why.contains("no option"), "{why}");
+        }
+        assert_eq!(check(&["-b", "1024", "-q", "--sectorsize=4k"]), Ok(()));
     }
 
     #[test]
@@ -117,8 +153,9 @@ mod tests {
         ] {
             assert!(check_mount_option(bad).is_err(), "{bad:?}");
         }
-        for bad in ["", "/dev/sda", "device=/dev/sda", "a\nb", "a\0"] {
-            assert!(check_mkfs_option(bad).is_err(), "{bad:?}");
+        for bad in ["", "/dev/sda", "device=/dev/sda", "a\nb", "a\0", "--"] {
+            let words = ["-O".to_owned(), bad.to_owned()];
+            assert!(check_mkfs_options(&words).is_err(), "{bad:?}");
         }
     }
 }

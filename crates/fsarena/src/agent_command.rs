@@ -13,8 +13,8 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
         return Err(agent::entertain().into());
     }
     Ok(if args.isolate {
-        agent::isolate()?
+        agent::isolate(true)?
     } else {
-        agent::serve()?
+        agent::serve(args.restricted)?
     })
 }

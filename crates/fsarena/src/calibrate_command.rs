@@ -1,14 +1,11 @@
 //! `fsarena calibrate`: what fsarena itself costs, and what a device can do without a filesystem.
 
-use std::fs::{self, File};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Bytes;
-use nix::fcntl::{Flock, FlockArg};
-use provision::{Image, UsableDevice, describe_storage};
+use provision::{HeldDevice, Image, LoopDevice, describe_storage};
 use serde_json::json;
 
 use crate::calibration::{self, Effort, Raw, Subject};
@@ -16,6 +13,7 @@ use crate::cli::{CalibrateArgs, Globals};
 use crate::exit::{BadInput, Code, Refused};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
+use crate::work_place::WorkPlace;
 use crate::{paths, stop};
 
 /// Size of the image, unless the user says otherwise: no cache of a disk holds it all, and it is
@@ -31,9 +29,8 @@ pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
     let progress = Progress::choose(false, globals.quiet || globals.json);
     let (subject, place) = subject(args, globals, &progress, &stop)?;
     progress.calibrating();
-    let taken = calibration::take(&subject, Effort::THOROUGH, &stop);
+    let taken = calibration::take(subject, Effort::THOROUGH, &stop);
     progress.finish();
-    drop(subject);
     drop(place);
     let calibration = taken?;
     if calibration.ceiling.is_none() && !args.instrument {
@@ -53,7 +50,7 @@ fn subject(
     globals: &Globals,
     progress: &Progress,
     stop: &AtomicBool,
-) -> anyhow::Result<(Subject, Option<Place>)> {
+) -> anyhow::Result<(Subject, Option<Kept>)> {
     if args.instrument {
         let why = "not asked for (--instrument)".to_owned();
         return Ok((Subject::Nothing(why), None));
@@ -63,8 +60,14 @@ fn subject(
         return Err(Refused(advice.into()).into());
     }
     if let Some(device) = &args.storage.device {
-        let usable = UsableDevice::examine(device, args.storage.erase.as_deref())?;
-        return Ok((Subject::Device(Box::new(raw(usable)?)), None));
+        let mut device = args.storage.consent().take(device, stop)?;
+        let what = describe_storage(device.path());
+        // What is found blank is left blank; of what else it held, the user has consented to the loss.
+        let raw = Raw {
+            blank_afterwards: device.erases().is_none(),
+            ..Raw::of(&mut device, what)?
+        };
+        return Ok((Subject::Device(Box::new(raw)), Some(Kept::Device(device))));
     }
     let size = args.size.unwrap_or(SIZE);
     if size < LEAST_SIZE {
@@ -75,47 +78,27 @@ fn subject(
         Some(directory) => std::path::absolute(directory)?,
         None => paths::work_directory(globals)?,
     };
-    let place = Place::take(&directory)?;
+    let place = WorkPlace::hold(
+        &directory,
+        "fsarena-calibrate",
+        "another fsarena calibrates here",
+    )?;
     let image = image(&place, size, progress, stop)?;
     let what = format!("image of {size}: {}", describe_storage(image.path()));
     let raw = Raw {
         written: true,
-        ..Raw::on_loop(image.path(), size, &what)?
+        ..Raw::on_loop(LoopDevice::attach(image.path())?, size, &what)?
     };
-    Ok((Subject::Device(Box::new(raw)), Some(place)))
-}
-
-/// A device of the user's. What is found blank is left blank; of what else it held, the user has
-/// consented to the loss.
-fn raw(device: UsableDevice) -> anyhow::Result<Raw> {
-    let what = describe_storage(&device.path);
-    let blank_afterwards = device.erases.is_none();
-    let raw = if device.is_block {
-        Raw {
-            path: device.path,
-            size: device.size,
-            written: false,
-            blank_afterwards,
-            what,
-            _attached: None,
-        }
-    } else {
-        Raw {
-            blank_afterwards,
-            ..Raw::on_loop(&device.path, device.size, &what)?
-        }
-    };
-    Ok(raw)
+    Ok((Subject::Device(Box::new(raw)), Some(Kept::Place(place))))
 }
 
 fn image(
-    place: &Place,
+    place: &WorkPlace,
     size: Bytes,
     progress: &Progress,
     stop: &AtomicBool,
 ) -> anyhow::Result<Image> {
-    let path = place.directory.join("image");
-    let image = Image::prepare(&path, size, &mut |done| {
+    let image = Image::prepare(&place.image(0), size, &mut |done| {
         progress.preparing(done.0, size.0);
         if stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
@@ -126,32 +109,11 @@ fn image(
     Ok(image)
 }
 
-/// The directory of the image, held by one process. Its name is always the same, so that what a
-/// killed run has left is used and removed by the next.
-struct Place {
-    directory: PathBuf,
-    _lock: Flock<File>,
-}
-
-impl Place {
-    fn take(work_dir: &Path) -> Result<Self, Refused> {
-        let directory = work_dir.join("fsarena-calibrate");
-        let cannot = |error| Refused(format!("cannot use {}: {error}", directory.display()));
-        fs::create_dir_all(&directory).map_err(cannot)?;
-        let file = File::create(directory.join("lock")).map_err(cannot)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => Ok(Self {
-                directory,
-                _lock: lock,
-            }),
-            Err(_) => Err(Refused("another fsarena calibrates here".into())),
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        // What cannot be removed is removed by the next run.
-        let _ = fs::remove_dir_all(&self.directory);
-    }
+/// What is held until it is over. The name of the directory is always the same, so that what a killed run has left
+/// is used and removed by the next.
+enum Kept {
+    /// A device of the user's.
+    Device(#[expect(dead_code, reason = "held, and not looked at")] HeldDevice),
+    /// The directory of the image, which goes when it is dropped.
+    Place(#[expect(dead_code, reason = "held, and not looked at")] WorkPlace),
 }

@@ -1,13 +1,15 @@
 //! Takes a calibration: what fsarena itself costs, and what the device below can do without a
 //! filesystem; and shows it.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context;
 use model::{Bytes, Calibration, Ceiling, Nanos, Profile};
-use provision::{LoopDevice, Pace, ProvisionError, RawDevice};
+use provision::{HeldDevice, LoopDevice, Pace, ProvisionError, RawDevice};
 use report::{CalibrationLine, ceiling_lines, instrument_lines};
-use sys::clock;
+use sys::{clock, disk};
 
 use crate::exit;
 use crate::output::{line, table};
@@ -22,8 +24,10 @@ pub enum Subject {
 
 /// A device without a filesystem.
 pub struct Raw {
-    /// Its node.
+    /// What it is called.
     pub path: PathBuf,
+    /// The device, claimed.
+    pub claim: File,
     /// Its size.
     pub size: Bytes,
     /// Whether every block of it was written before.
@@ -40,16 +44,40 @@ impl Raw {
     /// A file behind a loop device.
     ///
     /// # Errors
-    /// When it cannot be attached.
-    pub fn on_loop(file: &Path, size: Bytes, what: &str) -> Result<Self, ProvisionError> {
-        let attached = LoopDevice::attach(file)?;
+    /// When somebody else has the device.
+    pub fn on_loop(attached: LoopDevice, size: Bytes, what: &str) -> anyhow::Result<Self> {
+        let path = attached.path().to_owned();
+        let claim =
+            disk::claim(&path).with_context(|| format!("cannot open {}", path.display()))?;
         Ok(Self {
-            path: attached.path().to_owned(),
+            path,
+            claim,
             size,
             written: false,
             blank_afterwards: false,
             what: format!("{what}, on a {}", attached.attachment()),
             _attached: Some(attached),
+        })
+    }
+
+    /// A device of the user's, or a file of the user's behind a loop device.
+    ///
+    /// # Errors
+    /// When it is not as it was, or somebody else has it.
+    pub fn of(device: &mut HeldDevice, what: String) -> anyhow::Result<Self> {
+        let claim = device.claim()?;
+        if !device.is_block() {
+            let attached = LoopDevice::over(&claim, device.path())?;
+            return Self::on_loop(attached, device.size(), &what);
+        }
+        Ok(Self {
+            path: device.path().to_owned(),
+            claim,
+            size: device.size(),
+            written: false,
+            blank_afterwards: false,
+            what,
+            _attached: None,
         })
     }
 }
@@ -94,7 +122,7 @@ impl Effort {
 /// # Errors
 /// Only when it was told to stop, or a device that was blank could not be made blank again.
 pub fn take(
-    subject: &Subject,
+    subject: Subject,
     effort: Effort,
     stop: &AtomicBool,
 ) -> Result<Calibration, ProvisionError> {
@@ -112,15 +140,15 @@ pub fn take(
 }
 
 fn ceiling(
-    subject: &Subject,
+    subject: Subject,
     pace: Pace,
     stop: &AtomicBool,
 ) -> Result<(Option<Ceiling>, String), ProvisionError> {
     let raw = match subject {
         Subject::Device(raw) => raw,
-        Subject::Nothing(why) => return Ok((None, why.clone())),
+        Subject::Nothing(why) => return Ok((None, why)),
     };
-    let mut device = match RawDevice::open(&raw.path, raw.size, raw.written) {
+    let mut device = match RawDevice::new(raw.claim, &raw.path, raw.size, raw.written) {
         Ok(device) => device,
         Err(error) => return Ok((None, not_measured(error))),
     };
@@ -129,7 +157,7 @@ fn ceiling(
         device.blank()?;
     }
     match measured {
-        Ok(ceiling) => Ok((Some(ceiling), raw.what.clone())),
+        Ok(ceiling) => Ok((Some(ceiling), raw.what)),
         Err(ProvisionError::Interrupted) => Err(ProvisionError::Interrupted),
         Err(error) => Ok((None, not_measured(error))),
     }
@@ -210,10 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_not_there_has_no_ceiling_and_is_no_error() {
+    fn a_device_that_cannot_be_measured_has_no_ceiling_and_is_no_error() {
         let raw = Raw {
-            path: "/no/such/device".into(),
-            size: Bytes::mib(8),
+            path: "/dev/null".into(),
+            claim: File::open("/dev/null").unwrap(),
+            size: Bytes(8),
             written: false,
             blank_afterwards: true,
             what: "a device".into(),
@@ -221,9 +250,9 @@ mod tests {
         };
         let subject = Subject::Device(Box::new(raw));
         let stop = AtomicBool::new(false);
-        let taken = take(&subject, Effort::of(Profile::Smoke), &stop).unwrap();
+        let taken = take(subject, Effort::of(Profile::Smoke), &stop).unwrap();
         assert_eq!(taken.ceiling, None);
-        assert!(taken.device.contains("No such file"), "{}", taken.device);
+        assert!(taken.device.contains("smaller than"), "{}", taken.device);
     }
 
     #[test]

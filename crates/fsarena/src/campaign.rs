@@ -8,16 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use analyse::StopReason;
 use anyhow::Context;
 use guest::Guest;
-use model::{Campaign, Cell, CellId, Nanos, StoredCell, Test};
-use provision::ProvisionError;
-use run::CellCache;
+use model::{Campaign, Cell, CellId, Environment, Nanos, StoredCell, Test};
+use provision::{HeldDevice, ProvisionError};
+use run::{CellCache, Stopped};
 use store::{CampaignId, Store};
 use sys::clock;
 use wire::Event;
 
 use crate::calibration::{self, Effort};
 use crate::crew::{self, News};
-use crate::ground::{Consent, Ground};
+use crate::erase_question::Consent;
+use crate::exit::{Interruption, Refused};
+use crate::ground::{Ground, Held};
 use crate::progress::{Position, Progress};
 use crate::rounds;
 use crate::site::{Site, memory_limit};
@@ -43,22 +45,26 @@ pub struct Means<'a> {
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
 
-/// Stores a new campaign with its plan, unless something would refuse it anyway.
+/// Stores a new campaign with its plan, unless something would refuse it anyway, and takes what it works on.
 pub fn begin(
     store: &mut Store,
     campaign: &Campaign,
     plan: &[Cell],
     consent: &Consent,
-) -> anyhow::Result<CampaignId> {
-    Ground::inspect(campaign, consent)?;
+    stop: &AtomicBool,
+) -> anyhow::Result<(CampaignId, Held)> {
+    let held = Ground::hold(campaign, consent, stop)?;
     Ground::inspect_place(campaign)?;
-    Ok(store.begin_campaign(campaign, plan, clock::calendar())?)
+    let id = store.begin_campaign(campaign, plan, clock::calendar())?;
+    Ok((id, held))
 }
 
-/// Runs every cell of a stored campaign that has no result yet, and leaves nothing behind.
+/// Runs every cell of a stored campaign that has no result yet, and leaves nothing behind. What it works on is
+/// taken where it is not held already.
 pub fn drive(
     store: &mut Store,
     id: CampaignId,
+    held: Option<Held>,
     means: &Means<'_>,
     progress: &Progress,
     stop: Arc<AtomicBool>,
@@ -75,7 +81,12 @@ pub fn drive(
         let _ = memory_limit(id, &campaign);
         return Ok(Ended::Complete);
     }
-    let site = match Site::prepare(id, &campaign, means, progress, &stop) {
+    let held = match held {
+        Some(held) => held,
+        None => Ground::hold(&campaign, &means.consent, &stop)?,
+    };
+    require_same_disk(&held, &stored.environments)?;
+    let site = match Site::prepare(id, &campaign, held, means, progress, &stop) {
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
     };
@@ -95,7 +106,22 @@ pub fn drive(
 }
 
 fn is_interruption(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+    error.is::<Interruption>() || matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+}
+
+/// A campaign goes on on the disk on which it began, as far as disks can be told by size and number.
+fn require_same_disk(held: &Held, sessions: &[Environment]) -> Result<(), Refused> {
+    let before = sessions.iter().find_map(|session| session.disk.as_ref());
+    let device = held.device.as_ref();
+    let difference = before.zip(device.and_then(HeldDevice::identity));
+    let difference = difference.and_then(|(before, now)| before.lasting_difference(now));
+    match (device, difference) {
+        (Some(device), Some(difference)) => Err(Refused(format!(
+            "{} is not the disk on which the campaign began: {difference}; attach that one, or run anew",
+            device.path().display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// A campaign being driven.
@@ -116,23 +142,25 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     fn run(mut self) -> anyhow::Result<Ended> {
+        let ended = self.rounds();
+        self.progress.finish();
+        self.site.clear()?;
+        ended
+    }
+
+    fn rounds(&mut self) -> anyhow::Result<Ended> {
         let environment = self.site.environment(&self.campaign);
         self.store
             .begin_session(self.id, &environment, clock::calendar())?;
-        let mut ended = Ended::Complete;
         if !self.calibrate()? {
-            ended = Ended::Interrupted;
+            return Ok(Ended::Interrupted);
         }
-        while ended == Ended::Complete {
-            ended = self.planned_cells()?;
-            let is_over = ended == Ended::Interrupted || !self.further_round()?;
-            if is_over {
-                break;
+        loop {
+            let ended = self.planned_cells()?;
+            if ended == Ended::Interrupted || !self.further_round()? {
+                return Ok(ended);
             }
         }
-        self.progress.finish();
-        self.site.clear()?;
-        Ok(ended)
     }
 
     /// Runs the cells that are planned and have no result.
@@ -179,6 +207,7 @@ impl Drive<'_> {
             match news {
                 News::Begins(cell) => progress.begin(cell, position(plan, finished, abreast)),
                 News::Event(cell, event) => progress.event(cell, &event),
+                News::Withdrawn(reason) => return Err(Refused(withdrawn(*id, &reason)).into()),
                 News::Ends(cell, result) => {
                     store.record(*id, cell, &result)?;
                     finished.insert(cell.id, result.elapsed);
@@ -225,11 +254,12 @@ impl Drive<'_> {
         self.progress.calibrating();
         let subject = here.subject(&self.campaign);
         let effort = Effort::of(self.campaign.profile);
-        let taken = match calibration::take(&subject, effort, &self.stop) {
+        let taken = calibration::take(subject, effort, &self.stop);
+        here.used();
+        let taken = match taken {
             Err(ProvisionError::Interrupted) => return Ok(false),
             other => other?,
         };
-        drop(subject);
         self.store.calibrate(self.id, &taken)?;
         self.calibrated = true;
         self.progress.calibrated(&taken);
@@ -247,8 +277,12 @@ impl Drive<'_> {
         let progress = self.progress;
         let mut observe = |event: &Event| progress.event(cell, event);
         let outcome = self.site.execute(&self.campaign, cell, test, &mut observe);
-        let Ok(result) = outcome else {
-            return Ok(false);
+        let result = match outcome {
+            Ok(result) => result,
+            Err(Stopped::Interrupted) => return Ok(false),
+            Err(Stopped::Withdrawn(reason)) => {
+                return Err(Refused(withdrawn(self.id, &reason)).into());
+            }
         };
         self.store.record(self.id, cell, &result)?;
         self.finished.insert(cell.id, result.elapsed);
@@ -259,6 +293,11 @@ impl Drive<'_> {
     fn position(&self) -> Position {
         position(&self.plan, &self.finished, 1)
     }
+}
+
+/// Why a campaign ends before its last cell, and how it goes on.
+fn withdrawn(id: CampaignId, reason: &str) -> String {
+    format!("{reason} (the campaign ends here; `fsarena resume {id}` goes on once that is mended)")
 }
 
 fn test_of<'a>(campaign: &'a Campaign, cell: &Cell) -> anyhow::Result<&'a Test> {

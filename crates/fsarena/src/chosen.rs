@@ -58,7 +58,7 @@ fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
     let shown = path.display();
     let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
     if bytes.starts_with(SQLITE) {
-        let store = Store::open_existing(path)?;
+        let store = Store::open_for_reading(path)?;
         return Ok(store.load(paths::campaign_id(&store, None)?)?);
     }
     let wrong = |why: String| {

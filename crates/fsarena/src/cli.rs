@@ -325,6 +325,9 @@ pub struct FormatArgs {
     /// The same device again, to say that what it holds may be lost.
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
     pub erase: Option<PathBuf>,
+    /// Do not ask before a device is erased.
+    #[arg(short, long, requires = "erase")]
+    pub yes: bool,
     /// Makes an image of this size, which must not be there yet.
     #[arg(long, value_name = "SIZE", conflicts_with = "erase")]
     pub size: Option<Bytes>,
@@ -361,6 +364,9 @@ pub struct AgentArgs {
     /// Move into namespaces of its own first.
     #[arg(long)]
     pub isolate: bool,
+    /// Be restricted to the cell's device, in namespaces of its own.
+    #[arg(long, conflicts_with = "isolate")]
+    pub restricted: bool,
     /// Be the first process of a guest.
     #[arg(long, conflicts_with = "isolate")]
     pub guest: bool,

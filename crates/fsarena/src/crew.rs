@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use model::{Cell, CellResult};
-use run::Interrupted;
+use run::Stopped;
 use wire::Event;
 
 use crate::campaign::Ended;
@@ -19,11 +19,13 @@ pub enum News<'a> {
     Event(&'a Cell, Event),
     /// A cell has its result.
     Ends(&'a Cell, Box<CellResult>),
+    /// A cell has none, for this reason, for which no filesystem is to blame.
+    Withdrawn(String),
 }
 
 /// Runs one cell and tells what happens in it.
 pub type Work<'a> =
-    dyn Fn(&Cell, &mut dyn FnMut(&Event)) -> Result<CellResult, Interrupted> + Sync + 'a;
+    dyn Fn(&Cell, &mut dyn FnMut(&Event)) -> Result<CellResult, Stopped> + Sync + 'a;
 
 /// Runs cells, at most so many at once, begun in their order. Each of them ends or is interrupted before this
 /// returns; once `stop` is set, no further one begins.
@@ -79,7 +81,8 @@ fn attend<'a>(
         let outcome = work(cell, &mut |event| tell(News::Event(cell, event.clone())));
         match outcome {
             Ok(result) => tell(News::Ends(cell, Box::new(result))),
-            Err(Interrupted) => return,
+            Err(Stopped::Interrupted) => return,
+            Err(Stopped::Withdrawn(reason)) => return tell(News::Withdrawn(reason)),
         }
     }
 }
@@ -166,6 +169,7 @@ mod tests {
                     News::Begins(_) => "begins",
                     News::Event(..) => "event",
                     News::Ends(..) => "ends",
+                    News::Withdrawn(_) => "withdrawn",
                 });
                 Ok(())
             },
@@ -186,7 +190,7 @@ mod tests {
             &|cell, _| {
                 if cell.id == CellId(1) {
                     stop.store(true, Ordering::Relaxed);
-                    return Err(Interrupted);
+                    return Err(Stopped::Interrupted);
                 }
                 Ok(nothing())
             },

@@ -43,6 +43,11 @@ pub struct BadInput(pub String);
 #[error("{0}")]
 pub struct Refused(pub String);
 
+/// The user asked to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interruption;
+
 /// Tells an error in one line on standard error and gives the exit code that fits.
 pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
@@ -115,13 +120,16 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(error) = error.downcast_ref::<StoreError>() {
         return of_store(error);
     }
-    if let Some(ProvisionError::Interrupted) = error.downcast_ref() {
+    if matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+        || error.is::<Interruption>()
+    {
         return Some(Code::Interrupted);
     }
     let input = error.is::<BadInput>() || error.is::<catalog::CatalogError>();
     let refused = error.is::<Refused>()
         || error.is::<ProvisionError>()
         || error.is::<provision::Refusal>()
+        || error.is::<sys::trusted::Untrusted>()
         || error.is::<guest::GuestError>()
         || error.is::<run::MemoryError>()
         || error.is::<run::NotInGuest>();

@@ -1,8 +1,6 @@
 //! `fsarena format`: an empty AFFS or HPFS on a device or in an image, by the rules of safety of `run`.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -10,13 +8,13 @@ use clap::ValueEnum;
 use format::{Affs, BLOCK, DataBlocks, FormatError, Hpfs, Made};
 use jiff::Timestamp;
 use model::Bytes;
-use nix::fcntl::OFlag;
-use provision::UsableDevice;
 use serde_json::json;
 
 use crate::cli::{FormatArgs, Formatted, Globals};
+use crate::erase_question::Consent;
 use crate::exit::{BadInput, Code, Refused};
 use crate::output::{line, print, print_json};
+use crate::stop;
 
 /// Makes the filesystem and says how large it is.
 pub fn run(args: &FormatArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -68,24 +66,13 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<Made> {
 }
 
 fn on_device(args: &FormatArgs) -> anyhow::Result<Made> {
-    let device = UsableDevice::examine(&args.device, args.erase.as_deref())?;
-    let file = open(&device.path, device.is_block).map_err(|error| {
-        Refused(format!(
-            "cannot write to {}: {error}",
-            device.path.display()
-        ))
-    })?;
-    make(args, device.size, file)
-}
-
-/// A block device is claimed, so that nobody mounts it meanwhile.
-fn open(path: &Path, is_block: bool) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    if is_block {
-        options.custom_flags(OFlag::O_EXCL.bits());
-    }
-    options.open(path)
+    let consent = Consent {
+        erase: args.erase.clone(),
+        yes: args.yes,
+    };
+    let mut device = consent.take(&args.device, &*stop::on_signals()?)?;
+    let file = device.claim()?;
+    make(args, device.size(), file)
 }
 
 fn make(args: &FormatArgs, size: Bytes, mut file: File) -> anyhow::Result<Made> {

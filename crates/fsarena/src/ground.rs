@@ -8,13 +8,20 @@ use std::time::Duration;
 
 use anyhow::Context;
 use catalog::Place;
-use model::{Backend, Bytes, Campaign, Cell, Contender, Environment, Suite, Test};
+use model::{
+    Backend, Bytes, Campaign, Cell, Contender, DiskIdentity, DiskState, Environment, MountIdentity,
+    Suite, Test,
+};
 use nix::unistd::{AccessFlags, access};
-use provision::{Image, LoopDevice, Setting, UsableDevice, Workspace, describe_storage};
+use provision::{
+    HeldDevice, HeldDirectory, Image, LoopDevice, Setting, Workspace, describe_storage,
+};
 use store::CampaignId;
+use sys::trusted::Directory;
 use wire::{Target, Volume};
 
 use crate::calibration::{Raw, Subject};
+use crate::erase_question::Consent;
 use crate::exit::{self, BadInput, Refused};
 use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
@@ -23,14 +30,21 @@ use crate::work_place::{WorkPlace, unique_name};
 /// How long the kernel may take to let go of an image whose cell was killed.
 const RELEASE: Duration = Duration::from_secs(10);
 
-/// The device that the user has named a second time, to say that what it holds may be lost.
-#[derive(Clone, Debug, Default)]
-pub struct Consent(pub Option<PathBuf>);
+/// What a campaign works on that others use, too: held from the first look at it to the last cell.
+#[derive(Default)]
+pub struct Held {
+    /// The device of the user's, where there is one.
+    pub device: Option<HeldDevice>,
+    /// The directories that compete.
+    directories: Vec<HeldDirectory>,
+}
 
 /// What a campaign works on.
 pub struct Ground {
     id: CampaignId,
     kind: Kind,
+    /// Whether a device of the user's was given to a cell, or a calibration, that is not over.
+    in_use: bool,
     place: Option<WorkPlace>,
     attachment: String,
 }
@@ -39,9 +53,9 @@ enum Kind {
     /// An image of our own; its number counts those that had to be given up.
     Image { image: Image, given_up: u32 },
     /// A device or image of the user's.
-    Device(UsableDevice),
+    Device(Box<HeldDevice>),
     /// Directories that are mounted already.
-    Directories,
+    Directories(Vec<HeldDirectory>),
 }
 
 /// What one cell works on.
@@ -56,7 +70,14 @@ pub enum Plot {
     /// A device of the user's, or none at all.
     Bare(Box<Volume>),
     /// A directory of the cell's own.
-    Directory(Workspace),
+    Directory {
+        /// Removes it when it is dropped.
+        workspace: Workspace,
+        /// The directory in which it lies.
+        top: PathBuf,
+        /// Where that has to be.
+        mount: MountIdentity,
+    },
 }
 
 impl Plot {
@@ -64,37 +85,48 @@ impl Plot {
     pub fn target(&self) -> Target {
         match self {
             Self::Loop { volume, .. } | Self::Bare(volume) => Target::Volume(volume.clone()),
-            Self::Directory(workspace) => Target::Directory {
+            Self::Directory {
+                workspace,
+                top,
+                mount,
+            } => Target::Directory {
                 path: workspace.path(),
+                top: top.clone(),
+                mount: *mount,
             },
         }
     }
 }
 
 impl Ground {
-    /// Whether the campaign can run here at all; changes nothing.
-    pub fn inspect(campaign: &Campaign, consent: &Consent) -> anyhow::Result<()> {
-        match campaign.backend {
-            Backend::Dir => return inspect_directories(campaign),
-            Backend::Vm => return GuestGround::inspect(campaign, consent),
-            Backend::Loop => {}
-        }
-        if !nix::unistd::geteuid().is_root() {
+    /// Finds out whether the campaign can run here at all, and takes what it works on; changes nothing.
+    pub fn hold(campaign: &Campaign, consent: &Consent, stop: &AtomicBool) -> anyhow::Result<Held> {
+        if campaign.backend == Backend::Loop && !nix::unistd::geteuid().is_root() {
             let advice = "mounting needs root: use sudo, or compare mounted directories with --dir";
             return Err(Refused(advice.into()).into());
         }
-        let size = match &campaign.device {
-            Some(device) => UsableDevice::examine(device, consent.0.as_deref())?.size,
-            None => campaign.size,
-        };
-        hold_the_tests(&campaign.suites, size)?;
-        campaign.contenders.iter().try_for_each(|c| fits(c, size))
+        if campaign.backend == Backend::Dir {
+            return hold_directories(campaign);
+        }
+        let device = campaign.device.as_ref();
+        let device = device.map(|path| consent.take(path, stop)).transpose()?;
+        if campaign.backend == Backend::Vm {
+            GuestGround::inspect(campaign, device.as_ref())?;
+        } else {
+            let size = device.as_ref().map_or(campaign.size, HeldDevice::size);
+            hold_the_tests(&campaign.suites, size)?;
+            campaign.contenders.iter().try_for_each(|c| fits(c, size))?;
+        }
+        Ok(Held {
+            device,
+            directories: Vec::new(),
+        })
     }
 
     /// Whether a campaign that is new has where to work and room for its image; changes nothing.
     pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
-        let existing = campaign.work_dir.ancestors().find(|d| d.exists());
-        let existing = existing.unwrap_or(Path::new("/"));
+        let existing = Directory::nearest(&campaign.work_dir)?;
+        let existing = existing.path();
         writable(existing)?;
         if campaign.backend == Backend::Vm {
             return GuestGround::inspect_place(campaign, existing);
@@ -109,32 +141,39 @@ impl Ground {
     pub fn prepare(
         id: CampaignId,
         campaign: &Campaign,
-        consent: &Consent,
+        held: Held,
         progress: &Progress,
         stop: &AtomicBool,
     ) -> anyhow::Result<Self> {
-        Self::inspect(campaign, consent)?;
         let place = WorkPlace::take(campaign, id)?;
         if campaign.backend == Backend::Dir {
             let attachment = "a directory of a mounted filesystem".to_owned();
             return Ok(Self {
                 id,
-                kind: Kind::Directories,
+                kind: Kind::Directories(held.directories),
+                in_use: false,
                 place: Some(place),
                 attachment,
             });
         }
-        let kind = match &campaign.device {
-            Some(device) => Kind::Device(UsableDevice::examine(device, consent.0.as_deref())?),
+        let mut kind = match held.device {
+            Some(device) => {
+                if let Some(sight) = device.sight() {
+                    let path = device.path().display();
+                    progress.note(&format!("{path} looks blank: {}", sight.words()));
+                }
+                Kind::Device(Box::new(device))
+            }
             None => {
                 let image = make_image(&place.image(0), campaign.size, progress, stop)?;
                 Kind::Image { image, given_up: 0 }
             }
         };
-        let attachment = attachment(&kind)?;
+        let attachment = attachment(&mut kind)?;
         Ok(Self {
             id,
             kind,
+            in_use: false,
             place: Some(place),
             attachment,
         })
@@ -145,10 +184,18 @@ impl Ground {
         let setting = Setting {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(campaign),
+            disk: self.disk(),
             attachment: self.attachment.clone(),
             clock: campaign.clock.name().to_owned(),
         };
         provision::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
+    }
+
+    fn disk(&self) -> Option<DiskIdentity> {
+        match &self.kind {
+            Kind::Device(device) => device.identity().cloned(),
+            Kind::Image { .. } | Kind::Directories(_) => None,
+        }
     }
 
     fn storage(&self, campaign: &Campaign) -> String {
@@ -166,8 +213,8 @@ impl Ground {
                     describe_storage(image.path())
                 )
             }
-            Kind::Device(device) => describe_storage(&device.path),
-            Kind::Directories => directories()
+            Kind::Device(device) => describe_storage(device.path()),
+            Kind::Directories(_) => directories()
                 .map(describe_storage)
                 .collect::<Vec<_>>()
                 .join("; "),
@@ -194,22 +241,34 @@ impl Ground {
     fn raw(&mut self, campaign: &Campaign) -> anyhow::Result<Raw> {
         self.replace_held_image()?;
         let what = self.storage(campaign);
-        Ok(match &self.kind {
-            Kind::Image { image, .. } => Raw {
+        match &mut self.kind {
+            Kind::Image { image, .. } => Ok(Raw {
                 written: true,
-                ..Raw::on_loop(image.path(), image.size(), &what)?
-            },
-            Kind::Device(d) if !d.is_block => Raw::on_loop(&d.path, d.size, &what)?,
-            Kind::Device(d) => Raw {
-                path: d.path.clone(),
-                size: d.size,
-                written: false,
-                blank_afterwards: false,
-                what,
-                _attached: None,
-            },
-            Kind::Directories => anyhow::bail!("there is no device"),
-        })
+                ..Raw::on_loop(LoopDevice::attach(image.path())?, image.size(), &what)?
+            }),
+            Kind::Device(device) => {
+                self.in_use = true;
+                Raw::of(device, what)
+            }
+            Kind::Directories(_) => anyhow::bail!("there is no device"),
+        }
+    }
+
+    /// Takes note that a cell, or a calibration, is over that wrote to a device of the user's.
+    pub fn used(&mut self) {
+        let Kind::Device(device) = &mut self.kind else {
+            return;
+        };
+        if !std::mem::take(&mut self.in_use) {
+            // Whatever was written to it meanwhile was not written by fsarena.
+            return;
+        }
+        if !device.is_block() {
+            // Until the loop device lets go of the file, it may write to it; what holds it longer is seen by the
+            // next cell.
+            provision::is_attached(device.path(), RELEASE);
+        }
+        device.wrote();
     }
 
     /// What a cell works on; an error here is a result of the cell.
@@ -223,9 +282,12 @@ impl Ground {
             let advice = "free some, or choose a smaller --profile";
             provision::require(directory, test.space, advice)?;
             let name = unique_name(campaign, self.id);
-            return Ok(Plot::Directory(Workspace::create(
-                directory, &name, cell.id,
-            )?));
+            let held = self.held(directory)?;
+            return Ok(Plot::Directory {
+                workspace: Workspace::create(directory, &name, cell.id)?,
+                top: directory.clone(),
+                mount: held.identity(),
+            });
         }
         let place = self
             .place
@@ -241,23 +303,29 @@ impl Ground {
             )));
         }
         self.replace_held_image()?;
-        match &self.kind {
-            Kind::Image { image, .. } => on_loop(contender, image.path(), image.size(), mountpoint),
-            Kind::Device(d) if !d.is_block => {
-                anyhow::ensure!(
-                    !provision::is_attached(&d.path, RELEASE),
-                    "an earlier cell still holds the device"
-                );
-                on_loop(contender, &d.path, d.size, mountpoint)
+        match &mut self.kind {
+            Kind::Image { image, .. } => {
+                let device = LoopDevice::attach(image.path())?;
+                on_loop(contender, device, image.size(), mountpoint)
             }
-            Kind::Device(d) => Ok(Plot::Bare(volume(
-                contender,
-                Some(&d.path),
-                d.size,
-                mountpoint,
-            ))),
-            Kind::Directories => anyhow::bail!("{} has no device", contender.name),
+            Kind::Device(device) => {
+                let plot = on_device(contender, device, mountpoint)?;
+                self.in_use = true;
+                Ok(plot)
+            }
+            Kind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
         }
+    }
+
+    /// A directory that competes, which has to be where it was.
+    fn held(&self, path: &Path) -> anyhow::Result<&HeldDirectory> {
+        let Kind::Directories(held) = &self.kind else {
+            anyhow::bail!("{} was not taken", path.display());
+        };
+        let directory = held.iter().find(|held| held.path() == path);
+        let directory = directory.with_context(|| format!("{} was not taken", path.display()))?;
+        directory.require_there()?;
+        Ok(directory)
     }
 
     /// Gives up an image that a cell which cannot be killed still holds, for a new one; an unmount
@@ -286,27 +354,35 @@ impl Ground {
 
     /// Removes everything that was made for the campaign.
     pub fn clear(&mut self) -> anyhow::Result<()> {
-        self.place.take().map_or(Ok(()), |place| place.remove())
+        Ok(self.place.take().map_or(Ok(()), |place| place.remove())?)
     }
 }
 
-fn inspect_directories(campaign: &Campaign) -> anyhow::Result<()> {
+fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
     let space = campaign
         .suites
         .iter()
         .flat_map(|s| &s.tests)
         .map(|t| t.space)
         .max();
+    let mut directories = Vec::new();
     for directory in campaign
         .contenders
         .iter()
         .filter_map(|c| c.directory.as_deref())
     {
         writable(directory)?;
+        if nix::unistd::geteuid().is_root() {
+            Directory::open(directory)?;
+        }
         let advice = "free some, or choose a smaller --profile";
         provision::require(directory, space.unwrap_or_default(), advice)?;
+        directories.push(HeldDirectory::take(directory)?);
     }
-    Ok(())
+    Ok(Held {
+        device: None,
+        directories,
+    })
 }
 
 pub fn writable(directory: &Path) -> Result<(), Refused> {
@@ -352,23 +428,41 @@ fn make_image(
 }
 
 /// How cells will be attached, found out by attaching once.
-fn attachment(kind: &Kind) -> anyhow::Result<String> {
-    let file = match kind {
-        Kind::Image { image, .. } => image.path(),
-        Kind::Device(device) if !device.is_block => &device.path,
+fn attachment(kind: &mut Kind) -> anyhow::Result<String> {
+    let attached = match kind {
+        Kind::Image { image, .. } => LoopDevice::attach(image.path())?,
+        Kind::Device(device) if !device.is_block() => {
+            LoopDevice::over(&device.claim()?, device.path())?
+        }
         _ => return Ok("the device itself".to_owned()),
     };
-    Ok(LoopDevice::attach(file)?.attachment().to_owned())
+    Ok(attached.attachment().to_owned())
+}
+
+/// A device of the user's, or a loop device over a file of the user's.
+fn on_device(
+    contender: &Contender,
+    device: &mut HeldDevice,
+    mountpoint: PathBuf,
+) -> anyhow::Result<Plot> {
+    let (path, size) = (device.path().to_owned(), device.size());
+    if device.is_block() {
+        let state = device.ready()?;
+        let place = state.map(|state| (path.as_path(), state));
+        return Ok(Plot::Bare(volume(contender, place, size, mountpoint)));
+    }
+    let attached = LoopDevice::over(&device.claim()?, &path)?;
+    on_loop(contender, attached, size, mountpoint)
 }
 
 fn on_loop(
     contender: &Contender,
-    file: &Path,
+    device: LoopDevice,
     size: Bytes,
     mountpoint: PathBuf,
 ) -> anyhow::Result<Plot> {
-    let device = LoopDevice::attach(file)?;
-    let volume = volume(contender, Some(device.path()), size, mountpoint);
+    let place = Some((device.path(), device.state()?));
+    let volume = volume(contender, place, size, mountpoint);
     Ok(Plot::Loop {
         _device: device,
         volume,
@@ -377,10 +471,11 @@ fn on_loop(
 
 fn volume(
     contender: &Contender,
-    device: Option<&Path>,
+    device: Option<(&Path, DiskState)>,
     size: Bytes,
     mountpoint: PathBuf,
 ) -> Box<Volume> {
+    let (device, state) = device.unzip();
     let nodes: Vec<_> = device.iter().map(|d| d.to_string_lossy()).collect();
     let devices: Vec<&str> = nodes.iter().map(AsRef::as_ref).collect();
     // Without its path there is no agent either, and no cell is started.
@@ -395,6 +490,7 @@ fn volume(
     Box::new(Volume {
         device: device.map(Path::to_owned),
         span: None,
+        state,
         size,
         driver: contender.filesystem.driver,
         commands,

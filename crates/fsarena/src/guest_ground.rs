@@ -3,8 +3,8 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::Context;
@@ -13,13 +13,13 @@ use model::{
     Backend, Bytes, Campaign, Cell, CellId, CellResult, Clock, Contender, DiskCache, Environment,
     GuestDisk, GuestMachine, Requirements, Test,
 };
-use provision::{Image, Setting, UsableDevice, describe_storage};
-use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Interrupted, volume_in_guest};
+use provision::{HeldDevice, Image, Refusal, Setting, describe_storage};
+use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Stopped, volume_in_guest};
 use store::CampaignId;
 use wire::{Event, Job, Span, Target, Volume};
 
 use crate::exit::Refused;
-use crate::ground::{self, Consent};
+use crate::ground;
 use crate::site::execute_on;
 use crate::work_place::{CellDirectory, WorkPlace};
 
@@ -31,7 +31,7 @@ pub struct GuestGround {
     program: PathBuf,
     place: WorkPlace,
     /// A device of the user's, in place of images.
-    device: Option<UsableDevice>,
+    device: Option<Mutex<HeldDevice>>,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
 }
@@ -40,17 +40,19 @@ pub struct GuestGround {
 struct Plot {
     volume: Box<Volume>,
     executor: GuestExecutor,
+    /// Keeps everybody else from a device of the user's for as long as the guest has it.
+    _claim: Option<File>,
     /// Goes with all that the guest has left in it.
     _directory: CellDirectory,
 }
 
 impl GuestGround {
     /// Whether the campaign can run here at all; changes nothing.
-    pub fn inspect(campaign: &Campaign, consent: &Consent) -> anyhow::Result<()> {
+    pub fn inspect(campaign: &Campaign, device: Option<&HeldDevice>) -> anyhow::Result<()> {
         let count = parts(campaign)?.disks;
-        let device = device(campaign, consent)?;
+        let device = device.map(HeldDevice::size);
         for contender in &campaign.contenders {
-            let each = disk_size(contender, campaign.size, count, device.as_ref());
+            let each = disk_size(contender, campaign.size, count, device);
             let size = Bytes(each.0 * u64::from(count));
             ground::hold_the_tests(&campaign.suites, size)?;
             ground::fits(contender, size)?;
@@ -73,14 +75,13 @@ impl GuestGround {
         id: CampaignId,
         campaign: &Campaign,
         guest: Arc<Guest>,
-        consent: &Consent,
+        device: Option<HeldDevice>,
         stop: Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
-        Self::inspect(campaign, consent)?;
         let parts = parts(campaign)?.clone();
         require_same(&parts, &guest)?;
         Ok(Self {
-            device: device(campaign, consent)?,
+            device: device.map(Mutex::new),
             campaign: campaign.clone(),
             parts,
             guest,
@@ -117,6 +118,7 @@ impl GuestGround {
         let setting = Setting {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(),
+            disk: self.device().and_then(|device| device.identity().cloned()),
             attachment: attachment(&parts.disk),
             clock: self.campaign.clock.name().to_owned(),
         };
@@ -147,17 +149,22 @@ impl GuestGround {
         environment
     }
 
+    fn device(&self) -> Option<MutexGuard<'_, HeldDevice>> {
+        let device = self.device.as_ref()?;
+        Some(device.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     fn storage(&self) -> String {
         let size = self.campaign.size;
         let several = |one: &str| match self.parts.disks {
             1 => one.to_owned(),
             count => format!("{count} {one}s"),
         };
-        match (&self.parts.disk, &self.device) {
+        match (&self.parts.disk, self.device()) {
             (GuestDisk::Model { model }, _) => {
                 format!("{} of {size} after the model {model}", several("disk"))
             }
-            (_, Some(device)) => describe_storage(&device.path),
+            (_, Some(device)) => describe_storage(device.path()),
             (_, None) => {
                 let below = describe_storage(&self.campaign.work_dir);
                 format!("{} of {size}: {below}", several("image"))
@@ -171,7 +178,7 @@ impl GuestGround {
         cell: &Cell,
         test: &Test,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         execute_on(
             || self.plot(cell),
             test,
@@ -186,7 +193,12 @@ impl GuestGround {
                     seed: cell.seed,
                     stacks_after: None,
                 };
-                CachedExecutor::new(plot.executor, self.cache.clone()).execute(&job, observe)
+                let mut executor = CachedExecutor::new(plot.executor, self.cache.clone());
+                let outcome = executor.execute(&job, observe);
+                if let Some(mut device) = self.device() {
+                    device.wrote();
+                }
+                outcome
             },
         )
     }
@@ -199,7 +211,8 @@ impl GuestGround {
             .with_context(|| format!("no contender `{}`", cell.contender))?;
         let directory = self.place.of_cell(cell.id)?;
         let count = self.parts.disks;
-        let size = disk_size(contender, self.campaign.size, count, self.device.as_ref());
+        let device = self.device().map(|device| device.size());
+        let size = disk_size(contender, self.campaign.size, count, device);
         let memory_disk = self
             .parts
             .model()
@@ -220,13 +233,20 @@ impl GuestGround {
             memory_disk,
             directory: directory.path().to_owned(),
             patience: self.campaign.patience,
+            step_limit: self.campaign.phase_limit,
             stop: Arc::clone(&self.stop),
         };
         Ok(Plot {
             volume: Box::new(volume),
             executor,
+            _claim: self.claim()?,
             _directory: directory,
         })
+    }
+
+    /// A device of the user's, claimed: the emulator opens it under this claim, without one of its own.
+    fn claim(&self) -> Result<Option<File>, Refusal> {
+        self.device().map(|mut device| device.claim()).transpose()
     }
 
     /// What this machine has for the guest's disks: nothing where they lie in its own memory.
@@ -237,16 +257,16 @@ impl GuestGround {
             file.set_len(size.0)?;
             Ok::<_, anyhow::Error>(path)
         };
-        match (&self.parts.disk, &self.device) {
+        match (&self.parts.disk, self.device()) {
             (GuestDisk::Model { .. }, _) => Ok(Vec::new()),
-            (_, Some(device)) => Ok(vec![device.path.clone()]),
+            (_, Some(device)) => Ok(vec![device.path().to_owned()]),
             (_, None) => (0..self.parts.disks).map(image).collect(),
         }
     }
 
     /// Removes everything that was made for the campaign.
     pub fn clear(self) -> anyhow::Result<()> {
-        self.place.remove()
+        Ok(self.place.remove()?)
     }
 }
 
@@ -272,11 +292,6 @@ fn require_same(parts: &GuestMachine, guest: &Guest) -> Result<(), Refused> {
     )))
 }
 
-fn device(campaign: &Campaign, consent: &Consent) -> anyhow::Result<Option<UsableDevice>> {
-    let examine = |device: &PathBuf| UsableDevice::examine(device, consent.0.as_deref());
-    Ok(campaign.device.as_ref().map(examine).transpose()?)
-}
-
 /// The modules of a volume in a guest.
 fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
     let stripe = matches!(volume.span, Some(Span::Stripe(_)));
@@ -289,15 +304,10 @@ fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
 
 /// How large each of the disks is that a contender gets: a device has its size, and any others are whole MiB, as
 /// disks in memory and stripes are, and together no larger than what the filesystem takes.
-pub fn disk_size(
-    contender: &Contender,
-    size: Bytes,
-    count: u32,
-    device: Option<&UsableDevice>,
-) -> Bytes {
+pub fn disk_size(contender: &Contender, size: Bytes, count: u32, device: Option<Bytes>) -> Bytes {
     const WHOLE: u64 = 1 << 20;
-    if let Some(device) = device {
-        return device.size;
+    if let Some(size) = device {
+        return size;
     }
     let largest = contender.filesystem.requires.largest;
     let share = largest.map(|largest| Bytes(largest.0 / u64::from(count.max(1))));
@@ -396,13 +406,12 @@ mod tests {
 
     #[test]
     fn what_fits_no_disk_is_refused_before_anything_is_made() {
-        let consent = Consent::default();
-        GuestGround::inspect(&campaign(&["fat12", "xfs"]), &consent).unwrap();
+        GuestGround::inspect(&campaign(&["fat12", "xfs"]), None).unwrap();
         let small = Campaign {
             size: Bytes::mib(200),
             ..campaign(&["xfs"])
         };
-        let error = GuestGround::inspect(&small, &consent).unwrap_err();
+        let error = GuestGround::inspect(&small, None).unwrap_err();
         assert!(error.to_string().contains("larger --size"), "{error}");
     }
 

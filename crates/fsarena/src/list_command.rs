@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use catalog::Catalog;
 use model::{DiskModel, Driver, Filesystem, Nanos, Profile, Suite, Test, Use};
 use serde_json::{Value, json};
-use store::{CampaignSummary, Store};
+use store::CampaignSummary;
 
 use crate::cli::{Globals, ListArgs, Listing};
 use crate::exit::Code;
@@ -189,11 +189,10 @@ fn disks(catalog: &Catalog) -> (String, Value) {
 
 /// The stored campaigns; none where there is no database yet, and none is made.
 fn stored(globals: &Globals) -> anyhow::Result<Vec<CampaignSummary>> {
-    let path = paths::database(globals)?;
-    if !path.exists() {
-        return Ok(Vec::new());
+    match paths::store_if_any(globals)? {
+        Some(store) => Ok(store.campaigns()?),
+        None => Ok(Vec::new()),
     }
-    Ok(Store::open_existing(&path)?.campaigns()?)
 }
 
 fn campaigns(all: &[CampaignSummary]) -> (String, Value) {

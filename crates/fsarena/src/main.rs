@@ -18,6 +18,7 @@ mod contender_choice;
 mod cost_page;
 mod crew;
 mod doctor_command;
+mod erase_question;
 mod exit;
 #[cfg(test)]
 mod fixture;
@@ -32,6 +33,7 @@ mod list_command;
 mod machine_args;
 mod man_command;
 mod output;
+mod output_file;
 mod paths;
 mod progress;
 mod report_command;

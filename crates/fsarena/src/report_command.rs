@@ -1,22 +1,21 @@
 //! `fsarena report`: a stored campaign in one of the formats; and the report at the end of a run.
 
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use analyse::Analysis;
-use anyhow::Context;
 use model::CampaignResults;
 use report::{Format, Options};
 use store::{CampaignId, Store};
+use sys::trusted;
 
 use crate::cli::{Globals, ReportArgs};
 #[cfg(not(feature = "parquet"))]
 use crate::exit::Refused;
 use crate::exit::{BadInput, Code};
 use crate::output::print;
-use crate::paths;
+use crate::{output_file, paths};
 
 /// The format that not every build has.
 pub const PARQUET: &str = "parquet";
@@ -50,7 +49,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let options = options(args.output.is_none());
     let text = report::render(format, &results, &analysis, &options);
     match &args.output {
-        Some(path) => write_file(path, text.as_bytes())?,
+        Some(path) => output_file::write(path, text.as_bytes())?,
         None => print(&text)?,
     }
     Ok(Code::Done.into())
@@ -69,10 +68,10 @@ fn charts(analysis: &Analysis, directory: &Path, globals: &Globals) -> anyhow::R
     let rasterizer = report::Rasterizer::new();
     for chart in &charts {
         let path = |ending: &str| directory.join(format!("{}.{ending}", chart.name));
-        write_file(&path("svg"), chart.svg.as_bytes())?;
+        output_file::write(&path("svg"), chart.svg.as_bytes())?;
         let png = rasterizer.png(&chart.svg);
         let png = png.map_err(|why| anyhow::anyhow!("cannot draw {}: {why}", chart.name))?;
-        write_file(&path("png"), &png)?;
+        output_file::write(&path("png"), &png)?;
     }
     if globals.json {
         let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
@@ -96,7 +95,7 @@ fn parquet(
 ) -> anyhow::Result<ExitCode> {
     let path = output.ok_or_else(|| BadInput("Parquet is no text: name a file with -o".into()))?;
     let bytes = report::parquet(results, analysis).map_err(anyhow::Error::msg)?;
-    write_file(path, &bytes)?;
+    output_file::write(path, &bytes)?;
     Ok(Code::Done.into())
 }
 
@@ -115,7 +114,7 @@ pub fn after_run(
     globals: &Globals,
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
-    let page = paths::report_file(globals, id)?;
+    let (reports, name) = (paths::reports(globals)?, format!("campaign-{id}.html"));
     let analysis = analysed(&results, globals)?;
     let shown = |format| {
         report::render(
@@ -125,7 +124,8 @@ pub fn after_run(
             &options(format == Format::Table),
         )
     };
-    write_file(&page, shown(Format::Html).as_bytes())?;
+    reports.replace(&name, trusted::usual_mode(), shown(Format::Html).as_bytes())?;
+    let page = reports.path().join(name);
     if globals.json {
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
@@ -160,19 +160,4 @@ fn options(to_stdout: bool) -> Options {
 
 fn terminal_width() -> usize {
     terminal_size::terminal_size().map_or(PIPED_WIDTH, |(width, _)| usize::from(width.0))
-}
-
-/// Writes a file whole or not at all; what is no plain file (a pipe, a device) is written as it is.
-fn write_file(path: &Path, content: &[u8]) -> anyhow::Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
-    if path.exists() && !path.is_file() {
-        return fs::write(path, content).with_context(cannot);
-    }
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).with_context(cannot)?;
-    }
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    fs::write(&partial, content).with_context(cannot)?;
-    fs::rename(&partial, path).with_context(cannot)
 }

@@ -118,6 +118,7 @@ pub fn read(
         device: args.storage.device.clone().or(file.device),
         work_dir,
         patience,
+        phase_limit: args.phase_limit.unwrap_or(profile.phase_limit()),
     };
     Ok(Request {
         campaign,

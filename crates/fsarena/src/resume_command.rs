@@ -7,7 +7,7 @@ use model::Campaign;
 
 use crate::campaign::Means;
 use crate::cli::Globals;
-use crate::ground::Consent;
+use crate::erase_question::Consent;
 use crate::progress::Progress;
 use crate::run_args::ResumeArgs;
 use crate::{campaign, guest_command, paths, run_command, stop};
@@ -25,11 +25,14 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Ok(Arc::new(guest))
     };
     let means = Means {
-        consent: Consent(args.erase.clone()),
+        consent: Consent {
+            erase: args.erase.clone(),
+            yes: args.yes,
+        },
         jobs: args.jobs,
         cache: guest_command::cells(args.no_cache)?,
         guest: &guest,
     };
-    let ended = campaign::drive(&mut store, id, &means, &progress, stop)?;
+    let ended = campaign::drive(&mut store, id, None, &means, &progress, stop)?;
     run_command::finish(ended, id, &store, args.strict, globals)
 }

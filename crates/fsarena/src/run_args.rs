@@ -64,6 +64,9 @@ pub struct RunArgs {
     /// Time without any sign of progress after which a cell is hung [default: 2 min].
     #[arg(long, value_name = "TIME")]
     pub patience: Option<Nanos>,
+    /// Time after which a phase is hung that has not ended, whatever moves [default: by profile, 10 min to 12 h].
+    #[arg(long, value_name = "TIME")]
+    pub phase_limit: Option<Nanos>,
     /// A name for the campaign.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
@@ -87,6 +90,9 @@ pub struct ResumeArgs {
     /// The campaign's device again, if it still holds what the campaign left there.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
     pub erase: Option<PathBuf>,
+    /// Do not ask before a device is erased.
+    #[arg(short, long, requires = "erase")]
+    pub yes: bool,
     /// Cells that run side by side, in guests in model time [default: as many as there are processors].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,

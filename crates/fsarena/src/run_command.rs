@@ -12,7 +12,7 @@ use store::Store;
 use crate::campaign::{self, Ended, Means};
 use crate::cli::Globals;
 use crate::exit::Code;
-use crate::ground::Consent;
+
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::run_args::RunArgs;
@@ -25,10 +25,14 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     let Request { campaign, guest } = request::read(args, globals, &catalog, &progress)?;
     let plan = plan::plan(&campaign);
-    let cost = cost(&campaign, globals)?;
-    if args.dry_run {
+    let store = match args.dry_run {
+        true => paths::store_if_any(globals)?,
+        false => Some(paths::store(globals)?),
+    };
+    let cost = cost(&campaign, store.as_ref())?;
+    let Some(mut store) = store.filter(|_| !args.dry_run) else {
         return dry_run(&campaign, &plan, &cost, globals);
-    }
+    };
     if cost.is_large() {
         cost_page::notes(&cost)
             .iter()
@@ -36,7 +40,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 
     let means = Means {
-        consent: Consent(args.storage.erase.clone()),
+        consent: args.storage.consent(),
         jobs: args.machine.jobs,
         cache: guest_command::cells(args.machine.no_cache)?,
         guest: &|_| {
@@ -46,23 +50,23 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
                 .context("the campaign has no guest")
         },
     };
-    let mut store = paths::store(globals)?;
-    let id = campaign::begin(&mut store, &campaign, &plan, &means.consent)?;
+    // Before the work is done that it is for.
+    paths::reports(globals)?;
+    let (id, held) = campaign::begin(&mut store, &campaign, &plan, &means.consent, &stop)?;
     progress.note(&format!(
         "campaign {id}: {} cells, seed {}",
         plan.len(),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, &means, &progress, stop)?;
+    let ended = campaign::drive(&mut store, id, Some(held), &means, &progress, stop)?;
     finish(ended, id, &store, args.strict, globals)
 }
 
 /// What the campaign would cost, at the pace of the device as it was measured last.
-fn cost(campaign: &Campaign, globals: &Globals) -> anyhow::Result<Cost> {
-    let path = paths::database(globals)?;
-    let calibration = match path.exists() {
-        true => Store::open_existing(&path)?.last_calibration()?,
-        false => None,
+fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> {
+    let calibration = match store {
+        Some(store) => store.last_calibration()?,
+        None => None,
     };
     let ceiling = calibration.and_then(|c| c.ceiling);
     Ok(plan::cost(campaign, cost_page::pace(ceiling.as_ref())))

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use model::{Backend, Campaign, Cell, CellResult, Environment, Failure, Test};
-use run::{Collector, Ending, Executor, HostExecutor, Interrupted, MemoryError, MemoryLimit};
+use provision::Refusal;
+use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit, Stopped};
 use store::CampaignId;
 use sys::clock;
 use wire::{Event, Job};
@@ -13,7 +14,7 @@ use wire::{Event, Job};
 use crate::calibration::Subject;
 use crate::campaign::Means;
 use crate::exit;
-use crate::ground::Ground;
+use crate::ground::{Ground, Held};
 use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
 use crate::work_place::unique_name;
@@ -37,21 +38,23 @@ impl Site {
     pub fn prepare(
         id: CampaignId,
         campaign: &Campaign,
+        held: Held,
         means: &Means<'_>,
         progress: &Progress,
         stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
-        let (consent, stop) = (&means.consent, Arc::clone(stop));
+        let stop = Arc::clone(stop);
         if campaign.backend == Backend::Vm {
             let guest = (means.guest)(campaign)?;
-            let mut ground = GuestGround::prepare(id, campaign, guest, consent, stop)?;
+            let mut ground = GuestGround::prepare(id, campaign, guest, held.device, stop)?;
             ground.serve_from(means.cache.clone());
             return Ok(Self::Guests(Box::new(ground)));
         }
-        let ground = Ground::prepare(id, campaign, consent, progress, &stop)?;
+        let ground = Ground::prepare(id, campaign, held, progress, &stop)?;
         let executor = HostExecutor {
             program: std::env::current_exe().context("cannot find this program")?,
             patience: campaign.patience,
+            step_limit: campaign.phase_limit,
             memory: memory_limit(id, campaign)?,
             stop,
         };
@@ -69,14 +72,14 @@ impl Site {
     /// Runs one cell.
     ///
     /// # Errors
-    /// Only when the user interrupted it.
+    /// Only when the user interrupted it or it was withdrawn.
     pub fn execute(
         &mut self,
         campaign: &Campaign,
         cell: &Cell,
         test: &Test,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         match self {
             Self::Here(here) => here.execute(campaign, cell, test, observe),
             Self::Guests(ground) => ground.execute(cell, test, observe),
@@ -98,16 +101,21 @@ impl Here {
         self.ground.subject(campaign)
     }
 
+    /// Takes note that the calibration is over.
+    pub fn used(&mut self) {
+        self.ground.used();
+    }
+
     fn execute(
         &mut self,
         campaign: &Campaign,
         cell: &Cell,
         test: &Test,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         let Self { ground, executor } = self;
         let plot = || ground.plot(campaign, cell, test);
-        execute_on(plot, test, |plot| {
+        let outcome = execute_on(plot, test, |plot| {
             let job = Job {
                 version: wire::VERSION,
                 cell: cell.id,
@@ -117,7 +125,9 @@ impl Here {
                 stacks_after: None,
             };
             executor.execute(&job, observe)
-        })
+        });
+        ground.used();
+        outcome
     }
 }
 
@@ -134,15 +144,17 @@ pub fn memory_limit(
     limited.transpose()
 }
 
-/// Runs a cell on its plot; where that cannot be had, this is the cell's result.
+/// Runs a cell on its plot; where that cannot be had, this is the cell's result, unless a device or directory of the
+/// user's is not as it has to be, for which no filesystem is to blame.
 pub fn execute_on<P>(
     plot: impl FnOnce() -> anyhow::Result<P>,
     test: &Test,
-    execute: impl FnOnce(P) -> Result<CellResult, Interrupted>,
-) -> Result<CellResult, Interrupted> {
+    execute: impl FnOnce(P) -> Result<CellResult, Stopped>,
+) -> Result<CellResult, Stopped> {
     let (started, start) = (clock::calendar(), clock::now());
     match plot() {
         Ok(plot) => execute(plot),
+        Err(error) if error.is::<Refusal>() => Err(Stopped::Withdrawn(exit::whole(&error))),
         Err(error) => Ok(CellResult {
             started,
             elapsed: clock::since(start),
@@ -199,9 +211,20 @@ mod tests {
             &test(),
             |plot| {
                 assert_eq!(plot, 7);
-                Err(Interrupted)
+                Err(Stopped::Interrupted)
             },
         );
-        assert_eq!(outcome, Err(Interrupted));
+        assert_eq!(outcome, Err(Stopped::Interrupted));
+    }
+
+    #[test]
+    fn a_device_that_is_not_as_it_was_is_no_result_of_a_filesystem() {
+        let path = "/dev/sdx".into();
+        let changed = || Err::<(), _>(Refusal::Changed { path }.into());
+        let outcome = execute_on(changed, &test(), |()| panic!("on nothing"));
+        let Err(Stopped::Withdrawn(reason)) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(reason.contains("/dev/sdx"), "{reason}");
     }
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use crate::erase_question::Consent;
+
 /// A device of the user's, or an image of fsarena's own.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StorageArgs {
@@ -13,7 +15,20 @@ pub struct StorageArgs {
     /// The same device again, to say that what it holds may be lost.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
     pub erase: Option<PathBuf>,
+    /// Do not ask before a device is erased.
+    #[arg(short, long, requires = "erase")]
+    pub yes: bool,
     /// Where the image is made [default: beside the database].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub work_dir: Option<PathBuf>,
+}
+
+impl StorageArgs {
+    /// What the user gives up.
+    pub fn consent(&self) -> Consent {
+        Consent {
+            erase: self.erase.clone(),
+            yes: self.yes,
+        }
+    }
 }

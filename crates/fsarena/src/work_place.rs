@@ -1,13 +1,12 @@
 //! The directory in which everything lies that is made for a campaign; nothing of it is left in the end.
 
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use model::{Campaign, CellId};
 use nix::fcntl::{Flock, FlockArg};
 use store::CampaignId;
+use sys::trusted::{Directory, Untrusted};
 
 use crate::exit::Refused;
 
@@ -17,9 +16,13 @@ pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
     format!("fsarena-{id}-{:x}", campaign.seed)
 }
 
-/// The campaign's directory for images and mount points, held by one process.
+/// The name of the file by which one process holds a directory.
+const LOCK: &str = "lock";
+
+/// The campaign's directory for images and mount points, held by one process, safe from all other users.
 pub struct WorkPlace {
-    directory: PathBuf,
+    around: Directory,
+    directory: Directory,
     _lock: Flock<File>,
 }
 
@@ -34,50 +37,50 @@ impl WorkPlace {
     /// # Errors
     /// When it cannot be made, or another process has it.
     pub fn take(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
-        let directory = Self::directory(campaign, id);
-        let cannot =
-            |error: io::Error| Refused(format!("cannot use {}: {error}", directory.display()));
-        fs::create_dir_all(&directory).map_err(cannot)?;
-        let file = File::create(directory.join("lock")).map_err(cannot)?;
+        let taken = format!("campaign {id} is being run by another process");
+        Self::hold(&campaign.work_dir, &unique_name(campaign, id), &taken)
+    }
+
+    /// The same for a directory of any name; `taken` says that another process has it.
+    ///
+    /// # Errors
+    /// When it cannot be made, others could tamper with it, or another process has it.
+    pub fn hold(work_dir: &Path, name: &str, taken: &str) -> anyhow::Result<Self> {
+        let around = Directory::make(work_dir)?;
+        let directory = around.subdirectory(name)?;
+        let file = directory.file_or_new(LOCK)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Self {
+                around,
                 directory,
                 _lock: lock,
             }),
-            Err(_) => Err(Refused(format!("campaign {id} is being run by another process")).into()),
+            Err(_) => Err(Refused(taken.to_owned()).into()),
         }
     }
 
     /// Where an image of this number is, or would be.
     pub fn image(&self, number: u32) -> PathBuf {
-        self.directory.join(format!("image-{number}"))
+        self.directory.path().join(format!("image-{number}"))
     }
 
     /// An existing directory to mount on.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn mountpoint(&self) -> io::Result<PathBuf> {
-        let path = self.directory.join("mnt");
-        fs::create_dir_all(&path)?;
-        Ok(path)
+    pub fn mountpoint(&self) -> Result<PathBuf, Untrusted> {
+        Ok(self.directory.subdirectory("mnt")?.path().to_owned())
     }
 
     /// A new, empty directory for one cell, which goes when it is dropped.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn of_cell(&self, cell: CellId) -> anyhow::Result<CellDirectory> {
-        let path = self.directory.join(format!("cell-{}", cell.0));
-        let cannot = || format!("cannot make {}", path.display());
+    pub fn of_cell(&self, cell: CellId) -> Result<CellDirectory, Untrusted> {
+        let name = format!("cell-{}", cell.0);
         // What a killed run has left there is no part of this cell.
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(error).with_context(cannot);
-            }
-            _ => {}
-        }
-        fs::create_dir(&path).with_context(cannot)?;
+        self.directory.remove_tree(&name)?;
+        let path = self.directory.subdirectory(&name)?.path().to_owned();
         Ok(CellDirectory(path))
     }
 
@@ -85,9 +88,9 @@ impl WorkPlace {
     ///
     /// # Errors
     /// When something in it cannot be removed.
-    pub fn remove(&self) -> anyhow::Result<()> {
-        let cannot = || format!("cannot remove {}", self.directory.display());
-        fs::remove_dir_all(&self.directory).with_context(cannot)
+    pub fn remove(&self) -> Result<(), Untrusted> {
+        self.around
+            .remove_tree(self.directory.path().file_name().unwrap_or_default())
     }
 }
 

@@ -63,6 +63,17 @@ impl Profile {
     /// Every profile, from small to large.
     pub const ALL: [Self; 4] = [Self::Smoke, Self::Quick, Self::Standard, Self::Study];
 
+    /// Time in which any phase ends that ends at all, unless the user says otherwise.
+    pub const fn phase_limit(self) -> Nanos {
+        const MINUTE: u64 = 60;
+        Nanos::from_secs(match self {
+            Self::Smoke => 10 * MINUTE,
+            Self::Quick => 30 * MINUTE,
+            Self::Standard => 2 * 60 * MINUTE,
+            Self::Study => 12 * 60 * MINUTE,
+        })
+    }
+
     /// The word in data files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
@@ -185,4 +196,12 @@ pub struct Campaign {
     pub work_dir: PathBuf,
     /// Time without any sign of progress after which a cell is `hung`.
     pub patience: Nanos,
+    /// Time after which a phase or step is `hung` that has not ended, whatever moves.
+    #[serde(default = "longest_phase_limit")]
+    pub phase_limit: Nanos,
+}
+
+/// What campaigns have that were stored before there was a limit.
+const fn longest_phase_limit() -> Nanos {
+    Profile::Study.phase_limit()
 }

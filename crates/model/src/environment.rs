@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Bytes;
+use crate::{Bytes, DiskIdentity};
 
 /// The machine and the tools, as found when a session of a campaign began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Environment {
     pub caches: Vec<CpuCache>,
     /// What the contenders were put on: image or device, and what lies below.
     pub device: String,
+    /// Which disk it was, where that was a block device of the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskIdentity>,
     /// How the image was attached and what that means for caching.
     pub attachment: String,
     /// The clock that times are in: `real time`.

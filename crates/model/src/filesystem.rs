@@ -90,6 +90,10 @@ impl Requirements {
 pub struct Commands {
     /// Makes the filesystem; empty where nothing has to be made (tmpfs).
     pub mkfs: Vec<String>,
+    /// Whether `mkfs` leaves the device open for others (it opens it without `O_EXCL`), so that fsarena has to
+    /// keep them away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mkfs_shares: bool,
     /// Mounts it.
     pub mount: Vec<String>,
     /// Unmounts it.

@@ -6,6 +6,7 @@
 mod calibration;
 mod campaign;
 mod cell;
+mod disk_identity;
 mod environment;
 mod features;
 mod figure_pattern;
@@ -14,6 +15,7 @@ mod group;
 mod io;
 mod machine;
 mod measurement;
+mod mount_identity;
 mod names;
 mod outcome;
 mod results;
@@ -27,6 +29,7 @@ pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;
+pub use disk_identity::{DiskIdentity, DiskState};
 pub use environment::{CpuCache, Environment, Tool};
 pub use features::{Class, Feature, Features, Support};
 pub use figure_pattern::FigurePattern;
@@ -35,6 +38,7 @@ pub use group::Group;
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use machine::{Accelerator, DiskCache, DiskModel, GuestDisk, GuestMachine};
 pub use measurement::{Direction, Measurement, Metric, Unit};
+pub use mount_identity::MountIdentity;
 pub use names::{NameError, check_name};
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,

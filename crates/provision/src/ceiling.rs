@@ -3,14 +3,14 @@
 //! Reads and writes the device itself, past the page cache. Destroys what the device holds: only for an
 //! image of ours, or a device that was found usable. Judges nothing.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use model::{Bytes, Ceiling, Nanos, SeededRng, Spread};
 use nix::errno::Errno;
-use nix::fcntl::OFlag;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use sys::aligned::AlignedBuffer;
 use sys::clock;
 use sys::uring::{Completion, Ring};
@@ -76,12 +76,17 @@ const JOBS: [Job; 4] = [
 ];
 
 impl<'a> RawDevice<'a> {
-    /// Opens a device for itself alone. `written` says that every block of it was written before, as
-    /// those of an image are.
+    /// A device that was claimed; `path` is what it is called. `written` says that every block of it was written
+    /// before, as those of an image are.
     ///
     /// # Errors
-    /// When it is in use, is smaller than a request, or cannot do direct I/O.
-    pub fn open(path: &'a Path, size: Bytes, written: bool) -> Result<Self, ProvisionError> {
+    /// When it is smaller than a request, or cannot do direct I/O.
+    pub fn new(
+        claim: File,
+        path: &'a Path,
+        size: Bytes,
+        written: bool,
+    ) -> Result<Self, ProvisionError> {
         let fail = |doing| ProvisionError::io(doing, path);
         let extent = (size.0 - size.0 % LONG).min(LONGEST);
         if extent == 0 {
@@ -89,12 +94,8 @@ impl<'a> RawDevice<'a> {
                 io::Error::other(format!("it is smaller than {}", Ceiling::SEQUENTIAL_BLOCK));
             return Err(fail("measure")(small));
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags((OFlag::O_DIRECT | OFlag::O_EXCL).bits())
-            .open(path)
-            .map_err(fail("open for direct I/O"))?;
+        fcntl(&claim, FcntlArg::F_SETFL(OFlag::O_DIRECT))
+            .map_err(|error| fail("use direct I/O on")(error.into()))?;
         let mut buffer = AlignedBuffer::new(LONG as usize, ALIGNMENT);
         let mut chance = SeededRng::for_purpose(size.0, "ceiling");
         // Neither zeros nor repetitions, which something below might leave out.
@@ -103,7 +104,7 @@ impl<'a> RawDevice<'a> {
         }
         Ok(Self {
             path,
-            file,
+            file: claim,
             extent,
             written: if written { extent } else { 0 },
             buffer,
@@ -321,6 +322,11 @@ mod tests {
         path
     }
 
+    fn open(path: &Path, written: bool) -> RawDevice<'_> {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        RawDevice::new(file, path, Bytes(SIZE), written).unwrap()
+    }
+
     fn directory() -> tempfile::TempDir {
         // On a disk: what /tmp is on may be memory, which older kernels do not pass by.
         tempfile::tempdir_in("/var/tmp").unwrap()
@@ -330,7 +336,7 @@ mod tests {
     fn every_figure_is_taken_as_often_as_asked_for() {
         let directory = directory();
         let path = file(directory.path());
-        let mut device = RawDevice::open(&path, Bytes(SIZE), false).unwrap();
+        let mut device = open(&path, false);
         let ceiling = device.measure(QUICK, &|| false).unwrap();
         // A kernel may have no rings.
         assert_eq!(
@@ -359,7 +365,7 @@ mod tests {
     fn a_blank_device_is_blank_again_afterwards_and_never_longer() {
         let directory = directory();
         let path = file(directory.path());
-        let mut device = RawDevice::open(&path, Bytes(SIZE), false).unwrap();
+        let mut device = open(&path, false);
         device.measure(QUICK, &|| false).unwrap();
         device.blank().unwrap();
         assert_eq!(fs::read(&path).unwrap(), vec![0; SIZE as usize]);
@@ -369,7 +375,7 @@ mod tests {
     fn only_what_was_written_is_read_and_nothing_lies_beyond_the_end() {
         let directory = directory();
         let path = file(directory.path());
-        let mut device = RawDevice::open(&path, Bytes(SIZE), false).unwrap();
+        let mut device = open(&path, false);
         for _ in 0..10 {
             device.request(JOBS[0]).unwrap();
             let end = device.written;
@@ -386,7 +392,7 @@ mod tests {
     fn it_stops_when_told_to() {
         let directory = directory();
         let path = file(directory.path());
-        let mut device = RawDevice::open(&path, Bytes(SIZE), true).unwrap();
+        let mut device = open(&path, true);
         let stopped = device.measure(QUICK, &|| true);
         assert!(matches!(stopped, Err(ProvisionError::Interrupted)));
         assert_eq!(fs::read(&path).unwrap(), vec![0; SIZE as usize]);
@@ -394,7 +400,9 @@ mod tests {
 
     #[test]
     fn what_is_too_small_is_refused_in_one_line() {
-        let error = RawDevice::open(Path::new("/dev/null"), Bytes(LONG - 1), false).unwrap_err();
+        let null = Path::new("/dev/null");
+        let file = File::open(null).unwrap();
+        let error = RawDevice::new(file, null, Bytes(LONG - 1), false).unwrap_err();
         assert!(error.to_string().contains("smaller than 1 MiB"), "{error}");
     }
 }

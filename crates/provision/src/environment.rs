@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use model::{Bytes, CpuCache, Environment, Filesystem};
+use model::{Bytes, CpuCache, DiskIdentity, Environment, Filesystem};
 use nix::sys::utsname::uname;
 use sys::mounts;
 
@@ -19,6 +19,8 @@ pub struct Setting {
     pub program: String,
     /// What the contenders are put on.
     pub device: String,
+    /// Which disk that is, where it is a block device of the user's.
+    pub disk: Option<DiskIdentity>,
     /// How the image is attached.
     pub attachment: String,
     /// The clock that times are in.
@@ -48,6 +50,7 @@ pub fn collect<'a>(
         memory_goes_back: host_memory::goes_back(),
         caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
         device: setting.device,
+        disk: setting.disk,
         attachment: setting.attachment,
         clock: setting.clock,
         tools: commands.into_iter().filter_map(tool_version).collect(),
@@ -61,7 +64,7 @@ pub fn describe_storage(path: &Path) -> String {
     if let Some(device @ Identity::Block(..)) = identity {
         return format!("{}{}", path.display(), hardware(device));
     }
-    let Some(mount) = mounts::of(path) else {
+    let Ok(Some(mount)) = mounts::of(path) else {
         return path.display().to_string();
     };
     let below = match Identity::of(&mount.source) {
@@ -77,6 +80,8 @@ pub fn describe_storage(path: &Path) -> String {
 fn hardware(device: Identity) -> String {
     let size = device
         .directory()
+        .ok()
+        .flatten()
         .and_then(|directory| fs::read_to_string(directory.join("size")).ok())
         .and_then(|sectors| sectors.trim().parse::<u64>().ok())
         .map(|sectors| rounded(sectors * 512));

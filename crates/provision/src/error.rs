@@ -37,6 +37,9 @@ pub enum ProvisionError {
         /// The directory.
         path: PathBuf,
     },
+    /// A directory is not safe from others.
+    #[error(transparent)]
+    Untrusted(#[from] sys::trusted::Untrusted),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

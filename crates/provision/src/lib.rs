@@ -7,12 +7,10 @@
 mod attachment;
 mod ceiling;
 mod device;
-mod device_content;
-mod device_refusal;
-mod device_use;
 mod doctor;
 mod environment;
 mod error;
+mod held_directory;
 mod host_memory;
 mod image;
 mod loop_device;
@@ -25,11 +23,11 @@ mod workspace;
 
 pub use attachment::is_attached;
 pub use ceiling::{Pace, RawDevice};
-pub use device::UsableDevice;
-pub use device_refusal::Refusal;
+pub use device::{HeldDevice, Refusal, Sight};
 pub use doctor::{Need, Verdict, verdict};
 pub use environment::{Setting, collect, describe_storage};
 pub use error::ProvisionError;
+pub use held_directory::HeldDirectory;
 pub use host_memory::available_memory;
 pub use image::Image;
 pub use loop_device::LoopDevice;

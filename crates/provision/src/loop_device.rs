@@ -4,7 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use sys::loopdev;
+use model::DiskState;
+use sys::{disk, loopdev};
 
 use crate::ProvisionError;
 
@@ -34,9 +35,17 @@ impl LoopDevice {
             .write(true)
             .open(image)
             .map_err(ProvisionError::io("open", image))?;
+        Self::over(&backing, image)
+    }
+
+    /// Attaches a file that is open for reading and writing, whatever its path leads to by now.
+    ///
+    /// # Errors
+    /// As for [`LoopDevice::attach`].
+    pub fn over(backing: &File, image: &Path) -> Result<Self, ProvisionError> {
         let control = File::open(CONTROL).map_err(ProvisionError::io("open", CONTROL.as_ref()))?;
         let (path, file) =
-            take_free(&control, &backing, image).map_err(ProvisionError::io("attach", image))?;
+            take_free(&control, backing, image).map_err(ProvisionError::io("attach", image))?;
         let mut device = Self {
             file,
             path,
@@ -49,6 +58,14 @@ impl LoopDevice {
     /// The device node.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The device as it is now, for who claims it.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn state(&self) -> Result<DiskState, ProvisionError> {
+        disk::state(&self.file).map_err(ProvisionError::io("examine", &self.path))
     }
 
     /// Whether the page cache of the filesystem below is passed by. Where it is not, the image's

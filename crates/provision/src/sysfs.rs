@@ -1,9 +1,15 @@
-//! What sysfs says of block devices: partitions, holders, loop devices on top, the hardware below.
+//! Block devices as sysfs shows them: which device a path stands for, partitions, holders, loop devices on top.
+//!
+//! What decides whether a device may be erased is an error where it cannot be read, and never taken for absent.
 
+use std::ffi::OsString;
 use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use sys::block;
 
 /// What a path stands for, whatever its name: two paths of one identity are one and the same.
@@ -18,49 +24,74 @@ pub enum Identity {
 impl Identity {
     /// What an existing path stands for, links followed.
     pub fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        if metadata.file_type().is_block_device() {
-            let (major, minor) = block::numbers(metadata.rdev());
-            Some(Self::Block(major, minor))
-        } else {
-            Some(Self::File(metadata.dev(), metadata.ino()))
-        }
+        fs::metadata(path)
+            .ok()
+            .map(|metadata| Self::from(&metadata))
     }
 
-    /// The directory of a block device.
-    pub fn directory(self) -> Option<PathBuf> {
+    /// The directory of a block device; `None` for a file.
+    pub fn directory(self) -> io::Result<Option<PathBuf>> {
         match self {
             Self::Block(major, minor) => {
-                fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()
+                fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).map(Some)
             }
-            Self::File(..) => None,
+            Self::File(..) => Ok(None),
+        }
+    }
+}
+
+impl From<&fs::Metadata> for Identity {
+    fn from(metadata: &fs::Metadata) -> Self {
+        if metadata.file_type().is_block_device() {
+            let (major, minor) = block::numbers(metadata.rdev());
+            Self::Block(major, minor)
+        } else {
+            Self::File(metadata.dev(), metadata.ino())
         }
     }
 }
 
 /// The partitions of a block device, by name; none for a partition or a file.
-pub fn partitions(device: Identity) -> Vec<(String, Identity)> {
-    let Some(directory) = device.directory() else {
-        return Vec::new();
+pub fn partitions(device: Identity) -> io::Result<Vec<(String, Identity)>> {
+    let Some(directory) = device.directory()? else {
+        return Ok(Vec::new());
     };
-    names(&directory)
-        .into_iter()
+    let names = names(&directory)?.into_iter();
+    names
         .filter(|name| directory.join(name).join("partition").exists())
-        .filter_map(|name| {
-            let numbers = fs::read_to_string(directory.join(&name).join("dev")).ok()?;
-            let (major, minor) = numbers.trim().split_once(':')?;
-            let identity = Identity::Block(major.parse().ok()?, minor.parse().ok()?);
-            Some((name, identity))
+        .map(|name| {
+            let numbers = fs::read_to_string(directory.join(&name).join("dev"))?;
+            let identity = numbered(&numbers).ok_or_else(|| {
+                io::Error::other(format!(
+                    "sysfs gives {name} the number `{}`",
+                    numbers.trim()
+                ))
+            })?;
+            Ok((name, identity))
         })
         .collect()
 }
 
+fn numbered(text: &str) -> Option<Identity> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(Identity::Block(major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The disk that a partition is on; `None` for anything else.
+pub fn disk_of(device: Identity) -> io::Result<Option<String>> {
+    let directory = device.directory()?.filter(|d| d.join("partition").exists());
+    let disk = directory.as_deref().and_then(Path::parent);
+    Ok(disk
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned()))
+}
+
 /// The devices that are built upon this one (device mapper, RAID), by name.
-pub fn holders(device: Identity) -> Vec<String> {
-    device
-        .directory()
-        .map(|directory| names(&directory.join("holders")))
-        .unwrap_or_default()
+pub fn holders(device: Identity) -> io::Result<Vec<String>> {
+    match device.directory()? {
+        Some(directory) => names(&directory.join("holders")),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Whether the kernel refuses writes to the device.
@@ -68,21 +99,33 @@ pub fn is_read_only(device: Identity) -> bool {
     attribute(device, "ro").is_some_and(|flag| flag != "0")
 }
 
-/// Every loop device in use, with the file that it is tied to.
-pub fn loop_devices() -> Vec<(String, PathBuf)> {
-    let block = Path::new("/sys/block");
-    names(block)
-        .into_iter()
-        .filter_map(|name| {
-            let file = fs::read_to_string(block.join(&name).join("loop/backing_file")).ok()?;
-            Some((name, PathBuf::from(file.trim_end_matches('\n'))))
-        })
-        .collect()
+/// Whether the kernel counts what is written to the device.
+pub fn is_counted(device: Identity) -> bool {
+    attribute(device, "queue/iostats").is_none_or(|flag| flag != "0")
 }
 
-/// An attribute of a block device or, for a partition, of the disk that it is on.
+/// Every loop device in use, with the file that it is tied to.
+pub fn loop_devices() -> io::Result<Vec<(String, PathBuf)>> {
+    let block = Path::new("/sys/block");
+    let mut devices = Vec::new();
+    for name in names(block)? {
+        match fs::read(block.join(&name).join("loop/backing_file")) {
+            Ok(mut file) => {
+                file.pop_if(|end| *end == b'\n');
+                devices.push((name, OsString::from_vec(file).into()));
+            }
+            // No loop device, or one that is free, or was let go in this moment.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => {}
+            Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(devices)
+}
+
+/// An attribute of a block device or, for a partition, of the disk that it is on; for the record and for words.
 pub fn attribute(device: Identity, name: &str) -> Option<String> {
-    let directory = device.directory()?;
+    let directory = device.directory().ok()??;
     let mut places = [Some(directory.as_path()), directory.parent()]
         .into_iter()
         .flatten();
@@ -90,17 +133,18 @@ pub fn attribute(device: Identity, name: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The names in a directory, in order; none where it cannot be read.
-fn names(directory: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(directory) else {
-        return Vec::new();
+/// The names in a directory of sysfs, in order; none where there is no such directory.
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
     };
-    let mut names: Vec<String> = entries
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names = Vec::new();
+    for entry in entries {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
     names.sort();
-    names
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -117,5 +161,20 @@ mod tests {
         assert_eq!(Identity::of(&file), Identity::of(&link));
         assert_ne!(Identity::of(&file), Identity::of(directory.path()));
         assert_eq!(Identity::of(&directory.path().join("none")), None);
+    }
+
+    #[test]
+    fn what_sysfs_does_not_know_is_an_error_and_not_unused() {
+        let nowhere = Identity::Block(4095, 1_048_575);
+        assert!(partitions(nowhere).is_err());
+        assert!(holders(nowhere).is_err());
+    }
+
+    #[test]
+    fn numbers_are_read_or_refused() {
+        assert_eq!(numbered("8:17\n"), Some(Identity::Block(8, 17)));
+        for text in ["", "8", "8:x", ":"] {
+            assert_eq!(numbered(text), None, "{text}");
+        }
     }
 }

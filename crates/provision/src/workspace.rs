@@ -1,21 +1,24 @@
 //! The one sub-directory in which a cell of `dir` mode works.
 
-use std::fs::{self, DirBuilder};
-use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::CellId;
+use nix::unistd::geteuid;
+use sys::trusted::Directory;
 
 use crate::ProvisionError;
 
 /// Lies in every directory of ours, so that one left by a killed run is known again.
 const MARKER: &str = ".made-by-fsarena";
+const WORK: &str = "work";
 
 /// A directory `CAMPAIGN-CELL` with an empty directory in it; removed when dropped.
 #[derive(Debug)]
 pub struct Workspace {
-    top: PathBuf,
+    directory: Directory,
+    name: String,
+    work: PathBuf,
 }
 
 impl Workspace {
@@ -23,21 +26,32 @@ impl Workspace {
     /// is emptied first; so `campaign` must be a name that no other campaign in this directory has.
     ///
     /// # Errors
-    /// When something else of that name is there, or the directory cannot be made.
+    /// When something else of that name is there, the directory cannot be made, or, for root, others could tamper
+    /// with it.
     pub fn create(directory: &Path, campaign: &str, cell: CellId) -> Result<Self, ProvisionError> {
-        let top = directory.join(format!("{campaign}-{}", cell.0));
-        clear_leftover(&top)?;
-        make_directory(&top)?;
-        let workspace = Self { top };
-        let marker = workspace.top.join(MARKER);
-        fs::write(&marker, "").map_err(ProvisionError::io("create", &marker))?;
-        make_directory(&workspace.path())?;
+        // An ordinary user may compare what all may write to, as what knows no permissions is mounted; what root
+        // does there could be led elsewhere.
+        let directory = match geteuid().is_root() {
+            true => Directory::open(directory)?,
+            false => Directory::shared(directory)?,
+        };
+        let name = format!("{campaign}-{}", cell.0);
+        clear_leftover(&directory, &name)?;
+        let top = directory.subdirectory(&name)?;
+        // From now on, what cannot be finished is removed.
+        let mut workspace = Self {
+            directory,
+            name,
+            work: top.path().to_owned(),
+        };
+        top.create(MARKER)?;
+        workspace.work = top.subdirectory(WORK)?.path().to_owned();
         Ok(workspace)
     }
 
     /// The empty directory to work in.
     pub fn path(&self) -> PathBuf {
-        self.top.join("work")
+        self.work.clone()
     }
 }
 
@@ -45,39 +59,23 @@ impl Drop for Workspace {
     fn drop(&mut self) {
         // A filesystem that cannot remove it has said so in the cell's own phases; the marker stays
         // for the next run.
-        let _ = fs::remove_dir_all(&self.top);
+        let _ = self.directory.remove_tree(&self.name);
     }
-}
-
-/// `mkdir` fails where anything of the name exists, a dangling link included.
-fn make_directory(path: &Path) -> Result<(), ProvisionError> {
-    DirBuilder::new()
-        .mode(0o700)
-        .create(path)
-        .map_err(ProvisionError::io("create", path))
 }
 
 /// Removes a directory of ours: one with the marker, or an empty one (killed before the marker).
-fn clear_leftover(top: &Path) -> Result<(), ProvisionError> {
-    match fs::symlink_metadata(top) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(ProvisionError::io("examine", top)(error)),
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(foreign(top)),
+fn clear_leftover(directory: &Directory, name: &str) -> Result<(), ProvisionError> {
+    let top = directory.path().join(name);
+    if !directory.has(name) {
+        return Ok(());
     }
-    let empty = fs::read_dir(top).is_ok_and(|mut entries| entries.next().is_none());
-    let marked = fs::symlink_metadata(top.join(MARKER)).is_ok_and(|m| m.is_file());
-    if !empty && !marked {
-        return Err(foreign(top));
+    let is_directory = fs::symlink_metadata(&top).is_ok_and(|m| m.is_dir());
+    let empty = || fs::read_dir(&top).is_ok_and(|mut entries| entries.next().is_none());
+    let marked = || fs::symlink_metadata(top.join(MARKER)).is_ok_and(|m| m.is_file());
+    if !is_directory || !(empty() || marked()) {
+        return Err(ProvisionError::Foreign { path: top });
     }
-    // The standard library removes links themselves and never what they point to.
-    fs::remove_dir_all(top).map_err(ProvisionError::io("remove", top))
-}
-
-fn foreign(path: &Path) -> ProvisionError {
-    ProvisionError::Foreign {
-        path: path.to_owned(),
-    }
+    Ok(directory.remove_tree(name)?)
 }
 
 #[cfg(test)]

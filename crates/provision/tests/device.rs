@@ -7,10 +7,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use common::{Disk, Undo, mount, on};
-use provision::{LoopDevice, Refusal, UsableDevice};
+use model::Bytes;
+use provision::{HeldDevice, LoopDevice, Refusal, Sight};
 
 fn refusal(path: &Path) -> Refusal {
-    UsableDevice::examine(path, None).expect_err("refused")
+    HeldDevice::take(path, None).expect_err("refused")
 }
 
 /// Refused as it is, accepted with consent, and then what is said to be lost.
@@ -20,13 +21,16 @@ fn lost_with_consent(disk: &Disk) -> (Refusal, String) {
     let option = format!("--erase {}", disk.path().display());
     assert!(line.contains(&option), "{line}");
     assert_eq!(line.lines().count(), 1);
-    let usable = UsableDevice::examine(disk.path(), Some(disk.path())).unwrap();
-    (refused, usable.erases.expect("something is lost"))
+    let held = HeldDevice::take(disk.path(), Some(disk.path())).unwrap();
+    (
+        refused,
+        held.erases().expect("something is lost").to_owned(),
+    )
 }
 
 /// Refused, and consent changes nothing.
 fn never(path: &Path) -> Refusal {
-    UsableDevice::examine(path, Some(path)).expect_err("refused in spite of consent");
+    HeldDevice::take(path, Some(path)).expect_err("refused in spite of consent");
     refusal(path)
 }
 
@@ -42,13 +46,13 @@ fn partition_table(disk: &Disk, mebibytes: u32) {
 #[test]
 fn a_blank_device_is_accepted() {
     let disk = Disk::blank(16);
-    let usable = UsableDevice::examine(disk.path(), None).unwrap();
-    assert_eq!(usable.path, disk.path());
-    assert_eq!(usable.size, model::Bytes::mib(16));
-    assert!(usable.is_block);
-    assert_eq!(usable.erases, None);
-    let consented = UsableDevice::examine(disk.path(), Some(disk.path())).unwrap();
-    assert_eq!(consented.erases, None);
+    let held = HeldDevice::take(disk.path(), None).unwrap();
+    assert_eq!((held.path(), held.size()), (disk.path(), Bytes::mib(16)));
+    assert!(held.is_block());
+    assert_eq!((held.erases(), held.sight()), (None, Some(Sight::Whole)));
+    drop(held);
+    let consented = HeldDevice::take(disk.path(), Some(disk.path())).unwrap();
+    assert_eq!(consented.erases(), None);
 }
 
 #[test]
@@ -219,7 +223,7 @@ fn data_of_no_known_kind_is_refused() {
         disk.write(b"x", offset);
         let (refused, lost) = lost_with_consent(&disk);
         assert!(matches!(refused, Refusal::Data { offset: o, .. } if o == offset));
-        assert_eq!(lost, format!("data at byte {offset}"));
+        assert_eq!(lost, format!("data (at byte {offset})"));
     }
     let disk = Disk::blank(16);
     disk.write(&vec![7; 1 << 20], 8 << 20);
@@ -231,16 +235,16 @@ fn consent_is_for_the_same_device_only_by_whatever_name() {
     let disk = Disk::blank(16);
     disk.write(b"x", 0);
     let other = Disk::blank(16);
-    let wrong = UsableDevice::examine(disk.path(), Some(other.path())).unwrap_err();
+    let wrong = HeldDevice::take(disk.path(), Some(other.path())).unwrap_err();
     assert!(matches!(wrong, Refusal::OtherErase { .. }));
-    let wrong = UsableDevice::examine(other.path(), Some(Path::new("/no/such"))).unwrap_err();
+    let wrong = HeldDevice::take(other.path(), Some(Path::new("/no/such"))).unwrap_err();
     assert!(matches!(wrong, Refusal::OtherErase { .. }));
 
     let link = disk.mountpoint().join("by-name");
     symlink(disk.path(), &link).unwrap();
     assert!(matches!(refusal(&link), Refusal::Data { .. }));
-    let usable = UsableDevice::examine(&link, Some(disk.path())).unwrap();
-    assert_eq!(usable.path, disk.path());
+    let held = HeldDevice::take(&link, Some(disk.path())).unwrap();
+    assert_eq!(held.path(), disk.path());
 }
 
 #[test]
@@ -255,11 +259,12 @@ fn a_regular_file_is_judged_in_the_same_way() {
         .unwrap()
         .set_len(16 << 20)
         .unwrap();
-    let usable = UsableDevice::examine(&file, None).unwrap();
-    assert!(!usable.is_block && usable.erases.is_none());
+    let held = HeldDevice::take(&file, None).unwrap();
+    assert!(!held.is_block() && held.erases().is_none());
+    drop(held);
     fs::write(&file, "a letter to a friend").unwrap();
     assert!(matches!(refusal(&file), Refusal::Data { .. }));
-    assert!(UsableDevice::examine(&file, Some(&file)).is_ok());
+    assert!(HeldDevice::take(&file, Some(&file)).is_ok());
     let device = LoopDevice::attach(&file).unwrap();
     assert!(matches!(never(&file), Refusal::Backing { .. }));
     drop(device);

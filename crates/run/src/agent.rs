@@ -18,8 +18,9 @@ use sys::{clock, process};
 use wire::{Event, Job};
 
 use crate::collector::Collector;
-use crate::memory::MemoryLimit;
-use crate::{Interrupted, events};
+use crate::ending::Stall;
+use crate::watched_time::WatchedTime;
+use crate::{Stopped, events};
 
 /// How often a stop that the user asked for is noticed.
 const ATTENTION: Duration = Duration::from_millis(20);
@@ -34,8 +35,19 @@ pub struct Watch<'a> {
     pub first: Nanos,
     /// Time without any event after which it is `hung`.
     pub patience: Nanos,
+    /// Time after which a step is `hung` that has not ended, whatever moves.
+    pub step_limit: Nanos,
     /// Set by whoever wants the campaign to stop.
     pub stop: &'a AtomicBool,
+}
+
+/// What was seen of an agent.
+#[derive(Debug)]
+pub struct Watched {
+    /// How its process came to its end.
+    pub outcome: Outcome,
+    /// What a reader of its times should know.
+    pub remark: Option<String>,
 }
 
 /// How an agent's process came to its end.
@@ -50,10 +62,10 @@ pub enum Outcome {
         /// The end of what it wrote to its standard error.
         errors: String,
     },
-    /// Nothing moved for too long, and it was killed.
+    /// Nothing moved for too long, or a step took too long, and it was killed.
     Hung {
-        /// How long nothing moved.
-        silence: Nanos,
+        /// Which of both, and how long.
+        stall: Stall,
         /// Where its processes were in the kernel.
         stacks: Vec<String>,
         /// Whether something could not be killed and is still there.
@@ -71,15 +83,15 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts an agent, puts it under the memory limit and writes its job, in this order.
+    /// Starts an agent, lets `hold` put it where it may use what it is to use, and writes its job, in this order.
     pub fn start(
         command: &mut Command,
         job: &Job,
-        memory: Option<&MemoryLimit>,
+        hold: &dyn Fn(Pid) -> io::Result<()>,
     ) -> io::Result<Self> {
         let mut child = spawn(command.stdout(Stdio::piped()))?;
         let events = Box::new(child.stdout.take().expect("piped above"));
-        Self::watching(child, events, Arc::default()).receive(Some(job), memory)
+        Self::watching(child, events, Arc::default()).receive(Some(job), hold)
     }
 
     /// Starts a guest whose agent writes its events into a file, and writes its job where that is not in
@@ -95,7 +107,7 @@ impl Agent {
         let child = spawn(command.stdout(File::create(events)?))?;
         let ended = Arc::new(AtomicBool::new(false));
         let events = events::Followed::new(File::open(events)?, Arc::clone(&ended));
-        Self::watching(child, Box::new(events), ended).receive(job, None)
+        Self::watching(child, Box::new(events), ended).receive(job, &|_| Ok(()))
     }
 
     fn watching(mut child: Child, events: Box<dyn Read + Send>, ended: Arc<AtomicBool>) -> Self {
@@ -114,47 +126,59 @@ impl Agent {
         watch: &Watch<'_>,
         collector: &mut Collector<'_>,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<Outcome, Interrupted> {
-        let events = events::channel(std::mem::replace(&mut self.events, Box::new(io::empty())));
-        let mut last_event = clock::now();
-        let mut patience = watch.first;
+    ) -> Result<Watched, Stopped> {
+        let events = std::mem::replace(&mut self.events, Box::new(io::empty()));
+        let events = events::channel(events);
+        let mut time = WatchedTime::start();
+        let mut waits = Waits::new(watch);
+        let mut withdrawn = None;
         let mut done = false;
-        loop {
-            match events.recv_timeout(ATTENTION) {
+        let outcome = loop {
+            let event = events.recv_timeout(ATTENTION);
+            waits.pass(time.look());
+            match event {
+                Ok(Event::Withdrawn { reason }) => withdrawn = Some(reason),
                 Ok(event) => {
-                    last_event = clock::now();
-                    patience = watch.patience;
+                    waits.hear(&event);
                     observe(&event);
                     done |= event == Event::Done;
                     collector.take(event);
                 }
-                Err(RecvTimeoutError::Disconnected) => return Ok(self.bury(done)),
+                Err(RecvTimeoutError::Disconnected) => break self.bury(done),
                 Err(RecvTimeoutError::Timeout) => {
                     if matches!(self.child.try_wait(), Ok(Some(_))) {
                         self.ended.store(true, Ordering::Release);
                     }
-                    let silence = clock::since(last_event);
-                    if silence > patience {
-                        return Ok(self.give_up(silence));
-                    }
                 }
+            }
+            if let Some(stall) = waits.over() {
+                break self.give_up(stall);
             }
             if watch.stop.load(Ordering::Relaxed) {
                 self.kill();
                 self.wait(FAREWELL);
-                return Err(Interrupted);
+                return Err(Stopped::Interrupted);
             }
+        };
+        match withdrawn {
+            Some(reason) => Err(Stopped::Withdrawn(reason)),
+            None => Ok(Watched {
+                outcome,
+                remark: time.remark(),
+            }),
         }
     }
 
-    fn receive(mut self, job: Option<&Job>, memory: Option<&MemoryLimit>) -> io::Result<Self> {
-        let outcome = memory
-            .map_or(Ok(()), |limit| limit.hold(self.pid()))
-            .and_then(|()| {
-                let Some(job) = job else { return Ok(()) };
-                let stdin = self.child.stdin.as_mut().expect("piped at the start");
-                stdin.write_all(job.to_line().as_bytes())
-            });
+    fn receive(
+        mut self,
+        job: Option<&Job>,
+        hold: &dyn Fn(Pid) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let outcome = hold(self.pid()).and_then(|()| {
+            let Some(job) = job else { return Ok(()) };
+            let stdin = self.child.stdin.as_mut().expect("piped at the start");
+            stdin.write_all(job.to_line().as_bytes())
+        });
         match outcome {
             Ok(()) => Ok(self),
             Err(error) => {
@@ -183,13 +207,13 @@ impl Agent {
     }
 
     /// Nothing moved for too long: takes down where everything is stuck, then kills it.
-    fn give_up(mut self, silence: Nanos) -> Outcome {
+    fn give_up(mut self, stall: Stall) -> Outcome {
         let family = process::family(self.pid());
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
         self.kill();
         let unkillable = self.wait(BURIAL).is_none();
         Outcome::Hung {
-            silence,
+            stall,
             stacks,
             unkillable,
         }
@@ -233,6 +257,48 @@ impl Agent {
     }
 }
 
+/// For how long an agent was waited for, on two accounts.
+struct Waits<'a> {
+    watch: &'a Watch<'a>,
+    patience: Nanos,
+    silence: Nanos,
+    step: Nanos,
+}
+
+impl<'a> Waits<'a> {
+    const fn new(watch: &'a Watch<'a>) -> Self {
+        Self {
+            watch,
+            patience: watch.first,
+            silence: Nanos(0),
+            step: Nanos(0),
+        }
+    }
+
+    const fn pass(&mut self, time: Nanos) {
+        self.silence.0 += time.0;
+        self.step.0 += time.0;
+    }
+
+    fn hear(&mut self, event: &Event) {
+        self.patience = self.watch.patience;
+        self.silence = Nanos(0);
+        if matches!(event, Event::Begin { .. }) {
+            self.step = Nanos(0);
+        }
+    }
+
+    fn over(&self) -> Option<Stall> {
+        if self.silence > self.patience {
+            Some(Stall::Silence(self.silence))
+        } else if self.step > self.watch.step_limit {
+            Some(Stall::Endless(self.watch.step_limit))
+        } else {
+            None
+        }
+    }
+}
+
 /// What is watched has pipes to be told and to complain through, and a process group of its own: Ctrl-C at
 /// the terminal is for the orchestrator alone, which then ends the agent.
 fn spawn(command: &mut Command) -> io::Result<Child> {
@@ -241,4 +307,45 @@ fn spawn(command: &mut Command) -> io::Result<Child> {
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    /// How an agent that speaks every second, or never, is told to hang after some seconds.
+    fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<Stall> {
+        let stop = AtomicBool::new(false);
+        let watch = Watch {
+            first: Nanos::from_secs(3),
+            patience: Nanos::from_secs(5),
+            step_limit: Nanos::from_secs(60),
+            stop: &stop,
+        };
+        let mut waits = Waits::new(&watch);
+        (0..seconds).find_map(|_| {
+            waits.pass(SECOND);
+            if begins {
+                waits.hear(&Event::Begin { step: "p".into() });
+            } else if speaks {
+                waits.hear(&Event::Done);
+            }
+            waits.over()
+        })
+    }
+
+    #[test]
+    fn who_is_silent_or_never_ends_is_hung_and_who_goes_on_is_not() {
+        assert_eq!(
+            stall(false, false, 100),
+            Some(Stall::Silence(Nanos::from_secs(4)))
+        );
+        assert_eq!(
+            stall(true, false, 100),
+            Some(Stall::Endless(Nanos::from_secs(60)))
+        );
+        assert_eq!(stall(true, true, 1000), None);
+    }
 }

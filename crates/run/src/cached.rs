@@ -8,7 +8,7 @@ use model::{CellResult, Test};
 use wire::{Event, Job};
 
 use crate::cell_key::CellKey;
-use crate::{Executor, Interrupted};
+use crate::{Executor, Stopped};
 
 /// An executor some of whose cells give the same result whenever they are run.
 pub trait Repeatable: Executor {
@@ -22,12 +22,12 @@ pub trait Repeatable: Executor {
     /// given up, would not.
     ///
     /// # Errors
-    /// Only when the user interrupted it.
+    /// Only when the user interrupted it or it was withdrawn.
     fn execute_and_judge(
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<(CellResult, bool), Interrupted>;
+    ) -> Result<(CellResult, bool), Stopped>;
 }
 
 /// Results by the key of their cell, a file each. Any number of processes may use it at once.
@@ -110,7 +110,7 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         let Some(cache) = &self.cache else {
             return self.executor.execute(job, observe);
         };
@@ -161,7 +161,7 @@ mod tests {
             &mut self,
             job: &Job,
             observe: &mut dyn FnMut(&Event),
-        ) -> Result<CellResult, Interrupted> {
+        ) -> Result<CellResult, Stopped> {
             Ok(self.execute_and_judge(job, observe)?.0)
         }
     }
@@ -177,7 +177,7 @@ mod tests {
             &mut self,
             job: &Job,
             _: &mut dyn FnMut(&Event),
-        ) -> Result<(CellResult, bool), Interrupted> {
+        ) -> Result<(CellResult, bool), Stopped> {
             self.runs.set(self.runs.get() + 1);
             let mut collector = Collector::new(&job.test);
             let mut phase = PhaseResult::blank(&job.test.phases[0]);
@@ -201,7 +201,15 @@ mod tests {
         Job {
             version: wire::VERSION,
             cell: CellId(1),
-            target: Target::Directory { path: "/".into() },
+            target: Target::Directory {
+                path: "/".into(),
+                top: "/".into(),
+                mount: model::MountIdentity {
+                    device: (0, 0),
+                    mount: 0,
+                    inode: 0,
+                },
+            },
             test: Test {
                 name: "t".into(),
                 suite: "s".into(),

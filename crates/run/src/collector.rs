@@ -60,7 +60,11 @@ impl<'a> Collector<'a> {
                 };
                 self.failed.get_or_insert((status, failure));
             }
-            Event::Hello { .. } | Event::Progress { .. } | Event::Done => {}
+            // Whoever watches gives such a cell no result at all.
+            Event::Hello { .. }
+            | Event::Progress { .. }
+            | Event::Withdrawn { .. }
+            | Event::Done => {}
         }
     }
 
@@ -208,7 +212,7 @@ fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ending::GuestEnd;
+    use crate::ending::{GuestEnd, Stall};
     use model::{Bytes, CacheState, End, Op, Phase};
 
     fn test(names: &[&str]) -> Test {
@@ -309,7 +313,7 @@ mod tests {
             step: "mount".into(),
         });
         let ending = Ending::Hung {
-            silence: Nanos::from_secs(9),
+            stall: Stall::Silence(Nanos::from_secs(9)),
             stacks: vec!["s".into()],
             unkillable: true,
         };
@@ -369,7 +373,7 @@ mod tests {
         let mut collector = Collector::new(&test);
         collector.take(Event::Begin { step: "a".into() });
         let ending = Ending::Hung {
-            silence: Nanos::from_secs(120),
+            stall: Stall::Silence(Nanos::from_secs(120)),
             stacks: Vec::new(),
             unkillable: false,
         };

@@ -19,15 +19,35 @@ pub enum Ending {
         /// What it wrote last on its console.
         last_words: String,
     },
-    /// Nothing moved for too long, and the agent was killed.
+    /// Nothing moved for too long, or a step took too long, and the agent was killed.
     Hung {
-        /// How long nothing moved.
-        silence: Nanos,
+        /// Which of both.
+        stall: Stall,
         /// Where its processes were in the kernel.
         stacks: Vec<String>,
         /// Whether something could not be killed and is still there.
         unkillable: bool,
     },
+}
+
+/// Why a cell is taken for one that never ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stall {
+    /// Nothing moved for so long.
+    Silence(Nanos),
+    /// Something moved, and the step did not end within its limit.
+    Endless(Nanos),
+}
+
+impl Stall {
+    fn words(self) -> String {
+        match self {
+            Self::Silence(time) => format!("nothing moved for {time}"),
+            Self::Endless(limit) => {
+                format!("it did not end within {limit} (--phase-limit), though something moved")
+            }
+        }
+    }
 }
 
 /// How a guest ended whose agent was not done.
@@ -121,11 +141,11 @@ impl Ending {
                 })
             }
             Self::Hung {
-                silence,
+                stall,
                 stacks,
                 unkillable,
             } => {
-                let mut reason = format!("nothing moved for {silence}");
+                let mut reason = stall.words();
                 if *unkillable {
                     reason.push_str("; it could not be killed and is still there");
                 }

@@ -19,6 +19,7 @@ const AGENT: &str = "/init";
 const MEMORY: Bytes = Bytes::mib(1024);
 const LATENCY: Nanos = Nanos(50_000);
 const PATIENCE: Nanos = Nanos::from_secs(120);
+const STEP_LIMIT: Nanos = Nanos::from_secs(1800);
 const SEED: u64 = 1;
 /// What several disks of a guest are put together to.
 const STRIPE: &str = "/dev/md_fsarena";
@@ -131,6 +132,7 @@ impl GuestCell {
             memory_disk: (self.disk == Disk::Inside).then_some(memory_disk),
             directory: directory.to_owned(),
             patience: PATIENCE,
+            step_limit: STEP_LIMIT,
             stop: Arc::new(AtomicBool::new(false)),
         })
     }
@@ -163,6 +165,7 @@ pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -
     Volume {
         device: told.first().map(PathBuf::from),
         span,
+        state: None,
         size,
         mountpoint: MOUNTPOINT.into(),
         driver: filesystem.driver,

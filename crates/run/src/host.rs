@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,11 +13,12 @@ use sys::kmsg::KernelLog;
 use wire::{Event, Job, Target};
 
 use crate::agent::{Agent, Outcome, Watch};
+use crate::cell_devices::CellDevices;
 use crate::collector::Collector;
 use crate::ending::Ending;
 use crate::kernel_log;
 use crate::memory::MemoryLimit;
-use crate::{Executor, Interrupted};
+use crate::{Executor, Stopped};
 
 /// Runs agents as child processes.
 pub struct HostExecutor {
@@ -25,6 +26,8 @@ pub struct HostExecutor {
     pub program: PathBuf,
     /// Time without any event after which a cell is `hung`.
     pub patience: Nanos,
+    /// Time after which a step that has not ended is `hung`, whatever moves.
+    pub step_limit: Nanos,
     /// A limit on memory, where the campaign has one.
     pub memory: Option<MemoryLimit>,
     /// Set by whoever wants the campaign to stop.
@@ -36,13 +39,20 @@ impl Executor for HostExecutor {
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         let (started, start) = (clock::calendar(), clock::now());
         let mut kernel_log = KernelLog::from_now().ok();
         let mut collector = Collector::new(&job.test);
         let killed_before = self.memory.as_ref().map_or(0, MemoryLimit::kills);
-        let ending = match self.start(job) {
-            Ok(agent) => ending(agent.watch(&self.watch(), &mut collector, observe)?),
+        let mut remark = None;
+        let around = self.memory.as_ref().and_then(MemoryLimit::unified);
+        let devices = devices(job, around);
+        let ending = match self.start(job, devices.as_ref()) {
+            Ok(agent) => {
+                let watched = agent.watch(&self.watch(), &mut collector, observe)?;
+                remark = watched.remark;
+                ending(watched.outcome)
+            }
             Err(error) => Ending::Died {
                 how: format!("it could not be started: {error}"),
             },
@@ -54,6 +64,7 @@ impl Executor for HostExecutor {
             collector.out_of_memory(memory.limit());
         }
         let mut result = collector.finish(ending, news);
+        result.remarks.extend(remark);
         result.started = started;
         result.elapsed = clock::since(start);
         Ok(result)
@@ -62,22 +73,37 @@ impl Executor for HostExecutor {
 
 impl HostExecutor {
     /// Starts the agent and gives it its job. What needs mounts gets namespaces of its own.
-    fn start(&self, job: &Job) -> io::Result<Agent> {
+    fn start(&self, job: &Job, devices: Option<&CellDevices>) -> io::Result<Agent> {
         let mut command = Command::new(&self.program);
         command.arg("agent");
         if matches!(job.target, Target::Volume(_)) {
             command.arg("--isolate");
         }
-        Agent::start(&mut command, job, self.memory.as_ref())
+        Agent::start(&mut command, job, &|pid| {
+            if let Some(limit) = &self.memory {
+                limit.hold(pid)?;
+            }
+            devices.map_or(Ok(()), |devices| devices.hold(pid))
+        })
     }
 
     fn watch(&self) -> Watch<'_> {
         Watch {
             first: self.patience,
             patience: self.patience,
+            step_limit: self.step_limit,
             stop: &self.stop,
         }
     }
+}
+
+/// The fence around the device of a cell that mounts; a directory is whatever its user may open.
+fn devices(job: &Job, around: Option<&Path>) -> Option<CellDevices> {
+    let Target::Volume(volume) = &job.target else {
+        return None;
+    };
+    let own = volume.state.iter().map(|state| state.identity.number);
+    CellDevices::allow_only(&own.collect::<Vec<_>>(), around)
 }
 
 fn ending(outcome: Outcome) -> Ending {
@@ -97,11 +123,11 @@ fn ending(outcome: Outcome) -> Ending {
             }
         }
         Outcome::Hung {
-            silence,
+            stall,
             stacks,
             unkillable,
         } => Ending::Hung {
-            silence,
+            stall,
             stacks,
             unkillable,
         },

@@ -18,7 +18,7 @@ use crate::cached::Repeatable;
 use crate::cell_key::{self, CellKey};
 use crate::collector::Collector;
 use crate::ending::{Ending, GuestEnd};
-use crate::{Executor, Interrupted, console, stuck};
+use crate::{Executor, Stopped, console, stuck};
 
 /// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
 /// are busy, and a new one seldom does.
@@ -46,6 +46,8 @@ pub struct GuestExecutor {
     pub directory: PathBuf,
     /// Time without any event after which a cell is `hung`.
     pub patience: Nanos,
+    /// Time after which a step that has not ended is `hung`, whatever moves.
+    pub step_limit: Nanos,
     /// Set by whoever wants the campaign to stop.
     pub stop: Arc<AtomicBool>,
 }
@@ -64,7 +66,7 @@ impl Executor for GuestExecutor {
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         Ok(self.execute_and_judge(job, observe)?.0)
     }
 }
@@ -102,7 +104,7 @@ impl Repeatable for GuestExecutor {
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<(CellResult, bool), Interrupted> {
+    ) -> Result<(CellResult, bool), Stopped> {
         let (started, start) = (clock::calendar(), clock::now());
         let mut boot = until_up(|tries| self.boot(job, tries, observe))?;
         boot.result.started = started;
@@ -118,10 +120,10 @@ impl GuestExecutor {
         job: &Job,
         tries: u32,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<Boot, Interrupted> {
+    ) -> Result<Boot, Stopped> {
         let mut collector = Collector::new(&job.test);
         let mut came_up = false;
-        let outcome = match self.start(job) {
+        let watched = match self.start(job) {
             Ok(agent) => agent.watch(&self.watch(), &mut collector, &mut |event: &Event| {
                 came_up = true;
                 observe(event);
@@ -132,7 +134,7 @@ impl GuestExecutor {
             }
         };
         let said = self.console();
-        let mut ending = ending(outcome, &said);
+        let mut ending = ending(watched.outcome, &said);
         let stalled = !came_up && matches!(ending, Ending::Hung { .. });
         if stalled {
             ending = Ending::Guest {
@@ -148,8 +150,12 @@ impl GuestExecutor {
             Ending::Guest { end, .. } => end.is_its_own(),
             Ending::Died { .. } | Ending::Hung { .. } => false,
         };
+        let mut result = collector.finish(ending, Some(console::lines(&said)));
+        // What passed outside is in no time of a machine whose clock counts instructions.
+        let remark = watched.remark.filter(|_| self.machine.clock == Clock::Real);
+        result.remarks.extend(remark);
         Ok(Boot {
-            result: collector.finish(ending, Some(console::lines(&said))),
+            result,
             stalled,
             repeatable,
         })
@@ -175,7 +181,7 @@ impl GuestExecutor {
         });
         taken.ok_or_else(|| {
             let said = self.console();
-            let ended = outcome.ok().map(|outcome| ending(outcome, &said));
+            let ended = outcome.ok().map(|watched| ending(watched.outcome, &said));
             let result = ended.map(|end| collector.finish(end, Some(console::lines(&said))));
             let failure = result.and_then(|result| result.failure);
             let reason = failure.map(|failure| failure.reason);
@@ -240,6 +246,7 @@ impl GuestExecutor {
         Watch {
             first: self.time_to_boot(),
             patience: self.patience,
+            step_limit: self.step_limit,
             stop: &self.stop,
         }
     }
@@ -281,7 +288,7 @@ impl Boot {
 }
 
 /// Starts a guest that stalls once more; the result says so.
-fn until_up(mut start: impl FnMut(u32) -> Result<Boot, Interrupted>) -> Result<Boot, Interrupted> {
+fn until_up(mut start: impl FnMut(u32) -> Result<Boot, Stopped>) -> Result<Boot, Stopped> {
     for tries in 1..BOOTS {
         let boot = start(tries)?;
         if !boot.stalled {
@@ -306,11 +313,9 @@ fn ending(outcome: Outcome, console: &[u8]) -> Ending {
         },
         // Where the emulator's own threads are says nothing about the guest, which tells of its own.
         Outcome::Hung {
-            silence,
-            unkillable,
-            ..
+            stall, unkillable, ..
         } => Ending::Hung {
-            silence,
+            stall,
             stacks: stuck::stacks(console),
             unkillable,
         },
@@ -376,7 +381,10 @@ mod tests {
             (2, 0),
             "what its end says is that it never came up"
         );
-        assert_eq!(until_up(|_| Err(Interrupted)).err(), Some(Interrupted));
+        assert_eq!(
+            until_up(|_| Err(Stopped::Interrupted)).err(),
+            Some(Stopped::Interrupted)
+        );
     }
 
     fn end(raw: i32, errors: &str) -> GuestEnd {

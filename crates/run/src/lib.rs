@@ -5,6 +5,7 @@
 
 mod agent;
 mod cached;
+mod cell_devices;
 mod cell_key;
 mod collector;
 mod console;
@@ -19,6 +20,7 @@ mod memory;
 mod mock;
 mod stuck;
 mod trace;
+mod watched_time;
 
 use model::CellResult;
 use wire::{Event, Job};
@@ -26,16 +28,21 @@ use wire::{Event, Job};
 pub use cached::{CachedExecutor, CellCache, Repeatable};
 pub use cell_key::CellKey;
 pub use collector::Collector;
-pub use ending::{Ending, GuestEnd};
+pub use ending::{Ending, GuestEnd, Stall};
 pub use guest_cell::{Disk, GuestCell, NotInGuest, volume_in_guest};
 pub use host::HostExecutor;
 pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};
 pub use mock::MockExecutor;
 
-/// A cell that was not run to its end because the user asked to stop: it has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted;
+/// Why a cell has no result; it is run when the campaign goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The user asked to stop.
+    Interrupted,
+    /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
+    Withdrawn(String),
+}
 
 /// Runs one cell.
 pub trait Executor {
@@ -44,10 +51,10 @@ pub trait Executor {
     /// Whatever happens to the cell is a result.
     ///
     /// # Errors
-    /// Only when the user interrupted it; everything the cell had started has ended then, too.
+    /// Only when the user interrupted it or it was withdrawn; everything the cell had started has ended then, too.
     fn execute(
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted>;
+    ) -> Result<CellResult, Stopped>;
 }

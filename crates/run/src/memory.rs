@@ -70,13 +70,7 @@ impl MemoryLimit {
     /// # Errors
     /// When one of the processes is gone already.
     pub fn hold(&self, pid: Pid) -> io::Result<()> {
-        let members = self.group.join("cgroup.procs");
-        fs::write(&members, pid.to_string())?;
-        // From now on its children are born under the limit, but the kernel takes its time to move
-        // a process: some may be older.
-        let family = process::family(pid);
-        let mut older = family.iter().skip(1);
-        older.try_for_each(|p| fs::write(&members, p.pid.to_string()))
+        process::move_family(pid, &self.group.join("cgroup.procs"))
     }
 }
 
@@ -96,6 +90,15 @@ impl MemoryLimit {
     pub fn leave(&self) -> io::Result<()> {
         let around = self.group.parent().unwrap_or(&self.group);
         fs::write(around.join("cgroup.procs"), THIS_PROCESS)
+    }
+
+    /// Its group, where that is of version 2, in which a process is in no other group at the same time.
+    pub fn unified(&self) -> Option<&Path> {
+        let group = self.group.as_path();
+        group
+            .starts_with(UNIFIED)
+            .then_some(group)
+            .filter(|_| !group.starts_with(VERSION_1))
     }
 
     /// The limit.

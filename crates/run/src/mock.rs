@@ -4,7 +4,7 @@
 use model::CellResult;
 use wire::{Event, Job};
 
-use crate::{Collector, Ending, Executor, Interrupted};
+use crate::{Collector, Ending, Executor, Stopped};
 
 /// Plays, for each job, the events and the ending that a script returns.
 pub struct MockExecutor<F>(F);
@@ -21,7 +21,7 @@ impl<F: FnMut(&Job) -> (Vec<Event>, Ending)> Executor for MockExecutor<F> {
         &mut self,
         job: &Job,
         observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Interrupted> {
+    ) -> Result<CellResult, Stopped> {
         let (events, ending) = (self.0)(job);
         let mut collector = Collector::new(&job.test);
         for event in events {

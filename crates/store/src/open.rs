@@ -62,7 +62,11 @@ impl Store {
         }
     }
 
-    fn open_for_reading(path: &Path) -> Result<Self, StoreError> {
+    /// Opens a database such that nothing is written to it, nor made beside it.
+    ///
+    /// # Errors
+    /// As for [`Store::open`].
+    pub fn open_for_reading(path: &Path) -> Result<Self, StoreError> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         // Without a log nobody writes; SQLite would want to make one all the same, which it may not.

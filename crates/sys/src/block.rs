@@ -28,6 +28,11 @@ impl DeviceStat {
         }
     }
 
+    /// The counters of one block device, given by its major and minor number.
+    pub fn of_number(number: (u64, u64)) -> Self {
+        Self(vec![stat_of(number)])
+    }
+
     /// The counters since the devices exist; `None` once one is gone.
     pub fn read(&self) -> Option<DeviceCounters> {
         let one = |file: &PathBuf| parse(&fs::read_to_string(file).ok()?);
@@ -43,8 +48,11 @@ fn stat_file(device: &Path) -> io::Result<PathBuf> {
         let what = format!("{} is no block device", device.display());
         return Err(io::Error::other(what));
     }
-    let (major, minor) = numbers(metadata.rdev());
-    Ok(format!("/sys/dev/block/{major}:{minor}/stat").into())
+    Ok(stat_of(numbers(metadata.rdev())))
+}
+
+fn stat_of((major, minor): (u64, u64)) -> PathBuf {
+    format!("/sys/dev/block/{major}:{minor}/stat").into()
 }
 
 /// Major and minor number of a device number.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
@@ -30,6 +30,23 @@ pub fn forget(file: &Path) -> io::Result<()> {
         0,
         PosixFadviseAdvice::POSIX_FADV_DONTNEED,
     )?)
+}
+
+/// Writes what is cached of a device to it, and waits for that; the device itself is not told to flush.
+///
+/// # Errors
+/// When something cannot be written.
+pub fn write_out(device: &fs::File) -> io::Result<()> {
+    let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: this call takes numbers and touches no memory of ours; the descriptor is open for as long as
+    // `device` is borrowed.
+    let returned = unsafe { libc::sync_file_range(device.as_raw_fd(), 0, 0, how) };
+    match returned {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Writes back the filesystem that holds this path.

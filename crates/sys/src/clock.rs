@@ -16,6 +16,12 @@ pub fn now() -> Nanos {
     Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
 
+/// The same on a clock that goes on while the machine is suspended (`CLOCK_BOOTTIME`).
+pub fn with_suspension() -> Nanos {
+    let time = clock_gettime(ClockId::CLOCK_BOOTTIME).expect("every Linux since 2.6.39 has it");
+    Nanos(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
 /// Time since a reading of [`now`].
 #[inline]
 pub fn since(start: Nanos) -> Nanos {

@@ -1,7 +1,15 @@
 //! The mounts of this process's namespace, from `/proc/self/mountinfo`.
+//!
+//! Paths are bytes, whatever their encoding, and a table that cannot be read is an error: who looks
+//! here decides whether a device may be erased.
 
+use std::ffi::OsString;
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+const TABLE: &str = "/proc/self/mountinfo";
 
 /// One mounted filesystem. Format: proc_pid_mountinfo(5).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,75 +25,102 @@ pub struct Mount {
 }
 
 /// Every mount, in the order in which they lie over each other.
-pub fn all() -> Vec<Mount> {
-    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(parse).collect()
+///
+/// # Errors
+/// When the table cannot be read, or has a line that is none.
+pub fn all() -> io::Result<Vec<Mount>> {
+    table(&fs::read(TABLE)?)
 }
 
-/// The mount that a path lies on.
-pub fn of(path: &Path) -> Option<Mount> {
-    let path = path.canonicalize().ok()?;
+/// The mount that a path lies on; `None` where there is no such path.
+///
+/// # Errors
+/// As for [`all`].
+pub fn of(path: &Path) -> io::Result<Option<Mount>> {
+    let Ok(path) = path.canonicalize() else {
+        return Ok(None);
+    };
     // Of mounts on one directory the last one counts, and so does `max_by_key`.
-    all()
-        .into_iter()
+    let mounts = all()?.into_iter();
+    Ok(mounts
         .filter(|mount| path.starts_with(&mount.on))
-        .max_by_key(|mount| mount.on.components().count())
+        .max_by_key(|mount| mount.on.components().count()))
 }
 
 /// Whether something is mounted on a directory, given by its path without links.
-pub fn is_mounted(directory: &Path) -> bool {
-    all().iter().any(|mount| mount.on == directory)
+///
+/// # Errors
+/// As for [`all`].
+pub fn is_mounted(directory: &Path) -> io::Result<bool> {
+    Ok(all()?.iter().any(|mount| mount.on == directory))
 }
 
-/// What kind of filesystem a path lies on: `ext4`, `fuseblk`, `nfs4`.
+/// What kind of filesystem a path lies on: `ext4`, `fuseblk`, `nfs4`; `None` where that cannot be found out.
 pub fn kind_of(path: &Path) -> Option<String> {
-    of(path).map(|mount| mount.kind)
+    of(path).ok().flatten().map(|mount| mount.kind)
+}
+
+/// The mounts of a table in the format of `/proc/self/mountinfo`.
+///
+/// # Errors
+/// When a line is no mount.
+pub fn table(bytes: &[u8]) -> io::Result<Vec<Mount>> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            parse(line).ok_or_else(|| {
+                let line = line.escape_ascii();
+                let what = format!("{TABLE} has a line that is no mount: {line}");
+                io::Error::new(io::ErrorKind::InvalidData, what)
+            })
+        })
+        .collect()
 }
 
 /// `36 35 98:0 /root /on options [fields …] - kind source options`.
-fn parse(line: &str) -> Option<Mount> {
-    let (before, after) = line.split_once(" - ")?;
-    let mut before = before.split(' ').skip(2);
-    let (major, minor) = before.next()?.split_once(':')?;
-    let on = before.nth(1)?;
-    let mut after = after.split(' ');
+fn parse(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ').skip(2);
+    let (major, minor) = std::str::from_utf8(fields.next()?).ok()?.split_once(':')?;
+    let on = fields.nth(1)?;
+    let mut behind = fields.skip_while(|field| *field != b"-").skip(1);
     Some(Mount {
         device: (major.parse().ok()?, minor.parse().ok()?),
-        on: unescape(on).into(),
-        kind: after.next()?.to_owned(),
-        source: unescape(after.next()?).into(),
+        on: unescape(on),
+        kind: String::from_utf8_lossy(behind.next()?).into_owned(),
+        source: unescape(behind.next()?),
     })
 }
 
-/// Space, tab, line end and backslash are written as `\040` and so on.
-pub fn unescape(text: &str) -> String {
-    let mut parts = text.split('\\');
-    let mut plain = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let code = part.get(..3).and_then(|c| u8::from_str_radix(c, 8).ok());
-        match code {
-            Some(code) if code.is_ascii() => {
-                plain.push(char::from(code));
-                plain.push_str(&part[3..]);
-            }
-            _ => {
-                plain.push('\\');
-                plain.push_str(part);
-            }
-        }
+/// A path as it was before space, tab, line end and backslash were written as `\040` and so on.
+pub fn unescape(escaped: &[u8]) -> PathBuf {
+    let mut plain = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((&byte, behind)) = rest.split_first() {
+        let code = behind.get(..3).filter(|_| byte == b'\\').and_then(octal);
+        plain.push(code.unwrap_or(byte));
+        rest = code.map_or(behind, |_| &behind[3..]);
     }
-    plain
+    OsString::from_vec(plain).into()
+}
+
+fn octal(digits: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(digits).ok()?;
+    let all_digits = digits.bytes().all(|digit| digit.is_ascii_digit());
+    all_digits.then(|| u8::from_str_radix(digits, 8).ok())?
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
     use proptest::prelude::*;
 
     use super::*;
 
     #[test]
     fn reads_a_line_with_optional_fields_and_spaces_in_names() {
-        let line = r"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 shared:4 - ext3 /dev/my\134disk rw,errors=continue";
+        let line = br"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 shared:4 - ext3 /dev/my\134disk rw,errors=continue";
         let mount = parse(line).unwrap();
         assert_eq!(mount.device, (98, 0));
         assert_eq!(mount.on, Path::new("/mnt 2"));
@@ -95,15 +130,43 @@ mod tests {
 
     #[test]
     fn every_path_lies_on_some_mount() {
-        assert_eq!(of(Path::new("/proc/self/status")).unwrap().kind, "proc");
-        assert!(of(Path::new("/no/such/path")).is_none());
+        let kind = |path| of(Path::new(path)).unwrap().map(|mount| mount.kind);
+        assert_eq!(kind("/proc/self/status").as_deref(), Some("proc"));
+        assert_eq!(kind("/no/such/path"), None);
+    }
+
+    /// One name that is no UTF-8 once emptied the whole table, and every device looked unused.
+    #[test]
+    fn a_path_that_is_no_utf_8_hides_no_other_mount() {
+        let text =
+            b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /mnt/\xff\xfe rw - ext4 /dev/sda2 rw\n";
+        let mounts = table(text).unwrap();
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[1].on.as_os_str().as_bytes(), b"/mnt/\xff\xfe");
+    }
+
+    #[test]
+    fn a_line_that_is_no_mount_is_an_error_and_hides_none() {
+        let error = table(b"1 0 8:1 / / rw - ext4 /dev/sda1 rw\nnonsense\n").unwrap_err();
+        assert!(error.to_string().contains("nonsense"), "{error}");
     }
 
     proptest! {
         #[test]
-        fn reading_never_panics(line in ".*", escaped in r"([\\0-9a-zé ])*") {
-            let _ = parse(&line);
-            let _ = unescape(&escaped);
+        fn reading_never_panics(line: Vec<u8>, escaped in r"([\\0-9a-zé ])*") {
+            let _ = table(&line);
+            let _ = unescape(escaped.as_bytes());
+        }
+
+        #[test]
+        fn what_the_kernel_escapes_comes_back(path: Vec<u8>) {
+            let escape = |&byte: &u8| match byte {
+                b' ' | b'\t' | b'\n' | b'\\' => format!("\\{byte:03o}").into_bytes(),
+                _ => vec![byte],
+            };
+            let escaped: Vec<u8> = path.iter().flat_map(escape).collect();
+            let plain = unescape(&escaped);
+            prop_assert_eq!(plain.as_os_str().as_bytes(), &path[..]);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Processes as `/proc` shows them: who lives here, who is whose child, where one is stuck.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::errno::Errno;
@@ -25,19 +27,16 @@ pub struct Process {
 
 /// Every process of this PID namespace.
 pub fn all() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter(|e| {
-            e.file_name()
-                .as_encoded_bytes()
-                .iter()
-                .all(u8::is_ascii_digit)
-        })
-        .filter_map(|e| parse(&fs::read_to_string(e.path().join("stat")).ok()?))
-        .collect()
+    let directories = directories().into_iter().flatten();
+    directories.filter_map(|process| read(&process)).collect()
+}
+
+/// The directories of processes; `self` and `thread-self` are none.
+fn directories() -> io::Result<impl Iterator<Item = PathBuf>> {
+    let is_number = |name: &OsStr| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    let entries = fs::read_dir("/proc")?.flatten();
+    let numbered = entries.filter(move |entry| is_number(&entry.file_name()));
+    Ok(numbered.map(|entry| entry.path()))
 }
 
 /// The processes whose parent is the given one.
@@ -56,6 +55,53 @@ pub fn family(root: Pid) -> Vec<Process> {
         next += 1;
     }
     family
+}
+
+/// Writes the number of a process, and of all that descends from it, into a control group's list of members.
+///
+/// # Errors
+/// When one of them is gone already.
+pub fn move_family(root: Pid, members: &Path) -> io::Result<()> {
+    fs::write(members, root.to_string())?;
+    // From now on its children are born there, but the kernel takes its time to move a process: some may be older.
+    let family = family(root);
+    let mut older = family.iter().skip(1);
+    older.try_for_each(|process| fs::write(members, process.pid.to_string()))
+}
+
+/// Another process that has a file open for writing which `is_it` knows; the first that is found. Processes of
+/// other users show their files to root only.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn writer(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<Option<Process>> {
+    let me = Pid::this();
+    for directory in directories()? {
+        let Some(process) = read(&directory) else {
+            continue;
+        };
+        if process.pid != me && writes(&directory, is_it) {
+            return Ok(Some(process));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a process has such a file open for writing; its end in this moment is a no.
+fn writes(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bool {
+    let files = fs::read_dir(process.join("fd")).into_iter().flatten();
+    files.flatten().any(|file| {
+        let is_it = fs::metadata(file.path()).is_ok_and(|metadata| is_it(&metadata));
+        let info = || fs::read_to_string(process.join("fdinfo").join(file.file_name()));
+        is_it && info().is_ok_and(|info| is_for_writing(&info))
+    })
+}
+
+/// `flags:` of proc_pid_fdinfo(5), in octal as open(2) takes them.
+fn is_for_writing(info: &str) -> bool {
+    let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
 }
 
 /// Where each thread of a process is in the kernel, one text per thread; needs root.
@@ -97,6 +143,12 @@ pub fn end_with_this_thread(command: &mut Command) {
     }
 }
 
+/// The process of a directory in `/proc`; what is none, or has just ended, has no stat. A name may be any bytes.
+fn read(directory: &Path) -> Option<Process> {
+    let stat = fs::read(directory.join("stat")).ok()?;
+    parse(&String::from_utf8_lossy(&stat))
+}
+
 /// `pid (name) state parent …`; the name may itself hold spaces and brackets.
 fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
@@ -134,6 +186,30 @@ mod tests {
         };
         let mut child = std::thread::spawn(start).join().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn who_writes_to_a_file_is_found_and_who_reads_it_is_not() {
+        use std::os::unix::fs::MetadataExt;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let number = file.as_file().metadata().unwrap().ino();
+        let is_it = |metadata: &fs::Metadata| metadata.ino() == number;
+        let shell = |redirection: &str| {
+            let command = format!("exec sleep 600 {redirection} '{}'", file.path().display());
+            Command::new("sh").args(["-c", &command]).spawn().unwrap()
+        };
+        for (redirection, expected) in [("<", false), (">>", true)] {
+            let mut child = shell(redirection);
+            let name = || fs::read_to_string(format!("/proc/{}/comm", child.id())).unwrap();
+            while name().trim_end() != "sleep" {
+                std::thread::yield_now();
+            }
+            let found = writer(&is_it).unwrap();
+            assert_eq!(found.map(|p| p.name), expected.then(|| "sleep".to_owned()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(is_for_writing("nonsense"), "what is not known is a use");
     }
 
     #[test]

@@ -7,11 +7,14 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Bytes, CellId, Commands, Driver, Features, Nanos, PhaseResult, StepRecord, Test};
+use model::{
+    Bytes, CellId, Commands, DiskState, Driver, Features, MountIdentity, Nanos, PhaseResult,
+    StepRecord, Test,
+};
 use serde::{Deserialize, Serialize};
 
 /// Version of these messages; an agent refuses a job of any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What an agent writes on the console of its guest before anything else: what stands before it is about the
 /// machine, and what stands behind it about the cell.
@@ -52,6 +55,10 @@ pub enum Target {
     Directory {
         /// The directory; the agent never leaves it.
         path: PathBuf,
+        /// The directory that competes, in which the other one lies.
+        top: PathBuf,
+        /// Where it has to be, before and after each phase.
+        mount: MountIdentity,
     },
 }
 
@@ -63,6 +70,9 @@ pub struct Volume {
     /// What it lies on, where that is more than the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
+    /// The disk that the device has to be, as fsarena left it; absent in a guest, whose disks are nobody else's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<DiskState>,
     /// The size of all that it lies on.
     pub size: Bytes,
     /// An existing directory to mount on.
@@ -153,6 +163,12 @@ pub enum Event {
         crashed: bool,
         /// What happened.
         failure: model::Failure,
+    },
+    /// The cell cannot be run, or means nothing, for a reason that is not the filesystem's: somebody else uses
+    /// the device, or the directory is on another filesystem by now. It gets no result.
+    Withdrawn {
+        /// Why, in one line.
+        reason: String,
     },
     /// The agent has cleaned up and is about to end.
     Done,

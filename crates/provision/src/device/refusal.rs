@@ -49,6 +49,31 @@ pub enum Refusal {
         /// What `--erase` names.
         erase: PathBuf,
     },
+    /// Another fsarena has it, or another program that locks the devices it works on.
+    #[error(
+        "{} is locked by another fsarena or another program that works on it (flock): wait until that has ended \
+         (--erase does not override this)", path.display()
+    )]
+    Locked {
+        /// The device.
+        path: PathBuf,
+    },
+    /// Whether it is in use could not be found out.
+    #[error("whether {} is in use cannot be found out ({source}), so it is not touched", path.display())]
+    UnknownUse {
+        /// The device.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A program has it open for writing.
+    #[error("{name} is open for writing by {by}: end that first (--erase does not override this)")]
+    Opened {
+        /// The device or its partition.
+        name: String,
+        /// The program and its number.
+        by: String,
+    },
     /// It, or a partition of it, is mounted.
     #[error("{name} is mounted on {}: unmount it first (--erase does not override this)", on.display())]
     Mounted {
@@ -95,29 +120,64 @@ pub enum Refusal {
         /// Their names.
         names: String,
     },
-    /// A signature was found on it.
+    /// A format was found on it.
     #[error("{} holds {found}: if it may be lost, add `--erase {}`", path.display(), path.display())]
     Signature {
         /// The device.
         path: PathBuf,
-        /// What `blkid` calls it.
+        /// What it is called, and where it was seen.
         found: String,
     },
     /// Bytes of unknown meaning were found on it.
-    #[error("{} holds data at byte {offset}: if they may be lost, add `--erase {}`", path.display(), path.display())]
+    #[error("{} holds data (at byte {offset}): if it may be lost, add `--erase {}`", path.display(), path.display())]
     Data {
         /// The device.
         path: PathBuf,
         /// Where the first one was seen.
         offset: u64,
     },
-    /// Whether it has a signature could not be found out.
-    #[error("{} cannot be searched for signatures ({reason}): `apt-get install util-linux`, or add `--erase {}`", path.display(), path.display())]
-    NotProbed {
+    /// Somebody else wrote to it while a campaign used it.
+    #[error(
+        "{} was written to since fsarena used it last, by somebody else: nothing more is written to it; look at what \
+         it holds, then go on with `--erase {}`", path.display(), path.display()
+    )]
+    Changed {
         /// The device.
         path: PathBuf,
-        /// Why.
-        reason: String,
+    },
+    /// It answers with errors.
+    #[error("{} does not work any more ({trouble}): `dmesg` may say more", path.display())]
+    Failing {
+        /// The device.
+        path: PathBuf,
+        /// What the kernel said.
+        trouble: String,
+    },
+    /// A directory is on another filesystem than it was.
+    #[error(
+        "{} is not on the filesystem that it was on: it was unmounted, or another one was mounted; mount it again, \
+         then go on", path.display()
+    )]
+    Unmounted {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another disk has its name.
+    #[error("{} is not the disk that it was: {difference}; nothing is written to it", path.display())]
+    OtherDisk {
+        /// The device.
+        path: PathBuf,
+        /// What shows it.
+        difference: String,
+    },
+    /// The kernel does not count what is written to it.
+    #[error(
+        "{} has its counters switched off, without which nobody sees that somebody else writes to it: \
+         `echo 1 >/sys/class/block/NAME/queue/iostats`", path.display()
+    )]
+    NotCounted {
+        /// The device.
+        path: PathBuf,
     },
 }
 
@@ -127,8 +187,7 @@ impl Refusal {
         match self {
             Self::Partitions { names, .. } => Some(format!("partitions ({names})")),
             Self::Signature { found, .. } => Some(found.clone()),
-            Self::Data { offset, .. } => Some(format!("data at byte {offset}")),
-            Self::NotProbed { .. } => Some("whatever it holds".to_owned()),
+            Self::Data { offset, .. } => Some(format!("data (at byte {offset})")),
             _ => None,
         }
     }

@@ -1,0 +1,275 @@
+//! What the agent and the programs it runs see and may change of a host, so that no option, script or fault of
+//! theirs reaches another device or file: everything that is mounted is read-only, `/dev` holds the cell's device
+//! alone, and programs begin in an empty directory, without capabilities that they do not need.
+//!
+//! A guest needs none of that: it is a sandbox itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    path_beneath_rules,
+};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+use sys::sandbox;
+use wire::Volume;
+
+/// Where programs begin: nothing is here that a word could name.
+pub const EMPTY: &str = "/run/fsarena-empty";
+/// What programs may write beside the device: their own files, and what swallows everything.
+const WRITABLE: [&str; 4] = ["/run", "/dev/null", "/dev/zero", "/dev/full"];
+/// Whether this kernel filters system calls: seccomp(2).
+const SECCOMP: &str = "/proc/sys/kernel/seccomp";
+
+/// System calls that nothing needs which makes, mounts or checks a filesystem.
+const NEEDLESS: [i64; 17] = [
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_bpf,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_writev,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_pivot_root,
+    libc::SYS_setns,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_perf_event_open,
+];
+/// What a program needs beyond those that mounts.
+const MOUNTING: [i64; 8] = [
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_open_tree,
+    libc::SYS_mount_setattr,
+    libc::SYS_unshare,
+];
+
+/// How much a program may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Make or check a filesystem: write to the device and nowhere else.
+    Device,
+    /// Mount or unmount one, or drive one in the background.
+    Mount,
+}
+
+/// Restricts this process: the mounts are its own already.
+///
+/// # Errors
+/// When something cannot be mounted. What an older kernel does not have is done without.
+pub fn enter(volume: &Volume) -> io::Result<()> {
+    let read_only = sandbox::set_read_only(c"/", true)
+        .and_then(|()| sandbox::set_read_only(c"/proc", false))
+        .and_then(|()| sandbox::set_read_only(c"/run", false));
+    match read_only {
+        Err(error) if !sandbox::is_missing(&error) => return Err(error),
+        _ => {}
+    }
+    sandbox::private_dev(&devices(volume))?;
+    fs::create_dir(EMPTY)?;
+    std::env::set_current_dir(EMPTY)
+}
+
+/// The cell's device under the number of the disk that it has to be, whatever its name leads to.
+fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
+    let device = volume.device.clone().zip(volume.state.as_ref());
+    let node = device.map(|(path, state)| (path, state.identity.number));
+    node.into_iter().collect()
+}
+
+/// Runs programs to their end.
+#[derive(Clone)]
+pub struct Runner {
+    /// Threads that start programs, one for each task; none where there is no sandbox.
+    threads: Option<[Sender<Request>; 2]>,
+}
+
+struct Request {
+    command: Command,
+    answer: Sender<io::Result<ExitStatus>>,
+}
+
+impl Runner {
+    /// Runs programs as this process is.
+    pub const fn unrestricted() -> Self {
+        Self { threads: None }
+    }
+
+    /// Runs programs with what their task needs; what a thread gives up, all that it starts is without.
+    ///
+    /// # Errors
+    /// When a thread cannot be started or restricted.
+    pub fn restricted(volume: &Volume) -> io::Result<Self> {
+        let device = volume.device.clone();
+        let start = |task| start(task, device.clone());
+        Ok(Self {
+            threads: Some([start(Task::Device)?, start(Task::Mount)?]),
+        })
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn status(&self, mut command: Command, task: Task) -> io::Result<ExitStatus> {
+        let Some([device, mount]) = &self.threads else {
+            return command.status();
+        };
+        let thread = match task {
+            Task::Device => device,
+            Task::Mount => mount,
+        };
+        let gone = || io::Error::other("the thread that starts programs has ended");
+        let (answer, status) = mpsc::channel();
+        command.current_dir(EMPTY).env("TMPDIR", "/run");
+        let request = Request { command, answer };
+        thread.send(request).map_err(|_| gone())?;
+        status.recv().map_err(|_| gone())?
+    }
+}
+
+/// Starts a thread that restricts itself and then starts one program after another.
+fn start(task: Task, device: Option<PathBuf>) -> io::Result<Sender<Request>> {
+    let (requests, queue) = mpsc::channel::<Request>();
+    let (ready, restricted) = mpsc::channel();
+    thread::Builder::new().spawn(move || {
+        let outcome = restrict(task, device.as_deref());
+        let failed = outcome.is_err();
+        if ready.send(outcome).is_err() || failed {
+            return;
+        }
+        for mut request in queue {
+            let status = request.command.status();
+            // Who asked is gone only when the agent is about to end.
+            let _ = request.answer.send(status);
+        }
+    })?;
+    let gone = |_| io::Error::other("the thread that starts programs has ended");
+    restricted.recv().map_err(gone)??;
+    Ok(requests)
+}
+
+fn restrict(task: Task, device: Option<&Path>) -> io::Result<()> {
+    sandbox::drop_needless_capabilities()?;
+    if task == Task::Device {
+        restrict_files(device).map_err(io::Error::other)?;
+    }
+    if Path::new(SECCOMP).exists() {
+        seccompiler::apply_filter(&filter(task).map_err(io::Error::other)?)
+            .map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// Everything may be read and started, the device and what the program itself makes be written (landlock(7)); as
+/// far as the kernel has that.
+fn restrict_files(device: Option<&Path>) -> Result<(), landlock::RulesetError> {
+    let abi = ABI::V5;
+    let writable = WRITABLE.iter().map(Path::new).chain(device);
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(abi))?
+        .create()?
+        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(writable, AccessFs::from_all(abi)))?
+        .restrict_self()
+        .map(drop)
+}
+
+fn filter(task: Task) -> Result<BpfProgram, seccompiler::BackendError> {
+    let further: &[i64] = match task {
+        Task::Device => &MOUNTING,
+        Task::Mount => &[],
+    };
+    let refused = NEEDLESS
+        .iter()
+        .chain(further)
+        .map(|call| (*call, Vec::new()));
+    let refusal = SeccompAction::Errno(libc::EPERM as u32);
+    let architecture = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(
+        refused.collect::<BTreeMap<_, _>>(),
+        SeccompAction::Allow,
+        refusal,
+        architecture,
+    )?
+    .try_into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(runner: &Runner, task: Task, script: &str) -> bool {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        runner.status(command, task).unwrap().success()
+    }
+
+    /// Without the namespaces of a cell, and so with all that this test may see.
+    #[test]
+    fn a_program_writes_to_its_device_and_nowhere_else_and_mounts_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let (own, other) = (directory.path().join("own"), directory.path().join("other"));
+        fs::write(&own, "").unwrap();
+        fs::write(&other, "precious").unwrap();
+        // `EMPTY` is there only in a cell.
+        fs::create_dir_all(EMPTY).unwrap();
+        let volume = Volume {
+            device: Some(own.clone()),
+            ..volume()
+        };
+        let runner = Runner::restricted(&volume).unwrap();
+        let write = |path: &Path| format!("echo x >>{}", path.display());
+        for task in [Task::Device, Task::Mount] {
+            assert!(shell(&runner, task, &write(&own)), "{task:?}");
+            assert!(shell(
+                &runner,
+                task,
+                &format!("cat {} >/dev/null", other.display())
+            ));
+            let node = directory.path().join("node");
+            assert!(!shell(
+                &runner,
+                task,
+                &format!("mknod {} b 7 0", node.display())
+            ));
+        }
+        assert!(!shell(&runner, Task::Device, &write(&other)));
+        assert_eq!(fs::read_to_string(&other).unwrap(), "precious");
+        let place = directory.path().display();
+        assert!(!shell(
+            &runner,
+            Task::Device,
+            &format!("mount -t tmpfs none {place}")
+        ));
+        fs::remove_dir(EMPTY).unwrap();
+    }
+
+    fn volume() -> Volume {
+        Volume {
+            device: None,
+            span: None,
+            state: None,
+            size: model::Bytes(0),
+            mountpoint: "/mnt".into(),
+            driver: model::Driver::Kernel,
+            commands: model::Commands::default(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Files that the user asks for: written whole or not at all, and never through a link that somebody else made.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use anyhow::Context;
+use sys::trusted::{self, Directory};
+
+use crate::exit::Refused;
+
+/// Writes a file, in the place of one that is there; the directories that it lies in are made. What is no plain file
+/// (a pipe, a terminal) is written as it is; a block device is not.
+///
+/// # Errors
+/// When it cannot be written; what was there stays then.
+pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let cannot = || format!("cannot write {}", path.display());
+    let kind = fs::metadata(path).map(|metadata| metadata.file_type());
+    if kind.as_ref().is_ok_and(FileTypeExt::is_block_device) {
+        let path = path.display();
+        return Err(Refused(format!("{path} is a block device: name a file")).into());
+    }
+    if kind.is_ok_and(|kind| !kind.is_file()) {
+        trusted::require_own_link(path)?;
+        return pass_on(path, content).with_context(cannot);
+    }
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).with_context(cannot)?;
+    let name = path.file_name().with_context(cannot)?;
+    Ok(Directory::shared(parent)?.replace(name, trusted::usual_mode(), content)?)
+}
+
+fn pass_on(path: &Path, content: &[u8]) -> io::Result<()> {
+    OpenOptions::new()
+        .write(true)
+        .open(path)?
+        .write_all(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_its_directory_is_made() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a/b/report");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            trusted::usual_mode()
+        );
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn writers_of_one_file_at_the_same_time_leave_one_of_their_reports() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("report");
+        let reports: Vec<Vec<u8>> = (b'a'..=b'h').map(|letter| vec![letter; 100_000]).collect();
+        std::thread::scope(|scope| {
+            for report in &reports {
+                let path = &path;
+                scope.spawn(move || (0..20).for_each(|_| write(path, report).unwrap()));
+            }
+        });
+        assert!(reports.contains(&fs::read(&path).unwrap()));
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_written_through_no_link_of_another_user() {
+        let place = tempfile::tempdir().unwrap();
+        let link = place.path().join("null");
+        symlink("/dev/null", &link).unwrap();
+        write(&link, b"x").unwrap();
+        lchown(&link, Some(65_534), None).unwrap();
+        let refused = write(&link, b"x").unwrap_err();
+        assert!(refused.to_string().contains("uid 65534"), "{refused}");
+        assert!(write(place.path(), b"x").is_err());
+    }
+}

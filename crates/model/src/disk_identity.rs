@@ -1,0 +1,127 @@
+//! Which disk a device node leads to: a name, or a number, can come to mean another one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, DeviceCounters};
+
+/// Which disk, or which part of one, a device node leads to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskIdentity {
+    /// Major and minor number of the device.
+    pub number: (u64, u64),
+    /// Where it begins on the disk; 0 for a whole disk.
+    pub start: Bytes,
+    /// Its size.
+    pub size: Bytes,
+    /// The kernel's number of this attachment of the disk (`diskseq`), which no other attachment gets while
+    /// the machine is up; absent before Linux 5.15.
+    pub sequence: Option<u64>,
+    /// The serial number, where the disk has one.
+    pub serial: Option<String>,
+    /// The worldwide identifier (WWN, EUI-64, NGUID), where the disk has one.
+    pub wwid: Option<String>,
+}
+
+/// A disk as fsarena left it. Whoever claims it makes sure that it is this one and that nobody has written to
+/// it since.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskState {
+    /// Which disk.
+    pub identity: DiskIdentity,
+    /// What was done with it, as the kernel counts that.
+    pub counters: DeviceCounters,
+}
+
+impl DiskIdentity {
+    /// What shows that `later` is another disk, or was away in between; for two looks while the machine was up.
+    pub fn difference(&self, later: &Self) -> Option<String> {
+        let replaced = || {
+            let was_away = self.number != later.number || self.sequence != later.sequence;
+            was_away.then(|| "it was detached and attached again, or replaced".to_owned())
+        };
+        self.lasting_difference(later).or_else(replaced)
+    }
+
+    /// What shows that `later` is another disk, for two looks between which the machine may have been restarted.
+    pub fn lasting_difference(&self, later: &Self) -> Option<String> {
+        if (self.start, self.size) != (later.start, later.size) {
+            return Some(format!("it has {} and had {}", later.size, self.size));
+        }
+        let numbers = [
+            ("serial number", &self.serial, &later.serial),
+            ("WWN", &self.wwid, &later.wwid),
+        ];
+        numbers.into_iter().find_map(|(what, before, after)| {
+            let (before, after) = (before.as_ref()?, after.as_ref()?);
+            (before != after).then(|| format!("its {what} is {after} and was {before}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk() -> DiskIdentity {
+        DiskIdentity {
+            number: (8, 16),
+            start: Bytes(0),
+            size: Bytes::mib(64),
+            sequence: Some(7),
+            serial: Some("A1".into()),
+            wwid: None,
+        }
+    }
+
+    #[test]
+    fn each_sign_of_another_disk_is_told() {
+        let signs = [
+            (
+                DiskIdentity {
+                    size: Bytes::mib(65),
+                    ..disk()
+                },
+                "65 MiB",
+            ),
+            (
+                DiskIdentity {
+                    serial: Some("B2".into()),
+                    ..disk()
+                },
+                "is B2 and was A1",
+            ),
+            (
+                DiskIdentity {
+                    sequence: Some(8),
+                    ..disk()
+                },
+                "attached again",
+            ),
+            (
+                DiskIdentity {
+                    number: (8, 32),
+                    ..disk()
+                },
+                "attached again",
+            ),
+        ];
+        for (later, words) in signs {
+            let told = disk().difference(&later).unwrap();
+            assert!(told.contains(words), "{told}");
+        }
+        assert_eq!(disk().difference(&disk()), None);
+    }
+
+    #[test]
+    fn a_restart_changes_numbers_and_no_disk() {
+        let restarted = DiskIdentity {
+            number: (8, 0),
+            sequence: Some(2),
+            wwid: Some("naa.5".into()),
+            ..disk()
+        };
+        assert_eq!(disk().lasting_difference(&restarted), None);
+        assert!(disk().difference(&restarted).is_some());
+    }
+}

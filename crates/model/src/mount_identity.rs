@@ -1,0 +1,14 @@
+//! Which mount a path leads to: another one can be mounted in its place.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a directory is, beyond its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountIdentity {
+    /// Major and minor number of the filesystem.
+    pub device: (u64, u64),
+    /// Number of the mount; 0 before Linux 5.8.
+    pub mount: u64,
+    /// Number of the directory's inode.
+    pub inode: u64,
+}

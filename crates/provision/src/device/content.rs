@@ -1,0 +1,410 @@
+//! Whether a device holds anything: a byte that is not zero at a place that some format needs, or in a sample.
+//!
+//! Both ends are read whole, then every place of [`places`], then random blocks until so many were zero that few
+//! can be written. Small devices, and files whose holes the filesystem below knows, are read to the end. What
+//! lies in few blocks between the places may stay unseen: [`Sight`] says how few.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use model::SeededRng;
+use nix::errno::Errno;
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+use nix::unistd::{Whence, lseek};
+use sys::clock;
+
+use super::places::{self, FAR_VOLUMES, FORMATS};
+
+/// What is looked at together: a page, and what most formats read.
+const BLOCK: u64 = 4096;
+/// What is read at once where all of a range is.
+const CHUNK: u64 = 1 << 20;
+/// Read whole at the beginning: all first copies of all volumes that begin there.
+const HEAD: u64 = 32 << 20;
+/// Most first copies lie no farther than this from the beginning of a volume.
+const FIRST_COPIES: u64 = 128 << 10;
+/// Read whole at the end: tables of partitions, metadata of RAID, labels of ZFS.
+const TAIL: u64 = 2 << 20;
+/// A device of this size is read whole: the slowest stick takes a few seconds.
+const SMALL: u64 = 256 << 20;
+/// Places far from the head are looked for behind the first of the usual beginnings of volumes.
+const FAR_STARTS: [u64; 3] = [0, 63 * 512, 1 << 20];
+/// Where a volume may end on a disk with partitions: at its end, or before the second table of a GPT.
+const ENDS: [u64; 2] = [0, 1 << 20];
+
+/// How sure a bound on the share of written blocks is to be.
+const CONFIDENCE: f64 = 0.999;
+/// The share of written blocks above which data is to be seen.
+const SHARE: f64 = 1e-4;
+/// What all of it may take; a disk that seeks gets a weaker bound.
+const TIME: Duration = Duration::from_secs(10);
+/// Samples that are read in the order of their places, so that a disk need not seek back and forth.
+const ROUND: usize = 512;
+/// Requests in flight: what lets a disk choose their order.
+const READERS: usize = 8;
+
+/// How much was seen of a device on which only zeros were seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sight {
+    /// Every byte of it.
+    Whole,
+    /// Known places, and so many blocks at random.
+    Samples(u64),
+}
+
+impl Sight {
+    /// The share of blocks that may be written all the same, at the confidence of [`CONFIDENCE`].
+    ///
+    /// Source: the exact binomial bound for no hit in n draws, 1 - (1 - confidence)^(1/n).
+    pub fn bound(self) -> f64 {
+        match self {
+            Self::Whole => 0.0,
+            Self::Samples(0) => 1.0,
+            Self::Samples(n) => 1.0 - (1.0 - CONFIDENCE).powf(1.0 / n as f64),
+        }
+    }
+
+    /// In words: what was looked at, and what may have stayed unseen.
+    pub fn words(self) -> String {
+        match self {
+            Self::Whole => "all of it was read and is zero".to_owned(),
+            Self::Samples(n) => format!(
+                "the places of {} formats and {n} random blocks are zero; data in less than {:.3} % of its blocks \
+                 may stay unseen ({} % confidence)",
+                FORMATS.len(),
+                100.0 * self.bound(),
+                100.0 * CONFIDENCE
+            ),
+        }
+    }
+}
+
+/// What was found on a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Nothing but zeros, as far as was seen.
+    Blank(Sight),
+    /// A byte that is not zero.
+    Data {
+        /// Where it is.
+        offset: u64,
+        /// The format whose mark is there.
+        format: Option<&'static str>,
+    },
+}
+
+/// Looks at an open device or file of this size.
+///
+/// # Errors
+/// When a block cannot be read.
+pub fn look(file: &File, size: u64) -> io::Result<Content> {
+    look_for(file, size, TIME)
+}
+
+fn look_for(file: &File, size: u64, time: Duration) -> io::Result<Content> {
+    let start = clock::now();
+    let is_over = || clock::since(start).as_duration() >= time;
+    let found = |data: Data| Content::Data {
+        offset: data.offset,
+        format: data.format,
+    };
+    let (whole, data) = written_ranges(file, size)?;
+    let search = Search { file, size };
+    if let Some(data) = search.ranges(&data, &|| !whole && is_over())? {
+        return Ok(found(data));
+    }
+    if whole {
+        return Ok(Content::Blank(Sight::Whole));
+    }
+    if let Some(data) = search.blocks(&far_places(size), &|| false)? {
+        return Ok(found(data));
+    }
+    let (samples, data) = search.samples(&is_over)?;
+    Ok(data.map_or(Content::Blank(Sight::Samples(samples)), found))
+}
+
+/// What is to be read in one go, and whether nothing else of the device can be written: all of a small one, the
+/// parts of a file that are no holes, or both ends.
+fn written_ranges(file: &File, size: u64) -> io::Result<(bool, Vec<(u64, u64)>)> {
+    let all = |ranges: &[(u64, u64)]| ranges.iter().map(|(_, length)| length).sum::<u64>();
+    match parts(file, size)? {
+        Some(parts) if all(&parts) <= SMALL => Ok((true, parts)),
+        _ if size <= SMALL => Ok((true, vec![(0, size)])),
+        _ => Ok((false, vec![(0, HEAD), (size - TAIL, TAIL)])),
+    }
+}
+
+/// The parts of a plain file that are no holes; `None` where nobody knows.
+fn parts(file: &File, size: u64) -> io::Result<Option<Vec<(u64, u64)>>> {
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let seek = |from: u64, to| {
+        let from = i64::try_from(from).map_err(io::Error::other)?;
+        match lseek(file, from, to) {
+            Ok(place) => Ok(Some(place as u64)),
+            Err(Errno::ENXIO) => Ok(None),
+            Err(error) => Err(io::Error::from(error)),
+        }
+    };
+    let mut parts = Vec::new();
+    let mut place = 0;
+    while place < size {
+        let Some(data) = seek(place, Whence::SeekData)? else {
+            break;
+        };
+        place = seek(data, Whence::SeekHole)?.unwrap_or(size).min(size);
+        parts.push((data, place - data));
+    }
+    Ok(Some(parts))
+}
+
+/// The blocks behind the head in which some format has a copy of what it needs, in rising order.
+fn far_places(size: u64) -> Vec<u64> {
+    let mut places = Vec::new();
+    for start in FAR_STARTS {
+        for end in ENDS {
+            let volume = size.saturating_sub(start + end);
+            let copies = FORMATS.iter().flat_map(|format| format.copies);
+            let copies = copies.flat_map(|copies| copies.places(volume));
+            places.extend(copies.map(|place| (start + place) / BLOCK));
+        }
+    }
+    for start in FAR_VOLUMES {
+        places.extend((0..FIRST_COPIES / BLOCK).map(|block| start / BLOCK + block));
+    }
+    let behind_head = HEAD / BLOCK..size / BLOCK;
+    places.retain(|block| behind_head.contains(block));
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// A byte that is not zero.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    offset: u64,
+    format: Option<&'static str>,
+}
+
+/// A device that is searched.
+struct Search<'a> {
+    file: &'a File,
+    size: u64,
+}
+
+impl Search<'_> {
+    /// The first data in ranges of bytes.
+    fn ranges(
+        &self,
+        ranges: &[(u64, u64)],
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> io::Result<Option<Data>> {
+        let mut buffer = vec![0; CHUNK as usize];
+        for &(start, length) in ranges {
+            for offset in (start..start + length).step_by(CHUNK as usize) {
+                if is_over() {
+                    return Ok(None);
+                }
+                let part = &mut buffer[..(start + length - offset).min(CHUNK) as usize];
+                if let Some(data) = self.read(part, offset)? {
+                    return Ok(Some(data));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Data in any of these blocks, given by number; several are read at once.
+    fn blocks(
+        &self,
+        blocks: &[u64],
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> io::Result<Option<Data>> {
+        advise_random(self.file);
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let outcome = Mutex::new(Ok(None));
+        let read = || {
+            let mut buffer = vec![0; BLOCK as usize];
+            while !stop.load(Ordering::Relaxed) && !is_over() {
+                let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    return;
+                };
+                let offset = block * BLOCK;
+                let part = &mut buffer[..(self.size - offset).min(BLOCK) as usize];
+                let found = self.read(part, offset);
+                if !matches!(found, Ok(None)) {
+                    stop.store(true, Ordering::Relaxed);
+                    if let Ok(mut outcome) = outcome.lock() {
+                        *outcome = found;
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..READERS {
+                // One reader is enough where there are to be no more threads.
+                let _ = thread::Builder::new().spawn_scoped(scope, read);
+            }
+            read();
+        });
+        outcome
+            .into_inner()
+            .map_err(|_| io::Error::other("a reader panicked"))?
+    }
+
+    /// Blocks at random, until the bound is reached or the time is over, and data in one of them.
+    fn samples(&self, is_over: &(dyn Fn() -> bool + Sync)) -> io::Result<(u64, Option<Data>)> {
+        let wanted = ((1.0 - CONFIDENCE).ln() / (1.0 - SHARE).ln()).ceil() as u64;
+        let mut chance = SeededRng::for_purpose(clock::calendar().0, "samples of a device");
+        let mut samples = 0;
+        while samples < wanted && !is_over() {
+            let mut round: Vec<u64> = (0..ROUND)
+                .map(|_| chance.below(self.size / BLOCK))
+                .collect();
+            round.sort_unstable();
+            // A round that began is ended: what is left out of it would all lie at the end of the device.
+            if let Some(data) = self.blocks(&round, &|| false)? {
+                return Ok((samples, Some(data)));
+            }
+            samples += ROUND as u64;
+        }
+        Ok((samples, None))
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<Data>> {
+        self.file.read_exact_at(buffer, offset)?;
+        let Some(position) = buffer.iter().position(|byte| *byte != 0) else {
+            return Ok(None);
+        };
+        Ok(Some(Data {
+            offset: offset + position as u64,
+            format: format_at(buffer, position),
+        }))
+    }
+}
+
+/// The format of which a copy holds the first data: it begins in the sectors before, or with a MiB.
+fn format_at(bytes: &[u8], position: usize) -> Option<&'static str> {
+    const SECTOR: usize = 512;
+    let first = position / SECTOR * SECTOR;
+    let around = (first.saturating_sub(4096)..=first).step_by(SECTOR);
+    let next = (first..bytes.len().min(first + 128 * 1024)).step_by(SECTOR);
+    around
+        .chain(next)
+        .filter_map(|start| bytes.get(start..))
+        .find_map(places::name)
+}
+
+/// What lies beside a block is not read in advance; where the kernel does not listen, it takes longer.
+fn advise_random(file: &File) {
+    let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A file without holes is like a device: nobody knows what of it was written.
+    fn device(size: u64) -> File {
+        let file = tempfile::tempfile().unwrap();
+        let zeros = vec![0; CHUNK as usize];
+        for offset in (0..size).step_by(CHUNK as usize) {
+            let part = &zeros[..(size - offset).min(CHUNK) as usize];
+            file.write_all_at(part, offset).unwrap();
+        }
+        file
+    }
+
+    fn offset(content: Content) -> Option<u64> {
+        match content {
+            Content::Data { offset, .. } => Some(offset),
+            Content::Blank(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_small_device_is_read_to_its_last_byte() {
+        let size = 8 * MIB + 5;
+        let file = device(size);
+        assert_eq!(look(&file, size).unwrap(), Content::Blank(Sight::Whole));
+        for place in [size - 1, 5 * MIB + 77, 0] {
+            file.write_all_at(b"x", place).unwrap();
+            assert_eq!(offset(look(&file, size).unwrap()), Some(place));
+        }
+    }
+
+    #[test]
+    fn holes_of_a_file_are_known_and_what_is_between_them_is_read() {
+        let file = tempfile::tempfile().unwrap();
+        let size = 1 << 40;
+        file.set_len(size).unwrap();
+        assert_eq!(look(&file, size).unwrap(), Content::Blank(Sight::Whole));
+        file.write_all_at(b"x", 700_000_000_123).unwrap();
+        assert_eq!(offset(look(&file, size).unwrap()), Some(700_000_000_123));
+    }
+
+    #[test]
+    fn a_copy_far_from_the_head_is_found_and_named() {
+        let size = 512 * MIB;
+        let file = device(size);
+        assert!(
+            matches!(look(&file, size).unwrap(), Content::Blank(Sight::Samples(n)) if n >= 60_000)
+        );
+        file.write_all_at(b"_BHRfS_M", 64 * MIB + 64).unwrap();
+        let format = Some("btrfs");
+        let expected = Content::Data {
+            offset: 64 * MIB + 64,
+            format,
+        };
+        assert_eq!(look(&file, size).unwrap(), expected);
+    }
+
+    #[test]
+    fn samples_see_what_no_place_shows() {
+        let size = 512 * MIB;
+        let file = device(size);
+        file.write_all_at(&vec![1; MIB as usize], 333 * MIB)
+            .unwrap();
+        let found = offset(look(&file, size).unwrap()).unwrap();
+        assert!((333 * MIB..334 * MIB).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn the_bound_is_what_the_samples_allow_and_is_said() {
+        assert!((Sight::Samples(3000).bound() - 0.0023).abs() < 1e-4);
+        assert_eq!(
+            (Sight::Whole.bound(), Sight::Samples(0).bound()),
+            (0.0, 1.0)
+        );
+        let words = Sight::Samples(69_120).words();
+        assert!(
+            words.contains("0.010 %") && words.contains("99.9 %"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn when_the_time_is_over_the_bound_is_weaker() {
+        let size = 512 * MIB;
+        let seen = look_for(&device(size), size, Duration::ZERO).unwrap();
+        assert_eq!(seen, Content::Blank(Sight::Samples(0)));
+    }
+
+    #[test]
+    fn far_places_are_few_enough_for_a_disk_that_seeks() {
+        for size in [300 * MIB, 32 << 30, 4 << 40] {
+            let places = far_places(size);
+            assert!(places.len() < 1200, "{size}: {}", places.len());
+            assert!(places.is_sorted() && places.iter().all(|block| block * BLOCK < size));
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Whether anybody uses a device at this moment. No consent of the user overrides this, and what cannot be
+//! found out is a use.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use sys::{disk, mounts, process};
+
+use super::Refusal;
+use crate::sysfs::{self, Identity};
+
+/// How long a claim that is in the way may take to end.
+const CLAIM_ATTEMPTS: u32 = 20;
+const CLAIM_PAUSE: Duration = Duration::from_millis(50);
+/// How often a process that writes is looked for again before it is one.
+const LOOKS: u32 = 3;
+
+/// Claims a block device for this process alone, and refuses one that anybody uses, or uses a partition of.
+pub fn claim_unused(path: &Path, device: Identity) -> Result<File, Refusal> {
+    let claim = claim(path);
+    // Who uses it says more than that the kernel does not give it.
+    require_unused(path, device)?;
+    claim
+}
+
+/// Refuses a device or file that anybody uses, or uses a partition of.
+pub fn require_unused(path: &Path, device: Identity) -> Result<(), Refusal> {
+    let unknown = |source| Refusal::UnknownUse {
+        path: path.to_owned(),
+        source,
+    };
+    let mut parts = vec![(path.display().to_string(), device)];
+    parts.extend(sysfs::partitions(device).map_err(unknown)?);
+    let mounts = mounts::all().map_err(unknown)?;
+    let swaps = fs::read("/proc/swaps").map_err(unknown)?;
+    let loops = sysfs::loop_devices().map_err(unknown)?;
+    for (name, part) in &parts {
+        mounted(name, *part, &mounts)?;
+        swap(name, *part, &swaps)?;
+        held(name, sysfs::holders(*part).map_err(unknown)?)?;
+        backing(name, *part, &loops)?;
+        written_to(name, *part).map_err(unknown)??;
+    }
+    Ok(())
+}
+
+/// By the mount's device number, and by its source where a filesystem has numbers of its own.
+fn mounted(name: &str, part: Identity, mounts: &[mounts::Mount]) -> Result<(), Refusal> {
+    let is_it = |mount: &&mounts::Mount| {
+        let (major, minor) = mount.device;
+        Identity::Block(major, minor) == part || stands_for(&mount.source, part)
+    };
+    match mounts.iter().find(is_it) {
+        Some(mount) => Err(Refusal::Mounted {
+            name: name.to_owned(),
+            on: mount.on.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn swap(name: &str, part: Identity, table: &[u8]) -> Result<(), Refusal> {
+    match swap_files(table).any(|file| stands_for(&file, part)) {
+        true => Err(Refusal::Swap {
+            name: name.to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// The first column of `/proc/swaps`, below its heading.
+fn swap_files(table: &[u8]) -> impl Iterator<Item = PathBuf> {
+    let lines = table.split(|byte| *byte == b'\n').skip(1);
+    let names = lines.filter_map(|line| line.split(|byte| matches!(byte, b' ' | b'\t')).next());
+    names.filter(|name| !name.is_empty()).map(mounts::unescape)
+}
+
+fn held(name: &str, holders: Vec<String>) -> Result<(), Refusal> {
+    match holders.into_iter().next() {
+        Some(by) => Err(Refusal::Held {
+            name: name.to_owned(),
+            by,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The kernel does not count a loop device on top as a holder.
+fn backing(name: &str, part: Identity, loops: &[(String, PathBuf)]) -> Result<(), Refusal> {
+    match loops.iter().find(|(_, file)| stands_for(file, part)) {
+        Some((by, _)) => Err(Refusal::Backing {
+            name: name.to_owned(),
+            by: by.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whoever has it open for writing without a claim: an emulator, a database, dd.
+fn written_to(name: &str, part: Identity) -> io::Result<Result<(), Refusal>> {
+    let is_it = |metadata: &fs::Metadata| Identity::from(metadata) == part;
+    let mut writer = process::writer(&is_it)?;
+    // As with claims, copies of this process's own files go away in a moment.
+    for _ in 0..LOOKS {
+        let Some(before) = writer else {
+            return Ok(Ok(()));
+        };
+        thread::sleep(CLAIM_PAUSE);
+        writer = process::writer(&is_it)?.filter(|process| process.pid == before.pid);
+    }
+    Ok(match writer {
+        Some(by) => Err(Refusal::Opened {
+            name: name.to_owned(),
+            by: format!("{} (process {})", by.name, by.pid),
+        }),
+        None => Ok(()),
+    })
+}
+
+fn stands_for(path: &Path, part: Identity) -> bool {
+    path.is_absolute() && Identity::of(path) == Some(part)
+}
+
+/// `O_EXCL` claims a block device as a mount does (open(2)), so mounts in other namespaces and
+/// claims of any kind show.
+///
+/// A claim can be over in a moment: a program that another thread has just started still has copies
+/// of this one's files. Only one that stays is a use.
+pub fn claim(path: &Path) -> Result<File, Refusal> {
+    for _ in 1..CLAIM_ATTEMPTS {
+        match disk::claim(path) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => thread::sleep(CLAIM_PAUSE),
+            other => return other.map_err(|source| not_claimed(path, source)),
+        }
+    }
+    disk::claim(path).map_err(|source| not_claimed(path, source))
+}
+
+fn not_claimed(path: &Path, source: io::Error) -> Refusal {
+    let path = path.to_owned();
+    match source.kind() {
+        ErrorKind::ResourceBusy => Refusal::Busy { path },
+        ErrorKind::ReadOnlyFilesystem => Refusal::ReadOnly { path },
+        _ => Refusal::Unreadable { path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn reads_the_names_of_swap_files_whatever_their_bytes() {
+        let table = b"Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/my\\040swap file 1 0 -3\n/\xff\tfile\n";
+        let names: Vec<_> = swap_files(table).collect();
+        assert_eq!(names[..2], [Path::new("/dev/sda2"), Path::new("/my swap")]);
+        assert_eq!(names[2].as_os_str().as_bytes(), b"/\xff");
+        assert_eq!(swap_files(b"").count(), 0);
+    }
+}

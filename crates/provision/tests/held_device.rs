@@ -1,0 +1,178 @@
+//! A device that is held: nobody else takes it, and whatever happens to it in between is seen before it is
+//! written to. Needs root.
+
+mod common;
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::process::Command;
+
+use common::{Disk, Undo, mount, on};
+use provision::{HeldDevice, LoopDevice, Refusal};
+
+fn held(disk: &Disk) -> HeldDevice {
+    HeldDevice::take(disk.path(), None).unwrap()
+}
+
+#[test]
+fn a_second_fsarena_does_not_get_it() {
+    let disk = Disk::blank(16);
+    let first = held(&disk);
+    let second = HeldDevice::take(disk.path(), Some(disk.path())).unwrap_err();
+    assert!(
+        matches!(second, Refusal::Locked { .. } | Refusal::Busy { .. }),
+        "{second}"
+    );
+    drop(first);
+    held(&disk);
+}
+
+#[test]
+fn the_lock_outlives_the_claim() {
+    let disk = Disk::blank(16);
+    let mut first = held(&disk);
+    drop(first.claim().unwrap());
+    let second = HeldDevice::take(disk.path(), None).unwrap_err();
+    assert!(matches!(second, Refusal::Locked { .. }), "{second}");
+}
+
+/// Programs of systemd and udev ask for this lock before they look at a device or write to it.
+#[test]
+fn programs_that_lock_devices_are_kept_away() {
+    let disk = Disk::blank(16);
+    let flock = |disk: &Disk| {
+        let mut command = Command::new("flock");
+        command.arg("--nonblock").arg(disk.path()).arg("true");
+        command.status().unwrap().success()
+    };
+    let first = held(&disk);
+    assert!(!flock(&disk));
+    drop(first);
+    assert!(flock(&disk));
+}
+
+#[test]
+fn what_fsarena_wrote_itself_is_no_change_and_what_anybody_else_wrote_is() {
+    let disk = Disk::blank(16);
+    let mut device = held(&disk);
+    for _ in 0..2 {
+        let claim = device.claim().unwrap();
+        claim.write_all_at(&[7; 8192], 4096).unwrap();
+        drop(claim);
+        device.wrote();
+        device.ready().unwrap();
+    }
+    disk.write(b"theirs", 9 << 20);
+    let refused = device.ready().unwrap_err();
+    assert!(matches!(refused, Refusal::Changed { .. }), "{refused}");
+    assert!(device.claim().is_err(), "and it stays so");
+}
+
+#[test]
+fn a_filesystem_that_somebody_made_and_mounted_is_seen() {
+    let disk = Disk::blank(32);
+    let mut device = held(&disk);
+    device.ready().unwrap();
+    on(&disk, &["mkfs.ext4", "-q"]);
+    {
+        let _unmount = mount(&disk);
+        let refused = device.ready().unwrap_err();
+        assert!(matches!(refused, Refusal::Mounted { .. }), "{refused}");
+    }
+    let refused = device.ready().unwrap_err();
+    assert!(matches!(refused, Refusal::Changed { .. }), "{refused}");
+}
+
+/// A stick that is pulled out and another one that gets its name: here the node is led to another disk.
+#[test]
+fn another_disk_under_the_same_name_is_not_written_to() {
+    let (first, second) = (Disk::blank(16), Disk::blank(16));
+    let directory = tempfile::tempdir().unwrap();
+    let node = directory.path().join("disk");
+    let make = |disk: &Disk| {
+        use nix::sys::stat::{Mode, SFlag, mknod};
+        use std::os::unix::fs::MetadataExt;
+        let number = disk.path().metadata().unwrap().rdev();
+        mknod(&node, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, number).unwrap();
+    };
+    make(&first);
+    let mut device = HeldDevice::take(&node, None).unwrap();
+    drop(device.claim().unwrap());
+    fs::remove_file(&node).unwrap();
+    make(&second);
+    let refused = device.claim().unwrap_err();
+    assert!(matches!(refused, Refusal::OtherDisk { .. }), "{refused}");
+}
+
+#[test]
+fn a_file_that_somebody_wrote_to_is_not_taken_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("disk.img");
+    File::create(&path).unwrap().set_len(16 << 20).unwrap();
+    let mut device = HeldDevice::take(&path, None).unwrap();
+    let loop_device = LoopDevice::over(&device.claim().unwrap(), &path).unwrap();
+    let writer = OpenOptions::new()
+        .write(true)
+        .open(loop_device.path())
+        .unwrap();
+    writer.write_all_at(&[7; 4096], 0).unwrap();
+    writer.sync_all().unwrap();
+    drop((writer, loop_device));
+    assert!(!provision::is_attached(
+        &path,
+        std::time::Duration::from_secs(10)
+    ));
+    device.wrote();
+    device.ready().unwrap();
+    fs::write(&path, "a letter").unwrap();
+    let refused = device.claim().unwrap_err();
+    assert!(matches!(refused, Refusal::Changed { .. }), "{refused}");
+}
+
+#[test]
+fn who_has_it_open_for_writing_is_named() {
+    let disk = Disk::blank(16);
+    let command = format!("exec sleep 600 >>{}", disk.path().display());
+    let mut child = Command::new("sh").args(["-c", &command]).spawn().unwrap();
+    let pid = child.id();
+    let _end = Undo(move || {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    });
+    let is_open = || {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+        files
+            .filter_map(|f| fs::read_link(f.path()).ok())
+            .any(|f| f == disk.path())
+    };
+    while !is_open() {
+        std::thread::yield_now();
+    }
+    let refused = HeldDevice::take(disk.path(), Some(disk.path()))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains(&pid.to_string()) && refused.contains("open for writing"),
+        "{refused}"
+    );
+}
+
+/// Once one such mount emptied the table of mounts, and every device looked unused.
+#[test]
+fn a_mount_whose_path_is_no_utf_8_hides_no_use() {
+    let disk = Disk::blank(32);
+    on(&disk, &["mkfs.ext4", "-q"]);
+    let directory = tempfile::tempdir().unwrap();
+    let odd = directory
+        .path()
+        .join(std::ffi::OsStr::from_bytes(b"\xff\xfe"));
+    fs::create_dir(&odd).unwrap();
+    let none: Option<&str> = None;
+    let flags = nix::mount::MsFlags::empty();
+    nix::mount::mount(Some("none"), &odd, Some("tmpfs"), flags, none).unwrap();
+    let _unmount_odd = Undo(|| nix::mount::umount(&odd).unwrap());
+    let _unmount = mount(&disk);
+    let refused = HeldDevice::take(disk.path(), Some(disk.path())).unwrap_err();
+    assert!(matches!(refused, Refusal::Mounted { .. }), "{refused}");
+}

@@ -1,0 +1,151 @@
+//! Keeps the processes of a cell from all block devices but its own, by a control group with a filter.
+//!
+//! Behind the private `/dev` of a cell this is a second fence: a mount option can name a device by its number.
+//! Where the kernel has no such filter, or nobody may attach one, a cell runs without it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::Pid;
+use sys::{device_filter, mounts, process};
+
+/// What such groups are called, behind the number of the process that made them.
+const NAME: &str = "fsarena-devices";
+
+/// A control group whose processes may open some block devices; removed when dropped.
+#[derive(Debug)]
+pub struct CellDevices {
+    group: PathBuf,
+}
+
+impl CellDevices {
+    /// Makes a group in which no device may be opened but these, by major and minor number; below this group of
+    /// version 2, or else the one that fsarena is in. `None` where that cannot be had.
+    pub fn allow_only(devices: &[(u64, u64)], around: Option<&Path>) -> Option<Self> {
+        let around = match around {
+            Some(group) => group.to_owned(),
+            None => own_group().ok()??,
+        };
+        remove_leftovers(&around);
+        let made = Self {
+            group: around.join(format!("{NAME}-{}", std::process::id())),
+        };
+        fs::create_dir(&made.group).ok()?;
+        let group = File::open(&made.group).ok()?;
+        device_filter::allow_only(&group, devices).ok()?;
+        Some(made)
+    }
+
+    /// Puts a process, with what it has started and will start, behind the filter.
+    ///
+    /// # Errors
+    /// When one of the processes is gone already.
+    pub fn hold(&self, pid: Pid) -> io::Result<()> {
+        process::move_family(pid, &self.group.join("cgroup.procs"))
+    }
+}
+
+impl Drop for CellDevices {
+    fn drop(&mut self) {
+        // A group that holds a process which cannot be killed stays until that ends.
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+/// Removes groups of runs that were killed: those whose maker is gone.
+fn remove_leftovers(around: &Path) {
+    let entries = fs::read_dir(around).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let maker = name
+            .strip_prefix(NAME)
+            .and_then(|rest| rest.strip_prefix('-'));
+        if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// The directory of the group (version 2) that this process is in.
+fn own_group() -> io::Result<Option<PathBuf>> {
+    let mounts = mounts::all()?;
+    let Some(mount) = mounts.into_iter().find(|mount| mount.kind == "cgroup2") else {
+        return Ok(None);
+    };
+    let groups = fs::read_to_string("/proc/self/cgroup")?;
+    Ok(own_path(&groups).map(|path| below(&mount.on, path)))
+}
+
+/// The group of version 2, relative to the top. Format: `0::/path`, cgroups(7).
+fn own_path(groups: &str) -> Option<&str> {
+    groups.lines().find_map(|line| line.strip_prefix("0::"))
+}
+
+fn below(top: &Path, path: &str) -> PathBuf {
+    top.join(path.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn the_group_is_found_among_those_of_the_older_interface() {
+        assert_eq!(own_path("4:memory:/a\n0::/slice/b\n"), Some("/slice/b"));
+        assert_eq!(own_path("4:memory:/a\n"), None);
+        assert_eq!(
+            below(Path::new("/sys/fs/cgroup"), "/"),
+            Path::new("/sys/fs/cgroup/")
+        );
+    }
+
+    /// Where a kernel has such filters, as every kernel of a distribution has.
+    #[test]
+    fn who_is_in_the_group_opens_no_other_block_device() {
+        let image = tempfile::NamedTempFile::new().unwrap();
+        image.as_file().set_len(1 << 20).unwrap();
+        let attach = || provision_loop(image.path());
+        let (own, other) = (attach(), attach());
+        let number = |device: &Path| {
+            use std::os::unix::fs::MetadataExt;
+            sys::block::numbers(fs::metadata(device).unwrap().rdev())
+        };
+        let devices = CellDevices::allow_only(&[number(own.as_ref())], None)
+            .expect("this kernel has filters");
+        let read = |device: &str| {
+            let script = format!("read line; exec dd if={device} of=/dev/null bs=512 count=1");
+            let mut shell = Command::new("sh")
+                .args(["-c", &script])
+                .stdin(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            devices
+                .hold(Pid::from_raw(shell.id().cast_signed()))
+                .unwrap();
+            drop(shell.stdin.take());
+            shell.wait().unwrap().success()
+        };
+        let (may, may_not) = (read(&own), read(&other));
+        for device in [&own, &other] {
+            Command::new("losetup")
+                .args(["--detach", device])
+                .status()
+                .unwrap();
+        }
+        assert!(may && !may_not, "own: {may}, other: {may_not}");
+    }
+
+    fn provision_loop(image: &Path) -> String {
+        let output = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(image)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+}

@@ -1,0 +1,152 @@
+//! What a process and its children see and may change: mounts made read-only, a `/dev` of their own, fewer
+//! capabilities.
+
+use std::ffi::CStr;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MsFlags, mount};
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+
+/// Nodes that programs of filesystems expect, as far as this machine has them.
+const NODES: [&str; 9] = [
+    "null",
+    "zero",
+    "full",
+    "random",
+    "urandom",
+    "tty",
+    "fuse",
+    "btrfs-control",
+    "zfs",
+];
+const LINKS: [(&str, &str); 4] = [
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+];
+
+/// What no program of a filesystem has to do: make nodes, load modules, restart the machine, address hardware,
+/// look into other processes, set the clock, change the network. Numbers: `include/uapi/linux/capability.h`.
+const NEEDLESS: [u32; 8] = [
+    12, // CAP_NET_ADMIN
+    13, // CAP_NET_RAW
+    16, // CAP_SYS_MODULE
+    17, // CAP_SYS_RAWIO
+    19, // CAP_SYS_PTRACE
+    22, // CAP_SYS_BOOT
+    25, // CAP_SYS_TIME
+    27, // CAP_MKNOD
+];
+
+/// Makes every mount of this namespace read-only, or writable again: that below which directory, with all below
+/// it. What is mounted later is not concerned, nor is a device that a node on it leads to.
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.12.
+pub fn set_read_only(below: &CStr, read_only: bool) -> io::Result<()> {
+    let mut attributes = libc::mount_attr {
+        attr_set: 0,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    match read_only {
+        true => attributes.attr_set = libc::MOUNT_ATTR_RDONLY,
+        false => attributes.attr_clr = libc::MOUNT_ATTR_RDONLY,
+    }
+    // SAFETY: the path ends with a zero, the kernel reads as many bytes of the attributes as they have, and both
+    // outlive the call.
+    let returned = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            below.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    match returned {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Mounts a `/dev` that holds what every program expects, and these block devices, by path and number, alone.
+///
+/// # Errors
+/// When it cannot be mounted or filled.
+pub fn private_dev(devices: &[(PathBuf, (u64, u64))]) -> io::Result<()> {
+    let own: Vec<_> = NODES
+        .iter()
+        .filter_map(|name| character_node(name))
+        .collect();
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    mount(
+        Some("tmpfs"),
+        "/dev",
+        Some("tmpfs"),
+        flags,
+        Some("mode=755,size=1m"),
+    )?;
+    for (path, number) in own {
+        mknod(
+            &path,
+            SFlag::S_IFCHR,
+            Mode::from_bits_truncate(0o666),
+            number,
+        )?;
+    }
+    for (target, name) in LINKS {
+        symlink(target, Path::new("/dev").join(name))?;
+    }
+    for (path, (major, minor)) in devices {
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        mknod(path, SFlag::S_IFBLK, mode, makedev(*major, *minor))?;
+    }
+    // Otherwise a program that is told of another device would make a file of its name.
+    let read_only = flags | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+    Ok(mount(
+        None::<&str>,
+        "/dev",
+        None::<&str>,
+        read_only,
+        None::<&str>,
+    )?)
+}
+
+fn character_node(name: &str) -> Option<(PathBuf, libc::dev_t)> {
+    let path = Path::new("/dev").join(name);
+    let metadata = fs::metadata(&path).ok()?;
+    let is_node = metadata.file_type().is_char_device();
+    is_node.then(|| (path, metadata.rdev()))
+}
+
+/// Takes what no program of a filesystem has to do from all that this thread starts from now on.
+///
+/// # Errors
+/// Without root.
+pub fn drop_needless_capabilities() -> io::Result<()> {
+    NEEDLESS.into_iter().try_for_each(|capability| {
+        // SAFETY: this request takes a number and touches no memory of ours.
+        let returned =
+            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(capability)) };
+        match returned {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    })
+}
+
+/// Whether an error says that this kernel does not have something, rather than that it refuses it.
+pub fn is_missing(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::Unsupported
+        || matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EOPNOTSUPP))
+}

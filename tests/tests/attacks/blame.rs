@@ -1,0 +1,144 @@
+//! What is no fault of a filesystem is not told as one.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use end_to_end::{Ended, Entry, Gate, Sandbox, cells_of, run, succeed};
+use model::Status;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+#[test]
+fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
+    let sandbox = Sandbox::new();
+    let gate = Gate::new(&sandbox);
+    let mut command = sandbox.campaign(&["gate"], "trial");
+    command.args(["--patience", "3s"]);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let orchestrator = Pid::from_raw(child.id().cast_signed());
+    let waiting = gate.reached();
+    kill(orchestrator, Signal::SIGSTOP).unwrap();
+    thread::sleep(Duration::from_secs(6));
+    kill(orchestrator, Signal::SIGCONT).unwrap();
+    waiting.go_on();
+    Ended::from(child.wait_with_output().unwrap()).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "gate")[0];
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    let told = cell
+        .remarks
+        .iter()
+        .any(|remark| remark.contains("fsarena was stopped"));
+    assert!(told, "the reader of its times is told: {:?}", cell.remarks);
+}
+
+#[test]
+fn a_step_that_keeps_the_device_busy_and_never_ends_is_hung() {
+    let sandbox = Sandbox::new();
+    let script =
+        "while :; do dd if=/dev/zero of=\"$1\" bs=64k count=1 conv=fsync,notrunc 2>/dev/null; done";
+    sandbox.add(&Entry::ext4("endless").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    let mut command = sandbox.campaign(&["endless"], "trial");
+    run(command.args(["--phase-limit", "3s"])).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "endless")[0];
+    let failure = cell.failure.as_ref().unwrap();
+    assert_eq!((cell.status, failure.step.as_str()), (Status::Hung, "mkfs"));
+    assert!(
+        failure.reason.contains("did not end within 3.00 s"),
+        "{failure:?}"
+    );
+    sandbox.assert_clean();
+}
+
+/// A filesystem that competes as a mounted directory, and the lines of what the campaign does.
+struct Mounted {
+    sandbox: Sandbox,
+}
+
+impl Mounted {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        let place = sandbox.path("srv");
+        fs::create_dir(&place).unwrap();
+        let mut mount = Command::new("mount");
+        succeed(
+            mount
+                .args(["-t", "tmpfs", "-o", "mode=700", "none"])
+                .arg(&place),
+        );
+        Self { sandbox }
+    }
+
+    fn unmount(&self, how: &[&str]) -> bool {
+        let mut umount = Command::new("umount");
+        umount.args(how).arg(self.sandbox.path("srv"));
+        umount.stderr(Stdio::null()).status().unwrap().success()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.unmount(&["--quiet", "--lazy"]);
+    }
+}
+
+#[test]
+fn a_directory_whose_filesystem_is_unmounted_in_the_middle() {
+    let mounted = Mounted::new();
+    let sandbox = &mounted.sandbox;
+    let mut command = sandbox.fsarena();
+    command.args([
+        "--json",
+        "run",
+        "--suite",
+        "trial",
+        "--profile",
+        "smoke",
+        "--rounds",
+        "200",
+        "--dir",
+    ]);
+    command
+        .arg(sandbox.path("srv"))
+        .arg("--work-dir")
+        .arg(sandbox.path("work"));
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ended = |line: &String| line.contains("\"cell-end\"");
+    let first = lines.by_ref().map_while(Result::ok).find(ended);
+    assert!(first.is_some(), "a cell ends");
+    assert!(
+        !mounted.unmount(&[]),
+        "an ordinary unmount waits for the end of the campaign"
+    );
+    assert!(mounted.unmount(&["--lazy"]));
+    let rest = thread::spawn(move || lines.map_while(Result::ok).count());
+    let ended = Ended::from(child.wait_with_output().unwrap()).with(3);
+    rest.join().unwrap();
+    assert!(ended.stderr.contains("unmounted"), "{}", ended.stderr);
+    assert_eq!(
+        fs::read_dir(sandbox.path("srv")).unwrap().count(),
+        0,
+        "nothing was done below it"
+    );
+    let results = sandbox.results();
+    let done: Vec<_> = results
+        .cells
+        .iter()
+        .filter_map(|c| c.result.as_ref())
+        .collect();
+    assert!(!done.is_empty() && done.len() < 200, "{}", done.len());
+    assert!(done.iter().all(|cell| cell.status == Status::Ok));
+}

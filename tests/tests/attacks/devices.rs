@@ -1,0 +1,205 @@
+//! Somebody uses, replaces or writes to the device of a campaign while that runs: nothing of it is lost.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use end_to_end::{Ended, Gate, LoopDevice, Sandbox, Waiting, run, succeed};
+use nix::sys::stat::{Mode, SFlag, mknod};
+
+const SIZE: u64 = 96 << 20;
+
+/// A campaign of two rounds on a device that has come to a contender which waits.
+fn campaign(sandbox: &Sandbox, device: &Path) -> (Waiting, Child) {
+    let gate = Gate::new(sandbox);
+    let mut command = sandbox.campaign(&["ext4", "gate"], "trial");
+    command.args(["--rounds", "2", "--device"]).arg(device);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    (gate.reached(), child)
+}
+
+/// It ends with the code of a refusal, and says so in its last line, which is returned.
+fn refused(child: Child) -> String {
+    let ended = Ended::from(child.wait_with_output().unwrap()).with(3);
+    let last = ended.stderr.trim_end().lines().next_back().unwrap();
+    assert!(last.starts_with("fsarena: "), "{}", ended.stderr);
+    assert!(
+        last.contains("fsarena resume 1"),
+        "says how to go on: {last}"
+    );
+    last.to_owned()
+}
+
+fn make_ext4(device: &Path) {
+    succeed(
+        Command::new("mke2fs")
+            .args(["-q", "-F", "-t", "ext4"])
+            .arg(device),
+    );
+}
+
+fn bytes(device: &LoopDevice) -> Vec<u8> {
+    succeed(Command::new("sync").arg(device.path()));
+    fs::read(device.image()).unwrap()
+}
+
+#[test]
+fn a_filesystem_that_somebody_makes_and_mounts_between_two_cells() {
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let (waiting, child) = campaign(&sandbox, device.path());
+    make_ext4(device.path());
+    let mountpoint = sandbox.path("theirs");
+    fs::create_dir(&mountpoint).unwrap();
+    succeed(Command::new("mount").arg(device.path()).arg(&mountpoint));
+    fs::write(mountpoint.join("letter"), "precious").unwrap();
+    waiting.go_on();
+    let line = refused(child);
+    assert!(
+        line.contains("is mounted on") && line.contains("theirs"),
+        "{line}"
+    );
+    succeed(Command::new("umount").arg(&mountpoint));
+    succeed(Command::new("e2fsck").arg("-fn").arg(device.path()));
+    succeed(Command::new("mount").arg(device.path()).arg(&mountpoint));
+    assert_eq!(
+        fs::read_to_string(mountpoint.join("letter")).unwrap(),
+        "precious"
+    );
+    succeed(Command::new("umount").arg(&mountpoint));
+}
+
+#[test]
+fn data_that_somebody_writes_between_two_cells() {
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let (waiting, child) = campaign(&sandbox, device.path());
+    make_ext4(device.path());
+    let before = bytes(&device);
+    waiting.go_on();
+    let line = refused(child);
+    assert!(line.contains("was written to"), "{line}");
+    assert!(bytes(&device) == before, "not a byte was changed");
+    // Whoever has looked at it may give it up.
+    let word = device.path().to_str().unwrap();
+    let mut resume = sandbox.fsarena();
+    run(resume.args(["resume", "1"])).with(3);
+    assert!(bytes(&device) == before, "nor by resuming");
+    let mut resume = sandbox.fsarena();
+    run(resume.args(["resume", "1", "--erase", word])).with(0);
+}
+
+#[test]
+fn another_disk_under_the_same_name() {
+    let sandbox = Sandbox::new();
+    let own = LoopDevice::new(&sandbox.path("own"), SIZE);
+    let other = LoopDevice::new(&sandbox.path("other"), SIZE);
+    make_ext4(other.path());
+    let before = bytes(&other);
+    let node = sandbox.path("disk");
+    let lead_to = |device: &LoopDevice| {
+        let number = device.path().metadata().unwrap().rdev();
+        mknod(&node, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, number).unwrap();
+    };
+    lead_to(&own);
+    let (waiting, child) = campaign(&sandbox, &node);
+    fs::remove_file(&node).unwrap();
+    lead_to(&other);
+    waiting.go_on();
+    let line = refused(child);
+    assert!(line.contains("not the disk that it was"), "{line}");
+    assert!(bytes(&other) == before, "not a byte was changed");
+}
+
+/// For as long as a campaign runs, its disk keeps its name: the kernel gives that to no other.
+#[test]
+fn a_device_that_is_detached_in_the_middle() {
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let (waiting, child) = campaign(&sandbox, device.path());
+    let mut losetup = Command::new("losetup");
+    // The kernel takes note, and detaches it when its last user is gone.
+    succeed(losetup.arg("--detach").arg(device.path()));
+    let other = sandbox.path("other");
+    fs::write(&other, vec![7; 1 << 20]).unwrap();
+    let mut losetup = Command::new("losetup");
+    let attached = losetup.arg(device.path()).arg(&other).status().unwrap();
+    assert!(!attached.success(), "the device is still the campaign's");
+    waiting.go_on();
+    Ended::from(child.wait_with_output().unwrap()).with(0);
+    assert!(fs::read(&other).unwrap().iter().all(|&byte| byte == 7));
+}
+
+#[test]
+fn a_second_campaign_on_the_same_device() {
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let (waiting, child) = campaign(&sandbox, device.path());
+    let word = device.path().to_str().unwrap();
+    for more in [
+        &["--device", word][..],
+        &["--device", word, "--erase", word, "--backend", "loop"],
+    ] {
+        let mut second = sandbox.campaign(&["ext4"], "trial");
+        let ended = run(second.args(more)).with(3);
+        assert!(
+            ended.stderr.contains("locked by another fsarena"),
+            "{}",
+            ended.stderr
+        );
+    }
+    for command in [&["calibrate"][..], &["format", "hpfs"]] {
+        let mut second = sandbox.fsarena();
+        second.args(command);
+        match command[0] {
+            "format" => second.arg(word),
+            _ => second.args(["--device", word]),
+        };
+        run(second.args(["--erase", word])).with(3);
+    }
+    waiting.go_on();
+    Ended::from(child.wait_with_output().unwrap()).with(0);
+}
+
+/// A person at a terminal is asked; a script has said it twice already.
+#[test]
+fn a_terminal_is_asked_before_anything_is_erased() {
+    let sandbox = Sandbox::new();
+    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let mut label = Command::new("mke2fs");
+    succeed(label.args(["-q", "-F", "-L", "photos"]).arg(device.path()));
+    let word = device.path().to_str().unwrap();
+    let name = device.path().file_name().unwrap().to_str().unwrap();
+    let before = bytes(&device);
+    let command = |answer: &str| {
+        let mut fsarena = sandbox.campaign(&["ext4"], "trial");
+        fsarena.args(["--device", word, "--erase", word]);
+        let words: Vec<String> = std::iter::once(fsarena.get_program())
+            .chain(fsarena.get_args())
+            .map(|word| format!("'{}'", word.to_str().unwrap()))
+            .collect();
+        // script(1) gives it a terminal.
+        let line = format!(
+            "printf '%s\\n' {answer} | script -qec \"{}\" /dev/null",
+            words.join(" ")
+        );
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &line])
+            .env("XDG_DATA_HOME", sandbox.path("data"));
+        run(&mut shell)
+    };
+    let ended = command("yes").with(3);
+    for words in [
+        "photos",
+        "96 MiB",
+        "All of it will be lost",
+        "nothing was erased",
+    ] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+    assert!(bytes(&device) == before, "not a byte was changed");
+    command(name).with(0);
+}

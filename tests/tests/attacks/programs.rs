@@ -1,0 +1,167 @@
+//! Options of a campaign file, and programs of a catalog, that would reach beyond the cell's device.
+
+use std::fs;
+use std::path::Path;
+
+use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, run};
+use model::Status;
+
+const SIZE: u64 = 64 << 20;
+
+/// Another device, filled with what must not be lost.
+fn precious(sandbox: &Sandbox) -> LoopDevice {
+    let device = LoopDevice::new(&sandbox.path("precious"), SIZE);
+    fs::write(device.path(), vec![7; SIZE as usize]).unwrap();
+    device
+}
+
+#[track_caller]
+fn assert_whole(device: &LoopDevice) {
+    let bytes = fs::read(device.image()).unwrap();
+    assert!(
+        bytes.iter().all(|&byte| byte == 7),
+        "not a byte was changed"
+    );
+}
+
+fn campaign_file(sandbox: &Sandbox, options: &str) -> std::path::PathBuf {
+    let file = sandbox.path("hostile.toml");
+    let text = format!(
+        "contenders = [{{ name = \"odd\", filesystem = \"ext4\", mkfs_options = {options} }}]\n\
+         suites = [\"trial\"]\nprofile = \"smoke\"\nrounds = 1\nseed = 7\nsize = \"64 MiB\"\n"
+    );
+    fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn a_word_among_the_options_that_names_a_device() {
+    let sandbox = Sandbox::new();
+    let device = precious(&sandbox);
+    let name = device.path().file_name().unwrap().to_str().unwrap();
+    for (options, code) in [
+        (format!("[{name:?}]"), 2),
+        (format!("[\"-b\", \"1024\", {name:?}]"), 2),
+        (format!("[\"-q\", {:?}]", device.path()), 2),
+        // The value of an option, for all that can be known; there is nothing of that name where mkfs runs.
+        (format!("[\"-q\", {name:?}]"), 0),
+    ] {
+        let mut command = sandbox.fsarena();
+        command.arg("run").arg(campaign_file(&sandbox, &options));
+        command.arg("--work-dir").arg(sandbox.path("work"));
+        // As a user does who looks around among devices.
+        let ended = run(command.current_dir("/dev")).with(code);
+        assert!(
+            code == 0 || ended.stderr.trim_end().lines().count() == 1,
+            "{}",
+            ended.stderr
+        );
+    }
+    let results = sandbox.results();
+    let cell = cells_of(&results, "odd")[0];
+    assert_eq!(cell.status, Status::Failed, "{:?}", cell.failure);
+    assert_whole(&device);
+    drop(device);
+    sandbox.assert_clean();
+}
+
+/// Programs of a filesystem see one device, whatever they are told, and write to no file.
+#[test]
+fn a_program_that_wants_another_device_or_file() {
+    let sandbox = Sandbox::new();
+    let device = precious(&sandbox);
+    let file = sandbox.path("letter");
+    fs::write(&file, "precious").unwrap();
+    let numbers = {
+        use std::os::unix::fs::MetadataExt;
+        let number = device.path().metadata().unwrap().rdev();
+        format!(
+            "{} {}",
+            nix::sys::stat::major(number),
+            nix::sys::stat::minor(number)
+        )
+    };
+    let attempts = [
+        format!("dd if=/dev/zero of={} bs=1M count=1", device.path().display()),
+        format!("mknod /run/node b {numbers} && dd if=/dev/zero of=/run/node bs=1M count=1"),
+        format!("mknod /dev/node b {numbers} && dd if=/dev/zero of=/dev/node bs=1M count=1"),
+        format!("echo lost > {}", file.display()),
+        format!("rm {}", file.display()),
+        "ls /dev | grep -v -e null -e zero -e full -e random -e tty -e fuse -e btrfs -e zfs -e fd -e std -e shm \
+         | wc -l | grep -qv '^1$'".to_owned(),
+    ];
+    for (number, attempt) in attempts.iter().enumerate() {
+        let name = format!("hostile-{number}");
+        // What succeeds in it is seen: then, and only then, there is a filesystem.
+        let script = format!("({attempt}) && mke2fs -q -F -t ext4 \"$1\"");
+        let line = ["sh", "-c", &script, "sh", "{device}"];
+        sandbox.add(&Entry::ext4(&name).mkfs(&line));
+        run(&mut sandbox.campaign(&[&name], "trial")).with(0);
+        let results = sandbox.results();
+        let cell = cells_of(&results, &name)[0];
+        assert_eq!(cell.status, Status::Failed, "{attempt}: {:?}", cell.failure);
+    }
+    assert_whole(&device);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+}
+
+/// Behind the private `/dev`: a device can be named by its number, which needs no node.
+#[test]
+fn a_program_that_mounts_another_device_by_its_number() {
+    let sandbox = Sandbox::new();
+    let journal = LoopDevice::new(&sandbox.path("journal"), SIZE);
+    let numbers = {
+        use std::os::unix::fs::MetadataExt;
+        journal.path().metadata().unwrap().rdev()
+    };
+    let mut mke2fs = std::process::Command::new("mke2fs");
+    end_to_end::succeed(
+        mke2fs
+            .args(["-q", "-F", "-b", "4096", "-O", "journal_dev"])
+            .arg(journal.path()),
+    );
+    let before = fs::read(journal.image()).unwrap();
+    let script = format!("mount -o \"$1,journal_dev={numbers}\" \"$2\" \"$3\"");
+    let line = [
+        "sh",
+        "-c",
+        &script,
+        "sh",
+        "{options}",
+        "{device}",
+        "{mountpoint}",
+    ];
+    let mkfs = [
+        "mke2fs",
+        "-q",
+        "-F",
+        "-b",
+        "4096",
+        "-O",
+        "has_journal",
+        "-E",
+        "nodiscard",
+        "{device}",
+    ];
+    sandbox.add(&Entry::ext4("far").mkfs(&mkfs).mount(&line));
+    run(&mut sandbox.campaign(&["far"], "trial")).with(0);
+    assert!(
+        fs::read(journal.image()).unwrap() == before,
+        "not a byte was changed"
+    );
+}
+
+#[test]
+fn a_working_directory_full_of_devices_is_not_where_programs_run() {
+    let sandbox = Sandbox::new();
+    let script = "pwd && ls -A && mke2fs -q -F -t ext4 \"$1\"";
+    sandbox.add(&Entry::ext4("where").mkfs(&["sh", "-c", script, "sh", "{device}"]));
+    let mut command = sandbox.campaign(&["where"], "trial");
+    run(command.current_dir(Path::new("/dev"))).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "where")[0];
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    let mkfs = cell.steps.iter().find(|step| step.step == "mkfs").unwrap();
+    let lines: Vec<&str> = mkfs.output.lines().collect();
+    assert_eq!(lines, ["/run/fsarena-empty"], "an empty directory");
+}
