@@ -194,22 +194,22 @@ impl<'a> Mounted<'a> {
         Ok(vec![record])
     }
 
-    /// Where the table of mounts cannot be read, nothing is measured.
-    fn is_mount_point(&self) -> bool {
-        mounts::is_mounted(&self.mountpoint).unwrap_or(false)
+    /// Where the table of mounts cannot be read, it is not known to be what the caller needs.
+    fn is_mount_point(&self, unless_known: bool) -> bool {
+        mounts::is_mounted(&self.mountpoint).unwrap_or(unless_known)
     }
 
     /// Waits until something is mounted: a driver may go into the background before it mounts.
     fn wait_for_mount(&self) -> bool {
         let start = clock::now();
         loop {
-            if self.is_mount_point() {
+            if self.is_mount_point(false) {
                 return true;
             }
             let gone = is_first() && drivers().is_empty();
             if gone || clock::since(start) > MOUNT_GRACE {
                 // A driver that ended meanwhile may have been a helper that mounted.
-                return self.is_mount_point();
+                return self.is_mount_point(false);
             }
             thread::sleep(POLL);
         }
@@ -218,7 +218,7 @@ impl<'a> Mounted<'a> {
     /// Unmounts it and waits until its driver has written everything and ended.
     pub fn unmount(&mut self) -> Step {
         let record = self.umount()?;
-        if self.is_mount_point() {
+        if self.is_mount_point(true) {
             let reason = format!(
                 "{} ended with 0, but it is still mounted",
                 self.volume.commands.umount[0]

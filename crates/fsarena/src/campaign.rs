@@ -39,8 +39,8 @@ pub struct Means<'a> {
     pub consent: Consent,
     /// How many cells may run side by side, where any may.
     pub jobs: Option<u32>,
-    /// Where results are kept that need not be brought about twice.
-    pub cache: Option<CellCache>,
+    /// Brings the place where results are kept that need not be brought about twice; asked for guests only.
+    pub cache: &'a dyn Fn() -> Option<CellCache>,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }

@@ -1,5 +1,7 @@
 //! `fsarena guest`: the machine that has the filesystems which this machine's kernel has not.
 
+use std::fs::File;
+use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -7,14 +9,15 @@ use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::{Campaign, Filesystem};
 use provision::GuestStock;
-use run::CellCache;
+use run::{CellCache, SECRET};
 use serde_json::json;
+use sys::trusted::Directory;
 
 use crate::cli::Globals;
 use crate::exit::{BadInput, Code};
 use crate::guest_args::{BuildOptions, GuestAction, GuestArgs};
 use crate::output::{line, print, print_json, remark, table};
-use crate::{paths, selftest_command, shell_command};
+use crate::{exit, paths, selftest_command, shell_command};
 
 /// Does what is asked.
 pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -183,15 +186,42 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
     Ok(Code::Done.into())
 }
 
-/// Where the results of cells in model time are kept, unless the user wants none of them.
-pub fn cells(unwanted: bool) -> anyhow::Result<Option<CellCache>> {
-    match unwanted {
-        true => Ok(None),
-        false => {
-            let cells = guest::cache_directory()?.join("cells");
-            Ok(Some(CellCache::at(cells)))
+/// Where the results of cells in model time are kept, unless the user wants none of them, or there is no place for
+/// them that is the user's alone, which is noted.
+pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
+    if unwanted {
+        return None;
+    }
+    match open_cells() {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            note(&format!(
+                "results of equal cells are not used again: {}",
+                exit::whole(&error)
+            ));
+            None
         }
     }
+}
+
+fn open_cells() -> anyhow::Result<CellCache> {
+    let secret = secret(&Directory::make(&paths::data_directory()?)?)?;
+    let cells = guest::cache_directory()?.join("cells");
+    Ok(CellCache::open(&cells, secret)?)
+}
+
+/// The user's own key for what is kept; a new one where there is none.
+fn secret(directory: &Directory) -> anyhow::Result<[u8; SECRET]> {
+    const NAME: &str = "cells.key";
+    const ONLY_THE_USER: u32 = 0o600;
+    let mut secret = [0; SECRET];
+    let stored = directory.file(NAME)?;
+    if stored.is_some_and(|mut file| file.read_exact(&mut secret).is_ok()) {
+        return Ok(secret);
+    }
+    File::open("/dev/urandom")?.read_exact(&mut secret)?;
+    directory.replace(NAME, ONLY_THE_USER, &secret)?;
+    Ok(secret)
 }
 
 #[cfg(test)]

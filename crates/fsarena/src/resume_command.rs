@@ -30,7 +30,7 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             yes: args.yes,
         },
         jobs: args.jobs,
-        cache: guest_command::cells(args.no_cache)?,
+        cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
         guest: &guest,
     };
     let ended = campaign::drive(&mut store, id, None, &means, &progress, stop)?;

@@ -42,7 +42,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let means = Means {
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
-        cache: guest_command::cells(args.machine.no_cache)?,
+        cache: &|| guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text)),
         guest: &|_| {
             guest
                 .as_ref()

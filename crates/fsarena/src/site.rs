@@ -47,7 +47,7 @@ impl Site {
         if campaign.backend == Backend::Vm {
             let guest = (means.guest)(campaign)?;
             let mut ground = GuestGround::prepare(id, campaign, guest, held.device, stop)?;
-            ground.serve_from(means.cache.clone());
+            ground.serve_from((means.cache)());
             return Ok(Self::Guests(Box::new(ground)));
         }
         let ground = Ground::prepare(id, campaign, held, progress, &stop)?;

@@ -1,9 +1,10 @@
 //! Whether a file still lies below a loop device: after a kill the kernel may take a while to let go.
 
-use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::sysfs;
 
 /// How often the kernel is asked.
 const INTERVAL: Duration = Duration::from_millis(2);
@@ -23,18 +24,18 @@ pub fn is_attached(file: &Path, patience: Duration) -> bool {
     false
 }
 
+/// What cannot be found out is taken for held.
 fn holds(file: &Path) -> bool {
-    let Ok(devices) = fs::read_dir("/sys/block") else {
-        return false;
-    };
-    devices.flatten().any(|device| {
-        fs::read_to_string(device.path().join("loop/backing_file"))
-            .is_ok_and(|backing| Path::new(backing.trim_end()) == file)
+    let devices = sysfs::loop_devices();
+    devices.map_or(true, |devices| {
+        devices.iter().any(|(_, backing)| backing == file)
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::LoopDevice;
 

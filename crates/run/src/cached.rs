@@ -1,10 +1,16 @@
 //! Serves cells from the results of equal ones, where equal cells cannot but give equal figures.
+//!
+//! What is kept is believed only where it was kept with the user's own key: a cache may be written by somebody else,
+//! restored from a copy, or shared.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
 
+use hmac::{Hmac, KeyInit, Mac};
 use model::{CellResult, Test};
+use sha2::Sha256;
+use sys::trusted::{Directory, Untrusted};
 use wire::{Event, Job};
 
 use crate::cell_key::CellKey;
@@ -30,26 +36,37 @@ pub trait Repeatable: Executor {
     ) -> Result<(CellResult, bool), Stopped>;
 }
 
+/// Length of the key by which entries are known, in bytes.
+pub const SECRET: usize = 32;
+
 /// Results by the key of their cell, a file each. Any number of processes may use it at once.
 #[derive(Clone, Debug)]
 pub struct CellCache {
-    directory: PathBuf,
+    directory: Arc<Directory>,
+    secret: [u8; SECRET],
 }
 
 impl CellCache {
-    /// The cache in this directory, which need not be there yet.
-    pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self {
-            directory: directory.into(),
-        }
+    /// The cache in this directory, which is made where there is none; entries that were not kept with the same
+    /// secret are none.
+    ///
+    /// # Errors
+    /// When it cannot be made, or others could tamper with it.
+    pub fn open(directory: &Path, secret: [u8; SECRET]) -> Result<Self, Untrusted> {
+        Ok(Self {
+            directory: Arc::new(Directory::make(directory)?),
+            secret,
+        })
     }
 
-    /// The result of the cell with this key, as it was when it was run. What cannot be read, is damaged or
-    /// does not answer the test is as good as none.
+    /// The result of the cell with this key, as it was when it was run. What cannot be read, is damaged, was kept
+    /// by somebody else or does not answer the test is as good as none.
     pub fn find(&self, key: &CellKey, test: &Test) -> Option<CellResult> {
-        let text = fs::read_to_string(self.path(key)).ok()?;
-        let (head, json) = text.split_once('\n')?;
-        if head != heading(key, json) {
+        let mut text = String::new();
+        let mut file = self.directory.file(name(key)).ok()??;
+        file.read_to_string(&mut text).ok()?;
+        let (code, json) = text.split_once('\n')?;
+        if code != self.code(key, json) {
             return None;
         }
         let result: CellResult = serde_json::from_str(json).ok()?;
@@ -64,27 +81,28 @@ impl CellCache {
     /// # Errors
     /// When the file cannot be written; nothing is kept then.
     pub fn keep(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
-        fs::create_dir_all(&self.directory)?;
         let json = serde_json::to_string(result)?;
-        // A name of its own for each writer; it is removed where it does not get the final one.
-        let mut file = tempfile::Builder::new()
-            .prefix("partial-")
-            .tempfile_in(&self.directory)?;
-        write!(file, "{}\n{json}", heading(key, &json))?;
-        file.as_file().sync_all()?;
-        file.persist(self.path(key))?;
-        File::open(&self.directory)?.sync_all()
+        let entry = format!("{}\n{json}", self.code(key, &json));
+        self.directory
+            .replace(name(key), ONLY_THE_USER, entry.as_bytes())
+            .map_err(io::Error::other)
     }
 
-    fn path(&self, key: &CellKey) -> PathBuf {
-        self.directory.join(format!("{key}.json"))
+    /// The code (HMAC-SHA-256, in hexadecimal) that only who has the secret can give: of the key, which tells an
+    /// entry that was moved, and of the content, which tells one that was damaged.
+    fn code(&self, key: &CellKey, json: &str) -> String {
+        let mut code = Hmac::<Sha256>::new_from_slice(&self.secret).expect("any length is a key's");
+        code.update(key.to_string().as_bytes());
+        code.update(json.as_bytes());
+        let bytes = code.finalize().into_bytes();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// The first line of a file: the key, which tells a file that was moved, and the digest of the rest, which
-/// tells one that was damaged.
-fn heading(key: &CellKey, json: &str) -> String {
-    format!("{key} {}", CellKey::of(json.as_bytes()))
+const ONLY_THE_USER: u32 = 0o600;
+
+fn name(key: &CellKey) -> String {
+    format!("{key}.json")
 }
 
 /// Runs a cell only where no equal one was run before.
@@ -147,6 +165,7 @@ mod tests {
     use model::{CacheState, CellId, End, Nanos, Op, Phase, PhaseResult, Status};
     use proptest::prelude::*;
     use std::cell::Cell;
+    use std::fs;
     use wire::Target;
 
     /// Counts how often it is run; its cells have the seed as their key.
@@ -224,6 +243,14 @@ mod tests {
         }
     }
 
+    fn cache_in(directory: &Path) -> CellCache {
+        CellCache::open(directory, [7; SECRET]).unwrap()
+    }
+
+    fn path(cache: &CellCache, key: &CellKey) -> std::path::PathBuf {
+        cache.directory.path().join(name(key))
+    }
+
     fn key(seed: u64) -> CellKey {
         let runs = Cell::new(0);
         counting(&runs).key(&job(seed)).unwrap().unwrap()
@@ -245,7 +272,7 @@ mod tests {
     #[test]
     fn an_equal_cell_is_run_once_and_served_as_it_was_and_says_so() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = CellCache::at(directory.path().join("cells"));
+        let cache = cache_in(&directory.path().join("cells"));
         let runs = Cell::new(0);
         let first = run(counting(&runs), Some(&cache), &job(1));
         let again = Job {
@@ -266,7 +293,7 @@ mod tests {
     #[test]
     fn what_has_no_key_or_would_not_come_again_is_never_kept_nor_anything_without_a_cache() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = CellCache::at(directory.path());
+        let cache = cache_in(directory.path());
         let runs = Cell::new(0);
         for (has_key, repeatable, cache) in [
             (false, true, Some(&cache)),
@@ -287,12 +314,12 @@ mod tests {
     #[test]
     fn a_result_of_another_key_or_another_test_is_none() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = CellCache::at(directory.path());
+        let cache = cache_in(directory.path());
         let runs = Cell::new(0);
         run(counting(&runs), Some(&cache), &job(1));
-        fs::rename(cache.path(&key(1)), cache.path(&key(2))).unwrap();
+        fs::rename(path(&cache, &key(1)), path(&cache, &key(2))).unwrap();
         assert_eq!(cache.find(&key(2), &job(2).test), None);
-        fs::rename(cache.path(&key(2)), cache.path(&key(1))).unwrap();
+        fs::rename(path(&cache, &key(2)), path(&cache, &key(1))).unwrap();
         assert!(cache.find(&key(1), &job(1).test).is_some());
         let mut other = job(1).test;
         other.phases[0].name = "q".into();
@@ -302,12 +329,40 @@ mod tests {
     #[test]
     fn a_cache_that_cannot_be_written_is_remarked_and_the_result_stands() {
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("file");
-        fs::write(&file, "no directory").unwrap();
+        let cache = cache_in(directory.path());
+        fs::create_dir(path(&cache, &key(1))).unwrap();
         let runs = Cell::new(0);
-        let result = run(counting(&runs), Some(&CellCache::at(file)), &job(1));
+        let result = run(counting(&runs), Some(&cache), &job(1));
         assert_eq!((result.status, result.from_cache), (Status::Ok, false));
         assert!(result.remarks[0].contains("could not be kept"));
+    }
+
+    /// "mkfs in 1 ns", in a cache that another user could write, was once told as root's own result.
+    #[test]
+    fn an_entry_that_somebody_else_has_forged_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let (theirs, ours) = (
+            directory.path().join("theirs"),
+            directory.path().join("ours"),
+        );
+        let runs = Cell::new(0);
+        let forger = CellCache::open(&theirs, [8; SECRET]).unwrap();
+        run(counting(&runs), Some(&forger), &job(1));
+        let cache = cache_in(&ours);
+        fs::copy(path(&forger, &key(1)), path(&cache, &key(1))).unwrap();
+        assert!(!run(counting(&runs), Some(&cache), &job(1)).from_cache);
+        assert!(
+            run(counting(&runs), Some(&cache), &job(1)).from_cache,
+            "it was made again"
+        );
+        std::os::unix::fs::chown(path(&cache, &key(1)), Some(65_534), None).unwrap();
+        assert_eq!(
+            cache.find(&key(1), &job(1).test),
+            None,
+            "nor one that is not the user's"
+        );
+        std::os::unix::fs::chown(&ours, Some(65_534), None).unwrap();
+        assert!(CellCache::open(&ours, [7; SECRET]).is_err());
     }
 
     proptest! {
@@ -317,10 +372,10 @@ mod tests {
         #[test]
         fn a_damaged_entry_is_a_miss(at in 0.0f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
             let directory = tempfile::tempdir().unwrap();
-            let cache = CellCache::at(directory.path());
+            let cache = cache_in(directory.path());
             let runs = Cell::new(0);
             run(counting(&runs), Some(&cache), &job(1));
-            let path = cache.path(&key(1));
+            let path = path(&cache, &key(1));
             let whole = fs::read(&path).unwrap();
             let mut bytes = whole.clone();
             let at = (at * bytes.len() as f64) as usize;

@@ -25,7 +25,7 @@ mod watched_time;
 use model::CellResult;
 use wire::{Event, Job};
 
-pub use cached::{CachedExecutor, CellCache, Repeatable};
+pub use cached::{CachedExecutor, CellCache, Repeatable, SECRET};
 pub use cell_key::CellKey;
 pub use collector::Collector;
 pub use ending::{Ending, GuestEnd, Stall};
