@@ -69,7 +69,8 @@ fn tell(text: &str, json: bool) {
     if json {
         output::remark(&serde_json::json!({ "event": "error", "text": text }).to_string());
     } else {
-        output::remark(&format!("fsarena: {text}"));
+        // What it quotes may come from outside.
+        output::remark(&format!("fsarena: {}", report::visible(text)));
     }
 }
 
@@ -132,16 +133,27 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     }
 }
 
-/// A database that cannot be used was named by the user; what goes wrong later was not.
+/// What was named is the user's to mend; that a database cannot be read or written is the machine's.
 const fn of_store(error: &StoreError) -> Option<Code> {
     match error {
-        StoreError::Directory { .. }
-        | StoreError::CannotOpen { .. }
-        | StoreError::Absent { .. }
+        StoreError::NoFile { .. }
         | StoreError::NewerSchema { .. }
         | StoreError::NotOurs { .. }
         | StoreError::NoCampaign(_) => Some(Code::BadInput),
-        _ => None,
+        StoreError::Directory { .. }
+        | StoreError::Unreachable { .. }
+        | StoreError::CannotOpen { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::ReadOnly { .. }
+        | StoreError::Busy { .. }
+        | StoreError::Full { .. }
+        | StoreError::Disk { .. } => Some(Code::Refused),
+        StoreError::NoSession(_)
+        | StoreError::NotPlanned { .. }
+        | StoreError::AlreadyRecorded { .. }
+        | StoreError::NotNext { .. }
+        | StoreError::NotJson { .. }
+        | StoreError::Sqlite { .. } => None,
     }
 }
 

@@ -189,11 +189,8 @@ fn disks(catalog: &Catalog) -> (String, Value) {
 
 /// The stored campaigns; none where there is no database yet, and none is made.
 fn stored(globals: &Globals) -> anyhow::Result<Vec<CampaignSummary>> {
-    let path = paths::database(globals)?;
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    Ok(Store::open_existing(&path)?.campaigns()?)
+    let store = Store::open_to_read(&paths::database(globals)?)?;
+    Ok(store.map_or_else(|| Ok(Vec::new()), |store| store.campaigns())?)
 }
 
 fn campaigns(all: &[CampaignSummary]) -> (String, Value) {

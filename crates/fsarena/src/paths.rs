@@ -39,34 +39,32 @@ pub fn report_file(globals: &Globals, id: CampaignId) -> anyhow::Result<PathBuf>
         .join(format!("campaign-{id}.html")))
 }
 
-/// The store, made where there is none.
+/// The store, to write to; made where there is none.
 pub fn store(globals: &Globals) -> anyhow::Result<Store> {
     Ok(Store::open(&database(globals)?)?)
 }
 
-/// The store of earlier campaigns; where there is none, that is said and nothing is made.
+/// The store of earlier campaigns, to look at; where there is none, that is said and nothing is made.
 pub fn existing_store(globals: &Globals) -> anyhow::Result<Store> {
-    let path = database(globals)?;
-    if !path.exists() {
-        let path = path.display();
-        return Err(BadInput(format!("no campaign was run yet: there is no {path}")).into());
-    }
-    Ok(Store::open_existing(&path)?)
+    existing_store_at(&database(globals)?)
 }
 
-/// The campaign that is meant: the one named, or the latest.
+/// The store in a file, to look at.
+pub fn existing_store_at(path: &Path) -> anyhow::Result<Store> {
+    let none = || {
+        let path = path.display();
+        BadInput(format!("no campaign was run yet: there is none in {path}"))
+    };
+    Ok(Store::open_to_read(path)?.ok_or_else(none)?)
+}
+
+/// The campaign that is meant: the one named, which need not be there, or the latest.
 pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
-    let known: Vec<CampaignId> = store.campaigns()?.into_iter().map(|c| c.id).collect();
-    match named.map(CampaignId) {
-        Some(id) if known.contains(&id) => Ok(id),
-        Some(id) => Err(BadInput(format!(
-            "there is no campaign {id}: see `fsarena list campaigns`"
-        ))
-        .into()),
-        None => store
-            .latest()?
-            .ok_or_else(|| BadInput("no campaign was run yet".into()).into()),
-    }
+    let id = match named {
+        Some(id) => Some(CampaignId(id)),
+        None => store.latest()?,
+    };
+    id.ok_or_else(|| BadInput("no campaign was run yet".into()).into())
 }
 
 /// The catalog with the user's own files over it.

@@ -59,11 +59,8 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 
 /// What the campaign would cost, at the pace of the device as it was measured last.
 fn cost(campaign: &Campaign, globals: &Globals) -> anyhow::Result<Cost> {
-    let path = paths::database(globals)?;
-    let calibration = match path.exists() {
-        true => Store::open_existing(&path)?.last_calibration()?,
-        false => None,
-    };
+    let store = Store::open_to_read(&paths::database(globals)?)?;
+    let calibration = store.map_or(Ok(None), |store| store.last_calibration())?;
     let ceiling = calibration.and_then(|c| c.ceiling);
     Ok(plan::cost(campaign, cost_page::pace(ceiling.as_ref())))
 }

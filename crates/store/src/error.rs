@@ -1,9 +1,10 @@
-//! What can go wrong between a campaign and its file, each in one line for people.
+//! What can go wrong between a campaign and its file, each in one line for people that says what to do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::CellId;
+use rusqlite::ErrorCode;
 
 use crate::CampaignId;
 
@@ -18,6 +19,14 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
+    /// The file could not be looked at.
+    #[error("cannot open the database {}: {source}", path.display())]
+    Unreachable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The file could not be opened or made.
     #[error("cannot open the database {}: {source}", path.display())]
     CannotOpen {
@@ -26,10 +35,10 @@ pub enum StoreError {
         /// Why.
         source: rusqlite::Error,
     },
-    /// There is no such file, and it was not to be made.
-    #[error("no results are stored yet: {} does not exist", path.display())]
-    Absent {
-        /// The file.
+    /// There is a directory, a pipe or a device of that name.
+    #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
+    NoFile {
+        /// What was named.
         path: PathBuf,
     },
     /// The file was written by a later version of fsarena.
@@ -50,6 +59,52 @@ pub enum StoreError {
     NotOurs {
         /// The file.
         path: PathBuf,
+    },
+    /// What is stored is not what was stored.
+    #[error("the {what} is damaged: {why}; restore {} from a copy, or give another --db", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The part that is damaged.
+        what: String,
+        /// How that shows.
+        why: String,
+    },
+    /// The file or its directory may be read but not written.
+    #[error(
+        "cannot write to the database {}: it or its directory is read-only; make it writable, or give another --db",
+        path.display()
+    )]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another program holds the file for longer than one waits.
+    #[error("the database {} is locked by another program: try again when that has ended", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no room for what is to be stored.
+    #[error(
+        "no room to write to the database {}: free some, then go on with `fsarena resume`",
+        path.display()
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk fails, or a limit of the process does not let it write.
+    #[error(
+        "cannot read or write the database {}: {source}; see whether the disk fails or is full, and the limit of \
+         file sizes (ulimit -f)",
+        path.display()
+    )]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
     },
     /// The store holds no campaign of this number.
     #[error("there is no campaign {0}: `fsarena list campaigns` shows those that are stored")]
@@ -81,15 +136,116 @@ pub enum StoreError {
         /// Cells that are planned.
         planned: u32,
     },
-    /// A stored text is not what its column promises.
-    #[error("the stored {what} cannot be read: {source}")]
-    Corrupt {
-        /// Which text.
+    /// What is to be stored cannot be said in JSON.
+    #[error("cannot store the {what}: {source}")]
+    NotJson {
+        /// What was to be stored.
         what: &'static str,
         /// Why.
         source: serde_json::Error,
     },
-    /// SQLite refused.
-    #[error("the results database: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    /// SQLite refused for a reason that is nobody's but fsarena's.
+    #[error("the database {}: {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+}
+
+/// What went wrong, before it is said in which file.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It is known.
+    Known(StoreError),
+    /// SQLite said it.
+    Sqlite(rusqlite::Error),
+    /// What is stored cannot be right.
+    Damaged(String),
+    /// The same, and of what.
+    DamagedPart { what: String, why: String },
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Known(error)
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl Trouble {
+    /// Says which row it is about, where it is about one. Its keys may be what is damaged.
+    pub fn of(self, row: &rusqlite::Result<String>) -> Self {
+        let why = match self {
+            Self::Damaged(why) => why,
+            Self::Sqlite(error) if is_of_a_value(&error) => error.to_string(),
+            other => return other,
+        };
+        match row {
+            Ok(row) => Self::DamagedPart {
+                what: format!("stored {row}"),
+                why,
+            },
+            Err(_) => Self::Damaged(why),
+        }
+    }
+
+    /// Says in which file it is, and what to do.
+    pub fn in_file(self, path: &Path) -> StoreError {
+        let path = path.to_owned();
+        let source = match self {
+            Self::Known(error) => return error,
+            Self::DamagedPart { what, why } => return StoreError::Damaged { path, what, why },
+            Self::Damaged(why) => return damaged(path, why),
+            Self::Sqlite(source) => source,
+        };
+        if is_of_a_value(&source) {
+            return damaged(path, source.to_string());
+        }
+        let (code, text) = match &source {
+            // Our statements are right, so that tables must be missing.
+            rusqlite::Error::SqlInputError { msg, .. } => (Some(ErrorCode::Unknown), msg.clone()),
+            other => (other.sqlite_error_code(), other.to_string()),
+        };
+        match code {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, text),
+            Some(ErrorCode::NotADatabase) => StoreError::NotOurs { path },
+            Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+            Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, source },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                StoreError::CannotOpen { path, source }
+            }
+            _ => StoreError::Sqlite { path, source },
+        }
+    }
+}
+
+/// The file as a whole is damaged. SQLite may quote what it found, of any length.
+fn damaged(path: PathBuf, why: String) -> StoreError {
+    const MOST: usize = 120;
+    let first = why.lines().next().unwrap_or_default();
+    StoreError::Damaged {
+        path,
+        what: "database".to_owned(),
+        why: first.chars().take(MOST).collect(),
+    }
+}
+
+/// Whether a column held what was never stored there.
+const fn is_of_a_value(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
 }
