@@ -183,15 +183,11 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
     Ok(Code::Done.into())
 }
 
-/// Where the results of cells in model time are kept, unless the user wants none of them.
-pub fn cells(unwanted: bool) -> anyhow::Result<Option<CellCache>> {
-    match unwanted {
-        true => Ok(None),
-        false => {
-            let cells = guest::cache_directory()?.join("cells");
-            Ok(Some(CellCache::at(cells)))
-        }
-    }
+/// Where the results of cells in model time are kept, unless the user wants none of them or has no place for
+/// them, as who compares mounted directories need not.
+pub fn cells(unwanted: bool) -> Option<CellCache> {
+    let cache = guest::cache_directory().ok().filter(|_| !unwanted);
+    cache.map(|cache| CellCache::at(cache.join("cells")))
 }
 
 #[cfg(test)]

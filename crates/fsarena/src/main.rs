@@ -8,6 +8,7 @@ mod agent_command;
 mod calibrate_command;
 mod calibration;
 mod campaign;
+mod campaign_text;
 mod cell_page;
 mod chosen;
 mod cli;

@@ -1,42 +1,64 @@
 //! Where things are kept, and opening what is kept there.
 
+use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use catalog::Catalog;
+use model::{NoUserDirectory, UserDirectory};
 use store::{CampaignId, Store};
 
 use crate::cli::Globals;
-use crate::exit::BadInput;
+use crate::exit::{BadInput, Refused};
 
-/// The user's data directory for fsarena (`$XDG_DATA_HOME/fsarena`).
-pub fn data_directory() -> anyhow::Result<PathBuf> {
-    let directories = directories::ProjectDirs::from("", "", "fsarena")
-        .context("cannot find a data directory: set HOME, or give --db")?;
-    Ok(directories.data_dir().to_owned())
-}
-
-/// The database of campaigns.
+/// The database of campaigns: `--db`, or `fsarena.db` in the user's data directory.
 pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
-    globals
-        .db
-        .clone()
-        .map_or_else(|| Ok(data_directory()?.join("fsarena.db")), Ok)
+    if let Some(path) = &globals.db {
+        return absolute("--db", path);
+    }
+    let directory = UserDirectory::Data.locate(|name| env::var_os(name));
+    let directory = directory.map_err(|error| match error {
+        NoUserDirectory::Unset(_) => Refused(format!("{error}, or give --db")).into(),
+        NoUserDirectory::NotUtf8(_) => anyhow::Error::from(error),
+    });
+    Ok(directory?.join("fsarena.db"))
 }
 
 /// Where images and mount points are made unless the user says otherwise: beside the database.
 pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
-    let database = std::path::absolute(database(globals)?)?;
+    let database = database(globals)?;
     Ok(database.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
 /// Where the page of a campaign is written after a run.
 pub fn report_file(globals: &Globals, id: CampaignId) -> anyhow::Result<PathBuf> {
-    let database = std::path::absolute(database(globals)?)?;
-    let directory = database.parent().unwrap_or(Path::new("/"));
-    Ok(directory
-        .join("reports")
-        .join(format!("campaign-{id}.html")))
+    let name = format!("campaign-{id}.html");
+    Ok(work_directory(globals)?.join("reports").join(name))
+}
+
+/// The absolute path of what an option names. A campaign, which is stored, holds paths in UTF-8 alone.
+pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
+    let absolute = std::path::absolute(path).with_context(|| {
+        format!(
+            "{option} {}: where is the working directory?",
+            path.display()
+        )
+    })?;
+    require_utf8(option, &absolute)?;
+    Ok(absolute)
+}
+
+/// Refuses a path, to which an option led, that is not UTF-8.
+pub fn require_utf8(option: &str, path: &Path) -> Result<(), BadInput> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => {
+            let path = path.display();
+            Err(BadInput(format!(
+                "{option} leads to {path}, which is not UTF-8: give another path"
+            )))
+        }
+    }
 }
 
 /// The store, to write to; made where there is none.

@@ -27,7 +27,7 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let means = Means {
         consent: Consent(args.erase.clone()),
         jobs: args.jobs,
-        cache: guest_command::cells(args.no_cache)?,
+        cache: guest_command::cells(args.no_cache),
         guest: &guest,
     };
     let ended = campaign::drive(&mut store, id, &means, &progress, stop)?;

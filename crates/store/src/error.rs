@@ -28,12 +28,12 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file could not be opened or made.
-    #[error("cannot open the database {}: {source}", path.display())]
+    #[error("cannot open the database {}: {error}", path.display())]
     CannotOpen {
         /// The file.
         path: PathBuf,
-        /// Why.
-        source: rusqlite::Error,
+        /// Why; no source, as SQLite's errors repeat themselves with every cause.
+        error: rusqlite::Error,
     },
     /// There is a directory, a pipe or a device of that name.
     #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
@@ -96,7 +96,7 @@ pub enum StoreError {
     },
     /// The disk fails, or a limit of the process does not let it write.
     #[error(
-        "cannot read or write the database {}: {source}; see whether the disk fails or is full, and the limit of \
+        "cannot read or write the database {}: {error}; see whether the disk fails or is full, and the limit of \
          file sizes (ulimit -f)",
         path.display()
     )]
@@ -104,7 +104,13 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// What SQLite says.
-        source: rusqlite::Error,
+        error: rusqlite::Error,
+    },
+    /// There is no memory for what SQLite does.
+    #[error("no memory to read the database {}: see the limits of the process (ulimit -v)", path.display())]
+    NoMemory {
+        /// The file.
+        path: PathBuf,
     },
     /// The store holds no campaign of this number.
     #[error("there is no campaign {0}: `fsarena list campaigns` shows those that are stored")]
@@ -145,12 +151,12 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// SQLite refused for a reason that is nobody's but fsarena's.
-    #[error("the database {}: {source}", path.display())]
+    #[error("the database {}: {error}", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,
         /// What SQLite says.
-        source: rusqlite::Error,
+        error: rusqlite::Error,
     },
 }
 
@@ -199,16 +205,16 @@ impl Trouble {
     /// Says in which file it is, and what to do.
     pub fn in_file(self, path: &Path) -> StoreError {
         let path = path.to_owned();
-        let source = match self {
+        let error = match self {
             Self::Known(error) => return error,
             Self::DamagedPart { what, why } => return StoreError::Damaged { path, what, why },
             Self::Damaged(why) => return damaged(path, why),
-            Self::Sqlite(source) => source,
+            Self::Sqlite(error) => error,
         };
-        if is_of_a_value(&source) {
-            return damaged(path, source.to_string());
+        if is_of_a_value(&error) {
+            return damaged(path, error.to_string());
         }
-        let (code, text) = match &source {
+        let (code, text) = match &error {
             // Our statements are right, so that tables must be missing.
             rusqlite::Error::SqlInputError { msg, .. } => (Some(ErrorCode::Unknown), msg.clone()),
             other => (other.sqlite_error_code(), other.to_string()),
@@ -219,11 +225,12 @@ impl Trouble {
             Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
-            Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, source },
+            Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, error },
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                StoreError::CannotOpen { path, source }
+                StoreError::CannotOpen { path, error }
             }
-            _ => StoreError::Sqlite { path, source },
+            Some(ErrorCode::OutOfMemory) => StoreError::NoMemory { path },
+            _ => StoreError::Sqlite { path, error },
         }
     }
 }

@@ -209,12 +209,16 @@ fn reader(path: &Path) -> Result<(Connection, u32), Trouble> {
     match that_could_write(path) {
         Ok(Some(found)) => Ok(found),
         Ok(None) => that_may_only_read(path),
-        // The file may be written and its directory not, where the log would be.
-        Err(Trouble::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
-            that_may_only_read(path)
-        }
+        Err(Trouble::Sqlite(error)) if lacks_a_log(&error) => that_may_only_read(path),
         Err(trouble) => Err(trouble),
     }
+}
+
+/// Whether the file may be written but not its log, for want of permission or room in its directory.
+fn lacks_a_log(error: &rusqlite::Error) -> bool {
+    use ErrorCode::{CannotOpen, DiskFull, SystemIoFailure};
+    let code = error.sqlite_error_code();
+    matches!(code, Some(CannotOpen | DiskFull | SystemIoFailure))
 }
 
 /// What a killed writer has left in the log can only be read by one who may write it back. `None` where
@@ -240,10 +244,10 @@ fn that_may_only_read(path: &Path) -> Result<(Connection, u32), Trouble> {
 fn read_only(path: &Path) -> String {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    // Without a log nobody writes; SQLite would want to make one all the same, which it may not.
-    let mode = match Path::new(&log).exists() {
-        true => "mode=ro",
-        false => "immutable=1",
+    // Without anything in the log nobody writes; SQLite would want to write to it all the same, which it cannot.
+    let mode = match fs::metadata(&log) {
+        Ok(log) if log.len() > 0 => "mode=ro",
+        _ => "immutable=1",
     };
     format!("file:{}?{mode}", escaped(path))
 }
