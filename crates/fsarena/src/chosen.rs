@@ -71,7 +71,12 @@ fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
     if report.schema != report::SCHEMA {
         return Err(wrong(format!("its schema is `{}`", report.schema)).into());
     }
-    Ok(report.results)
+    let results = report.results;
+    let planned = results.cells.iter().map(|stored| stored.cell.round).max();
+    if planned.unwrap_or(0) < results.campaign.rounds {
+        return Err(wrong("it has fewer rounds than its campaign".to_owned()).into());
+    }
+    Ok(results)
 }
 
 fn is_database(path: &Path) -> io::Result<bool> {

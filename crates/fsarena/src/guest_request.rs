@@ -200,7 +200,10 @@ fn settle(
 }
 
 /// The size of all disks of a guest.
-fn together(size: Bytes, disks: u32) -> Result<Bytes, BadInput> {
+///
+/// # Errors
+/// When there is no such size.
+pub fn together(size: Bytes, disks: u32) -> Result<Bytes, BadInput> {
     let all = size.0.checked_mul(u64::from(disks)).map(Bytes);
     let all = all.filter(|all| *all <= Bytes::LARGEST);
     all.ok_or_else(|| {

@@ -188,6 +188,7 @@ impl Setting {
         catalog: &Catalog,
         progress: &Progress,
     ) -> anyhow::Result<Self> {
+        guest_request::together(size, wishes.disks())?;
         let mut say = |text: &str| progress.note(text);
         let guest = guest_command::obtain(catalog, &wishes.build, &mut say)?;
         let (clock, parts) = guest_request::machine(wishes, size, &guest, catalog, progress)?;

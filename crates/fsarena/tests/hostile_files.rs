@@ -14,6 +14,7 @@ use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
+use serde_json::Value;
 
 fn fsarena(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
@@ -199,6 +200,46 @@ fn any_argument_that_is_not_utf_8_is_told() {
         assert_told(&output, 2, said);
         assert_eq!(output.stdout, b"");
     }
+}
+
+/// A report in JSON with a value in the place that a pointer (RFC 6901) names.
+fn changed(report: &Value, pointer: &str, value: u64) -> Value {
+    let mut changed = report.clone();
+    *changed.pointer_mut(pointer).unwrap() = value.into();
+    changed
+}
+
+#[test]
+fn a_report_that_somebody_wrote_may_hold_any_counts_but_no_rounds_that_it_has_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().to_str().unwrap();
+    let run = |words: &[&str]| fsarena(directory.path()).args(words).output().unwrap();
+    let campaign = [
+        "run",
+        "--quiet",
+        "--profile",
+        "smoke",
+        "-s",
+        "lifecycle",
+        "--dir",
+    ];
+    assert!(run(&[&campaign[..], &[place]].concat()).status.success());
+    let report: Value = serde_json::from_slice(&run(&["report", "--json"]).stdout).unwrap();
+    let file = directory.path().join("report.json");
+    let compared = |report: &Value| {
+        fs::write(&file, report.to_string()).unwrap();
+        let file = file.to_str().unwrap();
+        run(&["compare", file, file])
+    };
+    let phase = "/results/cells/0/result/phases/0";
+    let mut most = report.clone();
+    for count in ["cpu/user", "cpu/system", "wall", "operations"] {
+        most = changed(&most, &format!("{phase}/{count}"), u64::MAX);
+    }
+    let output = compared(&most);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let many = changed(&report, "/results/campaign/rounds", u64::from(u32::MAX));
+    assert_told(&compared(&many), 2, "fewer rounds than its campaign");
 }
 
 #[test]

@@ -28,7 +28,10 @@ pub enum StoreError {
         source: io::Error,
     },
     /// The file could not be opened or made.
-    #[error("cannot open the database {}: {error}", path.display())]
+    #[error(
+        "cannot open the database {}: {error}; make its directory writable, or give another --db",
+        path.display()
+    )]
     CannotOpen {
         /// The file.
         path: PathBuf,
@@ -87,7 +90,7 @@ pub enum StoreError {
     },
     /// There is no room for what is to be stored.
     #[error(
-        "no room to write to the database {}: free some, then go on with `fsarena resume`",
+        "the disk of the database {} is full: free some room, then go on with `fsarena resume`",
         path.display()
     )]
     Full {

@@ -154,6 +154,10 @@ fn connect(address: impl AsRef<Path>, flags: OpenFlags) -> rusqlite::Result<Conn
 fn writer(path: &Path) -> Result<Connection, Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
+    if connection.is_readonly(MAIN_DB)? {
+        let path = path.to_owned();
+        return Err(StoreError::ReadOnly { path }.into());
+    }
     // First of all, as it refuses what is not ours before anything is changed.
     if schema::check(&connection, path)? > 0 {
         require_sound(&connection)?;
