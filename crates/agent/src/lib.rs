@@ -20,6 +20,7 @@ use std::io::{self, BufRead, Read};
 use std::process::ExitCode;
 use std::thread;
 
+use model::Failure;
 use wire::{Event, Job};
 
 pub use guest::attend;
@@ -49,12 +50,30 @@ pub fn serve() -> io::Result<ExitCode> {
             wire::VERSION
         )));
     }
-    thread::spawn(end_with_orchestrator);
-    if let Some(silence) = job.stacks_after {
-        stuck::watch(voice.clone(), silence);
+    match begin(&job, &voice) {
+        Ok(session) => session.run(),
+        Err(error) => {
+            let reason = format!("the agent cannot start a thread: {error}");
+            let failure = Failure {
+                step: "agent".to_owned(),
+                reason,
+                ..Failure::default()
+            };
+            let crashed = false;
+            voice.say(&Event::Failed { crashed, failure });
+            voice.say(&Event::Done);
+        }
     }
-    session::Session::new(&job, voice).run();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the threads that watch over a session.
+fn begin<'a>(job: &'a Job, voice: &voice::Voice) -> io::Result<session::Session<'a>> {
+    thread::Builder::new().spawn(end_with_orchestrator)?;
+    if let Some(silence) = job.stacks_after {
+        stuck::watch(voice.clone(), silence)?;
+    }
+    session::Session::new(job, voice.clone())
 }
 
 /// Waits until the orchestrator closes its end and ends the agent there and then, and with it, as

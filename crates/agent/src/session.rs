@@ -1,5 +1,7 @@
 //! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
 
+use std::io;
+
 use engine::{Meter, OpError, Setting, Tally, Workspace};
 use model::{
     Bytes, CacheState, Failure, Features, Nanos, Op, Pass, Phase, PhaseResult, Status, StepRecord,
@@ -44,7 +46,10 @@ enum Remounts {
 
 impl<'a> Session<'a> {
     /// A session that reports through this voice.
-    pub fn new(job: &'a Job, voice: Voice) -> Self {
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn new(job: &'a Job, voice: Voice) -> io::Result<Self> {
         let (volume, root) = match &job.target {
             Target::Volume(volume) => (Some(Mounted::new(volume)), volume.mountpoint.as_path()),
             Target::Directory { path } => (None, path.as_path()),
@@ -53,16 +58,16 @@ impl<'a> Session<'a> {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
         };
-        Self {
+        Ok(Self {
             job,
-            heartbeat: Heartbeat::start(voice.clone(), device.clone()),
+            heartbeat: Heartbeat::start(voice.clone(), device.clone())?,
             voice,
             device,
             volume,
             workspace: Workspace::new(root, job.seed),
             features: Features::default(),
             died: None,
-        }
+        })
     }
 
     /// Does the job and says everything about it.

@@ -1,6 +1,7 @@
 //! Takes a calibration: what fsarena itself costs, and what the device below can do without a
 //! filesystem; and shows it.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -92,7 +93,8 @@ impl Effort {
 /// Takes a calibration. A device that cannot be measured has no ceiling, and the calibration says why.
 ///
 /// # Errors
-/// Only when it was told to stop, or a device that was blank could not be made blank again.
+/// When it was told to stop, fsarena itself could not be measured, or a device that was blank could not be made
+/// blank again.
 pub fn take(
     subject: &Subject,
     effort: Effort,
@@ -101,6 +103,11 @@ pub fn take(
     let (taken, start) = (clock::calendar(), clock::now());
     let Pace { repetitions, each } = effort.instrument;
     let instrument = engine::instrument_cost(repetitions, each);
+    let instrument = instrument.map_err(|error| ProvisionError::Io {
+        doing: "measure fsarena itself on",
+        path: "/dev/null".into(),
+        source: io::Error::other(error),
+    })?;
     let (ceiling, device) = ceiling(subject, effort.device, stop)?;
     Ok(Calibration {
         taken,

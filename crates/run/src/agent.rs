@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub enum Outcome {
 pub struct Agent {
     child: Child,
     errors: JoinHandle<String>,
-    events: Box<dyn Read + Send>,
+    events: Receiver<Event>,
     /// Rises when the process has ended: a file of events has no end of its own.
     ended: Arc<AtomicBool>,
 }
@@ -78,8 +78,8 @@ impl Agent {
         memory: Option<&MemoryLimit>,
     ) -> io::Result<Self> {
         let mut child = spawn(command.stdout(Stdio::piped()))?;
-        let events = Box::new(child.stdout.take().expect("piped above"));
-        Self::watching(child, events, Arc::default()).receive(Some(job), memory)
+        let events = child.stdout.take().expect("piped above");
+        Self::watching(child, events, Arc::default())?.receive(Some(job), memory)
     }
 
     /// Starts a guest whose agent writes its events into a file, and writes its job where that is not in
@@ -95,16 +95,31 @@ impl Agent {
         let child = spawn(command.stdout(File::create(events)?))?;
         let ended = Arc::new(AtomicBool::new(false));
         let events = events::Followed::new(File::open(events)?, Arc::clone(&ended));
-        Self::watching(child, Box::new(events), ended).receive(job, None)
+        Self::watching(child, events, ended)?.receive(job, None)
     }
 
-    fn watching(mut child: Child, events: Box<dyn Read + Send>, ended: Arc<AtomicBool>) -> Self {
-        let errors = events::errors(child.stderr.take().expect("piped in `spawn`"));
-        Self {
-            child,
-            errors,
-            events,
-            ended,
+    /// Listens to an agent; one that nobody can listen to is ended.
+    fn watching(
+        mut child: Child,
+        events: impl Read + Send + 'static,
+        ended: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let stderr = child.stderr.take().expect("piped in `spawn`");
+        let heard =
+            events::errors(stderr).and_then(|errors| Ok((errors, events::channel(events)?)));
+        match heard {
+            Ok((errors, events)) => Ok(Self {
+                child,
+                errors,
+                events,
+                ended,
+            }),
+            Err(error) => {
+                // It may have ended by itself.
+                let _ = child.kill();
+                child.wait()?;
+                Err(error)
+            }
         }
     }
 
@@ -115,12 +130,11 @@ impl Agent {
         collector: &mut Collector<'_>,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<Outcome, Interrupted> {
-        let events = events::channel(std::mem::replace(&mut self.events, Box::new(io::empty())));
         let mut last_event = clock::now();
         let mut patience = watch.first;
         let mut done = false;
         loop {
-            match events.recv_timeout(ATTENTION) {
+            match self.events.recv_timeout(ATTENTION) {
                 Ok(event) => {
                     last_event = clock::now();
                     patience = watch.patience;

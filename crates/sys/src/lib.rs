@@ -13,6 +13,7 @@ pub mod kmsg;
 pub mod loopdev;
 pub mod machine;
 pub mod mapping;
+pub mod memory;
 pub mod mounts;
 pub mod namespace;
 pub mod process;
