@@ -38,12 +38,8 @@ pub fn report_file(globals: &Globals, id: CampaignId) -> anyhow::Result<PathBuf>
 
 /// The absolute path of what an option names. A campaign, which is stored, holds paths in UTF-8 alone.
 pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
-    let absolute = std::path::absolute(path).with_context(|| {
-        format!(
-            "{option} {}: where is the working directory?",
-            path.display()
-        )
-    })?;
+    let absolute = std::path::absolute(path)
+        .with_context(|| format!("{option} {}: the working directory is gone", path.display()))?;
     require_utf8(option, &absolute)?;
     Ok(absolute)
 }
