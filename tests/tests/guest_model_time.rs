@@ -146,7 +146,7 @@ fn a_fixed_piece_of_work_takes_the_nanoseconds_that_it_took_on_another_day() {
 fn an_equal_cell_is_served_and_any_other_is_run() {
     let bench = Bench::new(SIZE);
     let test = bench.test("lifecycle", "lifecycle", Profile::Smoke);
-    let cells = CellCache::at(bench.directory.path().join("cells"));
+    let cells = CellCache::open(&bench.directory.path().join("cells"), [7; run::SECRET]).unwrap();
     let executor = bench.model("hpfs");
     let mut job = bench.job("hpfs", &executor, &test);
     let mut cached = CachedExecutor::new(executor, Some(cells));

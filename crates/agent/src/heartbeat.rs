@@ -3,6 +3,7 @@
 //! An agent that merely lives says nothing. A phase that waits for ever therefore falls silent, and
 //! the orchestrator can tell it from a slow one.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -27,15 +28,18 @@ pub struct Heartbeat {
 
 impl Heartbeat {
     /// Begins to watch the phase's progress and the device.
-    pub fn start(voice: Voice, device: Option<DeviceStat>) -> Self {
+    ///
+    /// # Errors
+    /// When its thread cannot be started.
+    pub fn start(voice: Voice, device: Option<DeviceStat>) -> io::Result<Self> {
         let heartbeat = Self {
             step: Arc::default(),
             progress: Arc::default(),
             stopped: Arc::default(),
         };
         let watched = heartbeat.clone();
-        thread::spawn(move || watched.watch(&voice, device.as_ref()));
-        heartbeat
+        thread::Builder::new().spawn(move || watched.watch(&voice, device.as_ref()))?;
+        Ok(heartbeat)
     }
 
     /// Says which step or phase the progress belongs to from now on, and begins to count anew.

@@ -21,9 +21,11 @@ use std::io::{self, BufRead, Read};
 use std::process::ExitCode;
 use std::thread;
 
+use model::Failure;
 use wire::{Event, Job, Target};
 
 use crate::sandbox::Runner;
+use crate::voice::Voice;
 
 pub use guest::attend;
 pub use isolation::isolate;
@@ -39,7 +41,7 @@ const ORPHANED: i32 = 3;
 /// When the job cannot be read, is of another version, or the namespace cannot be furnished.
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     isolation::settle()?;
-    let voice = voice::Voice::new(io::stdout());
+    let voice = Voice::new(io::stdout());
     voice.say(&Event::Hello {
         version: wire::VERSION,
     });
@@ -53,10 +55,24 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
             wire::VERSION
         )));
     }
-    thread::spawn(end_with_orchestrator);
-    if let Some(silence) = job.stacks_after {
-        stuck::watch(voice.clone(), silence);
+    match begin(&job, &voice, restricted) {
+        Ok(session) => session.run(),
+        Err(error) => {
+            let failure = Failure {
+                step: "agent".to_owned(),
+                reason: format!("the agent cannot begin: {error}"),
+                ..Failure::default()
+            };
+            let crashed = false;
+            voice.say(&Event::Failed { crashed, failure });
+            voice.say(&Event::Done);
+        }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Restricts the agent, where it is to be, and starts the threads that watch over a session.
+fn begin<'a>(job: &'a Job, voice: &Voice, restricted: bool) -> io::Result<session::Session<'a>> {
     let runner = match &job.target {
         Target::Volume(volume) if restricted => {
             sandbox::enter(volume)?;
@@ -64,8 +80,11 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
         }
         _ => Runner::unrestricted(),
     };
-    session::Session::new(&job, voice, runner).run();
-    Ok(ExitCode::SUCCESS)
+    thread::Builder::new().spawn(end_with_orchestrator)?;
+    if let Some(silence) = job.stacks_after {
+        stuck::watch(voice.clone(), silence)?;
+    }
+    session::Session::new(job, voice.clone(), runner)
 }
 
 /// Waits until the orchestrator closes its end and ends the agent there and then, and with it, as

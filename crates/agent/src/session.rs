@@ -1,5 +1,6 @@
 //! One job from begin to end: set-up, phases, tear-down; every planned phase gets exactly one result.
 
+use std::io;
 use std::path::Path;
 
 use engine::{Meter, OpError, Setting, Tally, Workspace};
@@ -75,7 +76,10 @@ enum Remounts {
 
 impl<'a> Session<'a> {
     /// A session that reports through this voice and whose programs are run so.
-    pub fn new(job: &'a Job, voice: Voice, runner: Runner) -> Self {
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn new(job: &'a Job, voice: Voice, runner: Runner) -> io::Result<Self> {
         let (volume, root, place) = match &job.target {
             Target::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
@@ -90,9 +94,9 @@ impl<'a> Session<'a> {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
         };
-        Self {
+        Ok(Self {
             job,
-            heartbeat: Heartbeat::start(voice.clone(), device.clone()),
+            heartbeat: Heartbeat::start(voice.clone(), device.clone())?,
             voice,
             device,
             volume,
@@ -101,7 +105,7 @@ impl<'a> Session<'a> {
             died: None,
             place,
             withdrawn: false,
-        }
+        })
     }
 
     /// Does the job and says everything about it.

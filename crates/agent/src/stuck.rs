@@ -20,8 +20,11 @@ const COMMANDS: &str = "/proc/sysrq-trigger";
 const SHOW: [&str; 4] = ["9", "w", "l", "5"];
 
 /// Watches a voice, and tells whenever it was silent for so long.
-pub fn watch(voice: Voice, silence: Nanos) {
-    thread::spawn(move || {
+///
+/// # Errors
+/// When its thread cannot be started.
+pub fn watch(voice: Voice, silence: Nanos) -> io::Result<()> {
+    let watch = move || {
         let mut told = None;
         loop {
             let spoke = voice.spoke();
@@ -36,7 +39,8 @@ pub fn watch(voice: Voice, silence: Nanos) {
                 rest => thread::sleep(Nanos(rest).as_duration()),
             }
         }
-    });
+    };
+    thread::Builder::new().spawn(watch).map(drop)
 }
 
 /// Writes where the threads of all processes here are, in the form in which the kernel writes traces, and has the

@@ -94,7 +94,8 @@ impl Stop {
 /// What the cells took together: what lies between two sessions of a campaign does not count.
 fn time_taken(results: &CampaignResults) -> Nanos {
     let ran = results.cells.iter().filter_map(|c| c.result.as_ref());
-    Nanos(ran.map(|result| result.elapsed.0).sum())
+    let elapsed = ran.map(|result| result.elapsed.0);
+    Nanos(elapsed.fold(0, u64::saturating_add))
 }
 
 /// How many figures are judged, and which of them are wide.

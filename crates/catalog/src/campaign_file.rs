@@ -1,7 +1,5 @@
 //! A campaign as a file of the user's own: who competes, by which tests, how large and where.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use model::{Backend, Bytes, Clock, Contender, DiskCache, GuestMachine, Nanos, Profile};
@@ -37,8 +35,6 @@ const KEYS: [&str; 20] = [
 const MACHINE: [&str; 5] = ["clock", "processors", "disk", "disks", "disk_cache"];
 const CONTENDER: [&str; 4] = ["name", "filesystem", "mkfs_options", "mount_options"];
 const DIRECTORY: [&str; 2] = ["name", "path"];
-/// Bytes beyond which a file is not taken for one that people wrote.
-const LARGEST: u64 = 1 << 20;
 const BACKENDS: [(&str, Backend); 3] = [
     ("loop", Backend::Loop),
     ("dir", Backend::Dir),
@@ -114,34 +110,18 @@ pub struct Directory {
     pub path: PathBuf,
 }
 
-/// Reads a campaign file.
+/// Reads a campaign from the text of a file.
 ///
 /// # Errors
-/// When the file cannot be read, or says anything that cannot be: one line with file and line.
-pub fn read(path: &Path, catalog: &Catalog) -> Result<CampaignFile, CatalogError> {
-    let text = read_text(path).map_err(|error| CatalogError::Unreadable {
-        path: path.to_owned(),
-        error,
-    })?;
-    let mut campaign = parse(&text, &path.display().to_string(), catalog)?;
+/// When the text says anything that cannot be: one line with file and line.
+pub fn of_file(path: &Path, text: &str, catalog: &Catalog) -> Result<CampaignFile, CatalogError> {
+    let mut campaign = parse(text, &path.display().to_string(), catalog)?;
     if let Some(base) = path.parent() {
         for directory in &mut campaign.directories {
             directory.path = base.join(&directory.path);
         }
     }
     Ok(campaign)
-}
-
-/// The text of a file that people wrote; `fsarena run /dev/sdX` shall not read a whole disk into memory.
-fn read_text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    let length = File::open(path)?
-        .take(LARGEST + 1)
-        .read_to_string(&mut text)?;
-    if length as u64 > LARGEST {
-        return Err(io::Error::other("too large to be a campaign file"));
-    }
-    Ok(text)
 }
 
 /// Reads a campaign from text; `file` is what errors call it.

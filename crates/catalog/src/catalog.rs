@@ -8,6 +8,7 @@ use model::{DiskModel, Filesystem, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::document::{Claims, Source};
+use crate::text_file::read_plain;
 use crate::{CatalogError, disk_file, filesystem_file, suite_file, uses_file};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
@@ -354,7 +355,7 @@ fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogErro
     paths
         .into_iter()
         .map(|path| {
-            let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
+            let text = read_plain(&path)?;
             Ok((path.display().to_string(), text))
         })
         .collect()

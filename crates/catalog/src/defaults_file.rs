@@ -1,6 +1,6 @@
 //! `defaults.toml`: how large and how often each profile is, and which suites run when none is named.
 
-use model::{Bytes, Profile, Scaling};
+use model::{Bytes, Campaign, Profile, Scaling};
 
 use crate::CatalogError;
 use crate::document::{Source, Table, Value};
@@ -79,8 +79,8 @@ fn scaling(value: &Value<'_>) -> Result<Scaling, CatalogError> {
     })
 }
 
-/// A number of rounds; the bound keeps a slip of the finger from planning for years.
+/// A number of rounds.
 pub(crate) fn rounds(value: &Value<'_>) -> Result<u32, CatalogError> {
-    let rounds = value.count(1..10_001)?;
+    let rounds = value.count(1..u64::from(Campaign::MOST_ROUNDS) + 1)?;
     Ok(u32::try_from(rounds).unwrap_or(1))
 }

@@ -341,10 +341,10 @@ impl<'a> Value<'a> {
         self.list("texts")?.iter().map(Value::text).collect()
     }
 
-    /// A whole number within bounds.
+    /// A whole number within bounds; `u64::MAX` as their end is none.
     pub fn count(&self, allowed: Range<u64>) -> Result<u64, CatalogError> {
-        let number = self.number();
-        number.filter(|n| allowed.contains(n)).ok_or_else(|| {
+        let is_allowed = |n: &u64| allowed.contains(n) || allowed.end == u64::MAX && *n == u64::MAX;
+        self.number().filter(is_allowed).ok_or_else(|| {
             let expected = match (allowed.start, allowed.end) {
                 (first, u64::MAX) => format!("a whole number from {first}"),
                 (first, end) => format!("a whole number from {first} to {}", end - 1),
@@ -394,9 +394,9 @@ impl<'a> Value<'a> {
     /// A size that may not be below this many bytes.
     pub fn size_from(&self, least: u64) -> Result<Bytes, CatalogError> {
         self.bytes()
-            .filter(|bytes| *bytes >= least)
+            .filter(|bytes| (least..=Bytes::LARGEST.0).contains(bytes))
             .map(Bytes)
-            .ok_or_else(|| self.wrong("a size such as `64 KiB`, `2 GiB` or `700 MB`"))
+            .ok_or_else(|| self.wrong("a size below 8 EiB such as `64 KiB`, `2 GiB` or `700 MB`"))
     }
 
     /// A time above zero, or `None` for the word `never`.

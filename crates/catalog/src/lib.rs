@@ -23,6 +23,7 @@ mod phase_order;
 mod reading_tests;
 mod suite_file;
 mod sweep;
+mod text_file;
 mod uses_file;
 
 pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
@@ -30,3 +31,4 @@ pub use catalog::Catalog;
 pub use command_line::{Place, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use error::CatalogError;
+pub use text_file::read_text;

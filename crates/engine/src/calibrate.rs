@@ -11,6 +11,7 @@ use model::{
 };
 use sys::clock;
 
+use crate::error::OpError;
 use crate::latency::Latency;
 use crate::meter::Meter;
 use crate::ops::perform;
@@ -33,15 +34,18 @@ const ORIGIN: Origin = Origin {
 /// Measures the instrument on this machine, each figure so often and for so long each time; the figures
 /// take turns, so that what else the machine does meets them alike.
 ///
+/// # Errors
+/// When the process may not open anything.
+///
 /// # Panics
 /// When `repetitions` is zero.
-pub fn instrument_cost(repetitions: u32, each: Nanos) -> InstrumentCost {
+pub fn instrument_cost(repetitions: u32, each: Nanos) -> Result<InstrumentCost, OpError> {
     let (mut read_clock, mut enter) = (clock_reader(), histogram_filler());
     let (mut mark, mut verify) = (marker(), verifier());
     let mut values: [Vec<f64>; 5] = Default::default();
     for _ in 0..repetitions {
         let turn = [
-            operation(each),
+            operation(each)?,
             nanoseconds(each, &mut read_clock),
             nanoseconds(each, &mut enter),
             bytes_per_second(each, &mut mark),
@@ -53,18 +57,18 @@ pub fn instrument_cost(repetitions: u32, each: Nanos) -> InstrumentCost {
     }
     let spread = |values: Vec<f64>| Spread::of(&values).expect("each is taken at least once");
     let [operation, clock, histogram, marking, verification] = values.map(spread);
-    InstrumentCost {
+    Ok(InstrumentCost {
         operation,
         clock,
         histogram,
         marking,
         verification,
-    }
+    })
 }
 
 /// Nanoseconds for an operation in which nothing is read: a phase of random reads through the way that
 /// does nothing, so that the very code is measured that measures.
-fn operation(at_least: Nanos) -> f64 {
+fn operation(at_least: Nanos) -> Result<f64, OpError> {
     let job = Io {
         size: Some(SIZE),
         engine: IoEngine::Null,
@@ -73,10 +77,9 @@ fn operation(at_least: Nanos) -> f64 {
     // A place below which no file can be.
     let mut workspace = Workspace::new(Path::new("/dev/null"), 1);
     let mut tally = Tally::new(Some(at_least), Arc::default(), Meter::start(None, None));
-    perform(&Op::Io(job), End::Call, &mut workspace, &mut tally)
-        .expect("nothing is read, so nothing can go wrong");
+    perform(&Op::Io(job), End::Call, &mut workspace, &mut tally)?;
     tally.pause();
-    tally.elapsed().0 as f64 / tally.operations as f64
+    Ok(tally.elapsed().0 as f64 / tally.operations as f64)
 }
 
 fn clock_reader() -> impl FnMut() {
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn every_figure_is_taken_as_often_as_asked_for() {
-        let cost = instrument_cost(3, Nanos(100_000));
+        let cost = instrument_cost(3, Nanos(100_000)).unwrap();
         for figure in [
             cost.operation,
             cost.clock,

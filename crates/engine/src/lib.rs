@@ -19,6 +19,7 @@ mod permutation;
 mod requests;
 mod set;
 mod shape;
+mod side_by_side;
 mod tally;
 mod tour;
 mod workspace;

@@ -2,6 +2,7 @@
 //! filesystem; and shows it.
 
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -120,7 +121,8 @@ impl Effort {
 /// Takes a calibration. A device that cannot be measured has no ceiling, and the calibration says why.
 ///
 /// # Errors
-/// Only when it was told to stop, or a device that was blank could not be made blank again.
+/// When it was told to stop, fsarena itself could not be measured, or a device that was blank could not be made
+/// blank again.
 pub fn take(
     subject: Subject,
     effort: Effort,
@@ -129,6 +131,11 @@ pub fn take(
     let (taken, start) = (clock::calendar(), clock::now());
     let Pace { repetitions, each } = effort.instrument;
     let instrument = engine::instrument_cost(repetitions, each);
+    let instrument = instrument.map_err(|error| ProvisionError::Io {
+        doing: "measure fsarena itself on",
+        path: "/dev/null".into(),
+        source: io::Error::other(error),
+    })?;
     let (ceiling, device) = ceiling(subject, effort.device, stop)?;
     Ok(Calibration {
         taken,

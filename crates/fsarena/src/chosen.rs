@@ -1,12 +1,12 @@
 //! Which campaign is meant: by its number, by its name, or by a file.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Context;
 use model::CampaignResults;
 use serde::Deserialize;
-use store::Store;
 
 use crate::cli::Globals;
 use crate::exit::BadInput;
@@ -56,11 +56,12 @@ pub fn campaign(named: Option<&str>, globals: &Globals) -> anyhow::Result<Campai
 
 fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
     let shown = path.display();
-    let bytes = fs::read(path).with_context(|| format!("cannot read {shown}"))?;
-    if bytes.starts_with(SQLITE) {
-        let store = Store::open_for_reading(path)?;
+    let cannot = || format!("cannot read {shown}");
+    if is_database(path).with_context(cannot)? {
+        let store = paths::foreign_store(path)?;
         return Ok(store.load(paths::campaign_id(&store, None)?)?);
     }
+    let bytes = fs::read(path).with_context(cannot)?;
     let wrong = |why: String| {
         BadInput(format!(
             "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
@@ -70,7 +71,19 @@ fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
     if report.schema != report::SCHEMA {
         return Err(wrong(format!("its schema is `{}`", report.schema)).into());
     }
-    Ok(report.results)
+    let results = report.results;
+    let planned = results.cells.iter().map(|stored| stored.cell.round).max();
+    if planned.unwrap_or(0) < results.campaign.rounds {
+        return Err(wrong("it has fewer rounds than its campaign".to_owned()).into());
+    }
+    Ok(results)
+}
+
+fn is_database(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    let mut file = File::open(path)?.take(SQLITE.len() as u64);
+    file.read_to_end(&mut begin)?;
+    Ok(begin == SQLITE)
 }
 
 /// What a campaign is called in a sentence: by its number and its name.

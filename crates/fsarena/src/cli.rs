@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use model::{Bytes, FigurePattern};
 use report::Format;
 
-use crate::cli_values::share;
+use crate::cli_values::{path, share, size};
 use crate::guest_args::GuestArgs;
 use crate::report_command::PARQUET;
 use crate::run_args::{ResumeArgs, RunArgs};
@@ -54,10 +54,10 @@ pub struct Cli {
 #[command(next_help_heading = "Options of every command")]
 pub struct Globals {
     /// The database of campaigns [default: fsarena.db in the data directory].
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub db: Option<PathBuf>,
     /// Filesystems and suites of your own, added to the built-in ones.
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub catalog: Option<PathBuf>,
     /// Write JSON for programs instead of text for people.
     #[arg(long, global = true)]
@@ -229,10 +229,10 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
     pub format: String,
     /// A file to write instead of standard output.
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: Option<PathBuf>,
     /// A directory into which every chart is written, as SVG and as PNG.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"])]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
     pub charts: Option<PathBuf>,
     /// Print the JSON schema of the format `json`, and nothing else.
     #[arg(long, conflicts_with_all = ["id", "format"])]
@@ -306,7 +306,7 @@ pub struct CalibrateArgs {
     #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
     pub instrument: bool,
     /// Size of the image [default: 256 MiB].
-    #[arg(long, value_name = "SIZE", conflicts_with = "device")]
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
     pub size: Option<Bytes>,
     /// The device, or where the image is made.
     #[command(flatten)]
@@ -320,16 +320,16 @@ pub struct FormatArgs {
     #[arg(value_enum, value_name = "FILESYSTEM")]
     pub filesystem: Formatted,
     /// A block device or an image; refused if it holds anything.
-    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub device: PathBuf,
     /// The same device again, to say that what it holds may be lost.
-    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub erase: Option<PathBuf>,
     /// Do not ask before a device is erased.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
     /// Makes an image of this size, which must not be there yet.
-    #[arg(long, value_name = "SIZE", conflicts_with = "erase")]
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "erase")]
     pub size: Option<Bytes>,
     /// What the volume is called: up to 30 characters for AFFS, 11 for HPFS.
     #[arg(long, value_name = "TEXT", default_value = "fsarena")]
@@ -389,6 +389,57 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Every option and argument of every command that is a path, with the words that lead to it.
+    fn paths(command: &clap::Command, words: &[String]) -> Vec<(Vec<String>, String)> {
+        let is_path = |arg: &&clap::Arg| {
+            arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
+        };
+        let lead = |arg: &clap::Arg| {
+            let mut words = words.to_vec();
+            match arg.get_long() {
+                Some(long) => words.push(format!("--{long}")),
+                None => {
+                    let before = command.get_positionals();
+                    let before = before.take_while(|other| other.get_id() != arg.get_id());
+                    let first =
+                        |arg: &clap::Arg| arg.get_possible_values()[0].get_name().to_owned();
+                    words.extend(before.map(first));
+                }
+            }
+            (words, arg.get_id().to_string())
+        };
+        let own = command.get_arguments().filter(is_path).map(lead);
+        let below = command
+            .get_subcommands()
+            .flat_map(|sub| paths(sub, &[words, &[sub.get_name().to_owned()]].concat()));
+        own.chain(below).collect()
+    }
+
+    #[test]
+    fn a_path_that_is_not_utf_8_is_refused_with_the_name_of_its_option() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let all = paths(&Cli::command(), &["fsarena".to_owned()]);
+        assert!(all.len() > 12, "{all:?}");
+        for (words, name) in all {
+            let mut words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
+            words.push(std::ffi::OsStr::from_bytes(b"/tmp/\xff").to_owned());
+            let error = Cli::try_parse_from(&words).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                clap::error::ErrorKind::ValueValidation,
+                "{name}: {error}"
+            );
+            let text = error.to_string();
+            assert!(text.contains("the path is not UTF-8"), "{name}: {text}");
+            let option = words[words.len() - 2].to_string_lossy();
+            assert!(
+                text.contains(option.as_ref()) || text.contains("for '"),
+                "{name}: {text}"
+            );
+        }
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Values of options that have a form of their own: shares, and one of some words.
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use model::percentage;
+use clap::builder::{
+    PathBufValueParser, PossibleValuesParser, RangedI64ValueParser, TypedValueParser,
+};
+use model::{Bytes, Nanos, percentage};
 
 /// Reads a percentage above 0 and at most 100, as a share.
 pub fn percent(text: &str) -> Result<f64, String> {
@@ -22,6 +25,44 @@ where
         word.parse()
             .expect("every word shown is one that its type reads")
     })
+}
+
+/// Reads a path. It must be UTF-8: campaigns, which are stored, and what is written for programs hold nothing
+/// else.
+pub fn path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str() {
+        Some(_) => Ok(path),
+        None => Err("the path is not UTF-8"),
+    })
+}
+
+/// Reads a whole number from 1 to a limit, which is that of campaign files.
+pub fn up_to(most: u32) -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(most))
+}
+
+/// Reads a size above zero.
+pub fn size(text: &str) -> Result<Bytes, String> {
+    match text.parse::<Bytes>() {
+        Ok(Bytes(0)) => Err("expected a size above 0".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
+
+/// Reads a time above zero.
+pub fn time(text: &str) -> Result<Nanos, String> {
+    match text.parse::<Nanos>() {
+        Ok(Nanos(0)) => Err("expected a time above 0".to_owned()),
+        other => other.map_err(|error| error.to_string()),
+    }
+}
+
+/// Reads a text that says something.
+pub fn text(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("expected a text".to_owned()),
+        text => Ok(text.to_owned()),
+    }
 }
 
 /// Reads a share such as `5%` or `2.5 %`.

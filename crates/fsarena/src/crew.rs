@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use anyhow::Context;
 use model::{Cell, CellResult};
 use run::Stopped;
 use wire::Event;
@@ -31,7 +32,7 @@ pub type Work<'a> =
 /// returns; once `stop` is set, no further one begins.
 ///
 /// # Errors
-/// The first that `hear` gives; everything is stopped then.
+/// The first that `hear` gives; everything is stopped then. And when no thread can be started.
 pub fn work_off<'a>(
     cells: &'a [Cell],
     abreast: usize,
@@ -42,9 +43,14 @@ pub fn work_off<'a>(
     let next = AtomicUsize::new(0);
     let (say, news) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..abreast.clamp(1, cells.len().max(1)) {
+        for number in 0..abreast.clamp(1, cells.len().max(1)) {
             let (say, next) = (say.clone(), &next);
-            scope.spawn(move || attend(cells, next, stop, work, &say));
+            let attend = move || attend(cells, next, stop, work, &say);
+            match thread::Builder::new().spawn_scoped(scope, attend) {
+                // Fewer side by side do the same.
+                Err(_) if number > 0 => break,
+                started => drop(started.context("cannot start a thread for cells")?),
+            }
         }
         drop(say);
         let mut ended = 0;

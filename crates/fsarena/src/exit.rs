@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use model::NoUserDirectory;
 use provision::ProvisionError;
 use store::StoreError;
 
@@ -53,7 +54,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
         return Code::Done.into();
     }
-    tell(&one_line(&whole(error)), json);
+    tell(&whole(error), json);
     code(error).into()
 }
 
@@ -70,11 +71,14 @@ pub fn whole(error: &anyhow::Error) -> String {
     text
 }
 
-fn tell(text: &str, json: bool) {
+/// Tells an error in one line, whatever it holds.
+pub fn tell(text: &str, json: bool) {
+    let text = &one_line(text);
     if json {
         output::remark(&serde_json::json!({ "event": "error", "text": text }).to_string());
     } else {
-        output::remark(&format!("fsarena: {text}"));
+        // What it quotes may come from outside.
+        output::remark(&format!("fsarena: {}", report::visible(text)));
     }
 }
 
@@ -90,17 +94,31 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         }
         .into();
     }
-    let text = error.render().to_string();
+    let text = match error.kind() {
+        ErrorKind::InvalidUtf8 => not_utf8(),
+        _ => error.render().to_string(),
+    };
     let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
     let reason = reason
         .split("\n\nFor more information")
         .next()
         .unwrap_or(reason);
-    // Nothing was parsed, so that the option has to be looked for.
-    let json = std::env::args_os().any(|argument| argument == "--json");
     let reason = one_line(reason.trim_start_matches("error: "));
-    tell(&format!("{reason} (see --help)"), json);
+    tell(&format!("{reason} (see --help)"), json_is_asked_for());
     Code::BadInput.into()
+}
+
+/// Whether errors are to be JSON, where the command line was not parsed: the option has to be looked for.
+pub fn json_is_asked_for() -> bool {
+    std::env::args_os().any(|argument| argument == "--json")
+}
+
+/// The first argument that is not UTF-8, which the parser does not name.
+fn not_utf8() -> String {
+    let mut arguments = std::env::args_os();
+    let wrong = arguments.find(|argument| argument.to_str().is_none());
+    let wrong = wrong.unwrap_or_default();
+    format!("the argument `{}` is not UTF-8", wrong.to_string_lossy())
 }
 
 fn one_line(text: &str) -> String {
@@ -125,14 +143,18 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     {
         return Some(Code::Interrupted);
     }
-    let input = error.is::<BadInput>() || error.is::<catalog::CatalogError>();
+    let not_utf8 = matches!(error.downcast_ref(), Some(NoUserDirectory::NotUtf8(_)));
+    let input = not_utf8 || error.is::<BadInput>() || error.is::<catalog::CatalogError>();
     let refused = error.is::<Refused>()
         || error.is::<ProvisionError>()
         || error.is::<provision::Refusal>()
         || error.is::<sys::trusted::Untrusted>()
         || error.is::<guest::GuestError>()
         || error.is::<run::MemoryError>()
-        || error.is::<run::NotInGuest>();
+        || error.is::<run::NotInGuest>()
+        || error.is::<NoUserDirectory>()
+        // The system said no: there is no room, no permission, no such file.
+        || error.is::<io::Error>();
     match (input, refused) {
         (true, _) => Some(Code::BadInput),
         (false, true) => Some(Code::Refused),
@@ -140,16 +162,28 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     }
 }
 
-/// A database that cannot be used was named by the user; what goes wrong later was not.
+/// What was named is the user's to mend; that a database cannot be read or written is the machine's.
 const fn of_store(error: &StoreError) -> Option<Code> {
     match error {
-        StoreError::Directory { .. }
-        | StoreError::CannotOpen { .. }
-        | StoreError::Absent { .. }
+        StoreError::NoFile { .. }
         | StoreError::NewerSchema { .. }
         | StoreError::NotOurs { .. }
         | StoreError::NoCampaign(_) => Some(Code::BadInput),
-        _ => None,
+        StoreError::Directory { .. }
+        | StoreError::Unreachable { .. }
+        | StoreError::CannotOpen { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::ReadOnly { .. }
+        | StoreError::Busy { .. }
+        | StoreError::Full { .. }
+        | StoreError::Disk { .. }
+        | StoreError::NoMemory { .. } => Some(Code::Refused),
+        StoreError::NoSession(_)
+        | StoreError::NotPlanned { .. }
+        | StoreError::AlreadyRecorded { .. }
+        | StoreError::NotNext { .. }
+        | StoreError::NotJson { .. }
+        | StoreError::Sqlite { .. } => None,
     }
 }
 
@@ -174,6 +208,12 @@ mod tests {
             Code::Refused
         );
         assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_no_fault_of_the_program() {
+        let error = anyhow::Error::from(io::Error::from_raw_os_error(28));
+        assert_eq!(code(&error.context("cannot write a")), Code::Refused);
     }
 
     #[test]

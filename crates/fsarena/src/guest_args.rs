@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use model::Bytes;
 
+use crate::cli_values::{path, size};
+
 /// Options of `guest`.
 #[derive(Clone, Debug, Args)]
 pub struct GuestArgs {
@@ -50,13 +52,13 @@ pub struct BuildOptions {
     #[arg(long, value_name = "CONTENDER")]
     pub with: Vec<String>,
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
-    #[arg(long, value_name = "FILE", requires = "modules")]
+    #[arg(long, value_name = "FILE", requires = "modules", value_parser = path())]
     pub kernel: Option<PathBuf>,
     /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
-    #[arg(long, value_name = "DIR", requires = "kernel")]
+    #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
     pub modules: Option<PathBuf>,
     /// A directory laid out as a root filesystem; its programs go before Debian's.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = path())]
     pub rootfs: Option<PathBuf>,
 }
 
@@ -100,7 +102,7 @@ pub struct ShellArgs {
     #[arg(value_name = "CONTENDER")]
     pub contender: String,
     /// Size of its disk.
-    #[arg(long, value_name = "SIZE", default_value = "512 MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "512 MiB")]
     pub size: Bytes,
     /// What the guest is made of.
     #[command(flatten)]

@@ -178,7 +178,7 @@ fn settle(
         ));
     }
     let in_memory = matches!(disk, GuestDisk::Model { .. });
-    let all = Bytes(size.0 * u64::from(disks));
+    let all = together(size, disks)?;
     let memory = memory(wishes.memory, in_memory.then_some(all))?;
     let processors = processors(wishes.processors, clock)?;
     let cpu = Machine {
@@ -196,6 +196,20 @@ fn settle(
         disk,
         kernel: guest.release().to_owned(),
         made: guest.name().to_owned(),
+    })
+}
+
+/// The size of all disks of a guest.
+///
+/// # Errors
+/// When there is no such size.
+pub fn together(size: Bytes, disks: u32) -> Result<Bytes, BadInput> {
+    let all = size.0.checked_mul(u64::from(disks)).map(Bytes);
+    let all = all.filter(|all| *all <= Bytes::LARGEST);
+    all.ok_or_else(|| {
+        BadInput(format!(
+            "--size {size} for each of {disks} disks is too much: give a smaller one"
+        ))
     })
 }
 
@@ -350,6 +364,17 @@ mod tests {
             "{error}"
         );
         assert!(refused(memory(Some(mib(64)), None)).contains("give 256 MiB at least"));
+    }
+
+    #[test]
+    fn disks_of_any_size_are_added_up_or_refused() {
+        assert_eq!(together(Bytes::mib(3), 8).unwrap(), Bytes::mib(24));
+        assert_eq!(together(Bytes::LARGEST, 1).unwrap(), Bytes::LARGEST);
+        for (size, disks) in [(Bytes::LARGEST, 2), (Bytes(1 << 62), 8)] {
+            assert!(refused(together(size, disks)).contains("smaller"));
+        }
+        // In memory, the largest is told, too.
+        assert!(refused(memory(Some(Bytes::mib(1)), Some(Bytes::LARGEST))).contains("too little"));
     }
 
     #[test]

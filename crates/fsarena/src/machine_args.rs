@@ -1,9 +1,9 @@
 //! Options of `run` that say what machine a guest is.
 
 use clap::Args;
-use model::{Clock, DiskCache};
+use model::{Clock, DiskCache, GuestMachine};
 
-use crate::cli_values::words;
+use crate::cli_values::{up_to, words};
 use crate::guest_args::BuildOptions;
 
 /// What a guest is; what is not given comes from the campaign file, then from what this machine can do.
@@ -20,10 +20,10 @@ pub struct MachineArgs {
     pub disk: Option<String>,
     /// Disks of a guest, 1 to 8, each of --size: one pool of ZFS, striped for any other filesystem (RAID-0 of
     /// 64 KiB) [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    #[arg(long, value_name = "N", value_parser = up_to(GuestMachine::MOST_DISKS))]
     pub disks: Option<u32>,
     /// Processors of a guest [default: as many as there are, 4 at most; 1 in model time].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", value_parser = up_to(GuestMachine::MOST_PROCESSORS))]
     pub processors: Option<u32>,
     /// How this machine caches images and devices, in QEMU's words [default: writeback; none for a device].
     #[arg(long, value_name = "MODE", value_parser = words::<DiskCache>(DiskCache::ALL.map(DiskCache::name)))]

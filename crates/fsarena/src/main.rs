@@ -8,6 +8,7 @@ mod agent_command;
 mod calibrate_command;
 mod calibration;
 mod campaign;
+mod campaign_text;
 mod cell_page;
 mod chosen;
 mod cli;
@@ -20,6 +21,7 @@ mod crew;
 mod doctor_command;
 mod erase_question;
 mod exit;
+mod fault;
 #[cfg(test)]
 mod fixture;
 mod format_command;
@@ -54,10 +56,24 @@ mod work_place;
 use std::process::ExitCode;
 
 use clap::Parser;
+use sys::memory::Allocator;
 
 use crate::cli::{Cli, Command};
+use crate::exit::Code;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator {
+    code: Code::Refused as i32,
+};
 
 fn main() -> ExitCode {
+    fault::watched(program).unwrap_or(Code::Internal.into())
+}
+
+fn program() -> ExitCode {
+    if let Err(error) = stop::outlive_the_limit_of_file_sizes() {
+        return exit::report(&error.into(), false);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),

@@ -14,8 +14,12 @@ const GAP: usize = 2;
 /// Writes a text.
 pub fn print(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes())?;
-    output.flush()
+    let written = output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush());
+    let told =
+        |e: io::Error| io::Error::new(e.kind(), format!("cannot write standard output: {e}"));
+    written.map_err(told)
 }
 
 /// Writes a value as JSON.

@@ -1,34 +1,38 @@
 //! Where things are kept, and opening what is kept there.
 
+use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use catalog::Catalog;
+use model::{NoUserDirectory, UserDirectory};
 use store::{CampaignId, Store};
 use sys::trusted::{Directory, Untrusted};
 
 use crate::cli::Globals;
-use crate::exit::BadInput;
+use crate::exit::{BadInput, Refused};
 
-/// The user's data directory for fsarena (`$XDG_DATA_HOME/fsarena`).
-pub fn data_directory() -> anyhow::Result<PathBuf> {
-    let directories = directories::ProjectDirs::from("", "", "fsarena")
-        .context("cannot find a data directory: set HOME, or give --db")?;
-    Ok(directories.data_dir().to_owned())
+/// The database of campaigns: `--db`, or `fsarena.db` in the user's data directory.
+pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
+    if let Some(path) = &globals.db {
+        return absolute("--db", path);
+    }
+    Ok(data_directory()?.join("fsarena.db"))
 }
 
-/// The database of campaigns.
-pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
-    globals
-        .db
-        .clone()
-        .map_or_else(|| Ok(data_directory()?.join("fsarena.db")), Ok)
+/// The user's data directory for fsarena.
+pub fn data_directory() -> anyhow::Result<PathBuf> {
+    let directory = UserDirectory::Data.locate(|name| env::var_os(name));
+    directory.map_err(|error| match error {
+        NoUserDirectory::Unset(_) => Refused(format!("{error}, or give --db")).into(),
+        NoUserDirectory::NotUtf8(_) => anyhow::Error::from(error),
+    })
 }
 
 /// Where images and mount points are made unless the user says otherwise: beside the database.
 pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
-    let database = std::path::absolute(database(globals)?)?;
+    let database = database(globals)?;
     Ok(database.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
@@ -38,28 +42,50 @@ pub fn reports(globals: &Globals) -> anyhow::Result<Directory> {
     Ok(Directory::make(&directory)?.subdirectory("reports")?)
 }
 
+/// The absolute path of what an option names. A campaign, which is stored, holds paths in UTF-8 alone.
+pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
+    let absolute = std::path::absolute(path)
+        .with_context(|| format!("{option} {}: the working directory is gone", path.display()))?;
+    require_utf8(option, &absolute)?;
+    Ok(absolute)
+}
+
+/// Refuses a path, to which an option led, that is not UTF-8.
+pub fn require_utf8(option: &str, path: &Path) -> Result<(), BadInput> {
+    match path.to_str() {
+        Some(_) => Ok(()),
+        None => {
+            let path = path.display();
+            Err(BadInput(format!(
+                "{option} leads to {path}, which is not UTF-8: give another path"
+            )))
+        }
+    }
+}
+
 /// The store, made where there is none, in a place that nobody else can tamper with.
 pub fn store(globals: &Globals) -> anyhow::Result<Store> {
-    let path = own_database(&database(globals)?, Directory::make)?;
+    let path = own_database(&database(globals)?, true)?;
     Ok(Store::open(&path)?)
 }
 
-/// The path of a database that belongs to this user, with all that SQLite keeps beside it.
-fn own_database(
-    path: &Path,
-    open: impl FnOnce(&Path) -> Result<Directory, Untrusted>,
-) -> anyhow::Result<PathBuf> {
+/// The path of a database that belongs to this user, with all that SQLite keeps beside it; made, where there is none,
+/// for who writes to it.
+fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
     let (directory, name) = place_of(path)?;
-    let directory = open(&directory)?;
-    directory.file_or_new(&name)?;
+    let directory = match writes {
+        true => Directory::make(&directory)?,
+        false => Directory::open(&directory)?,
+    };
     let is_common = directory.is_common()?;
-    for suffix in ["-journal", "-wal", "-shm"] {
-        let mut beside = name.clone();
-        beside.push(suffix);
-        directory.file(&beside)?;
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        let mut file = name.clone();
+        file.push(suffix);
+        directory.file(&file)?;
         // Where others can make files, they could make these, in which they would say what was stored.
-        if is_common && suffix != "-journal" {
-            directory.file_or_new(&beside)?;
+        let is_prepared = suffix.is_empty() || (is_common && suffix != "-journal");
+        if writes && is_prepared {
+            directory.file_or_new(&file)?;
         }
     }
     Ok(directory.path().join(name))
@@ -73,45 +99,42 @@ fn place_of(path: &Path) -> anyhow::Result<(PathBuf, OsString)> {
     Ok((path.parent().unwrap_or(Path::new("/")).to_owned(), name))
 }
 
-/// The store of earlier campaigns; where there is none, that is said and nothing is made.
+/// The store of earlier campaigns, to look at; where there is none, that is said and nothing is made.
 pub fn existing_store(globals: &Globals) -> anyhow::Result<Store> {
-    let path = database(globals)?;
-    let none = || {
-        BadInput(format!(
-            "no campaign was run yet: there is no {}",
-            path.display()
-        ))
-    };
-    Ok(store_if_any(globals)?.ok_or_else(none)?)
+    let none = no_campaign(&database(globals)?);
+    Ok(store_if_any(globals)?.ok_or(none)?)
 }
 
-/// The same, where there is one. What belongs to somebody else is read and never written to.
+/// The same, where there is one. What belongs to somebody else is left as it is.
 pub fn store_if_any(globals: &Globals) -> anyhow::Result<Option<Store>> {
     let path = database(globals)?;
     if !path.exists() {
         return Ok(None);
     }
-    let store = match own_database(&path, Directory::open) {
-        Ok(path) => Store::open_existing(&path)?,
-        Err(error) if error.is::<Untrusted>() => Store::open_for_reading(&path)?,
+    Ok(match own_database(&path, false) {
+        Ok(path) => Store::open_to_read(&path)?,
+        Err(error) if error.is::<Untrusted>() => Store::open_untouched(&path)?,
         Err(error) => return Err(error),
-    };
-    Ok(Some(store))
+    })
 }
 
-/// The campaign that is meant: the one named, or the latest.
+/// The store in any file, to look at.
+pub fn foreign_store(path: &Path) -> anyhow::Result<Store> {
+    Ok(Store::open_untouched(path)?.ok_or_else(|| no_campaign(path))?)
+}
+
+fn no_campaign(path: &Path) -> BadInput {
+    let path = path.display();
+    BadInput(format!("no campaign was run yet: there is none in {path}"))
+}
+
+/// The campaign that is meant: the one named, which need not be there, or the latest.
 pub fn campaign_id(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
-    let known: Vec<CampaignId> = store.campaigns()?.into_iter().map(|c| c.id).collect();
-    match named.map(CampaignId) {
-        Some(id) if known.contains(&id) => Ok(id),
-        Some(id) => Err(BadInput(format!(
-            "there is no campaign {id}: see `fsarena list campaigns`"
-        ))
-        .into()),
-        None => store
-            .latest()?
-            .ok_or_else(|| BadInput("no campaign was run yet".into()).into()),
-    }
+    let id = match named {
+        Some(id) => Some(CampaignId(id)),
+        None => store.latest()?,
+    };
+    id.ok_or_else(|| BadInput("no campaign was run yet".into()).into())
 }
 
 /// The catalog with the user's own files over it.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
+use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +12,9 @@ use serde_json::json;
 use wire::Event;
 
 use crate::output;
+
+/// How often a bar is drawn while nothing happens.
+const TICK: Duration = Duration::from_millis(200);
 
 /// How progress is shown.
 pub enum Progress {
@@ -183,7 +187,15 @@ fn bar() -> ProgressBar {
         ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {prefix} {wide_msg}")
             .expect("the template is valid");
     bar.set_style(style.progress_chars("━╸ "));
-    bar.enable_steady_tick(Duration::from_millis(200));
+    let watched = bar.downgrade();
+    let tick = move || {
+        while let Some(bar) = watched.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.tick();
+            thread::sleep(TICK);
+        }
+    };
+    // Where no thread can be started it moves with the cells alone. The bar's own thread would panic.
+    let _ = thread::Builder::new().spawn(tick);
     bar
 }
 

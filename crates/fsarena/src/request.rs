@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use guest::Guest;
@@ -19,7 +20,7 @@ use crate::exit::BadInput;
 use crate::guest_request::{self, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{guest_command, paths};
+use crate::{campaign_text, guest_command, paths};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -46,9 +47,10 @@ pub fn read(
     globals: &Globals,
     catalog: &Catalog,
     progress: &Progress,
+    stop: &AtomicBool,
 ) -> anyhow::Result<Request> {
     let file = match &args.file {
-        Some(path) => campaign_file::read(path, catalog)?,
+        Some(path) => campaign_file::of_file(path, &campaign_text::read(path, stop)?, catalog)?,
         None => CampaignFile::default(),
     };
     let profile = args.profile.or(file.profile).unwrap_or(Profile::Quick);
@@ -64,7 +66,7 @@ pub fn read(
     // Before the machine is looked at, which may have much to say.
     let suites = suites(args, &file.suites, catalog, profile)?;
     let work_dir = match &args.storage.work_dir {
-        Some(directory) => std::path::absolute(directory)?,
+        Some(directory) => paths::absolute("--work-dir", directory)?,
         None => paths::work_directory(globals)?,
     };
     let memory = args.memory.or(file.memory);
@@ -99,6 +101,10 @@ pub fn read(
     refuse_too_little(memory, patience)?;
     let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     let rule = file.rule;
+    let device = args.storage.device.clone().or(file.device);
+    if let Some(found) = device.as_ref().and_then(|path| path.canonicalize().ok()) {
+        paths::require_utf8("--device", &found)?;
+    }
     let campaign = Campaign {
         name,
         contenders,
@@ -115,15 +121,34 @@ pub fn read(
         backend,
         clock: setting.clock,
         guest: setting.parts,
-        device: args.storage.device.clone().or(file.device),
+        device,
         work_dir,
         patience,
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit()),
     };
+    refuse_too_many_cells(&campaign)?;
     Ok(Request {
         campaign,
         guest: setting.guest,
     })
+}
+
+/// Refuses what would be planned for longer than anybody waits.
+fn refuse_too_many_cells(campaign: &Campaign) -> Result<(), BadInput> {
+    let cells = plan::most_cells(campaign);
+    if cells.is_some_and(|cells| cells <= plan::MOST_CELLS) {
+        return Ok(());
+    }
+    let count = cells.map_or_else(|| "more than 2^64".to_owned(), |cells| cells.to_string());
+    let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
+    let added = campaign.until.map_or(0, |until| until.max_rounds);
+    Err(BadInput(format!(
+        "{count} cells are too many, {} at most: {} contenders × {tests} tests × {} rounds; take fewer of them \
+         (-c, -s, --rounds, --max-rounds), or a smaller --profile, in which sweeps have fewer points",
+        plan::MOST_CELLS,
+        campaign.contenders.len(),
+        campaign.rounds.max(added),
+    )))
 }
 
 /// The seed where nobody gives one: in model time the same each time, so that the same command gives the same
@@ -164,6 +189,7 @@ impl Setting {
         catalog: &Catalog,
         progress: &Progress,
     ) -> anyhow::Result<Self> {
+        guest_request::together(size, wishes.disks())?;
         let mut say = |text: &str| progress.note(text);
         let guest = guest_command::obtain(catalog, &wishes.build, &mut say)?;
         let (clock, parts) = guest_request::machine(wishes, size, &guest, catalog, progress)?;
@@ -312,7 +338,10 @@ fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<C
 
 fn existing(path: &Path) -> anyhow::Result<PathBuf> {
     match path.canonicalize() {
-        Ok(found) if found.is_dir() => Ok(found),
+        Ok(found) if found.is_dir() => {
+            paths::require_utf8("--dir", &found)?;
+            Ok(found)
+        }
         Ok(_) => Err(BadInput(format!("{} is no directory", path.display())).into()),
         Err(error) => Err(BadInput(format!("{}: {error}", path.display())).into()),
     }

@@ -16,8 +16,8 @@ use crate::{campaign, guest_command, paths, run_command, stop};
 pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
-    let mut store = paths::existing_store(globals)?;
-    let id = paths::campaign_id(&store, args.id)?;
+    let id = paths::campaign_id(&paths::existing_store(globals)?, args.id)?;
+    let mut store = paths::store(globals)?;
     let guest = |campaign: &Campaign| {
         let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);

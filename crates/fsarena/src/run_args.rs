@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use model::{Backend, Bytes, Nanos, Profile};
+use model::{Backend, Bytes, Campaign, Nanos, Profile};
 
-use crate::cli_values::{percent, words};
+use crate::cli_values::{path, percent, size, text, time, up_to, words};
 use crate::guest_args::BuildOptions;
 use crate::machine_args::MachineArgs;
 use crate::storage_args::StorageArgs;
@@ -14,7 +14,7 @@ use crate::storage_args::StorageArgs;
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunArgs {
     /// A campaign file (TOML); options given beside it win.
-    #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: Option<PathBuf>,
     /// A contender: a filesystem, with mount options behind a colon; `NAME=` before it gives it another
     /// name [default: all that run here].
@@ -27,7 +27,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]
     pub profile: Option<Profile>,
     /// How often each test is repeated on a fresh filesystem.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = up_to(Campaign::MOST_ROUNDS))]
     pub rounds: Option<u32>,
     /// Add rounds until 95 % intervals reach no farther than this from their medians: 5%.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -36,27 +36,27 @@ pub struct RunArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_share: Option<f64>,
     /// Rounds at most, narrow or not [default: 20].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = up_to(Campaign::MOST_ROUNDS))]
     pub max_rounds: Option<u32>,
     /// Time of all cells after which no further round is added: 2h [default: no limit].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Nanos>,
     /// The seed of every random choice [default: drawn and printed; 1 in model time].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Size of the image [default: that of the profile].
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub size: Option<Bytes>,
     /// Memory that a cell and its page cache may use; of a guest, all that it has [default: all there is; of a
     /// guest 1 GiB, or more where its disk lies in it].
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<Bytes>,
     /// Where contenders live: on this machine, in mounted directories, or in guests, which need no root
     /// [default: dir where --dir is given, else loop].
     #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
     pub backend: Option<Backend>,
     /// A mounted directory that competes; may be given several times.
-    #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directories: Vec<PathBuf>,
     /// The device, or where the image is made.
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME")]
     pub phase_limit: Option<Nanos>,
     /// A name for the campaign.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = text)]
     pub name: Option<String>,
     /// End with 1 if any cell is not ok.
     #[arg(long)]
@@ -88,7 +88,7 @@ pub struct ResumeArgs {
     #[arg(value_name = "ID")]
     pub id: Option<i64>,
     /// The campaign's device again, if it still holds what the campaign left there.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]
     pub erase: Option<PathBuf>,
     /// Do not ask before a device is erased.
     #[arg(short, long, requires = "erase")]
@@ -105,4 +105,65 @@ pub struct ResumeArgs {
     /// What the campaign's guest was made of, where that was said when it began.
     #[command(flatten)]
     pub build: BuildOptions,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        _run: RunArgs,
+    }
+
+    /// A key of campaign files with values: numbers as they are, all else in quotes.
+    const BOTH: [(&str, &[&str]); 12] = [
+        ("rounds", &["0", "1", "1000", "1001", "4294967296"]),
+        ("max_rounds", &["0", "1", "1000", "1001", "10000"]),
+        ("processors", &["0", "1", "64", "65"]),
+        ("disks", &["0", "1", "8", "9"]),
+        (
+            "seed",
+            &["0", "18446744073709551615", "18446744073709551616"],
+        ),
+        (
+            "size",
+            &["0 B", "1 B", "8388607 TiB", "8388608 TiB", "99999999 TiB"],
+        ),
+        ("memory", &["0 KiB", "1 KiB", "8388608 TiB"]),
+        ("max_time", &["0 s", "1 s", "2562047 h", "2562048 h"]),
+        ("until_width", &["0%", "0.1%", "100%", "101%", "5"]),
+        ("until_share", &["0%", "0.1%", "100%", "101%", "5"]),
+        ("name", &["", " ", "a"]),
+        ("profile", &["smoke", "study", "Smoke", "huge"]),
+    ];
+
+    #[test]
+    fn what_a_campaign_file_may_say_the_command_line_may_and_nothing_else() {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let mut differ = Vec::new();
+        for (key, values) in BOTH {
+            for value in values {
+                let option = format!("--{}={value}", key.replace('_', "-"));
+                let typed = Line::try_parse_from(["run", option.as_str()]).is_ok();
+                let number = value.parse::<u128>().is_ok() && !key.starts_with("until");
+                let quoted = format!("\"{value}\"");
+                let value = if number { *value } else { &quoted };
+                let rule = if key == "until_width" {
+                    ""
+                } else {
+                    "until_width = \"5%\""
+                };
+                let text = format!("contenders = [\"ext4\"]\n{rule}\n{key} = {value}\n");
+                let filed = catalog::campaign_file::parse(&text, "c.toml", &catalog).is_ok();
+                if typed != filed {
+                    differ.push(format!("{option}: {typed}, in a file: {filed}"));
+                }
+            }
+        }
+        assert!(differ.is_empty(), "{differ:#?}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Each run is a process of its own, so that nothing of one can make the next the same.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -255,7 +256,9 @@ fn under(
     let mut load = None;
     match condition {
         None | Some(Condition::Again) => {}
-        Some(Condition::Busy) => load = Some(Load::start()),
+        Some(Condition::Busy) => {
+            load = Some(Load::start().context("cannot start a thread")?);
+        }
         Some(Condition::Elsewhere) => surround(&mut command, place.path())?,
         Some(Condition::Cold) => {
             if caches::drop_all().is_err() {
@@ -321,19 +324,21 @@ struct Load {
 }
 
 impl Load {
-    fn start() -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let busy = || {
-            let stop = Arc::clone(&stop);
-            thread::spawn(move || {
+    fn start() -> io::Result<Self> {
+        let mut load = Self {
+            stop: Arc::new(AtomicBool::new(false)),
+            threads: Vec::new(),
+        };
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let stop = Arc::clone(&load.stop);
+            let busy = move || {
                 while !stop.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }
-            })
-        };
-        let threads = (0..processors).map(|_| busy()).collect();
-        Self { stop, threads }
+            };
+            load.threads.push(thread::Builder::new().spawn(busy)?);
+        }
+        Ok(load)
     }
 }
 
@@ -374,7 +379,7 @@ mod tests {
 
     #[test]
     fn what_keeps_processors_busy_ends_when_it_is_dropped() {
-        let load = Load::start();
+        let load = Load::start().unwrap();
         let stop = Arc::clone(&load.stop);
         assert!(!load.threads.is_empty());
         drop(load);

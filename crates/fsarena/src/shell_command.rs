@@ -80,9 +80,10 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
         .spawn()
         .context("QEMU cannot be started")?;
     let (ready, is_ready) = mpsc::channel();
-    let shown = show(&mut guest, ready);
+    // Without threads the guest ends with this one.
+    let shown = show(&mut guest, ready).context("cannot start a thread")?;
     match is_ready.recv_timeout(PATIENCE) {
-        Ok(()) => dictate(&mut guest),
+        Ok(()) => dictate(&mut guest).context("cannot start a thread")?,
         // It ended before; what it said is shown.
         Err(mpsc::RecvTimeoutError::Disconnected) => {}
         Err(mpsc::RecvTimeoutError::Timeout) => {
@@ -99,9 +100,9 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
 }
 
 /// Shows what the guest says, and tells when its shell listens.
-fn show(guest: &mut Child, ready: Sender<()>) -> JoinHandle<()> {
+fn show(guest: &mut Child, ready: Sender<()>) -> io::Result<JoinHandle<()>> {
     let mut from = guest.stdout.take().expect("piped in `relay`");
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut said = Vec::new();
         let mut ready = Some(ready);
         let mut piece = [0; 4096];
@@ -123,9 +124,9 @@ fn show(guest: &mut Child, ready: Sender<()>) -> JoinHandle<()> {
 }
 
 /// Passes standard input on. It may stay open longer than the guest lives: nobody waits for this.
-fn dictate(guest: &mut Child) {
+fn dictate(guest: &mut Child) -> io::Result<()> {
     let mut to = guest.stdin.take().expect("piped in `relay`");
-    thread::spawn(move || {
+    let dictation = thread::Builder::new().spawn(move || {
         let passed = io::copy(&mut io::stdin().lock(), &mut to);
         if passed.is_ok() && to.write_all(b"\nexit\n").is_ok() {
             // The console's end would be no news to the guest; it ends by itself.
@@ -133,4 +134,5 @@ fn dictate(guest: &mut Child) {
             thread::park();
         }
     });
+    dictation.map(drop)
 }

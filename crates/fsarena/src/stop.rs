@@ -1,9 +1,10 @@
-//! Ctrl-C and its relatives: a flag that the campaign looks at, so that it can clean up.
+//! Signals: Ctrl-C and its relatives, a flag that the campaign looks at, so that it can clean up; and one that
+//! would end the program without a word.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 /// A flag that rises when the user, the terminal or the system asks the program to stop.
@@ -16,4 +17,39 @@ pub fn on_signals() -> std::io::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&stop))?;
     }
     Ok(stop)
+}
+
+/// Lets a write beyond the limit of file sizes (`RLIMIT_FSIZE`) fail with EFBIG, which can be told; unheard, the
+/// signal kills. Programs that are started get its default back, which a signal that is ignored would not.
+///
+/// # Errors
+/// When the handler cannot be installed.
+pub fn outlive_the_limit_of_file_sizes() -> std::io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The bit of a signal in a mask of `/proc/PID/status`.
+    fn is_in(mask: &str, status: &str, signal: i32) -> bool {
+        let line = status.lines().find_map(|line| line.strip_prefix(mask));
+        let mask = u64::from_str_radix(line.unwrap().trim(), 16).unwrap();
+        mask >> (signal - 1) & 1 == 1
+    }
+
+    #[test]
+    fn the_limit_of_file_sizes_is_heard_here_and_by_default_in_programs_that_are_started() {
+        outlive_the_limit_of_file_sizes().unwrap();
+        let own = std::fs::read_to_string("/proc/self/status").unwrap();
+        assert!(is_in("SigCgt:", &own, SIGXFSZ));
+        let output = Command::new("cat").arg("/proc/self/status").output();
+        let started = String::from_utf8(output.unwrap().stdout).unwrap();
+        for mask in ["SigCgt:", "SigIgn:"] {
+            assert!(!is_in(mask, &started, SIGXFSZ), "{mask}");
+        }
+    }
 }

@@ -4,22 +4,23 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
+use crate::cli_values::path;
 use crate::erase_question::Consent;
 
 /// A device of the user's, or an image of fsarena's own.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StorageArgs {
     /// A block device to use instead of an image; refused if it holds anything.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]
     pub device: Option<PathBuf>,
     /// The same device again, to say that what it holds may be lost.
-    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device")]
+    #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device", value_parser = path())]
     pub erase: Option<PathBuf>,
     /// Do not ask before a device is erased.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
     /// Where the image is made [default: beside the database].
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub work_dir: Option<PathBuf>,
 }
 

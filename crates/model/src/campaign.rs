@@ -157,6 +157,11 @@ pub struct Until {
     pub max_time: Option<Nanos>,
 }
 
+impl Campaign {
+    /// Most rounds, those that are added among them: a slip of the finger shall not plan for years.
+    pub const MOST_ROUNDS: u32 = 1000;
+}
+
 /// Contenders × suites × rounds on one backend with one environment; resolved and self-contained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -23,6 +23,7 @@ mod rng;
 mod suite;
 mod sweep;
 mod units;
+mod user_directory;
 mod uses;
 
 pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
@@ -51,6 +52,7 @@ pub use suite::{
 };
 pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
+pub use user_directory::{NoUserDirectory, UserDirectory};
 pub use uses::{Need, Use, Weight};
 
 mod contender;

@@ -335,7 +335,7 @@ impl PhaseResult {
         let share = |time: Nanos| 100.0 * time.0 as f64 / self.wall.0 as f64;
         numbers.push((
             Metric::Cpu,
-            share(Nanos(self.cpu.user.0 + self.cpu.system.0)),
+            share(Nanos(self.cpu.user.0.saturating_add(self.cpu.system.0))),
         ));
         numbers.push((Metric::CpuDriver, share(self.cpu.driver)));
         // Counted in steps of 10 ms: of a shorter phase it would say nothing.
@@ -391,13 +391,18 @@ impl PhaseResult {
     }
 }
 
+/// Operations in all of some buckets. A report that comes from outside may hold any counts.
+fn counted<'a>(buckets: impl Iterator<Item = &'a LatencyBucket>) -> u64 {
+    buckets.map(|bucket| bucket.1).fold(0, u64::saturating_add)
+}
+
 /// The smallest bucket below which at least the given share of all operations lies.
 fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
-    let total: u64 = buckets.iter().map(|b| b.1).sum();
+    let total = counted(buckets.iter());
     let wanted = ((total as f64 * quantile).ceil() as u64).max(1);
-    let mut seen = 0;
+    let mut seen = 0_u64;
     for bucket in buckets {
-        seen += bucket.1;
+        seen = seen.saturating_add(bucket.1);
         if seen >= wanted {
             return bucket.0;
         }
@@ -409,7 +414,7 @@ fn quantile_of(buckets: &[LatencyBucket], quantile: f64) -> Nanos {
 ///
 /// It is above the true mean by at most the width of a bucket, one part in a thousand.
 fn mean_of(buckets: &[LatencyBucket]) -> f64 {
-    let total: u64 = buckets.iter().map(|b| b.1).sum();
+    let total = counted(buckets.iter());
     let sum: f64 = buckets.iter().map(|b| b.0.as_secs_f64() * b.1 as f64).sum();
     sum / total.max(1) as f64
 }
@@ -417,8 +422,8 @@ fn mean_of(buckets: &[LatencyBucket]) -> f64 {
 /// The percentage of all operations whose bucket ends above the limit; one whose latency is within a
 /// bucket's width of the limit, one part in a thousand, may be counted on either side.
 fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
-    let total: u64 = buckets.iter().map(|b| b.1).sum();
-    let above: u64 = buckets.iter().filter(|b| b.0 > limit).map(|b| b.1).sum();
+    let total = counted(buckets.iter());
+    let above = counted(buckets.iter().filter(|b| b.0 > limit));
     100.0 * above as f64 / total.max(1) as f64
 }
 
@@ -453,17 +458,34 @@ mod tests {
         assert_eq!(percent_above(&buckets, Nanos::from_secs(10)), 10.0);
     }
 
-    #[test]
-    fn totals_are_those_of_one_pass_and_rates_are_over_all() {
-        let phase = Phase {
+    fn blank() -> PhaseResult {
+        PhaseResult::blank(&Phase {
             name: "write".into(),
             cache: CacheState::Warm,
             ends: End::Fsync,
             at_most: None,
             scaling: None,
             op: Op::RemoveFile { file: "f".into() },
-        };
-        let mut result = PhaseResult::blank(&phase);
+        })
+    }
+
+    /// A report that somebody wrote may hold any.
+    #[test]
+    fn no_count_is_too_large() {
+        let most = LatencyBucket(Nanos(u64::MAX), u64::MAX);
+        let mut result = blank();
+        result.wall = Nanos(u64::MAX);
+        (result.cpu.user, result.cpu.system) = (Nanos(u64::MAX), Nanos(u64::MAX));
+        result.latency = vec![most; 3];
+        let numbers = result.measurements();
+        assert!(numbers.iter().all(|number| number.value.is_finite()));
+        let worst = numbers.iter().find(|n| n.metric == Metric::LatencyP50);
+        assert_eq!(worst.unwrap().value, most.0.as_secs_f64());
+    }
+
+    #[test]
+    fn totals_are_those_of_one_pass_and_rates_are_over_all() {
+        let mut result = blank();
         result.wall = Nanos::from_secs(4);
         (result.operations, result.bytes) = (8, Bytes(4000));
         result.bytes_written = Bytes(4000);

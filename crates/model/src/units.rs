@@ -7,14 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A number of bytes.
 ///
-/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`; binary units are powers of 1024, decimal ones of 1000.
+/// Reads `4096`, `8 KiB`, `1.5 GiB`, `700 MB`, below 8 EiB; binary units are powers of 1024, decimal ones of 1000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes(pub u64);
 
 /// A span of time in nanoseconds.
 ///
-/// Reads `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`.
+/// Reads `250` (nanoseconds), `30 s`, `1.5 ms`, `2 min`, up to 292 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Nanos(pub u64);
@@ -57,6 +57,9 @@ const TIMES: [(&str, u64); 6] = [
 ];
 
 impl Bytes {
+    /// The largest size of anything; the kernel has no larger file.
+    pub const LARGEST: Self = Self(LARGEST);
+
     /// So many KiB (1024 bytes).
     pub const fn kib(n: u64) -> Self {
         Self(n << 10)
@@ -99,6 +102,9 @@ impl From<std::time::Duration> for Nanos {
     }
 }
 
+/// The largest quantity that is read from a text: what is computed of it has room in 64 bits.
+const LARGEST: u64 = i64::MAX as u64;
+
 /// Splits `1.5 MiB` into number and unit and multiplies, exactly where the number is whole.
 fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
     let text = text.trim();
@@ -114,11 +120,10 @@ fn scaled<'a>(text: &str, units: impl Iterator<Item = &'a (&'a str, u64)>) -> Op
         units.into_iter().find(|(name, _)| *name == unit)?.1
     };
     if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(factor);
+        return whole.checked_mul(factor).filter(|n| *n <= LARGEST);
     }
     let value = number.parse::<f64>().ok()? * factor as f64;
-    (value.is_finite() && value >= 0.0 && value < u64::MAX as f64 && factor > 1)
-        .then(|| value.round() as u64)
+    (value >= 0.0 && value < LARGEST as f64 && factor > 1).then(|| value.round() as u64)
 }
 
 /// Reads a percentage such as `5%` or `2.5 %` as a share; `None` where it is none, or negative.
@@ -136,7 +141,7 @@ impl FromStr for Bytes {
             .map(Self)
             .ok_or_else(|| ParseUnitError {
                 text: text.to_owned(),
-                expected: "a size such as `64 KiB`, `2 GiB` or `700 MB`",
+                expected: "a size below 8 EiB such as `64 KiB`, `2 GiB` or `700 MB`",
             })
     }
 }
@@ -149,7 +154,7 @@ impl FromStr for Nanos {
             .map(Self)
             .ok_or_else(|| ParseUnitError {
                 text: text.to_owned(),
-                expected: "a time such as `500 ms`, `30 s` or `2 min`",
+                expected: "a time below 292 years such as `500 ms`, `30 s` or `2 min`",
             })
     }
 }
@@ -250,7 +255,18 @@ mod tests {
             let error = wrong.parse::<Bytes>().unwrap_err().to_string();
             assert!(error.contains("64 KiB"), "{wrong}: {error}");
         }
-        assert!("99999999999 TiB".parse::<Bytes>().is_err(), "overflow");
+        for beyond in [
+            "99999999999 TiB",
+            "8388608 TiB",
+            "18446744073709551615",
+            "18446744073709551615 KiB",
+            "9999999999999999999999 kB",
+        ] {
+            let error = beyond.parse::<Bytes>().unwrap_err().to_string();
+            assert!(error.contains("below 8 EiB"), "{beyond}: {error}");
+        }
+        assert_eq!("8388607 TiB".parse(), Ok(Bytes(((8 << 20) - 1) << 40)));
+        assert!("2562048 h".parse::<Nanos>().is_err(), "beyond 292 years");
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod work;
 
 pub use cost::{Cost, Pace, TestCost, cost};
 pub use estimate::time_left;
-pub use order::{further_round, plan, remaining};
+pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
 pub use work::Work;
 
 #[cfg(test)]

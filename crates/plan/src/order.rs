@@ -17,6 +17,19 @@ pub fn plan(campaign: &Campaign) -> Vec<Cell> {
     numbered(cells, 0)
 }
 
+/// Most cells of a campaign. At half a second each they take a week; a plan of many more does not fit the
+/// memory of a small machine.
+pub const MOST_CELLS: u64 = 1_000_000;
+
+/// How many cells a campaign has when all rounds are added that may be; `None` beyond all numbers.
+pub fn most_cells(campaign: &Campaign) -> Option<u64> {
+    let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
+    let added = campaign.until.map_or(0, |until| until.max_rounds);
+    let rounds = u64::from(campaign.rounds.max(added));
+    let pairs = u64::try_from(campaign.contenders.len().checked_mul(tests)?).ok()?;
+    pairs.checked_mul(rounds)
+}
+
 /// The cells of one more round, behind a plan of so many cells.
 ///
 /// A round's order and seeds depend on the campaign's seed and the round's number alone, so a campaign
@@ -77,6 +90,7 @@ fn cell_seed(seed: u64, round: u32, test: &Test) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
+    use model::Until;
     use proptest::prelude::*;
 
     use super::*;
@@ -130,6 +144,19 @@ mod tests {
         #[test]
         fn the_same_seed_gives_the_same_plan(seed: u64) {
             prop_assert_eq!(plan(&campaign(5, 3, 2, seed)), plan(&campaign(5, 3, 2, seed)));
+        }
+
+        #[test]
+        fn cells_are_counted_without_a_plan(
+            contenders in 0usize..6, tests in 0usize..5, rounds in 1u32..5, added in 0u32..5,
+        ) {
+            let mut campaign = campaign(contenders, tests, rounds, 1);
+            prop_assert_eq!(most_cells(&campaign), Some(plan(&campaign).len() as u64));
+            let max_rounds = rounds + added;
+            campaign.until = Some(Until { width: 0.05, share: 1.0, max_rounds, max_time: None });
+            let counted = most_cells(&campaign);
+            campaign.rounds = max_rounds;
+            prop_assert_eq!(counted, Some(plan(&campaign).len() as u64));
         }
 
         #[test]

@@ -40,12 +40,16 @@ fn first_output(command: &mut Command) -> Option<String> {
     // The command holds the pipe's writing end too; while it does, reading never ends.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let (send, receive) = mpsc::channel();
-    thread::spawn(move || {
+    let reading = thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let read = (&mut reader).take(MOST).read_to_end(&mut bytes);
         // Nobody listens any more once the limit is over.
         let _ = send.send(read.map(|_| bytes));
     });
+    if reading.is_err() {
+        end(&mut child);
+        return None;
+    }
     let answer = receive.recv_timeout(LIMIT);
     end(&mut child);
     let bytes = answer.ok()?.ok()?;

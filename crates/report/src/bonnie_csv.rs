@@ -9,6 +9,8 @@
 use analyse::Analysis;
 use model::{Access, Action, CampaignResults, Metric, Op, Order, Phase, StreamUnit, Test};
 
+use crate::text::no_formula;
+
 /// The value that both readers insist on in the first column.
 const FORMAT_VERSION: &str = "1.98";
 /// The version whose format this is.
@@ -223,7 +225,7 @@ impl Figures<'_> {
 }
 
 /// A name without what the readers would take for something else: they split at commas, take `#`
-/// for a comment and copy all else into HTML as it is.
+/// for a comment and copy all else into HTML as it is. For spreadsheets, it is no formula.
 fn safe_name(name: &str, contender: usize) -> String {
     let safe: String = name
         .chars()
@@ -238,7 +240,7 @@ fn safe_name(name: &str, contender: usize) -> String {
     if safe.is_empty() {
         format!("contender {}", contender + 1)
     } else {
-        safe.to_owned()
+        no_formula(safe)
     }
 }
 

@@ -155,3 +155,15 @@ fn hostile_names_stay_text_in_a_program_that_does_not_escape() {
     assert!(html.contains("?script?alert(1)?/script?"));
     assert_eq!(html.matches("rowheader\">").count(), 5, "{html}");
 }
+
+#[test]
+fn no_name_is_a_formula() {
+    for (name, cell) in [
+        ("=cmd|' /C calc'!A1", "'=cmd?? /C calc??A1"),
+        ("+1", "'+1"),
+        (" -1", "'-1"),
+        ("ext4", "ext4"),
+    ] {
+        assert_eq!(safe_name(name, 0), cell);
+    }
+}

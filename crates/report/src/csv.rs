@@ -2,14 +2,15 @@
 //!
 //! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A figure
 //! without a value has its status and, where one was recorded, the reason. A cell that died in a step
-//! that is no phase (mkfs, mount) has a line for that step, without a metric.
+//! that is no phase (mkfs, mount) has a line for that step, without a metric. Text from outside is no
+//! formula in a spreadsheet ([`no_formula`]).
 
 use std::collections::BTreeMap;
 
 use analyse::{Analysis, CellFailure, Figure, Outcome, PhaseFailure, RoundValue, Row};
 use model::{Axis, CampaignResults, Direction, SweepPoint, Unit};
 
-use crate::text::visible;
+use crate::text::{no_formula, visible};
 
 const HEADER: [&str; 16] = [
     "campaign",
@@ -28,6 +29,17 @@ const HEADER: [&str; 16] = [
     "reason",
     "ceiling_share",
     "instrument_share",
+];
+
+/// Fields that hold text from outside; the others are numbers and fixed words.
+const FROM_OUTSIDE: [&str; 7] = [
+    "campaign_name",
+    "contender",
+    "suite",
+    "test",
+    "phase",
+    "reason",
+    "sweep",
 ];
 
 /// The names of all fields: those of every line, the passes that a value is over, the sweep and its axes.
@@ -81,8 +93,17 @@ fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     let mut out = String::new();
-    line(&mut out, &header());
-    each_record(results, analysis, &mut |fields| line(&mut out, fields));
+    let header = header();
+    line(&mut out, &header);
+    each_record(results, analysis, &mut |fields| {
+        let cells = header.iter().zip(fields).map(|(name, field)| {
+            match FROM_OUTSIDE.contains(&name.as_str()) {
+                true => no_formula(field),
+                false => field.clone(),
+            }
+        });
+        line(&mut out, &cells.collect::<Vec<_>>());
+    });
     out
 }
 
@@ -285,6 +306,42 @@ mod tests {
                 assert_eq!(fields[10].is_empty(), fields[12] != "ok", "{fields:?}");
             }
         }
+    }
+
+    /// Whatever names and reasons say, and wherever a value is below zero.
+    #[test]
+    fn no_cell_is_a_formula_and_every_one_can_be_read_back() {
+        const FORMULA: &str = "=cmd|' /C calc'!A1";
+        let mut results = fixture::realistic();
+        results.campaign.name = "@SUM(1+1)*cmd".into();
+        let old = std::mem::replace(&mut results.campaign.contenders[0].name, FORMULA.into());
+        for stored in &mut results.cells {
+            if stored.cell.contender == old {
+                stored.cell.contender = FORMULA.into();
+            }
+            let failures = stored.result.iter_mut().flat_map(|result| {
+                let of_phases = result.phases.iter_mut().map(|phase| &mut phase.failure);
+                of_phases.chain([&mut result.failure])
+            });
+            failures
+                .flatten()
+                .for_each(|f| f.reason = format!("-{}", f.reason));
+        }
+        let analysis = analyse(&results);
+        let records = parse(&render(&results, &analysis));
+        let mut reasons = 0;
+        for record in &records[1..] {
+            for (name, cell) in records[0].iter().zip(record) {
+                let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+                assert!(!formula || cell.parse::<f64>().is_ok(), "{name}: {cell}");
+            }
+            assert_eq!(record[1], "'@SUM(1+1)*cmd");
+            reasons += u32::from(record[13].starts_with("'-"));
+        }
+        assert!(reasons > 0);
+        let named = format!("'{FORMULA}");
+        assert!(records.iter().any(|record| record[2] == named));
+        assert_eq!(number(Some(-0.5)), "-0.5", "numbers stay numbers");
     }
 
     #[test]

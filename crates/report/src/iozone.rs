@@ -2,7 +2,8 @@
 //! each operation, a line for each file size, a column for each record size, in kB (1024 bytes) and kB/s.
 //!
 //! Format: the output of IOzone 3.506 with `-R -a`, taken down line by line. Each contender has such an
-//! output, behind a line that names it and the test. Figures are medians over rounds, rounded to whole
+//! output, behind a line that names it and the test: quoted, so that a spreadsheet takes it for one text and
+//! no part of a name for a formula. Figures are medians over rounds, rounded to whole
 //! kB/s; 0 stands, as in IOzone, where there is none: the record does not fit, or it failed.
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::fmt::Write;
 use analyse::{Analysis, Row, Sweep, SweptPhase};
 use model::{Axis, CampaignResults, Metric};
 
-use crate::text::clean;
+use crate::text::{clean, no_formula};
 
 /// What IOzone calls each operation, by the names of the phases of suite `iozone`.
 const REPORTS: [(&str, &str); 11] = [
@@ -36,9 +37,9 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         for (index, contender) in analysis.contenders.iter().enumerate() {
             let _ = write!(
                 out,
-                "Contender {}, test {}, campaign {}\n\nExcel output is below:\n",
-                clean(contender),
-                clean(&sweep.name),
+                "\"Contender {}, test {}, campaign {}\"\n\nExcel output is below:\n",
+                quotable(contender),
+                quotable(&sweep.name),
                 results.id
             );
             for phase in &sweep.phases {
@@ -56,7 +57,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 fn report(sweep: &Sweep, phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
     let known = REPORTS.iter().find(|(name, _)| *name == phase.phase);
     let title = known.map_or_else(
-        || format!("{} report", clean(&phase.phase).replace('"', "'")),
+        || format!("{} report", no_formula(&quotable(&phase.phase))),
         |(_, title)| (*title).to_owned(),
     );
     let values = |axis: Axis| -> BTreeSet<u64> {
@@ -78,6 +79,11 @@ fn report(sweep: &Sweep, phase: &SweptPhase, contender: usize, analysis: &Analys
         out.push('\n');
     }
     out
+}
+
+/// A text from outside that can stand between quotes, of which the form knows none within a text.
+fn quotable(text: &str) -> String {
+    clean(text).replace('"', "'")
 }
 
 /// Whole kB where it is whole.
@@ -178,6 +184,43 @@ mod tests {
             }
         }
         assert!(checked > 8, "{checked}");
+    }
+
+    /// As a spreadsheet takes a line in, whose cells end at blanks, commas and semicolons but for quotes.
+    fn cells(line: &str) -> Vec<String> {
+        let parts = line.split('"').enumerate();
+        let cells = parts.flat_map(|(i, part)| match i % 2 {
+            0 => part.split([' ', ',', ';', '\t']).collect(),
+            _ => vec![part],
+        });
+        cells.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn no_name_is_a_formula() {
+        const FORMULA: &str = "=1+1,=2+2;\t=3 \" =4";
+        let mut results = fixture::swept();
+        let old = std::mem::replace(&mut results.campaign.contenders[0].name, FORMULA.into());
+        for stored in &mut results.cells {
+            if stored.cell.contender == old {
+                stored.cell.contender = FORMULA.into();
+            }
+        }
+        let analysis = analyse(&results);
+        let mut analysis_of_hostile = analysis.clone();
+        for sweep in &mut analysis_of_hostile.sweeps {
+            sweep.name = FORMULA.into();
+            for phase in &mut sweep.phases {
+                phase.phase = FORMULA.into();
+            }
+        }
+        for analysis in [analysis, analysis_of_hostile] {
+            for line in render(&results, &analysis).lines() {
+                for cell in cells(line) {
+                    assert!(!cell.starts_with(['=', '+', '-', '@']), "{cell} of {line}");
+                }
+            }
+        }
     }
 
     #[test]

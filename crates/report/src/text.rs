@@ -56,6 +56,19 @@ fn is_hidden(c: char) -> bool {
         )
 }
 
+/// A text from outside as a cell that no spreadsheet takes for a formula: an apostrophe stands before what
+/// begins like one, and before what begins with an apostrophe, so that a reader who takes one away has the
+/// text. Source: OWASP, "CSV Injection".
+pub(crate) fn no_formula(text: &str) -> String {
+    const BEGINNINGS: [char; 9] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '\''];
+    // Some readers leave blanks out.
+    let begins = text.starts_with(char::is_control) || text.trim_start().starts_with(BEGINNINGS);
+    match begins {
+        true => format!("'{text}"),
+        false => text.to_owned(),
+    }
+}
+
 /// Columns that a text takes on a terminal.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
@@ -115,6 +128,19 @@ mod tests {
         assert_eq!(clean("two\r\nlines\tand more\n"), "two lines and more");
         assert_eq!(clean_lines("a\r\n\tb\u{7}\n"), "a\n    b\\u{7}");
         assert_eq!(clean("Größe 測試"), "Größe 測試");
+    }
+
+    #[test]
+    fn what_begins_like_a_formula_does_not_as_a_cell_and_can_be_read_back() {
+        for hostile in [
+            "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "'=1", "'",
+        ] {
+            let cell = no_formula(hostile);
+            assert_eq!(cell.strip_prefix('\''), Some(hostile));
+        }
+        for plain in ["ext4", "a=b", "1", ""] {
+            assert_eq!(no_formula(plain), plain);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub enum Outcome {
 pub struct Agent {
     child: Child,
     errors: JoinHandle<String>,
-    events: Box<dyn Read + Send>,
+    events: Receiver<Event>,
     /// Rises when the process has ended: a file of events has no end of its own.
     ended: Arc<AtomicBool>,
 }
@@ -90,8 +90,8 @@ impl Agent {
         hold: &dyn Fn(Pid) -> io::Result<()>,
     ) -> io::Result<Self> {
         let mut child = spawn(command.stdout(Stdio::piped()))?;
-        let events = Box::new(child.stdout.take().expect("piped above"));
-        Self::watching(child, events, Arc::default()).receive(Some(job), hold)
+        let events = child.stdout.take().expect("piped above");
+        Self::watching(child, events, Arc::default())?.receive(Some(job), hold)
     }
 
     /// Starts a guest whose agent writes its events into a file, and writes its job where that is not in
@@ -107,16 +107,31 @@ impl Agent {
         let child = spawn(command.stdout(File::create(events)?))?;
         let ended = Arc::new(AtomicBool::new(false));
         let events = events::Followed::new(File::open(events)?, Arc::clone(&ended));
-        Self::watching(child, Box::new(events), ended).receive(job, &|_| Ok(()))
+        Self::watching(child, events, ended)?.receive(job, &|_| Ok(()))
     }
 
-    fn watching(mut child: Child, events: Box<dyn Read + Send>, ended: Arc<AtomicBool>) -> Self {
-        let errors = events::errors(child.stderr.take().expect("piped in `spawn`"));
-        Self {
-            child,
-            errors,
-            events,
-            ended,
+    /// Listens to an agent; one that nobody can listen to is ended.
+    fn watching(
+        mut child: Child,
+        events: impl Read + Send + 'static,
+        ended: Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        let stderr = child.stderr.take().expect("piped in `spawn`");
+        let heard =
+            events::errors(stderr).and_then(|errors| Ok((errors, events::channel(events)?)));
+        match heard {
+            Ok((errors, events)) => Ok(Self {
+                child,
+                errors,
+                events,
+                ended,
+            }),
+            Err(error) => {
+                // It may have ended by itself.
+                let _ = child.kill();
+                child.wait()?;
+                Err(error)
+            }
         }
     }
 
@@ -127,14 +142,12 @@ impl Agent {
         collector: &mut Collector<'_>,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<Watched, Stopped> {
-        let events = std::mem::replace(&mut self.events, Box::new(io::empty()));
-        let events = events::channel(events);
         let mut time = WatchedTime::start();
         let mut waits = Waits::new(watch);
         let mut withdrawn = None;
         let mut done = false;
         let outcome = loop {
-            let event = events.recv_timeout(ATTENTION);
+            let event = self.events.recv_timeout(ATTENTION);
             waits.pass(time.look());
             match event {
                 Ok(Event::Withdrawn { reason }) => withdrawn = Some(reason),

@@ -42,9 +42,12 @@ impl<R: Read> Read for Followed<R> {
 
 /// A channel that yields the events and closes when the agent does; a line that is no event closes
 /// it, too: an agent that talks nonsense is as good as dead.
-pub fn channel(output: impl Read + Send + 'static) -> Receiver<Event> {
+///
+/// # Errors
+/// When its thread cannot be started.
+pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<Event>> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         for line in BufReader::new(output).lines() {
             let Ok(line) = line else { return };
             let Ok(event) = serde_json::from_str(&line) else {
@@ -54,13 +57,16 @@ pub fn channel(output: impl Read + Send + 'static) -> Receiver<Event> {
                 return;
             }
         }
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The end of what the agent writes to its standard error, once it has ended.
-pub fn errors(mut stream: impl Read + Send + 'static) -> JoinHandle<String> {
-    thread::spawn(move || {
+///
+/// # Errors
+/// When its thread cannot be started.
+pub fn errors(mut stream: impl Read + Send + 'static) -> io::Result<JoinHandle<String>> {
+    thread::Builder::new().spawn(move || {
         let mut kept = Vec::new();
         let mut piece = [0; 1024];
         while let Ok(n @ 1..) = stream.read(&mut piece) {
@@ -81,7 +87,10 @@ mod tests {
     fn events_come_in_order_until_the_first_nonsense() {
         let first = Event::Hello { version: 1 }.to_line();
         let text = format!("{first}nonsense\n{}", Event::Done.to_line());
-        let events: Vec<Event> = channel(std::io::Cursor::new(text)).iter().collect();
+        let events: Vec<Event> = channel(std::io::Cursor::new(text))
+            .unwrap()
+            .iter()
+            .collect();
         assert_eq!(events, [Event::Hello { version: 1 }]);
     }
 
@@ -92,7 +101,7 @@ mod tests {
         let mut writer = std::fs::File::create(&path).unwrap();
         let ended = Arc::new(AtomicBool::new(false));
         let reader = Followed::new(std::fs::File::open(&path).unwrap(), Arc::clone(&ended));
-        let events = channel(reader);
+        let events = channel(reader).unwrap();
         let (hello, done) = (Event::Hello { version: 1 }.to_line(), Event::Done.to_line());
         // A line that comes in two pieces is one event.
         let (first, rest) = hello.split_at(5);
@@ -107,7 +116,7 @@ mod tests {
     #[test]
     fn only_the_end_of_the_errors_is_kept() {
         let text = "x".repeat(10_000) + "the end\n";
-        let kept = errors(std::io::Cursor::new(text)).join().unwrap();
+        let kept = errors(std::io::Cursor::new(text)).unwrap().join().unwrap();
         assert!(kept.len() <= ERRORS_KEPT && kept.ends_with("the end"));
     }
 }

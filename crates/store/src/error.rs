@@ -1,9 +1,10 @@
-//! What can go wrong between a campaign and its file, each in one line for people.
+//! What can go wrong between a campaign and its file, each in one line for people that says what to do.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::CellId;
+use rusqlite::ErrorCode;
 
 use crate::CampaignId;
 
@@ -18,18 +19,29 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
-    /// The file could not be opened or made.
+    /// The file could not be looked at.
     #[error("cannot open the database {}: {source}", path.display())]
-    CannotOpen {
+    Unreachable {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: rusqlite::Error,
+        source: io::Error,
     },
-    /// There is no such file, and it was not to be made.
-    #[error("no results are stored yet: {} does not exist", path.display())]
-    Absent {
+    /// The file could not be opened or made.
+    #[error(
+        "cannot open the database {}: {error}; make its directory writable, or give another --db",
+        path.display()
+    )]
+    CannotOpen {
         /// The file.
+        path: PathBuf,
+        /// Why; no source, as SQLite's errors repeat themselves with every cause.
+        error: rusqlite::Error,
+    },
+    /// There is a directory, a pipe or a device of that name.
+    #[error("{} is no file, and so no database of fsarena: give another --db", path.display())]
+    NoFile {
+        /// What was named.
         path: PathBuf,
     },
     /// The file was written by a later version of fsarena.
@@ -48,6 +60,58 @@ pub enum StoreError {
     /// The file is a database of some other program, or no database.
     #[error("{} is not a database of fsarena: give another --db", path.display())]
     NotOurs {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What is stored is not what was stored.
+    #[error("the {what} is damaged: {why}; restore {} from a copy, or give another --db", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The part that is damaged.
+        what: String,
+        /// How that shows.
+        why: String,
+    },
+    /// The file or its directory may be read but not written.
+    #[error(
+        "cannot write to the database {}: it or its directory is read-only; make it writable, or give another --db",
+        path.display()
+    )]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another program holds the file for longer than one waits.
+    #[error("the database {} is locked by another program: try again when that has ended", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// There is no room for what is to be stored.
+    #[error(
+        "the disk of the database {} is full: free some room, then go on with `fsarena resume`",
+        path.display()
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk fails, or a limit of the process does not let it write.
+    #[error(
+        "cannot read or write the database {}: {error}; see whether the disk fails or is full, and the limit of \
+         file sizes (ulimit -f)",
+        path.display()
+    )]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        error: rusqlite::Error,
+    },
+    /// There is no memory for what SQLite does.
+    #[error("no memory to read the database {}: see the limits of the process (ulimit -v)", path.display())]
+    NoMemory {
         /// The file.
         path: PathBuf,
     },
@@ -81,15 +145,117 @@ pub enum StoreError {
         /// Cells that are planned.
         planned: u32,
     },
-    /// A stored text is not what its column promises.
-    #[error("the stored {what} cannot be read: {source}")]
-    Corrupt {
-        /// Which text.
+    /// What is to be stored cannot be said in JSON.
+    #[error("cannot store the {what}: {source}")]
+    NotJson {
+        /// What was to be stored.
         what: &'static str,
         /// Why.
         source: serde_json::Error,
     },
-    /// SQLite refused.
-    #[error("the results database: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    /// SQLite refused for a reason that is nobody's but fsarena's.
+    #[error("the database {}: {error}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        error: rusqlite::Error,
+    },
+}
+
+/// What went wrong, before it is said in which file.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It is known.
+    Known(StoreError),
+    /// SQLite said it.
+    Sqlite(rusqlite::Error),
+    /// What is stored cannot be right.
+    Damaged(String),
+    /// The same, and of what.
+    DamagedPart { what: String, why: String },
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Known(error)
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl Trouble {
+    /// Says which row it is about, where it is about one. Its keys may be what is damaged.
+    pub fn of(self, row: &rusqlite::Result<String>) -> Self {
+        let why = match self {
+            Self::Damaged(why) => why,
+            Self::Sqlite(error) if is_of_a_value(&error) => error.to_string(),
+            other => return other,
+        };
+        match row {
+            Ok(row) => Self::DamagedPart {
+                what: format!("stored {row}"),
+                why,
+            },
+            Err(_) => Self::Damaged(why),
+        }
+    }
+
+    /// Says in which file it is, and what to do.
+    pub fn in_file(self, path: &Path) -> StoreError {
+        let path = path.to_owned();
+        let error = match self {
+            Self::Known(error) => return error,
+            Self::DamagedPart { what, why } => return StoreError::Damaged { path, what, why },
+            Self::Damaged(why) => return damaged(path, why),
+            Self::Sqlite(error) => error,
+        };
+        if is_of_a_value(&error) {
+            return damaged(path, error.to_string());
+        }
+        let (code, text) = match &error {
+            // Our statements are right, so that tables must be missing.
+            rusqlite::Error::SqlInputError { msg, .. } => (Some(ErrorCode::Unknown), msg.clone()),
+            other => (other.sqlite_error_code(), other.to_string()),
+        };
+        match code {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => damaged(path, text),
+            Some(ErrorCode::NotADatabase) => StoreError::NotOurs { path },
+            Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { path },
+            Some(ErrorCode::DiskFull) => StoreError::Full { path },
+            Some(ErrorCode::SystemIoFailure) => StoreError::Disk { path, error },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                StoreError::CannotOpen { path, error }
+            }
+            Some(ErrorCode::OutOfMemory) => StoreError::NoMemory { path },
+            _ => StoreError::Sqlite { path, error },
+        }
+    }
+}
+
+/// The file as a whole is damaged. SQLite may quote what it found, of any length.
+fn damaged(path: PathBuf, why: String) -> StoreError {
+    const MOST: usize = 120;
+    let first = why.lines().next().unwrap_or_default();
+    StoreError::Damaged {
+        path,
+        what: "database".to_owned(),
+        why: first.chars().take(MOST).collect(),
+    }
+}
+
+/// Whether a column held what was never stored there.
+const fn is_of_a_value(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
 }

@@ -7,6 +7,7 @@
 mod error;
 mod open;
 mod read;
+mod row;
 mod schema;
 mod summary;
 mod write;

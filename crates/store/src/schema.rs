@@ -5,14 +5,16 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::StoreError;
+use crate::error::Trouble;
 
 /// Marks a file as ours in SQLite's header: `fsar`.
 const APPLICATION_ID: u32 = u32::from_be_bytes(*b"fsar");
 
 /// The migrations in their order; the n-th leads to schema n.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/0001_campaigns.sql"),
     include_str!("../migrations/0002_calibration.sql"),
+    include_str!("../migrations/0003_checksums.sql"),
 ];
 
 /// The newest schema known here.
@@ -22,7 +24,7 @@ const KNOWN: u32 = MIGRATIONS.len() as u32;
 ///
 /// Everything happens in one transaction that locks out other writers, so that two programs that
 /// open a new file at once do not both create its tables.
-pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Trouble> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = check(&transaction, path)?;
     if found < KNOWN {
@@ -36,8 +38,8 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreErro
     Ok(())
 }
 
-/// The schema of a database, once it is known to be ours and not too new.
-pub fn check(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+/// The schema of a database, once it is known to be ours and not too new; 0 for a new one.
+pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
     let application: u32 = pragma(connection, "application_id")?;
     let found: u32 = pragma(connection, "user_version")?;
     let tables: u32 =
@@ -46,16 +48,30 @@ pub fn check(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     if !new && application != APPLICATION_ID {
         return Err(StoreError::NotOurs {
             path: path.to_owned(),
-        });
+        }
+        .into());
     }
     if found > KNOWN {
         return Err(StoreError::NewerSchema {
             path: path.to_owned(),
             found,
             known: KNOWN,
-        });
+        }
+        .into());
     }
     Ok(found)
+}
+
+/// Whether rows have digests. The columns say so, and not the number of the schema, which may be damaged.
+pub fn has_digests(connection: &Connection) -> Result<bool, Trouble> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM pragma_table_info('cell') WHERE name = 'digest')";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
+}
+
+/// Whether there is a table of calibrations.
+pub fn has_calibrations(connection: &Connection) -> Result<bool, Trouble> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'calibration')";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
 }
 
 fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<u32> {
@@ -85,14 +101,15 @@ mod tests {
     }
 
     #[test]
-    fn every_table_refuses_change_and_removal() {
+    fn every_table_refuses_change_removal_and_replacement() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, Path::new(":memory:")).unwrap();
         let count = |kind: &str| -> u32 {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type = ?1";
             connection.query_row(sql, [kind], |row| row.get(0)).unwrap()
         };
-        assert_eq!(count("trigger"), 2 * count("table"));
+        let with_digest = 5;
+        assert_eq!(count("trigger"), 3 * count("table") + with_digest);
     }
 
     #[test]

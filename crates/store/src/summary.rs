@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use model::{Backend, Campaign, Nanos, Profile, Status};
 use serde::Serialize;
 
+use crate::error::Trouble;
 use crate::read::{parse, time};
+use crate::row::{CAMPAIGN, View};
 use crate::{CampaignId, Store, StoreError};
 
 /// A stored campaign in one line.
@@ -35,40 +37,43 @@ impl Store {
     /// Every stored campaign, in the order in which they were begun.
     ///
     /// # Errors
-    /// When SQLite refuses or what is stored cannot be read.
+    /// When SQLite refuses or what is stored is damaged.
     pub fn campaigns(&self) -> Result<Vec<CampaignSummary>, StoreError> {
-        let snapshot = self.connection.unchecked_transaction()?;
-        let mut query = snapshot.prepare(
-            "SELECT id, started, definition,
-                    (SELECT count(*) FROM planned_cell WHERE campaign = campaign.id)
-             FROM campaign ORDER BY id",
-        )?;
-        let rows = query.query_map([], |row| {
-            let definition: String = row.get(2)?;
-            let id = CampaignId(row.get(0)?);
-            Ok((id, time(row, 1)?, definition, row.get(3)?))
-        })?;
-        rows.map(|row| {
-            let (id, started, definition, planned) = row?;
-            let campaign = parse("campaign", &definition)?;
-            Ok(summary(id, started, campaign, planned, self.statuses(id)?))
+        self.reading(|view| {
+            let stored = CAMPAIGN.select(view, "ORDER BY id", [], |row| {
+                let id = CampaignId(row.get("id")?);
+                Ok((id, time(row, "started")?, parse(row, "definition")?))
+            })?;
+            let stored = stored.into_iter();
+            let summaries = stored.map(|(id, started, campaign)| {
+                let (planned, statuses) = (planned(view, id)?, statuses(view, id)?);
+                Ok(summary(id, started, campaign, planned, statuses))
+            });
+            summaries.collect()
         })
-        .collect()
     }
+}
 
-    fn statuses(&self, id: CampaignId) -> Result<BTreeMap<Status, u32>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT status, count(*) FROM cell WHERE campaign = ?1 GROUP BY 1")?;
-        let rows = query.query_map([id.0], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?))
-        })?;
-        rows.map(|row| {
-            let (word, count) = row?;
-            Ok((parse("status", &format!("\"{word}\""))?, count))
-        })
-        .collect()
-    }
+fn planned(view: View<'_>, id: CampaignId) -> Result<u32, Trouble> {
+    let sql = "SELECT count(*) FROM planned_cell WHERE campaign = ?1";
+    let mut query = view.connection.prepare_cached(sql)?;
+    Ok(query.query_row([id.0], |row| row.get(0))?)
+}
+
+/// How many cells ended with each status. Their results are not read, so that nobody waits for that.
+fn statuses(view: View<'_>, id: CampaignId) -> Result<BTreeMap<Status, u32>, Trouble> {
+    let sql = "SELECT status, count(*) FROM cell WHERE campaign = ?1 GROUP BY 1";
+    let mut query = view.connection.prepare_cached(sql)?;
+    let rows = query.query_map([id.0], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, u32>(1)?))
+    })?;
+    let statuses = rows.map(|row| {
+        let (word, count) = row?;
+        let status: Result<Status, _> = serde_json::from_value(word.clone().into());
+        let damaged = |_| Trouble::Damaged(format!("a cell has the status `{word}`"));
+        Ok((status.map_err(damaged)?, count))
+    });
+    statuses.collect()
 }
 
 fn summary(

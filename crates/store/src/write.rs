@@ -1,9 +1,13 @@
 //! Writing: a campaign with its plan, a session, a cell; each in one transaction.
 
 use model::{Calibration, Campaign, Cell, CellResult, Environment, Nanos, PhaseResult};
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 
+use crate::error::Trouble;
+use crate::read::require;
+use crate::row::{CALIBRATION, CAMPAIGN, CELL, PLANNED_CELL, SESSION};
 use crate::{CampaignId, Store, StoreError};
 
 impl Store {
@@ -17,22 +21,20 @@ impl Store {
         plan: &[Cell],
         started: Nanos,
     ) -> Result<CampaignId, StoreError> {
-        let transaction = self.transaction()?;
-        transaction.execute(
-            "INSERT INTO campaign (name, started, profile, backend, definition)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![
-                campaign.name,
+        self.writing(|transaction| {
+            let id = CampaignId(next_id(transaction, "campaign")?);
+            let values = vec![
+                id.0.into(),
+                campaign.name.clone().into(),
                 integer(started),
-                campaign.profile.name(),
-                word(&campaign.backend),
-                json(campaign),
-            ],
-        )?;
-        let id = CampaignId(transaction.last_insert_rowid());
-        insert_plan(&transaction, id, plan)?;
-        transaction.commit()?;
-        Ok(id)
+                campaign.profile.name().to_owned().into(),
+                word(&campaign.backend)?.into(),
+                json("campaign", campaign)?.into(),
+            ];
+            CAMPAIGN.insert(transaction, values)?;
+            insert_plan(transaction, id, plan)?;
+            Ok(id)
+        })
     }
 
     /// Stores cells behind the plan of a campaign, all of them or none.
@@ -40,20 +42,19 @@ impl Store {
     /// # Errors
     /// When there is no such campaign, the cells do not follow the plan, or SQLite refuses.
     pub fn extend_plan(&mut self, campaign: CampaignId, cells: &[Cell]) -> Result<(), StoreError> {
-        self.require(campaign)?;
-        let transaction = self.transaction()?;
-        let planned: u32 = transaction.query_row(
-            "SELECT count(*) FROM planned_cell WHERE campaign = ?1",
-            [campaign.0],
-            |row| row.get(0),
-        )?;
-        let follows = (planned..).zip(cells).all(|(id, cell)| cell.id.0 == id);
-        if !follows {
-            return Err(StoreError::NotNext { campaign, planned });
-        }
-        insert_plan(&transaction, campaign, cells)?;
-        transaction.commit()?;
-        Ok(())
+        self.writing(|transaction| {
+            require(transaction, campaign)?;
+            let planned: u32 = transaction.query_row(
+                "SELECT count(*) FROM planned_cell WHERE campaign = ?1",
+                [campaign.0],
+                |row| row.get(0),
+            )?;
+            let follows = (planned..).zip(cells).all(|(id, cell)| cell.id.0 == id);
+            if !follows {
+                return Err(StoreError::NotNext { campaign, planned }.into());
+            }
+            insert_plan(transaction, campaign, cells)
+        })
     }
 
     /// Stores that a campaign begins or goes on, and on what.
@@ -66,12 +67,16 @@ impl Store {
         environment: &Environment,
         started: Nanos,
     ) -> Result<(), StoreError> {
-        self.require(campaign)?;
-        self.connection.execute(
-            "INSERT INTO session (campaign, started, environment) VALUES (?1, ?2, ?3)",
-            params![campaign.0, integer(started), json(environment)],
-        )?;
-        Ok(())
+        self.writing(|transaction| {
+            require(transaction, campaign)?;
+            let values = vec![
+                next_id(transaction, "session")?.into(),
+                campaign.0.into(),
+                integer(started),
+                json("environment", environment)?.into(),
+            ];
+            SESSION.insert(transaction, values)
+        })
     }
 
     /// Stores what the instrument costs and what the device can do; a campaign has one calibration.
@@ -83,12 +88,15 @@ impl Store {
         campaign: CampaignId,
         calibration: &Calibration,
     ) -> Result<(), StoreError> {
-        self.require(campaign)?;
-        self.connection.execute(
-            "INSERT INTO calibration (campaign, taken, calibration) VALUES (?1, ?2, ?3)",
-            params![campaign.0, integer(calibration.taken), json(calibration)],
-        )?;
-        Ok(())
+        self.writing(|transaction| {
+            require(transaction, campaign)?;
+            let values = vec![
+                campaign.0.into(),
+                integer(calibration.taken),
+                json("calibration", calibration)?.into(),
+            ];
+            CALIBRATION.insert(transaction, values)
+        })
     }
 
     /// Stores what became of a cell, under the campaign's latest session; when this returns it is
@@ -102,67 +110,60 @@ impl Store {
         cell: &Cell,
         result: &CellResult,
     ) -> Result<(), StoreError> {
-        let transaction = self.transaction()?;
-        let session = latest_session(&transaction, campaign)?;
-        require_open(&transaction, campaign, cell)?;
-        transaction.execute(
-            "INSERT INTO cell (campaign, cell, session, status, started, elapsed, result)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![
-                campaign.0,
-                cell.id.0,
-                session,
-                result.status.name(),
+        self.writing(|transaction| {
+            let session = latest_session(transaction, campaign)?;
+            require_open(transaction, campaign, cell)?;
+            let values = vec![
+                campaign.0.into(),
+                cell.id.0.into(),
+                session.into(),
+                result.status.name().to_owned().into(),
                 integer(result.started),
                 integer(result.elapsed),
-                json(result),
-            ],
-        )?;
-        for (position, phase) in (0..).zip(&result.phases) {
-            insert_phase(&transaction, campaign, cell, position, phase)?;
-        }
-        transaction.commit()?;
-        Ok(())
+                json("result of a cell", result)?.into(),
+            ];
+            CELL.insert(transaction, values)?;
+            for (position, phase) in (0..).zip(&result.phases) {
+                insert_phase(transaction, campaign, cell, position, phase)?;
+            }
+            Ok(())
+        })
     }
+}
 
-    /// A transaction that locks out other writers from its beginning, so that what was checked
-    /// still holds when it is written.
-    fn transaction(&mut self) -> Result<Transaction<'_>, StoreError> {
-        let behaviour = TransactionBehavior::Immediate;
-        Ok(self.connection.transaction_with_behavior(behaviour)?)
-    }
+/// The key that SQLite would choose: a row's digest is over its key, too, and so has to know it before.
+fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
+    let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
+    connection.query_row(&sql, [], |row| row.get(0))
 }
 
 fn insert_plan(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     plan: &[Cell],
-) -> Result<(), StoreError> {
-    let mut insert = transaction.prepare(
-        "INSERT INTO planned_cell (campaign, cell, contender, suite, test, round, seed)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
+) -> Result<(), Trouble> {
     for cell in plan {
-        insert.execute(params![
-            campaign.0,
-            cell.id.0,
-            cell.contender,
-            cell.suite,
-            cell.test,
-            cell.round,
-            cell.seed.to_string(),
-        ])?;
+        let values = vec![
+            campaign.0.into(),
+            cell.id.0.into(),
+            cell.contender.clone().into(),
+            cell.suite.clone().into(),
+            cell.test.clone().into(),
+            cell.round.into(),
+            cell.seed.to_string().into(),
+        ];
+        PLANNED_CELL.insert(transaction, values)?;
     }
     Ok(())
 }
 
-fn latest_session(transaction: &Transaction<'_>, campaign: CampaignId) -> Result<i64, StoreError> {
+fn latest_session(transaction: &Transaction<'_>, campaign: CampaignId) -> Result<i64, Trouble> {
     let session: Option<i64> = transaction.query_row(
         "SELECT max(id) FROM session WHERE campaign = ?1",
         [campaign.0],
         |row| row.get(0),
     )?;
-    session.ok_or(StoreError::NoSession(campaign))
+    session.ok_or_else(|| StoreError::NoSession(campaign).into())
 }
 
 /// Checks that the cell is planned and has no result yet.
@@ -170,7 +171,7 @@ fn require_open(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     cell: &Cell,
-) -> Result<(), StoreError> {
+) -> Result<(), Trouble> {
     let recorded: Option<bool> = transaction
         .query_row(
             "SELECT EXISTS (SELECT 1 FROM cell WHERE cell.campaign = ?1 AND cell.cell = ?2)
@@ -182,8 +183,8 @@ fn require_open(
     let cell = cell.id;
     match recorded {
         Some(false) => Ok(()),
-        Some(true) => Err(StoreError::AlreadyRecorded { campaign, cell }),
-        None => Err(StoreError::NotPlanned { campaign, cell }),
+        Some(true) => Err(StoreError::AlreadyRecorded { campaign, cell }.into()),
+        None => Err(StoreError::NotPlanned { campaign, cell }.into()),
     }
 }
 
@@ -193,7 +194,7 @@ fn insert_phase(
     cell: &Cell,
     position: u32,
     phase: &PhaseResult,
-) -> Result<(), StoreError> {
+) -> Result<(), Trouble> {
     transaction
         .prepare_cached(
             "INSERT INTO phase (campaign, cell, position, phase, status, cache)
@@ -205,7 +206,7 @@ fn insert_phase(
             position,
             phase.phase,
             phase.status.name(),
-            word(&phase.cache),
+            word(&phase.cache)?,
         ])?;
     let mut insert = transaction.prepare_cached(
         "INSERT INTO measurement
@@ -219,25 +220,26 @@ fn insert_phase(
             position,
             phase.phase,
             number.metric.name(),
-            word(&number.metric.unit()),
+            word(&number.metric.unit())?,
             number.value,
-            word(&number.metric.direction()),
-            word(&number.cache),
+            word(&number.metric.direction())?,
+            word(&number.cache)?,
         ])?;
     }
     Ok(())
 }
 
 /// A quantity as SQLite's integer. Only for queries: the JSON beside it is exact.
-fn integer(n: Nanos) -> i64 {
-    i64::try_from(n.0).unwrap_or(i64::MAX)
+fn integer(n: Nanos) -> Value {
+    i64::try_from(n.0).unwrap_or(i64::MAX).into()
 }
 
-fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("the model holds only what JSON can say")
+fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, Trouble> {
+    let text = serde_json::to_string(value);
+    text.map_err(|source| StoreError::NotJson { what, source }.into())
 }
 
 /// The word by which a type of the model is written in results.
-fn word<T: Serialize>(value: &T) -> String {
-    json(value).trim_matches('"').to_owned()
+fn word<T: Serialize>(value: &T) -> Result<String, Trouble> {
+    Ok(json("word", value)?.trim_matches('"').to_owned())
 }

@@ -153,40 +153,6 @@ fn results_without_plan_session_or_campaign_are_refused() {
 }
 
 #[test]
-fn what_is_stored_cannot_be_changed_or_removed_by_any_statement() {
-    let mut f = fixture();
-    f.store
-        .record(f.id, &common::cells(4)[0], &common::result(&["seek"]))
-        .unwrap();
-    f.store.calibrate(f.id, &common::calibration()).unwrap();
-    let connection = rusqlite::Connection::open(&f.path).unwrap();
-    for table in [
-        "campaign",
-        "calibration",
-        "session",
-        "planned_cell",
-        "cell",
-        "phase",
-        "measurement",
-    ] {
-        let first: String = connection
-            .query_row(
-                "SELECT name FROM pragma_table_info(?1) LIMIT 1",
-                [table],
-                |r| r.get(0),
-            )
-            .unwrap();
-        for statement in [
-            format!("DELETE FROM {table}"),
-            format!("UPDATE {table} SET {first} = {first}"),
-        ] {
-            let error = connection.execute(&statement, []).unwrap_err().to_string();
-            assert!(error.contains("append-only"), "{statement}: {error}");
-        }
-    }
-}
-
-#[test]
 fn measurements_are_rows_with_unit_and_direction() {
     let mut f = fixture();
     f.store
@@ -233,26 +199,6 @@ fn a_calibration_reads_back_and_a_second_one_is_refused() {
         .unwrap()
         .calibration;
     assert_eq!(kept, Some(first));
-}
-
-/// What the version before calibrations left behind: schema 1, and a campaign in it.
-fn made_before_calibrations(f: &Fixture) {
-    let connection = rusqlite::Connection::open(&f.path).unwrap();
-    connection
-        .execute_batch("DROP TABLE calibration; PRAGMA user_version = 1;")
-        .unwrap();
-}
-
-#[test]
-fn an_older_database_is_brought_up_to_date_and_keeps_its_campaigns() {
-    let f = fixture();
-    made_before_calibrations(&f);
-    let mut store = Store::open(&f.path).unwrap();
-    assert_eq!(store.load(f.id).unwrap().calibration, None);
-    store.calibrate(f.id, &common::calibration()).unwrap();
-    let results = store.load(f.id).unwrap();
-    assert_eq!(results.campaign, common::campaign());
-    assert_eq!(results.calibration, Some(common::calibration()));
 }
 
 #[test]
@@ -305,7 +251,7 @@ fn a_newer_schema_is_refused_in_one_line() {
     assert!(matches!(error, StoreError::NewerSchema { found: 99, .. }));
     let line = error.to_string();
     assert!(
-        line.contains("newer fsarena (schema 99, this one knows 2)"),
+        line.contains("newer fsarena (schema 99, this one knows 3)"),
         "{line}"
     );
     assert_eq!(line.lines().count(), 1);
@@ -315,13 +261,15 @@ fn a_newer_schema_is_refused_in_one_line() {
 fn other_files_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let text = directory.path().join("notes.txt");
-    let content = "These are my notes, and they are no database.\n".repeat(50);
-    fs::write(&text, &content).unwrap();
-    assert!(matches!(
-        Store::open(&text),
-        Err(StoreError::NotOurs { .. })
-    ));
-    assert_eq!(fs::read_to_string(&text).unwrap(), content);
+    let notes = "These are my notes, and they are no database.\n".repeat(50);
+    // SQLite takes a file of one byte for a new database.
+    for content in [notes.as_str(), "x"] {
+        fs::write(&text, content).unwrap();
+        for refused in [Store::open(&text).err(), Store::open_to_read(&text).err()] {
+            assert!(matches!(refused, Some(StoreError::NotOurs { .. })));
+        }
+        assert_eq!(fs::read_to_string(&text).unwrap(), content);
+    }
 
     let foreign = directory.path().join("browser.db");
     rusqlite::Connection::open(&foreign)
@@ -337,23 +285,24 @@ fn other_files_are_left_alone() {
 }
 
 #[test]
-fn a_directory_is_no_database() {
+fn looking_makes_no_file_and_changes_none() {
     let directory = tempfile::tempdir().unwrap();
-    let error = Store::open(directory.path()).unwrap_err();
-    assert!(matches!(error, StoreError::CannotOpen { .. }));
-    let name = directory.path().display().to_string();
-    assert!(error.to_string().contains(&name), "{error}");
+    let path = directory.path().join("results.db");
+    assert!(Store::open_to_read(&path).unwrap().is_none());
+    assert!(!path.exists());
+    fs::write(&path, "").unwrap();
+    assert!(Store::open_to_read(&path).unwrap().is_none());
+    assert_eq!(fs::read(&path).unwrap(), b"");
 }
 
 #[test]
-fn looking_makes_no_file() {
+fn a_name_that_sqlite_takes_for_one_of_its_own_is_that_of_a_file() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("results.db");
-    assert!(matches!(
-        Store::open_existing(&path),
-        Err(StoreError::Absent { .. })
-    ));
-    assert!(!path.exists());
+    for name in [":memory:", "file:x?mode=memory"] {
+        let path = directory.path().join(name);
+        Store::open(&path).unwrap();
+        assert!(path.is_file(), "{name}");
+    }
 }
 
 #[test]

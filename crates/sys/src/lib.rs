@@ -15,6 +15,7 @@ pub mod kmsg;
 pub mod loopdev;
 pub mod machine;
 pub mod mapping;
+pub mod memory;
 pub mod mounted_directory;
 pub mod mounts;
 pub mod namespace;

@@ -536,10 +536,11 @@ fn open_directory(at: &File, name: &OsStr) -> nix::Result<File> {
     .map(File::from)
 }
 
-/// Whether somebody beside the owner and root may write: a group of root's, or one that bears its only member's
-/// number, as Debian gives one to each user, is nobody else.
-const fn others_write(mode: u32, owner: u32, group: u32) -> bool {
-    let group_is_else = group != 0 && group != owner;
+/// Whether somebody beside the owner and root may write. A group of root's, or one that bears its only member's
+/// number, as Debian gives one to each user, is nobody else; nor is, for an ordinary user, a group that shares a
+/// directory.
+fn others_write(mode: u32, owner: u32, group: u32) -> bool {
+    let group_is_else = group != 0 && group != owner && geteuid().is_root();
     mode & OTHERS_WRITE != 0 || (mode & GROUP_WRITES != 0 && group_is_else)
 }
 

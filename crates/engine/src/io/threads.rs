@@ -1,9 +1,9 @@
 //! Threads that prepare, begin together, and are counted together.
 
 use std::sync::{Barrier, OnceLock};
-use std::thread::{self, ScopedJoinHandle};
 
 use crate::error::OpError;
+use crate::side_by_side::side_by_side;
 use crate::tally::Tally;
 
 /// What each thread does, and what this one does for all.
@@ -22,7 +22,8 @@ pub struct Part<Prepare, Open, Work, End> {
 /// stopped. Returns how many operations each has done. One thread needs none: it is this one.
 ///
 /// # Errors
-/// The first thing that went wrong, in the order of the threads; what was done stays in the tally.
+/// The first thing that went wrong, in the order of the threads; what was done stays in the tally. And when
+/// a thread cannot be started.
 pub fn run<P, O, Prepare, Open, Work, End>(
     threads: u32,
     operations: u64,
@@ -47,28 +48,26 @@ where
     } = part;
     let opened: OnceLock<O> = OnceLock::new();
     let barrier = Barrier::new(threads as usize + 1);
+    let worker = |i: u32| {
+        let mut worker = tally.fork();
+        let (opened, barrier, prepare, work) = (&opened, &barrier, &prepare, &work);
+        move || {
+            let mut prepared = prepare(i);
+            barrier.wait();
+            barrier.wait();
+            worker.start();
+            let outcome = match (&mut prepared, opened.get()) {
+                (Ok(prepared), Some(opened)) => work(i, prepared, opened, &mut worker),
+                // Where the file could not be opened there is nothing to do.
+                _ => Ok(()),
+            };
+            barrier.wait();
+            barrier.wait();
+            (worker, prepared.and(outcome))
+        }
+    };
     let mut outcome = Ok(());
-    let mut done = Vec::with_capacity(threads as usize);
-    thread::scope(|scope| {
-        let spawn = |i: u32| {
-            let mut worker = tally.fork();
-            let (opened, barrier, prepare, work) = (&opened, &barrier, &prepare, &work);
-            scope.spawn(move || {
-                let mut prepared = prepare(i);
-                barrier.wait();
-                barrier.wait();
-                worker.start();
-                let outcome = match (&mut prepared, opened.get()) {
-                    (Ok(prepared), Some(opened)) => work(i, prepared, opened, &mut worker),
-                    // Where the file could not be opened there is nothing to do.
-                    _ => Ok(()),
-                };
-                barrier.wait();
-                barrier.wait();
-                (worker, prepared.and(outcome))
-            })
-        };
-        let workers: Vec<ScopedJoinHandle<'_, _>> = (0..threads).map(spawn).collect();
+    let workers = side_by_side((0..threads).map(worker).collect(), || {
         barrier.wait();
         tally.begin(operations);
         outcome = open().map(|value| drop(opened.set(value)));
@@ -79,17 +78,16 @@ where
         }
         tally.pause();
         barrier.wait();
-        let mut of_workers = Ok(());
-        for worker in workers {
-            let (worker, outcome) = worker.join().expect("a working thread does not panic");
-            done.push(worker.operations);
-            tally.join(&worker);
-            of_workers = of_workers.and(outcome);
-        }
-        // What went wrong in a thread was first.
-        outcome = of_workers.and(std::mem::replace(&mut outcome, Ok(())));
-    });
-    outcome.map(|()| done)
+    })?;
+    let mut done = Vec::with_capacity(workers.len());
+    let mut of_workers = Ok(());
+    for (worker, outcome) in workers {
+        done.push(worker.operations);
+        tally.join(&worker);
+        of_workers = of_workers.and(outcome);
+    }
+    // What went wrong in a thread was first.
+    of_workers.and(outcome).map(|()| done)
 }
 
 fn alone<P, O, Prepare, Open, Work, End>(

@@ -2,9 +2,9 @@
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, ScopedJoinHandle};
 
 use crate::error::OpError;
+use crate::side_by_side::side_by_side;
 use crate::tally::Tally;
 use crate::tour::Tour;
 
@@ -21,7 +21,7 @@ pub struct Turn {
 /// each tour were done before the time was over.
 ///
 /// # Errors
-/// The first that a thread met; the others stop at their next step.
+/// The first that a thread met; the others stop at their next step. And when a thread cannot be started.
 pub fn run<W: Send>(
     tally: &mut Tally,
     tours: &[Tour],
@@ -37,30 +37,23 @@ pub fn run<W: Send>(
         return go(tour, worker, tally, &failed, &visit).map(|done| vec![done]);
     }
     let gate = Barrier::new(tours.len() + 1);
-    let outcomes: Vec<_> = thread::scope(|scope| {
-        let hands = tours.iter().zip(workers);
-        let threads: Vec<_> = hands
-            .map(|(tour, mut worker)| {
-                let mut tally = tally.fork();
-                let (gate, failed, visit) = (&gate, &failed, &visit);
-                scope.spawn(move || {
-                    gate.wait();
-                    gate.wait();
-                    tally.start();
-                    let outcome = go(tour, &mut worker, &mut tally, failed, visit);
-                    (tally, outcome)
-                })
-            })
-            .collect();
+    let hands = tours.iter().zip(workers).map(|(tour, mut worker)| {
+        let mut tally = tally.fork();
+        let (gate, failed, visit) = (&gate, &failed, &visit);
+        move || {
+            gate.wait();
+            gate.wait();
+            tally.start();
+            let outcome = go(tour, &mut worker, &mut tally, failed, visit);
+            (tally, outcome)
+        }
+    });
+    let outcomes = side_by_side(hands.collect(), || {
         // All threads are there, the clock starts, all threads go.
         gate.wait();
         tally.begin(operations);
         gate.wait();
-        let joined = threads.into_iter().map(ScopedJoinHandle::join);
-        joined
-            .map(|outcome| outcome.expect("a thread of a crew does not panic"))
-            .collect()
-    });
+    })?;
     let count = |(worker, outcome): (Tally, _)| {
         tally.join(&worker);
         outcome

@@ -1,0 +1,280 @@
+//! Campaign files and catalogs that are no plain files: pipes, directories, devices, files of any size.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
+use serde_json::Value;
+
+fn fsarena(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
+    command
+        .env("XDG_DATA_HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+#[track_caller]
+fn assert_told(output: &Output, code: i32, words: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains(words), "{said}");
+}
+
+fn pipe(directory: &Path, name: &str) -> PathBuf {
+    let path = directory.join(name);
+    mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    path
+}
+
+/// The writing end of a pipe, as soon as the program has come to opening it.
+fn writer(pipe: &Path, child: &mut Child) -> File {
+    loop {
+        let mut options = OpenOptions::new();
+        options.write(true).custom_flags(OFlag::O_NONBLOCK.bits());
+        match options.open(pipe) {
+            Ok(file) => return file,
+            Err(_) => assert!(child.try_wait().unwrap().is_none(), "it does not wait"),
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn interrupt(child: &Child) {
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+}
+
+#[test]
+fn who_waits_for_a_pipe_can_be_interrupted() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = pipe(directory.path(), "campaign.toml");
+    let run = || {
+        let mut command = fsarena(directory.path());
+        command
+            .arg("run")
+            .arg(&pipe)
+            .arg("--dry-run")
+            .spawn()
+            .unwrap()
+    };
+    let mut child = run();
+    let held = writer(&pipe, &mut child);
+    interrupt(&child);
+    assert_told(&child.wait_with_output().unwrap(), 130, "interrupted");
+    drop(held);
+    // Nobody writes anything.
+    let mut child = run();
+    drop(writer(&pipe, &mut child));
+    assert_told(
+        &child.wait_with_output().unwrap(),
+        2,
+        "campaign.toml:1: missing key",
+    );
+}
+
+#[test]
+fn a_campaign_can_come_out_of_a_pipe() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = pipe(directory.path(), "campaign.toml");
+    let mut command = fsarena(directory.path());
+    let mut child = command
+        .arg("run")
+        .arg(&pipe)
+        .arg("--dry-run")
+        .spawn()
+        .unwrap();
+    let mut writer = writer(&pipe, &mut child);
+    let text = format!("directories = [{:?}]\nname = \"piped\"\n", directory.path());
+    writer.write_all(text.as_bytes()).unwrap();
+    drop(writer);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("piped"));
+
+    let mut command = fsarena(directory.path());
+    command
+        .args(["run", "/dev/stdin", "--dry-run"])
+        .stdin(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn what_is_no_campaign_file_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let large = directory.path().join("large.toml");
+    File::create(&large).unwrap().set_len(1 << 30).unwrap();
+    let binary = directory.path().join("binary.toml");
+    fs::write(&binary, b"name = \"\xff\"").unwrap();
+    for (path, words) in [
+        (directory.path(), "Is a directory"),
+        (Path::new("/dev/null"), "missing key `contenders`"),
+        (Path::new("/dev/zero"), "1 MiB at most"),
+        (&large, "1 MiB at most"),
+        (&binary, "no text in UTF-8"),
+    ] {
+        let mut command = fsarena(directory.path());
+        let output = command.arg("run").arg(path).output().unwrap();
+        assert_told(&output, 2, words);
+        assert_told(&output, 2, path.to_str().unwrap());
+    }
+}
+
+#[test]
+fn a_pipe_in_a_catalog_is_told_and_not_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    pipe(directory.path(), "mine.toml");
+    let mut command = fsarena(directory.path());
+    let output = command.arg("--catalog").arg(directory.path()).arg("list");
+    assert_told(&output.output().unwrap(), 2, "mine.toml: it is no file");
+}
+
+/// Where options do not say it: the environment, the working directory, what a link leads to.
+#[test]
+fn a_path_that_is_not_utf_8_is_told_wherever_it_comes_from() {
+    let directory = tempfile::tempdir().unwrap();
+    let strange = directory.path().join(OsStr::from_bytes(b"\xff"));
+    fs::create_dir(&strange).unwrap();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&strange, &link).unwrap();
+    let home = directory.path().to_str().unwrap();
+    let link = link.to_str().unwrap();
+    let run = ["run", "--profile", "smoke", "-s", "lifecycle", "--dir"];
+    for (variable, rest, words) in [
+        ("XDG_DATA_HOME", &[home][..], "XDG_DATA_HOME is not UTF-8"),
+        ("HOME", &[home], "HOME is not UTF-8"),
+        ("NOTHING", &["."], "--dir leads to"),
+        ("NOTHING", &[link], "--dir leads to"),
+        ("NOTHING", &[home, "--db", "a.db"], "--db leads to"),
+        ("NOTHING", &[home, "--work-dir", "w"], "--work-dir leads to"),
+    ] {
+        let mut command = fsarena(directory.path());
+        command.args(run).args(rest).current_dir(&strange);
+        if variable == "HOME" {
+            command.env_remove("XDG_DATA_HOME");
+        }
+        let output = command.env(variable, &strange).output().unwrap();
+        assert_told(&output, 2, words);
+    }
+    assert_eq!(fs::read_dir(&strange).unwrap().count(), 0);
+}
+
+#[test]
+fn any_argument_that_is_not_utf_8_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let strange = OsStr::from_bytes(b"/tmp/\xff");
+    for (words, said) in [
+        (&["list", "--db"][..], "'--db <FILE>'"),
+        (&["list", "--catalog"], "'--catalog <DIR>'"),
+        (&["run", "--dir"], "'--dir <DIR>'"),
+        (&["run", "--name"], "is not UTF-8"),
+        (&["run", "--contender"], "is not UTF-8"),
+        (&["run"], "'[CAMPAIGN.toml]'"),
+        (&["report", "-o"], "'--output <FILE>'"),
+        (&["--json", "report", "--charts"], "'--charts <DIR>'"),
+        (&["compare", "1"], "is not UTF-8"),
+        (&["--json", "format", "hpfs"], "'<DEVICE>'"),
+    ] {
+        let mut command = fsarena(directory.path());
+        let output = command.args(words).arg(strange).output().unwrap();
+        assert_told(&output, 2, said);
+        assert_eq!(output.stdout, b"");
+    }
+}
+
+/// A report in JSON with a value in the place that a pointer (RFC 6901) names.
+fn changed(report: &Value, pointer: &str, value: u64) -> Value {
+    let mut changed = report.clone();
+    *changed.pointer_mut(pointer).unwrap() = value.into();
+    changed
+}
+
+#[test]
+fn a_report_that_somebody_wrote_may_hold_any_counts_but_no_rounds_that_it_has_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().to_str().unwrap();
+    let run = |words: &[&str]| fsarena(directory.path()).args(words).output().unwrap();
+    let campaign = [
+        "run",
+        "--quiet",
+        "--profile",
+        "smoke",
+        "-s",
+        "lifecycle",
+        "--dir",
+    ];
+    assert!(run(&[&campaign[..], &[place]].concat()).status.success());
+    let report: Value = serde_json::from_slice(&run(&["report", "--json"]).stdout).unwrap();
+    let file = directory.path().join("report.json");
+    let compared = |report: &Value| {
+        fs::write(&file, report.to_string()).unwrap();
+        let file = file.to_str().unwrap();
+        run(&["compare", file, file])
+    };
+    let phase = "/results/cells/0/result/phases/0";
+    let mut most = report.clone();
+    for count in ["cpu/user", "cpu/system", "wall", "operations"] {
+        most = changed(&most, &format!("{phase}/{count}"), u64::MAX);
+    }
+    let output = compared(&most);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let many = changed(&report, "/results/campaign/rounds", u64::from(u32::MAX));
+    assert_told(&compared(&many), 2, "fewer rounds than its campaign");
+}
+
+#[test]
+fn a_plan_of_too_many_cells_is_refused_before_it_is_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = fsarena(directory.path());
+    command.args(["run", "--profile", "study", "-s", "iozone"]);
+    for number in 0..40 {
+        let place = directory.path().join(format!("d{number}"));
+        fs::create_dir(&place).unwrap();
+        command.arg("--dir").arg(place);
+    }
+    let asked = [
+        &["--rounds", "1000"][..],
+        &["--rounds", "1000", "--dry-run"],
+        &["--until-width", "5%", "--max-rounds", "1000"],
+    ];
+    for more in asked {
+        let mut command = again(&command);
+        let output = command.args(more).output().unwrap();
+        assert_told(
+            &output,
+            2,
+            "cells are too many, 1000000 at most: 40 contenders × ",
+        );
+        assert_told(&output, 2, "× 1000 rounds");
+    }
+}
+
+/// The same command once more.
+fn again(command: &Command) -> Command {
+    let mut again = Command::new(command.get_program());
+    again.args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        again.env(name, value.unwrap());
+    }
+    again
+}

@@ -1,0 +1,129 @@
+//! Where a user's programs keep what is theirs. Source: XDG Base Directory Specification 0.8.
+//!
+//! The user database is not asked: a program that is linked statically must load the C library's name
+//! services for that, which need not fit it.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A directory of the user's for fsarena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserDirectory {
+    /// For what must not be lost.
+    Data,
+    /// For what can be made again.
+    Cache,
+}
+
+/// Why there is no such directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoUserDirectory {
+    /// No variable says where it is.
+    Unset(UserDirectory),
+    /// The variable of this name is not UTF-8, which everything that is stored is.
+    NotUtf8(&'static str),
+}
+
+impl UserDirectory {
+    /// Where it is, by the variables of the environment. A path that is not absolute says nothing.
+    ///
+    /// # Errors
+    /// When the variables do not say it, or not in UTF-8.
+    pub fn locate(
+        self,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<PathBuf, NoUserDirectory> {
+        for (name, below) in [(self.variable(), ""), ("HOME", self.below_home())] {
+            let value = variable(name).map(PathBuf::from);
+            if let Some(path) = value.filter(|path| path.is_absolute()) {
+                return match path.to_str() {
+                    Some(_) => Ok(path.join(below).join("fsarena")),
+                    None => Err(NoUserDirectory::NotUtf8(name)),
+                };
+            }
+        }
+        Err(NoUserDirectory::Unset(self))
+    }
+
+    const fn variable(self) -> &'static str {
+        match self {
+            Self::Data => "XDG_DATA_HOME",
+            Self::Cache => "XDG_CACHE_HOME",
+        }
+    }
+
+    const fn below_home(self) -> &'static str {
+        match self {
+            Self::Data => ".local/share",
+            Self::Cache => ".cache",
+        }
+    }
+}
+
+impl fmt::Display for NoUserDirectory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset(directory) => {
+                let word = match directory {
+                    UserDirectory::Data => "data",
+                    UserDirectory::Cache => "cache",
+                };
+                let variable = directory.variable();
+                write!(
+                    f,
+                    "there is no {word} directory: set HOME or {variable} to an absolute path"
+                )
+            }
+            Self::NotUtf8(name) => write!(f, "{name} is not UTF-8: set it to a path that is"),
+        }
+    }
+}
+
+impl std::error::Error for NoUserDirectory {}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn locate(
+        directory: UserDirectory,
+        variables: &[(&str, &[u8])],
+    ) -> Result<PathBuf, NoUserDirectory> {
+        directory.locate(|name| {
+            let found = variables.iter().find(|(known, _)| *known == name)?;
+            Some(OsString::from_vec(found.1.to_vec()))
+        })
+    }
+
+    #[test]
+    fn a_directory_of_its_own_goes_before_the_home_and_relative_paths_say_nothing() {
+        let home: (&str, &[u8]) = ("HOME", b"/home/me");
+        let data = |variables: &[_]| locate(UserDirectory::Data, variables);
+        let below_home = Ok("/home/me/.local/share/fsarena".into());
+        assert_eq!(data(&[home]), below_home);
+        assert_eq!(
+            data(&[("XDG_DATA_HOME", b"/d"), home]),
+            Ok("/d/fsarena".into())
+        );
+        assert_eq!(data(&[("XDG_DATA_HOME", b"d"), home]), below_home);
+        assert_eq!(data(&[("XDG_DATA_HOME", b""), home]), below_home);
+        let cache = locate(UserDirectory::Cache, &[home]);
+        assert_eq!(cache, Ok("/home/me/.cache/fsarena".into()));
+    }
+
+    #[test]
+    fn what_is_missing_or_not_utf_8_is_said() {
+        for nowhere in [&[][..], &[("HOME", &b""[..])], &[("HOME", b"me")]] {
+            let error = locate(UserDirectory::Data, nowhere).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "there is no data directory: set HOME or XDG_DATA_HOME to an absolute path"
+            );
+        }
+        let error = locate(UserDirectory::Cache, &[("XDG_CACHE_HOME", b"/\xff")]).unwrap_err();
+        assert_eq!(error, NoUserDirectory::NotUtf8("XDG_CACHE_HOME"));
+    }
+}

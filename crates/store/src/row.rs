@@ -1,0 +1,211 @@
+//! Rows with a checksum over everything that they hold, so that one that was changed or moved is found when
+//! it is read.
+//!
+//! The digest is the SHA-256 (FIPS 180-4) of the table's name and then of each column in the order of
+//! [`Table::columns`], each as a byte for its type (0 NULL, 1 integer, 2 text), and for an integer its eight
+//! bytes, for a text the number of its bytes and these; numbers are little-endian, and the table's name is
+//! written as a text is.
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Params, Row, params_from_iter};
+use sha2::{Digest, Sha256};
+
+use crate::error::Trouble;
+
+/// One state of the database, as one program sees it that reads.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// To the database, in a transaction.
+    pub connection: &'a Connection,
+    /// Whether rows have digests, which those of older versions that may only be read have not.
+    pub digests: bool,
+}
+
+/// A table whose rows have digests.
+pub struct Table {
+    name: &'static str,
+    /// All columns but the digest, keys first.
+    columns: &'static [&'static str],
+    /// What a row is called, where it is damaged.
+    called: fn(&Row<'_>) -> rusqlite::Result<String>,
+}
+
+/// Campaigns as they were defined.
+pub const CAMPAIGN: Table = Table {
+    name: "campaign",
+    columns: &["id", "name", "started", "profile", "backend", "definition"],
+    called: |row| Ok(format!("definition of campaign {}", key(row, "id")?)),
+};
+
+/// On what campaigns began and went on.
+pub const SESSION: Table = Table {
+    name: "session",
+    columns: &["id", "campaign", "started", "environment"],
+    called: |row| {
+        let (id, campaign) = (key(row, "id")?, key(row, "campaign")?);
+        Ok(format!("environment {id}, of campaign {campaign},"))
+    },
+};
+
+/// Plans.
+pub const PLANNED_CELL: Table = Table {
+    name: "planned_cell",
+    columns: &[
+        "campaign",
+        "cell",
+        "contender",
+        "suite",
+        "test",
+        "round",
+        "seed",
+    ],
+    called: |row| Ok(format!("plan of {}", cell(row)?)),
+};
+
+/// Results.
+pub const CELL: Table = Table {
+    name: "cell",
+    columns: &[
+        "campaign", "cell", "session", "status", "started", "elapsed", "result",
+    ],
+    called: |row| Ok(format!("result of {}", cell(row)?)),
+};
+
+/// What instruments cost and devices can do.
+pub const CALIBRATION: Table = Table {
+    name: "calibration",
+    columns: &["campaign", "taken", "calibration"],
+    called: |row| {
+        let campaign = key(row, "campaign")?;
+        Ok(format!("calibration of campaign {campaign}"))
+    },
+};
+
+fn key(row: &Row<'_>, column: &str) -> rusqlite::Result<i64> {
+    row.get(column)
+}
+
+fn cell(row: &Row<'_>) -> rusqlite::Result<String> {
+    let (cell, campaign) = (key(row, "cell")?, key(row, "campaign")?);
+    Ok(format!("cell {cell} of campaign {campaign}"))
+}
+
+impl Table {
+    /// Stores a row of these values, one for each column.
+    pub fn insert(&self, connection: &Connection, values: Vec<Value>) -> Result<(), Trouble> {
+        let digest = self.digest(values.iter().map(ValueRef::from))?;
+        let places = vec!["?"; values.len() + 1].join(", ");
+        let (name, columns) = (self.name, self.columns.join(", "));
+        let sql = format!("INSERT INTO {name} ({columns}, digest) VALUES ({places})");
+        let all = values.into_iter().chain([Value::Blob(digest.to_vec())]);
+        connection
+            .prepare_cached(&sql)?
+            .execute(params_from_iter(all))?;
+        Ok(())
+    }
+
+    /// The rows for which the rest of a query holds, each taken once it is known to be as it was stored.
+    /// What is wrong with a row, `take` among it, is told with what the row is called.
+    pub fn select<T>(
+        &self,
+        view: View<'_>,
+        rest: &str,
+        parameters: impl Params,
+        take: impl Fn(&Row<'_>) -> Result<T, Trouble>,
+    ) -> Result<Vec<T>, Trouble> {
+        let digest = match view.digests {
+            true => "digest",
+            false => "NULL AS digest",
+        };
+        let (name, columns) = (self.name, self.columns.join(", "));
+        let sql = format!("SELECT {columns}, {digest} FROM {name} {rest}");
+        let mut query = view.connection.prepare_cached(&sql)?;
+        let mut rows = query.query(parameters)?;
+        let mut taken = Vec::new();
+        while let Some(row) = rows.next()? {
+            let sound = self.check(row).and_then(|()| take(row));
+            taken.push(sound.map_err(|trouble| trouble.of(&(self.called)(row)))?);
+        }
+        Ok(taken)
+    }
+
+    /// Compares a row with its digest; one of an older version has none.
+    fn check(&self, row: &Row<'_>) -> Result<(), Trouble> {
+        let Some(stored) = row.get::<_, Option<Vec<u8>>>("digest")? else {
+            return Ok(());
+        };
+        let columns = 0..self.columns.len();
+        let values = columns.map(|column| row.get_ref(column));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        match self.digest(values)? == *stored {
+            true => Ok(()),
+            false => Err(Trouble::Damaged("it does not match its checksum".into())),
+        }
+    }
+
+    fn digest<'a>(
+        &self,
+        values: impl IntoIterator<Item = ValueRef<'a>>,
+    ) -> Result<[u8; 32], Trouble> {
+        let mut digest = Sha256::new();
+        let text = |digest: &mut Sha256, bytes: &[u8]| {
+            digest.update([2]);
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        text(&mut digest, self.name.as_bytes());
+        for value in values {
+            match value {
+                ValueRef::Null => digest.update([0]),
+                ValueRef::Integer(number) => {
+                    digest.update([1]);
+                    digest.update(number.to_le_bytes());
+                }
+                ValueRef::Text(bytes) => text(&mut digest, bytes),
+                ValueRef::Real(_) | ValueRef::Blob(_) => {
+                    let why = "a column holds what was never stored there";
+                    return Err(Trouble::Damaged(why.into()));
+                }
+            }
+        }
+        Ok(digest.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A digest that changes silently would make every stored row a damaged one.
+    #[test]
+    fn the_digest_of_a_known_row() {
+        let values = [
+            ValueRef::Integer(7),
+            ValueRef::Integer(-1),
+            ValueRef::Text(b"{}"),
+        ];
+        let digest = CALIBRATION.digest(values).unwrap();
+        let shown: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(
+            shown,
+            "5936ded63b85e2da5270da93026cb8db930678240c9799e8c5828bd399027dae"
+        );
+    }
+
+    #[test]
+    fn no_two_rows_are_written_alike() {
+        let digest = |values: [ValueRef<'_>; 3]| CALIBRATION.digest(values).unwrap();
+        let text = |text| ValueRef::Text(text);
+        let rows = [
+            [text(b"ab"), text(b"c"), text(b"")],
+            [text(b"a"), text(b"bc"), text(b"")],
+            [text(b"a"), text(b"bc"), ValueRef::Null],
+            [text(b"a"), text(b"bc"), ValueRef::Integer(0)],
+        ];
+        for (i, row) in rows.iter().enumerate() {
+            for other in &rows[..i] {
+                assert_ne!(digest(*row), digest(*other));
+            }
+        }
+    }
+}

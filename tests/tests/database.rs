@@ -1,0 +1,151 @@
+//! A database on a disk that is full or read-only, or held by another program: one line that names it and says
+//! what to do, for those who look and those who write.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use end_to_end::{Ended, Sandbox, program, run};
+
+/// A filesystem that goes with the test.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn tmpfs(sandbox: &Sandbox, name: &str, size: &str) -> Self {
+        let path = sandbox.path(name);
+        fs::create_dir(&path).unwrap();
+        succeed(
+            Command::new("mount")
+                .args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"])
+                .arg(&path),
+        );
+        Self(path)
+    }
+
+    fn make_read_only(&self) {
+        succeed(
+            Command::new("mount")
+                .args(["-o", "remount,ro"])
+                .arg(&self.0),
+        );
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // What cannot be unmounted is found by the sandbox.
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn succeed(command: &mut Command) {
+    assert!(command.status().unwrap().success(), "{command:?}");
+}
+
+/// A campaign of some rounds in a directory, with its database elsewhere.
+fn campaign(sandbox: &Sandbox, database: &Path) -> Command {
+    let place = sandbox.path("place");
+    fs::create_dir_all(&place).unwrap();
+    let mut command = with(sandbox, database, &["run", "--profile", "smoke"]);
+    command
+        .args(["--suite", "names", "--rounds", "2", "--quiet"])
+        .arg("--work-dir")
+        .arg(sandbox.path("work"))
+        .arg("--dir")
+        .arg(place);
+    command
+}
+
+fn with(sandbox: &Sandbox, database: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(program::fsarena());
+    command
+        .arg("--db")
+        .arg(database)
+        .arg("--catalog")
+        .arg(sandbox.path("catalog"))
+        .args(words)
+        .env("XDG_DATA_HOME", sandbox.path("data"))
+        .stdin(Stdio::null());
+    command
+}
+
+#[track_caller]
+fn assert_told(ended: Ended, code: i32, database: &Path, words: &str) {
+    let ended = ended.with(code);
+    let said = ended.stderr.trim_end();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains(words), "{said}");
+    assert!(said.contains(database.to_str().unwrap()), "{said}");
+}
+
+/// Takes all room that is left.
+fn fill(directory: &Path) -> PathBuf {
+    let path = directory.join("filler");
+    let mut file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .unwrap();
+    for size in [65_536, 4096, 1] {
+        while file.write_all(&vec![1; size]).is_ok() {}
+    }
+    path
+}
+
+#[test]
+fn on_a_full_disk_nothing_is_lost_and_everything_can_be_looked_at() {
+    let sandbox = Sandbox::new();
+    let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
+    let database = disk.0.join("fsarena.db");
+    run(&mut campaign(&sandbox, &database)).with(0);
+    let look = |words: &[&str]| run(&mut with(&sandbox, &database, words)).with(0).stdout;
+    let before = look(&["report", "--format", "json"]);
+    let filler = fill(&disk.0);
+    assert_eq!(look(&["report", "--format", "json"]), before);
+    look(&["list", "campaigns"]);
+    for database in [&database, &disk.0.join("new.db")] {
+        let ended = run(&mut campaign(&sandbox, database));
+        assert_told(ended, 3, database, "full");
+    }
+    fs::remove_file(filler).unwrap();
+    assert_eq!(look(&["report", "--format", "json"]), before);
+    run(&mut campaign(&sandbox, &database)).with(0);
+}
+
+#[test]
+fn a_read_only_disk_is_looked_at_and_not_written_to() {
+    let sandbox = Sandbox::new();
+    let disk = Mounted::tmpfs(&sandbox, "disk", "8m");
+    let database = disk.0.join("fsarena.db");
+    run(&mut campaign(&sandbox, &database)).with(0);
+    disk.make_read_only();
+    for words in [&["report"][..], &["list", "campaigns"], &["show"]] {
+        run(&mut with(&sandbox, &database, words)).with(0);
+    }
+    for mut command in [
+        campaign(&sandbox, &database),
+        with(&sandbox, &database, &["resume"]),
+    ] {
+        assert_told(run(&mut command), 3, &database, "read-only");
+    }
+    let new = disk.0.join("new.db");
+    assert_told(run(&mut campaign(&sandbox, &new)), 3, &new, "cannot open");
+}
+
+/// It is waited for as long as another campaign may take to store a cell, and not longer.
+#[test]
+fn a_database_that_another_program_holds_is_told() {
+    let sandbox = Sandbox::new();
+    let database = sandbox.path("held.db");
+    run(&mut campaign(&sandbox, &database)).with(0);
+    let holder = rusqlite::Connection::open(&database).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    run(&mut with(&sandbox, &database, &["report"])).with(0);
+    for mut command in [
+        campaign(&sandbox, &database),
+        with(&sandbox, &database, &["resume"]),
+    ] {
+        assert_told(run(&mut command), 3, &database, "locked");
+    }
+}

@@ -1,0 +1,114 @@
+//! A user who may have few processes and threads: each missing one is a failed phase or cell with the reason, and
+//! never a panic or a hang.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use end_to_end::{Ended, Sandbox, program, results_of, run};
+use model::{CellResult, Status};
+
+/// A user of this test alone: the limit counts all that a user has.
+const USER: u32 = 54_322;
+
+/// Two phases want eight threads, the first and the last one none.
+const CROWD: &str = r#"
+name = "crowd"
+title = "Many hands"
+source = "made for a test"
+
+[[test]]
+name = "crowd"
+title = "Many hands"
+rationale = "Threads are started by two engines."
+space = "8 MiB"
+phase = [
+  { name = "write", op = "write", file = "f", size = "1 MiB", block = "64 KiB", cache = "warm", ends = "fsync" },
+  { name = "PHASE", OPERATION, threads = 8, cache = "warm", ends = "call" },
+]
+"#;
+const OPERATIONS: [(&str, &str); 2] = [
+    ("read", r#"op = "read", file = "f", block = "64 KiB""#),
+    (
+        "create",
+        r#"op = "create", set = "s", files = 100, directories = 8, size = "4 KiB", order = "random", fsync = false"#,
+    ),
+];
+
+/// fsarena as the user, with so many processes and threads at most.
+fn limited(sandbox: &Sandbox, most: u32) -> Command {
+    let mut command = Command::new("setpriv");
+    let user = USER.to_string();
+    command
+        .args(["--reuid", &user, "--regid", &user, "--clear-groups"])
+        .args([
+            "sh",
+            "-c",
+            &format!("ulimit -p {most} && exec \"$@\""),
+            "sh",
+        ])
+        .arg(program::fsarena())
+        .arg("--db")
+        .arg(sandbox.path("data/fsarena.db"))
+        .arg("--catalog")
+        .arg(sandbox.path("catalog"))
+        .env_remove("RUST_BACKTRACE")
+        .stdin(Stdio::null());
+    command
+}
+
+/// The one cell of a campaign that the user runs with so many processes and threads.
+fn cell(sandbox: &Sandbox, most: u32) -> (Ended, CellResult) {
+    let mut command = limited(sandbox, most);
+    command.args(["run", "--profile", "smoke", "--rounds", "1", "-s", "crowd"]);
+    let ended = run(command.arg("--dir").arg(sandbox.path("place"))).with(0);
+    let report = ["report", "--format", "json"];
+    let mut results = results_of(run(limited(sandbox, 100).args(report)));
+    let result = results.cells.remove(0).result.unwrap();
+    (ended, result)
+}
+
+#[test]
+fn a_thread_or_process_that_cannot_be_had_is_a_result() {
+    let sandbox = Sandbox::new();
+    let everybody = |path: &Path| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(path, mode).unwrap();
+    };
+    everybody(sandbox.root());
+    for name in ["data", "place"] {
+        let path = sandbox.path(name);
+        fs::create_dir_all(&path).unwrap();
+        std::os::unix::fs::chown(&path, Some(USER), Some(USER)).unwrap();
+    }
+    for (phase, operation) in OPERATIONS {
+        let suite = CROWD
+            .replace("PHASE", phase)
+            .replace("OPERATION", operation);
+        sandbox.add_suite("crowd", &suite);
+        let mut failed_phases = 0;
+        for most in 1..13 {
+            let (ended, result) = cell(&sandbox, most);
+            let failure = result.failure.expect("it has not all that it needs");
+            assert!(
+                failure.reason.contains("Resource temporarily unavailable"),
+                "{failure:?}"
+            );
+            assert!(
+                !ended.stderr.contains("panic") && !ended.stderr.contains("internal"),
+                "{ended:?}"
+            );
+            let phase = result.phases.iter().find(|p| p.phase == phase).unwrap();
+            if phase.status == Status::Failed {
+                assert!(
+                    failure.reason.starts_with("clone of a thread: EAGAIN"),
+                    "{failure:?}"
+                );
+                failed_phases += 1;
+            }
+        }
+        assert!(failed_phases > 2, "{phase}: {failed_phases}");
+        let (_, result) = cell(&sandbox, 100);
+        assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
+    }
+}
