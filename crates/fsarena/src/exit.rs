@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use guest::GuestError;
 use provision::ProvisionError;
 use store::StoreError;
 
@@ -115,14 +116,16 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(error) = error.downcast_ref::<StoreError>() {
         return of_store(error);
     }
-    if let Some(ProvisionError::Interrupted) = error.downcast_ref() {
+    let interrupted = matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+        || matches!(error.downcast_ref(), Some(GuestError::Interrupted { .. }));
+    if interrupted {
         return Some(Code::Interrupted);
     }
     let input = error.is::<BadInput>() || error.is::<catalog::CatalogError>();
     let refused = error.is::<Refused>()
         || error.is::<ProvisionError>()
         || error.is::<provision::Refusal>()
-        || error.is::<guest::GuestError>()
+        || error.is::<GuestError>()
         || error.is::<run::MemoryError>()
         || error.is::<run::NotInGuest>();
     match (input, refused) {
@@ -166,6 +169,8 @@ mod tests {
             Code::Refused
         );
         assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
+        let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
+        assert_eq!(code(&interrupted), Code::Interrupted);
     }
 
     #[test]

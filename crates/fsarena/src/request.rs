@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use guest::Guest;
@@ -40,12 +41,14 @@ pub struct Request {
     pub guest: Option<Arc<Guest>>,
 }
 
-/// Puts together what the user asks for; options win over the file, the file over the profile.
+/// Puts together what the user asks for; options win over the file, the file over the profile. Where a guest has to
+/// be made for it, `stop` ends that.
 pub fn read(
     args: &RunArgs,
     globals: &Globals,
     catalog: &Catalog,
     progress: &Progress,
+    stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Request> {
     let file = match &args.file {
         Some(path) => campaign_file::read(path, catalog)?,
@@ -69,7 +72,7 @@ pub fn read(
     };
     let memory = args.memory.or(file.memory);
     let setting = match backend {
-        Backend::Vm => Setting::of_guests(&wishes, size, catalog, progress)?,
+        Backend::Vm => Setting::of_guests(&wishes, size, catalog, progress, stop)?,
         Backend::Loop | Backend::Dir => Setting::here(memory),
     };
     let contenders = match backend {
@@ -162,10 +165,13 @@ impl Setting {
         size: Bytes,
         catalog: &Catalog,
         progress: &Progress,
+        stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         let mut say = |text: &str| progress.note(text);
-        let guest = guest_command::obtain(catalog, &wishes.build, &mut say)?;
-        let (clock, parts) = guest_request::machine(wishes, size, &guest, catalog, progress)?;
+        let guest = guest_command::obtain(catalog, &wishes.build, stop, &mut say)?;
+        let proof = guest_request::proof(wishes, &guest, stop)?;
+        let (clock, parts) =
+            guest_request::machine(wishes, size, &guest, proof, catalog, progress)?;
         let machine = Machine {
             guest: Some(guest_command::stock(catalog, &guest)),
             ..Machine::look()

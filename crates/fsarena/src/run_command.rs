@@ -23,7 +23,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let catalog = paths::catalog(globals)?;
-    let Request { campaign, guest } = request::read(args, globals, &catalog, &progress)?;
+    let Request { campaign, guest } = request::read(args, globals, &catalog, &progress, &stop)?;
     let plan = plan::plan(&campaign);
     let cost = cost(&campaign, globals)?;
     if args.dry_run {
