@@ -2,7 +2,7 @@
 //! and kept between their runs.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use catalog::Catalog;
 use guest::{Guest, Recipe};
@@ -16,7 +16,13 @@ use crate::program;
 pub fn guest() -> Guest {
     static MAKING: Mutex<()> = Mutex::new(());
     let _turn = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    Guest::build(&guest_recipe(), &guest_cache(), &mut |_| {}).expect("a guest can be made")
+    let made = Guest::build(
+        &guest_recipe(),
+        &guest_cache(),
+        &Arc::default(),
+        &mut |_| {},
+    );
+    made.expect("a guest can be made")
 }
 
 /// What it is made of.

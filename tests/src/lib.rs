@@ -3,6 +3,7 @@
 //! Only for tests: nothing here is part of fsarena.
 
 pub mod browser;
+pub mod debian;
 pub mod device;
 pub mod entries;
 pub mod faultfs;

@@ -19,7 +19,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("provision", &["model", "sys"]),
     ("engine", &["model", "sys"]),
     ("agent", &["model", "sys", "engine", "wire"]),
-    ("guest", &["model"]),
+    ("guest", &["model", "sys"]),
     ("run", &["model", "sys", "wire", "guest", "catalog"]),
     (
         "fsarena",

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use catalog::Catalog;
-use end_to_end::{guest, guest_cache, guest_recipe};
+use end_to_end::{guest, guest_cache, guest_recipe, program};
 use guest::{Guest, Own, Recipe};
 use guest_bench::{Bench, execute};
 use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
@@ -111,7 +113,8 @@ fn filesystems_are_run_on_a_kernel_and_with_programs_of_the_users_own() {
     };
     let (name, kernel) = (made.name().to_owned(), made.kernel());
     let cache = bench.directory.path().join("cache");
-    let own = made.with_own(&own, &cache).unwrap();
+    let own = made.with_own(&own, &cache, &Arc::default(), &mut |_| {});
+    let own = own.unwrap();
     assert!(own.name().starts_with(&format!("{name}+")));
     assert_eq!(own.name().split('+').count(), 3, "{}", own.name());
     assert_ne!(own.kernel(), kernel);
@@ -142,9 +145,10 @@ fn the_same_packages_make_the_same_guest_to_the_byte() {
     let filesystems = ["minix", "ufs2"].map(|name| catalog.filesystem(name).unwrap());
     let recipe = Recipe::of(filesystems, &[]);
     let places = [(); 2].map(|()| place_with_packages());
-    let [first, second] = places
-        .each_ref()
-        .map(|place| Guest::build(&recipe, place.path(), &mut |_| {}).unwrap());
+    let [first, second] = places.each_ref().map(|place| {
+        let made = Guest::build(&recipe, place.path(), &Arc::default(), &mut |_| {});
+        made.unwrap()
+    });
     assert_eq!(first.name(), second.name());
     let (first, second) = (files(first.directory()), files(second.directory()));
     assert!(first.keys().any(|file| file.ends_with("ufs.ko")));
@@ -163,7 +167,7 @@ fn the_same_packages_make_the_same_guest_to_the_byte() {
 fn place_with_packages() -> TempDir {
     guest();
     let kept = guest_cache().join("packages");
-    let place = tempfile::tempdir_in(guest_cache()).unwrap();
+    let place = tempfile::tempdir_in(program::cache()).unwrap();
     let packages = place.path().join("packages");
     fs::create_dir(&packages).unwrap();
     for package in fs::read_dir(kept).unwrap().flatten() {
@@ -193,11 +197,64 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn a_guest_that_is_made_is_found_without_a_word() {
     let made = guest();
     let mut said = Vec::new();
-    let found = Guest::build(&guest_recipe(), &guest_cache(), &mut |word| {
-        said.push(word.to_owned());
-    });
+    let mut say = |word: &str| said.push(word.to_owned());
+    let found = Guest::build(&guest_recipe(), &guest_cache(), &Arc::default(), &mut say);
     assert_eq!(found.unwrap().name(), made.name());
     assert_eq!(said, [""; 0]);
+}
+
+/// A copy of the guest of all tests, in a place of its own.
+fn copy() -> (TempDir, Guest) {
+    let made = guest();
+    let place = tempfile::tempdir_in(program::cache()).unwrap();
+    let mut copy = Command::new("cp");
+    copy.arg("--archive").arg(made.directory());
+    let entries = fs::read_dir(guest_cache()).unwrap().flatten();
+    let answers = entries.filter(|e| e.file_name().to_string_lossy().starts_with("answer-"));
+    copy.args(answers.map(|answer| answer.path()));
+    assert!(copy.arg(place.path()).status().unwrap().success());
+    let found = Guest::find(&guest_recipe(), place.path(), &AtomicBool::new(false)).unwrap();
+    (place, found.unwrap())
+}
+
+/// Where nobody could blame the filesystem for it, and nothing is booted.
+#[test]
+fn a_guest_that_is_damaged_after_it_was_taken_is_a_failure_of_provision_that_names_the_file() {
+    let (_place, copy) = copy();
+    let bench = Bench::new(SIZE);
+    let modules = format!("modules/{}/kernel", copy.release());
+    for file in [
+        "vmlinux",
+        "base.cpio",
+        &format!("{modules}/ext4.ko"),
+        &format!("{modules}/jbd2.ko"),
+        "tools/sbin/mke2fs",
+        "tools/lib/x86_64-linux-gnu/libext2fs.so.2",
+    ] {
+        let path = copy.directory().join(file);
+        let whole = fs::read(&path).unwrap();
+        let failure = || {
+            let mut executor = bench.real_in(copy.clone(), "ext4");
+            let job = bench.job("ext4", &executor, &smoke(&bench, TESTS[0]));
+            let result = execute(&mut executor, &job);
+            assert_eq!(result.status, Status::Failed, "{file}");
+            let failure = result.failure.unwrap();
+            assert_eq!(failure.step, "provision", "{file}");
+            failure.reason
+        };
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 1;
+        fs::write(&path, &damaged).unwrap();
+        let reason = failure();
+        assert!(reason.contains(&format!("({file} differs)")), "{reason}");
+        fs::remove_file(&path).unwrap();
+        let reason = failure();
+        assert!(reason.contains(&format!("({file} is missing)")), "{reason}");
+        fs::write(&path, &whole).unwrap();
+    }
+    let mut executor = bench.real_in(copy, "ext4");
+    let job = bench.job("ext4", &executor, &smoke(&bench, TESTS[0]));
+    assert_well(&execute(&mut executor, &job), "ext4");
 }
 
 #[test]

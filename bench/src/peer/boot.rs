@@ -3,6 +3,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::Context;
 use catalog::Catalog;
@@ -42,7 +43,8 @@ impl Boot {
         let catalog = Catalog::builtin()?;
         let recipe = Recipe::of(catalog.filesystems(), &[]);
         let cache = guest::cache_directory()?;
-        let guest = Guest::build(&recipe, &cache, &mut |doing| eprintln!("{doing}"))?;
+        let mut say = |doing: &str| eprintln!("{doing}");
+        let guest = Guest::build(&recipe, &cache, &Arc::default(), &mut say)?;
         let cell = GuestCell::new(catalog.contender(CONTENDER)?, SIZE, Disk::Outside, &guest)?;
         let directory = tempfile::tempdir_in(ground.path())?;
         let executor = cell.executor(guest.into(), &agent, Clock::Real, directory.path())?;

@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use guest::GuestError;
 use model::NoUserDirectory;
 use provision::ProvisionError;
 use store::StoreError;
@@ -138,9 +139,10 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(error) = error.downcast_ref::<StoreError>() {
         return of_store(error);
     }
-    if matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
-        || error.is::<Interruption>()
-    {
+    let interrupted = matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
+        || matches!(error.downcast_ref(), Some(GuestError::Interrupted { .. }))
+        || error.is::<Interruption>();
+    if interrupted {
         return Some(Code::Interrupted);
     }
     let not_utf8 = matches!(error.downcast_ref(), Some(NoUserDirectory::NotUtf8(_)));
@@ -149,7 +151,7 @@ fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
         || error.is::<ProvisionError>()
         || error.is::<provision::Refusal>()
         || error.is::<sys::trusted::Untrusted>()
-        || error.is::<guest::GuestError>()
+        || error.is::<GuestError>()
         || error.is::<run::MemoryError>()
         || error.is::<run::NotInGuest>()
         || error.is::<NoUserDirectory>()
@@ -208,6 +210,8 @@ mod tests {
             Code::Refused
         );
         assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
+        let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
+        assert_eq!(code(&interrupted), Code::Interrupted);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use catalog::Catalog;
@@ -17,7 +19,7 @@ use crate::cli::Globals;
 use crate::exit::{BadInput, Code};
 use crate::guest_args::{BuildOptions, GuestAction, GuestArgs};
 use crate::output::{line, print, print_json, remark, table};
-use crate::{exit, paths, selftest_command, shell_command};
+use crate::{exit, paths, selftest_command, shell_command, stop};
 
 /// Does what is asked.
 pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -33,9 +35,10 @@ pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 pub fn obtain(
     catalog: &Catalog,
     options: &BuildOptions,
+    stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    choose(catalog, options, &|_| true, say)
+    choose(catalog, options, &|_| true, stop, say)
 }
 
 /// The same, of several that are made the one in which a campaign began.
@@ -43,17 +46,21 @@ pub fn obtain_again(
     catalog: &Catalog,
     options: &BuildOptions,
     campaign: &Campaign,
+    stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
     let made = campaign.guest.as_ref().map(|parts| parts.made.as_str());
-    choose(catalog, options, &|guest| Some(guest.name()) == made, say)
+    let fits = |guest: &Guest| Some(guest.name()) == made;
+    choose(catalog, options, &fits, stop, say)
 }
 
-/// The first that fits of those that are made, or else the least that the options ask for.
+/// The first that fits of those that are made, or else the least that the options ask for. One that is damaged is
+/// made again, with all that it had.
 fn choose(
     catalog: &Catalog,
     options: &BuildOptions,
     fits: &dyn Fn(&Guest) -> bool,
+    stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
     let recipes = recipes(catalog, options)?;
@@ -69,35 +76,41 @@ fn choose(
     }
     let cache = guest::cache_directory()?;
     for recipe in &recipes {
-        if let Some(guest) = Guest::find(recipe, &cache)? {
-            let guest = guest.with_own(&own, &cache)?;
+        let found = match Guest::find(recipe, &cache, stop) {
+            Err(GuestError::Damaged { .. }) => Some(Guest::build(recipe, &cache, stop, say)?),
+            found => found?,
+        };
+        if let Some(guest) = found {
+            let guest = guest.with_own(&own, &cache, stop, say)?;
             if fits(&guest) {
                 return Ok(guest);
             }
         }
     }
     let least = recipes.last().context("nothing to make a guest of")?;
-    Ok(Guest::build(least, &cache, say)?.with_own(&own, &cache)?)
+    let guest = Guest::build(least, &cache, stop, say)?;
+    Ok(guest.with_own(&own, &cache, stop, say)?)
 }
 
-/// The same; what is being done is told to whoever wants to hear it.
+/// The same where signals do nothing else; what is being done is told to whoever wants to hear it.
 pub fn obtain_saying(
     catalog: &Catalog,
     options: &BuildOptions,
     globals: &Globals,
 ) -> anyhow::Result<Guest> {
-    obtain(catalog, options, &mut |doing| {
+    let mut say = |doing: &str| {
         if !globals.quiet && !globals.json {
             remark(doing);
         }
-    })
+    };
+    stop::during(|stop| obtain(catalog, options, stop, &mut say))
 }
 
 /// The guest for all filesystems of a catalog that was made before, if one was.
 pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
     let cache = guest::cache_directory()?;
     for recipe in recipes(catalog, &BuildOptions::default())? {
-        if let Some(guest) = Guest::find(&recipe, &cache)? {
+        if let Some(guest) = Guest::find(&recipe, &cache, &AtomicBool::new(false))? {
             return Ok(Some(guest));
         }
     }

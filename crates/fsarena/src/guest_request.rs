@@ -1,6 +1,8 @@
 //! From what the user asks of a guest's machine to the machine that a campaign has, checked before anything
 //! runs.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use catalog::{CampaignFile, Catalog};
@@ -91,18 +93,27 @@ impl Wishes {
     }
 }
 
+/// Whether guests run on KVM here, or why they do not; nothing where it is no matter.
+pub fn proof(
+    wishes: &Wishes,
+    guest: &Guest,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Option<Result<(), String>>> {
+    match wishes.clock {
+        Some(Clock::Model) => Ok(None),
+        _ => Ok(Some(guest::prove_kvm(guest, stop)?)),
+    }
+}
+
 /// The clock of a campaign in guests, and the machine that each of its cells gets for disks of this size.
 pub fn machine(
     wishes: &Wishes,
     size: Bytes,
     guest: &Guest,
+    proof: Option<Result<(), String>>,
     catalog: &Catalog,
     progress: &Progress,
 ) -> anyhow::Result<(Clock, GuestMachine)> {
-    let proof = match wishes.clock {
-        Some(Clock::Model) => None,
-        _ => Some(guest::prove_kvm(guest, &std::env::temp_dir())?),
-    };
     let (clock, accelerator, words) = clock(wishes, proof);
     let disk = disk(wishes, clock, catalog)?;
     require_modules(guest, &disk, wishes.disks())?;

@@ -41,13 +41,14 @@ pub struct Request {
     pub guest: Option<Arc<Guest>>,
 }
 
-/// Puts together what the user asks for; options win over the file, the file over the profile.
+/// Puts together what the user asks for; options win over the file, the file over the profile. Where a guest has to
+/// be made for it, `stop` ends that.
 pub fn read(
     args: &RunArgs,
     globals: &Globals,
     catalog: &Catalog,
     progress: &Progress,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Request> {
     let file = match &args.file {
         Some(path) => campaign_file::of_file(path, &campaign_text::read(path, stop)?, catalog)?,
@@ -71,7 +72,7 @@ pub fn read(
     };
     let memory = args.memory.or(file.memory);
     let setting = match backend {
-        Backend::Vm => Setting::of_guests(&wishes, size, catalog, progress)?,
+        Backend::Vm => Setting::of_guests(&wishes, size, catalog, progress, stop)?,
         Backend::Loop | Backend::Dir => Setting::here(memory),
     };
     let contenders = match backend {
@@ -188,11 +189,14 @@ impl Setting {
         size: Bytes,
         catalog: &Catalog,
         progress: &Progress,
+        stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         guest_request::together(size, wishes.disks())?;
         let mut say = |text: &str| progress.note(text);
-        let guest = guest_command::obtain(catalog, &wishes.build, &mut say)?;
-        let (clock, parts) = guest_request::machine(wishes, size, &guest, catalog, progress)?;
+        let guest = guest_command::obtain(catalog, &wishes.build, stop, &mut say)?;
+        let proof = guest_request::proof(wishes, &guest, stop)?;
+        let (clock, parts) =
+            guest_request::machine(wishes, size, &guest, proof, catalog, progress)?;
         let machine = Machine {
             guest: Some(guest_command::stock(catalog, &guest)),
             ..Machine::look()

@@ -21,7 +21,8 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let guest = |campaign: &Campaign| {
         let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);
-        let guest = guest_command::obtain_again(&catalog, &args.build, campaign, &mut say)?;
+        let build = &args.build;
+        let guest = guest_command::obtain_again(&catalog, build, campaign, &stop, &mut say)?;
         Ok(Arc::new(guest))
     };
     let means = Means {
@@ -33,6 +34,6 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
         guest: &guest,
     };
-    let ended = campaign::drive(&mut store, id, None, &means, &progress, stop)?;
+    let ended = campaign::drive(&mut store, id, None, &means, &progress, Arc::clone(&stop))?;
     run_command::finish(ended, id, &store, args.strict, globals)
 }

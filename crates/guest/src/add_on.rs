@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::GuestError;
-use crate::command::{listen, run};
 use crate::packages::only_file;
+use crate::programs::Programs;
 use crate::rebuild::{plainly, processors};
 
 /// Who waits for hundreds of files need not read of each.
@@ -19,15 +19,16 @@ pub fn build(
     name: &str,
     tree: &Path,
     headers: &Path,
+    programs: &Programs,
     say: &mut dyn FnMut(&str),
 ) -> Result<Vec<PathBuf>, GuestError> {
     let source = only_file(&tree.join("usr/src"), "")?;
     say(&format!(
         "building {name}, which takes five minutes and more: trying what the kernel has"
     ));
-    configure(&source, headers)?;
+    programs.run(&mut configure(&source, headers), "dash")?;
     let mut compiled = 0;
-    listen(&mut make(&source), "make", &mut |line| {
+    programs.listen(&mut make(&source), "make", &mut |line| {
         if !is_compiled(line) {
             return;
         }
@@ -42,14 +43,14 @@ pub fn build(
     Ok(found)
 }
 
-fn configure(source: &Path, headers: &Path) -> Result<(), GuestError> {
+fn configure(source: &Path, headers: &Path) -> Command {
     let mut configure = plainly("sh");
     configure
         .current_dir(source)
         .args(["./configure", "--with-config=kernel"])
         .arg(format!("--with-linux={}", common(headers).display()))
         .arg(format!("--with-linux-obj={}", headers.display()));
-    run(&mut configure, "dash").map(drop)
+    configure
 }
 
 fn make(source: &Path) -> Command {
@@ -119,7 +120,14 @@ mod tests {
         let headers = Path::new("/h/linux-headers-6-amd64");
         let mut said = Vec::new();
         let mut say = |word: &str| said.push(word.to_owned());
-        let found = build("zfs", directory.path(), headers, &mut say).unwrap();
+        let found = build(
+            "zfs",
+            directory.path(),
+            headers,
+            &Programs::default(),
+            &mut say,
+        )
+        .unwrap();
         assert_eq!(
             found,
             [

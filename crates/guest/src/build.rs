@@ -4,14 +4,17 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::{slice, thread};
 
 use crate::archive::Archive;
+use crate::files::{create, create_directory, write};
 use crate::modules::Modules;
 use crate::order::{Order, TOOLS};
-use crate::packages::{Package, only_file, unpack};
+use crate::packages::{self, Package, only_file};
+use crate::programs::beside;
 use crate::rebuild::Rebuild;
 use crate::tools::Tools;
+use crate::workshop::Workshop;
 use crate::{GuestError, Recipe, add_on, kernel, rebuild, source};
 
 /// The kernel, an ELF file.
@@ -22,6 +25,8 @@ pub const BASE: &str = "base.cpio";
 pub const MODULES: &str = "modules";
 /// Programs; those of an add-on are beside them in a directory that is called after it, too.
 pub const PROGRAMS: &str = "tools";
+/// Where packages lie, while a guest is made of them and afterwards for the next.
+pub const PACKAGES: &str = "packages";
 /// Everything that it was made of, a line each.
 const RECIPE: &str = "recipe";
 
@@ -39,6 +44,27 @@ pub const MACHINE_MODULES: [&str; 3] = ["virtio_pci", "virtio_blk", "virtio_cons
 pub const MEMORY_DISK_MODULE: &str = "null_blk";
 /// The module that puts several disks together to one.
 pub const STRIPE_MODULE: &str = "raid0";
+/// Drivers of devices that no guest has: two thirds of all.
+const NOT_OF_A_GUEST: [&str; 9] = [
+    "kernel/drivers/gpu",
+    "kernel/drivers/hid",
+    "kernel/drivers/iio",
+    "kernel/drivers/infiniband",
+    "kernel/drivers/media",
+    "kernel/drivers/net",
+    "kernel/drivers/scsi",
+    "kernel/drivers/usb",
+    "kernel/sound",
+];
+/// Headers of other processors and for boards, and empty files that are marks for who builds the kernel itself: two
+/// thirds of all.
+const NOT_TO_BUILD_WITH: [&str; 3] = [
+    "usr/src/linux-headers-*/arch/[!x]*",
+    "usr/src/linux-headers-*/include/config/[A-Z0-9]*",
+    "usr/src/linux-headers-*/include/dt-bindings",
+];
+/// Manuals, languages and the like.
+const NOT_TO_RUN: [&str; 1] = ["usr/share"];
 const DIRECTORIES: [&str; 12] = [
     "bin", "dev", "etc", "mnt", "modules", "proc", "root", "run", "sys", "tmp", "var", "var/lib",
 ];
@@ -55,39 +81,46 @@ const NULL: (u32, u32) = (1, 3);
 /// A build under way: what is brought, and where things lie meanwhile.
 pub struct Build<'a> {
     recipe: &'a Recipe,
-    order: &'a Order,
+    order: &'a Order<'a>,
     into: &'a Path,
+    workshop: &'a Workshop<'a>,
     brought: PathBuf,
 }
 
 impl<'a> Build<'a> {
     /// One that makes a guest in a directory that is not there yet.
-    pub fn new(recipe: &'a Recipe, order: &'a Order, into: &'a Path) -> Self {
+    pub fn new(
+        recipe: &'a Recipe,
+        order: &'a Order<'_>,
+        into: &'a Path,
+        workshop: &'a Workshop<'_>,
+    ) -> Self {
         Self {
             recipe,
             order,
             into,
-            brought: into.join("packages"),
+            workshop,
+            brought: workshop.place(PACKAGES),
         }
     }
 
-    /// Makes it. Packages that lie in `kept` are not brought again, and those of this guest lie there
-    /// afterwards.
+    /// Makes it, and leaves its packages in the workshop. Those that lie in `kept` are not brought again.
     pub fn run(&self, kept: &Path, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
-        create(&self.brought)?;
+        create_directory(self.into)?;
         self.bring(kept, say)?;
         say("unpacking");
         self.unpack()?;
         let release = self.order.release();
         let system = self.place("system");
         let image = system.join("boot").join(format!("vmlinuz-{release}"));
-        write(&self.into.join(KERNEL), &kernel::unpacked(&image)?)?;
+        let kernel = kernel::unpacked(&image, self.workshop.programs())?;
+        write(&self.into.join(KERNEL), &kernel)?;
         collect_tools(
             &self.recipe.programs,
             &self.place(PROGRAMS),
             &self.into.join(PROGRAMS),
         )?;
-        let mut modules = Modules::below(&system.join("lib/modules").join(release))?;
+        let mut modules = Modules::below(&system.join("lib/modules").join(release), None)?;
         self.rebuild(&mut modules, say)?;
         self.add(&mut modules, say)?;
         say("collecting modules");
@@ -95,26 +128,28 @@ impl<'a> Build<'a> {
         let tools = system.join(TOOLS_PROGRAM);
         let tools = fs::read(&tools).map_err(GuestError::io("read", &tools))?;
         let base = self.into.join(BASE);
-        write_base(&base, &tools).map_err(GuestError::io("write", &base))?;
-        write(
-            &self.into.join(RECIPE),
-            self.order.text(self.recipe).as_bytes(),
-        )?;
-        self.clean_up(kept)
+        write_base(create(&base)?, &tools).map_err(GuestError::io("write", &base))?;
+        let text = self.order.text(self.recipe);
+        write(&self.into.join(RECIPE), text.as_bytes())
     }
 
     /// Where something lies while the guest is made.
     fn place(&self, what: &str) -> PathBuf {
-        self.into.join("unpacked").join(what)
+        self.workshop.place("unpacked").join(what)
     }
 
-    /// Packages that were kept are links to the same files, which another build may take away meanwhile.
+    /// Packages that were kept and are whole are links to the same files.
     fn bring(&self, kept: &Path, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
-        for Package { file, .. } in &self.order.packages {
-            // What was not kept, or cannot be linked, is brought.
+        create_directory(&self.brought)?;
+        let Order { apt, packages, .. } = self.order;
+        let (whole, damaged) = packages::sorted_out(packages, kept);
+        for file in damaged {
+            say(&format!("{} is damaged: bringing it again", file.display()));
+        }
+        for Package { file, .. } in whole {
+            // What cannot be linked is brought.
             let _ = fs::hard_link(kept.join(file), self.brought.join(file));
         }
-        let Order { apt, packages, .. } = self.order;
         apt.bring(packages, &self.brought, say)
     }
 
@@ -122,28 +157,30 @@ impl<'a> Build<'a> {
     fn unpack(&self) -> Result<(), GuestError> {
         let order = self.order;
         thread::scope(|scope| {
-            let source = scope.spawn(|| self.unpack_source());
-            self.unpack_to([order.kernel.as_str(), TOOLS], "system")?;
-            self.unpack_to(order.headers.iter().map(String::as_str), "headers")?;
-            self.unpack_to(order.programs.iter().map(String::as_str), PROGRAMS)?;
+            let source = beside(scope, || self.unpack_source())?;
+            let system = [order.kernel.clone(), TOOLS.to_owned()];
+            self.unpack_to(&system, "system", &NOT_OF_A_GUEST)?;
+            self.unpack_to(&order.headers, "headers", &NOT_TO_BUILD_WITH)?;
+            self.unpack_to(&order.programs, PROGRAMS, &NOT_TO_RUN)?;
             for (add_on, programs) in &order.add_ons {
-                let programs = programs.iter().map(String::as_str);
-                self.unpack_to(programs, &programs_of(&add_on.name))?;
-                self.unpack_to([add_on.source.as_str()], &add_on.name)?;
+                self.unpack_to(programs, &programs_of(&add_on.name), &NOT_TO_RUN)?;
+                self.unpack_to(slice::from_ref(&add_on.source), &add_on.name, &[])?;
             }
             source.join().expect("unpacking does not panic")
         })
     }
 
-    fn unpack_to<'n>(
+    fn unpack_to(
         &self,
-        names: impl IntoIterator<Item = &'n str>,
+        names: &[String],
         place: &str,
+        left_out: &[&str],
     ) -> Result<(), GuestError> {
         let into = self.place(place);
-        create(&into)?;
+        create_directory(&into)?;
         for name in names {
-            unpack(&self.package(name)?, &into)?;
+            let programs = self.workshop.programs();
+            packages::unpack(&self.package(name)?, &into, left_out, programs)?;
         }
         Ok(())
     }
@@ -153,7 +190,8 @@ impl<'a> Build<'a> {
             return Ok(());
         };
         let directories: Vec<&str> = self.order.rebuilds.iter().map(|r| r.source).collect();
-        source::unpack(&self.package(name)?, &directories, &self.place("source"))
+        let (package, into) = (self.package(name)?, self.place("source"));
+        source::unpack(&package, &directories, &into, self.workshop.programs())
     }
 
     /// The file of a package.
@@ -173,7 +211,8 @@ impl<'a> Build<'a> {
         let wanted: Vec<_> = there.filter(|r| !is_as_good(r)).collect();
         for rebuild in wanted {
             say(&format!("building the module {}", rebuild.module));
-            let file = rebuild::build(rebuild, &self.headers()?, &source(rebuild))?;
+            let programs = self.workshop.programs();
+            let file = rebuild::build(rebuild, &self.headers()?, &source(rebuild), programs)?;
             modules.put(rebuild.module, &file);
         }
         Ok(())
@@ -182,8 +221,9 @@ impl<'a> Build<'a> {
     /// Builds the drivers of add-ons and collects their programs.
     fn add(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         for (add_on, _) in &self.order.add_ons {
-            let tree = self.place(&add_on.name);
-            for file in add_on::build(&add_on.name, &tree, &self.headers()?, say)? {
+            let (tree, headers) = (self.place(&add_on.name), self.headers()?);
+            let programs = self.workshop.programs();
+            for file in add_on::build(&add_on.name, &tree, &headers, programs, say)? {
                 let name = file.file_stem().unwrap_or_default().to_string_lossy();
                 modules.put(&name, &file);
             }
@@ -208,29 +248,15 @@ impl<'a> Build<'a> {
             .collect();
         let into = self.into.join(MODULES).join(all.kernel());
         let files = into.join("kernel");
-        create(&files)?;
+        create_directory(&files)?;
         for (name, content) in all.in_order(&wanted)? {
             write(&files.join(format!("{name}.ko")), &content)?;
         }
         const LIST: &str = "modules.builtin";
         let list = self.place("system").join("lib/modules");
         let list = list.join(all.kernel()).join(LIST);
-        fs::copy(&list, into.join(LIST)).map_err(GuestError::io("copy", &list))?;
-        Ok(())
-    }
-
-    /// Keeps the packages for the next guest, and nothing else.
-    fn clean_up(&self, kept: &Path) -> Result<(), GuestError> {
-        let unpacked = self.into.join("unpacked");
-        fs::remove_dir_all(&unpacked).map_err(GuestError::io("remove", &unpacked))?;
-        if kept.exists() {
-            fs::remove_dir_all(kept).map_err(GuestError::io("remove", kept))?;
-        }
-        // Where another build was faster, its packages are as good.
-        if fs::rename(&self.brought, kept).is_err() {
-            fs::remove_dir_all(&self.brought).map_err(GuestError::io("remove", &self.brought))?;
-        }
-        Ok(())
+        let content = fs::read(&list).map_err(GuestError::io("read", &list))?;
+        write(&into.join(LIST), &content)
     }
 }
 
@@ -241,18 +267,18 @@ pub fn programs_of(add_on: &str) -> String {
 
 /// Keeps of all that packages bring these programs and what they need.
 fn collect_tools(programs: &[String], unpacked: &Path, into: &Path) -> Result<(), GuestError> {
-    create(into)?;
-    for (path, content) in Tools::below(unpacked).needed(programs)? {
+    create_directory(into)?;
+    for (path, content) in Tools::below(unpacked, None).needed(programs)? {
         let path = into.join(path);
-        create(path.parent().unwrap_or(into))?;
+        create_directory(path.parent().unwrap_or(into))?;
         write(&path, &content)?;
     }
     Ok(())
 }
 
 /// What every guest has: directories, the devices that the kernel and the agent open first, the tools.
-fn write_base(to: &Path, tools: &[u8]) -> io::Result<()> {
-    let mut archive = Archive::new(BufWriter::new(File::create(to)?));
+fn write_base(to: File, tools: &[u8]) -> io::Result<()> {
+    let mut archive = Archive::new(BufWriter::new(to));
     for directory in DIRECTORIES {
         archive.directory(directory)?;
     }
@@ -266,12 +292,4 @@ fn write_base(to: &Path, tools: &[u8]) -> io::Result<()> {
         archive.link(&format!("bin/{name}"), "busybox")?;
     }
     archive.finish()
-}
-
-fn create(directory: &Path) -> Result<(), GuestError> {
-    fs::create_dir_all(directory).map_err(GuestError::io("create", directory))
-}
-
-fn write(path: &Path, content: &[u8]) -> Result<(), GuestError> {
-    fs::write(path, content).map_err(GuestError::io("write", path))
 }

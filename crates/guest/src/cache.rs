@@ -1,9 +1,15 @@
 //! Where guests are kept: they can be made again at any time, so that is where caches are.
 
 use std::env;
-use std::path::PathBuf;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use model::{NoUserDirectory, UserDirectory};
+use sys::trusted::{Directory, is_trusted};
+
+use crate::{GuestError, workshop};
 
 /// The user's cache directory for fsarena (`$XDG_CACHE_HOME/fsarena`).
 ///
@@ -11,4 +17,78 @@ use model::{NoUserDirectory, UserDirectory};
 /// When the environment does not say where it is.
 pub fn directory() -> Result<PathBuf, NoUserDirectory> {
     UserDirectory::Cache.locate(|name| env::var_os(name))
+}
+
+/// Refuses a cache of which anything belongs to somebody else than this user, root, or who called sudo, or can be written by
+/// others: programs and kernels are run out of it. One that is not there yet passes.
+///
+/// # Errors
+/// When it does, or cannot be looked through.
+pub fn require_ours(cache: &Path) -> Result<(), GuestError> {
+    // It may itself be a link to where there is more room.
+    match fs::metadata(cache) {
+        Ok(found) => require_ours_below(cache, &found, workshop::is_partial)?,
+        Err(error) => gone_is_fine(error).map_err(GuestError::io("look at", cache))?,
+    }
+    // Nor may others lead the way to it elsewhere.
+    Directory::nearest(cache)?;
+    Ok(())
+}
+
+/// The same for something in it; names that are passed over are not entered.
+fn require_ours_below(
+    path: &Path,
+    found: &Metadata,
+    passed_over: fn(&str) -> bool,
+) -> Result<(), GuestError> {
+    require_ours_alone(path, found)?;
+    if !found.is_dir() {
+        return Ok(());
+    }
+    let cannot = |error| gone_is_fine(error).map_err(GuestError::io("read", path));
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) => return cannot(error),
+    };
+    for entry in entries.flatten() {
+        let found = match entry.metadata() {
+            Ok(found) => found,
+            Err(error) => {
+                cannot(error)?;
+                continue;
+            }
+        };
+        match passed_over(&entry.file_name().to_string_lossy()) {
+            true => require_ours_alone(&entry.path(), &found)?,
+            false => require_ours_below(&entry.path(), &found, |_| false)?,
+        }
+    }
+    Ok(())
+}
+
+fn require_ours_alone(path: &Path, found: &Metadata) -> Result<(), GuestError> {
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    let refuse = |why| {
+        Err(GuestError::NotOurs {
+            path: path.to_owned(),
+            why,
+        })
+    };
+    let mode = found.permissions().mode() & 0o7777;
+    match found.uid() {
+        owner if !is_trusted(owner) => refuse(format!("belongs to user {owner}")),
+        // Nobody writes a link: its mode means nothing.
+        _ if mode & WRITABLE_BY_OTHERS != 0 && !found.is_symlink() => {
+            refuse(format!("can be written by others (its mode is {mode:o})"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Another process may have removed it meanwhile.
+fn gone_is_fine(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    }
 }

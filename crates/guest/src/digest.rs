@@ -1,8 +1,16 @@
-//! Names made of everything that goes into a thing, and the state of this machine's apt as one of them.
+//! Names made of everything that goes into a thing, the state of this machine's apt as one of them, and digests
+//! that tell a file that was damaged.
 
 use std::fs;
-use std::path::Path;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::UNIX_EPOCH;
+
+use sha2::{Digest, Sha256};
+
+use crate::files;
 
 /// What apt's answers follow from: its settings and its lists.
 const FILES: [&str; 2] = ["/etc/apt/sources.list", "/etc/apt/preferences"];
@@ -18,6 +26,58 @@ pub fn name(content: &[u8]) -> String {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{hash:016x}")
+}
+
+/// The digest (SHA-256) of some bytes, in hexadecimal.
+pub fn of(content: &[u8]) -> String {
+    in_hexadecimal(Sha256::digest(content).as_slice())
+}
+
+/// The same of a plain file.
+pub fn of_file(path: &Path) -> io::Result<String> {
+    let mut file = files::open(path)?;
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; 128 << 10];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(in_hexadecimal(digest.finalize().as_slice())),
+            Ok(length) => digest.update(&piece[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The same of many files, on all processors.
+pub fn of_files(paths: &[PathBuf]) -> Vec<io::Result<String>> {
+    let mut left: Vec<usize> = (0..paths.len()).collect();
+    // The last one is taken first: the largest takes as long as all others.
+    let size = |&index: &usize| fs::metadata(&paths[index]).map_or(0, |file| file.len());
+    left.sort_by_cached_key(size);
+    let left = Mutex::new(left);
+    let take = || left.lock().ok()?.pop();
+    let work = || {
+        let indices = std::iter::from_fn(take);
+        indices
+            .map(|index| (index, of_file(&paths[index])))
+            .collect()
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let mut digests: Vec<(usize, io::Result<String>)> = thread::scope(|scope| {
+        // Where no thread may be started, this one does it all.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let workers: Vec<_> = (1..processors).filter_map(start).collect();
+        let mut digests: Vec<_> = work();
+        let done = workers.into_iter().map(ScopedJoinHandle::join);
+        digests.extend(done.flat_map(|digests| digests.expect("no digest panics")));
+        digests
+    });
+    digests.sort_by_key(|(index, _)| *index);
+    digests.into_iter().map(|(_, digest)| digest).collect()
+}
+
+fn in_hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Changes when apt may give other answers than before.
@@ -63,6 +123,26 @@ mod tests {
         assert_eq!(of_directory(directory.path()), before);
         fs::write(directory.path().join("a"), "12").unwrap();
         assert_ne!(of_directory(directory.path()), before);
+    }
+
+    #[test]
+    fn files_have_the_digests_of_what_they_hold_in_their_order() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        // The example of FIPS 180-2.
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of(b"abc"), abc);
+        fs::write(path("long"), vec![7; 300_000]).unwrap();
+        fs::write(path("abc"), "abc").unwrap();
+        let paths = ["long", "none", "abc"].map(path);
+        let digests = of_files(&paths);
+        assert_eq!(digests[0].as_ref().unwrap(), &of(&vec![7; 300_000]));
+        assert_eq!(
+            digests[1].as_ref().unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
+        assert_eq!(digests[2].as_ref().unwrap(), abc);
+        assert_eq!(of_files(&[]).len(), 0);
     }
 
     #[test]

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use model::Bytes;
+use sys::trusted::Untrusted;
+
 /// Why a guest could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
@@ -52,6 +55,49 @@ pub enum GuestError {
         kernel: String,
         /// The module that was asked for.
         module: String,
+    },
+    /// Something in a guest is not as it was made.
+    #[error("the guest in {} is damaged ({what}): `fsarena guest build` makes it again", directory.display())]
+    Damaged {
+        /// Where it is.
+        directory: PathBuf,
+        /// What is wrong with which file.
+        what: String,
+    },
+    /// The way to the cache is not the user's own.
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
+    /// Somebody else could have put something into the cache.
+    #[error("{} {why}: remove it, or set XDG_CACHE_HOME to a directory of your own", path.display())]
+    NotOurs {
+        /// The cache, or something in it.
+        path: PathBuf,
+        /// Whose it is, or who may write it.
+        why: String,
+    },
+    /// There is no room.
+    #[error(
+        "the filesystem of {} is full, and making a guest needs about {needed} there: make room, or set \
+         XDG_CACHE_HOME to a directory that has it",
+        directory.display()
+    )]
+    Full {
+        /// The directory that is full.
+        directory: PathBuf,
+        /// How much is needed, roughly.
+        needed: Bytes,
+    },
+    /// The user asked to stop.
+    #[error(
+        "interrupted; {}",
+        left.as_ref().map_or_else(
+            || "nothing is left of what was being made".to_owned(),
+            |left| format!("{} is not removed yet: the next build does that", left.display())
+        )
+    )]
+    Interrupted {
+        /// What is left of what was being made, where that could not be removed at once.
+        left: Option<PathBuf>,
     },
 }
 

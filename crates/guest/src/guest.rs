@@ -4,27 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use model::Filesystem;
 
 use crate::archive::Archive;
 use crate::build::{
-    BASE, Build, KERNEL, MACHINE_MODULES, MEMORY_DISK_MODULE, MODULES, PROGRAMS, STRIPE_MODULE,
+    BASE, KERNEL, MACHINE_MODULES, MEMORY_DISK_MODULE, MODULES, PROGRAMS, STRIPE_MODULE,
     TOOL_NAMES, programs_of,
 };
+use crate::manifest::{Manifest, damaged, differs, unreadable};
 use crate::modules::Modules;
-use crate::order::Order;
 use crate::own::Own;
 use crate::packages::only_file;
 use crate::tools::Tools;
-use crate::{GuestError, MemoryDisk, Recipe, digest, elf, order, recipe};
+use crate::{GuestError, MemoryDisk, Recipe, digest, elf, recipe};
 
 /// What the module of disks in memory is told: no disk but those that are asked for.
 const NO_MEMORY_DISKS: &str = "nr_devices=0";
-/// Packages that were brought, for the next guest.
-const KEPT_PACKAGES: &str = "packages";
-/// The lists of an apt of our own.
-const LISTS: &str = "apt";
 
 /// What is put into a guest for one cell.
 #[derive(Clone, Copy, Debug)]
@@ -47,66 +45,47 @@ pub struct Contents<'a> {
 pub struct Guest {
     name: String,
     directory: PathBuf,
-    kernel: PathBuf,
+    manifest: Arc<Manifest>,
+    kernel: Kernel,
     modules: Modules,
     /// Trees of programs; what comes first goes before what comes later.
     tools: Vec<Tools>,
 }
 
+/// A kernel that QEMU starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The file.
+    pub path: PathBuf,
+    /// What it must hold.
+    pub digest: String,
+}
+
 impl Guest {
-    /// The guest of this recipe and of the packages that apt has now: the one in the cache, or a new one.
-    /// `say` hears what is being done, where anything is.
-    ///
-    /// # Errors
-    /// When apt, dpkg, a compiler that is needed or an unpacker is not there or fails, or there is no room.
-    pub fn build(
+    /// The guest in a directory.
+    pub(crate) fn open(
+        directory: &Path,
         recipe: &Recipe,
-        cache: &Path,
-        say: &mut dyn FnMut(&str),
+        manifest: Manifest,
     ) -> Result<Self, GuestError> {
-        let state = digest::of_apt();
-        let answer = answer(recipe, cache, &state);
-        if let Some(directory) = answered(&answer, cache) {
-            return Self::open(&directory, recipe);
-        }
-        fs::create_dir_all(cache).map_err(GuestError::io("create", cache))?;
-        say("asking apt");
-        let order = Order::of(recipe, &cache.join(LISTS), &state, say)?;
-        let name = format!("guest-{}", digest::name(order.text(recipe).as_bytes()));
-        let directory = cache.join(&name);
-        if !directory.is_dir() {
-            make(recipe, &order, &directory, &cache.join(KEPT_PACKAGES), say)?;
-        }
-        // The question is only ever answered by a file that is whole.
-        let partial = answer.with_extension(std::process::id().to_string());
-        fs::write(&partial, name).map_err(GuestError::io("write", &partial))?;
-        fs::rename(&partial, &answer).map_err(GuestError::io("rename", &partial))?;
-        Self::open(&directory, recipe)
-    }
-
-    /// The guest of this recipe and of the packages that apt has now, where it was made before.
-    ///
-    /// # Errors
-    /// When what was made cannot be read.
-    pub fn find(recipe: &Recipe, cache: &Path) -> Result<Option<Self>, GuestError> {
-        let answer = answer(recipe, cache, &digest::of_apt());
-        let found = answered(&answer, cache).map(|directory| Self::open(&directory, recipe));
-        found.transpose()
-    }
-
-    fn open(directory: &Path, recipe: &Recipe) -> Result<Self, GuestError> {
         let below = only_file(&directory.join(MODULES), "")?;
+        let kernel = directory.join(KERNEL);
+        let manifest = Arc::new(manifest);
         let add_ons = recipe.add_ons.iter().map(|a| programs_of(&a.name));
         let trees = add_ons.chain([PROGRAMS.to_owned()]);
         let name = directory.file_name().unwrap_or_default();
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
             directory: directory.to_owned(),
-            kernel: directory.join(KERNEL),
-            modules: Modules::below(&below)?,
+            kernel: Kernel {
+                digest: manifest.digest_of(&kernel).unwrap_or_default().to_owned(),
+                path: kernel,
+            },
+            modules: Modules::below(&below, Some(&manifest))?,
             tools: trees
-                .map(|tree| Tools::below(&directory.join(tree)))
+                .map(|tree| Tools::below(&directory.join(tree), Some(&manifest)))
                 .collect(),
+            manifest,
         })
     }
 
@@ -114,16 +93,22 @@ impl Guest {
     /// unpacked kernel is put.
     ///
     /// # Errors
-    /// When they are not what they should be, or cannot be read.
-    pub fn with_own(mut self, own: &Own, cache: &Path) -> Result<Self, GuestError> {
+    /// When `stop` rises, they are not what they should be, or cannot be read.
+    pub fn with_own(
+        mut self,
+        own: &Own,
+        cache: &Path,
+        stop: &Arc<AtomicBool>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, GuestError> {
         if let Some(rootfs) = &own.rootfs {
             self.name += &format!("+{}", own.rootfs_name(rootfs));
-            self.tools.insert(0, Tools::below(rootfs));
+            self.tools.insert(0, Tools::below(rootfs, None));
         }
         if let Some((kernel, modules)) = own.kernel()? {
             self.name += &format!("+{}", own.kernel_name(&modules)?);
-            self.kernel = Own::startable(kernel, cache)?;
-            self.modules = Modules::below(&modules)?;
+            self.kernel = Own::startable(kernel, cache, stop, say)?;
+            self.modules = Modules::below(&modules, None)?;
             let missing = MACHINE_MODULES.into_iter().find(|module| !self.has(module));
             if let Some(module) = missing {
                 return Err(GuestError::Unexpected(format!(
@@ -153,7 +138,22 @@ impl Guest {
 
     /// The kernel, a file that QEMU starts.
     pub fn kernel(&self) -> PathBuf {
-        self.kernel.clone()
+        self.kernel.path.clone()
+    }
+
+    /// Looks whether the kernel is still what it was when the guest was taken: the file is not read here, but by
+    /// QEMU.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check_kernel(&self) -> Result<(), GuestError> {
+        let Kernel { path, digest } = &self.kernel;
+        let what = match digest::of_file(path) {
+            Ok(found) if found == *digest => return Ok(()),
+            Ok(_) => differs(KERNEL),
+            Err(error) => unreadable(KERNEL, &error),
+        };
+        Err(damaged(path.parent().unwrap_or(path), what))
     }
 
     /// Whether its kernel has a module, or has it built in.
@@ -213,11 +213,11 @@ impl Guest {
     /// Writes the first filesystem of a guest.
     ///
     /// # Errors
-    /// When the kernel does not have the filesystem's module, or a file cannot be read or written.
+    /// When the kernel does not have the filesystem's module, a file cannot be read or written, or one of the
+    /// guest's is no longer what it was when the guest was taken.
     pub fn first_filesystem(&self, contents: &Contents<'_>, to: &Path) -> Result<(), GuestError> {
         let modules = self.modules.in_order(&self.wanted(contents))?;
-        let base = self.directory.join(BASE);
-        let base = fs::read(&base).map_err(GuestError::io("read", &base))?;
+        let base = self.manifest.read(&self.directory.join(BASE))?;
         let agent = fs::read(contents.agent).map_err(GuestError::io("read", contents.agent))?;
         let tools = self.programs(contents.programs)?;
         let write = || -> io::Result<()> {
@@ -263,42 +263,6 @@ impl Guest {
         let has_all = |tree: &&Tools| names.iter().filter(own).all(|name| tree.has(name));
         let tree = self.tools.iter().find(has_all).or(self.tools.last());
         tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
-    }
-}
-
-/// The file that says which guest a recipe comes to, as long as apt is as it is.
-fn answer(recipe: &Recipe, cache: &Path, state: &str) -> PathBuf {
-    let asked = digest::name((order::question(recipe) + state).as_bytes());
-    cache.join(format!("answer-{asked}"))
-}
-
-/// The directory of the guest that such a file names, where both are there.
-fn answered(answer: &Path, cache: &Path) -> Option<PathBuf> {
-    let directory = cache.join(fs::read_to_string(answer).ok()?);
-    directory.is_dir().then_some(directory)
-}
-
-/// Only what is complete ever has the final name.
-fn make(
-    recipe: &Recipe,
-    order: &Order,
-    directory: &Path,
-    kept: &Path,
-    say: &mut dyn FnMut(&str),
-) -> Result<(), GuestError> {
-    let partial = directory.with_extension(format!("partial-{}", std::process::id()));
-    let made = Build::new(recipe, order, &partial).run(kept, say);
-    if made.is_err() {
-        // The reason is in `made`; a directory that cannot be removed either adds nothing to it.
-        let _ = fs::remove_dir_all(&partial);
-    }
-    made?;
-    match fs::rename(&partial, directory) {
-        // Another process made the same meanwhile.
-        Err(_) if directory.is_dir() => {
-            fs::remove_dir_all(&partial).map_err(GuestError::io("remove", &partial))
-        }
-        other => other.map_err(GuestError::io("rename", &partial)),
     }
 }
 
@@ -352,8 +316,12 @@ mod tests {
             }
         }
         fs::write(at.join(BASE), "base").unwrap();
-        let mut guest = Guest::open(at, &Recipe::default()).unwrap();
-        let trees = trees.iter().map(|(tree, _)| Tools::below(&at.join(tree)));
+        fs::write(at.join(KERNEL), "kernel").unwrap();
+        let manifest = Manifest::of(at).unwrap();
+        let mut guest = Guest::open(at, &Recipe::default(), manifest.clone()).unwrap();
+        let manifest = Arc::new(manifest);
+        let trees = trees.iter();
+        let trees = trees.map(|(tree, _)| Tools::below(&at.join(tree), Some(&manifest)));
         guest.tools = trees.collect();
         guest
     }
@@ -400,7 +368,11 @@ mod tests {
             modules: Some(modules.clone()),
             ..Own::default()
         };
-        let with_own = || guest(&base, &[], &[]).with_own(&own, directory.path());
+        let cache = directory.path().join("cache");
+        let with_own = || {
+            let guest = guest(&base, &[], &[]);
+            guest.with_own(&own, &cache, &Arc::default(), &mut |_| {})
+        };
         let error = with_own().err().unwrap().to_string();
         assert!(
             error.starts_with("6.9.0 has no module virtio_console"),

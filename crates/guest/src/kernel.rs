@@ -3,13 +3,13 @@
 //!
 //! The image's header is that of Documentation/x86/boot.rst of the kernel.
 
-use std::io::Write;
+use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::{fs, thread};
+use std::process::Command;
 
 use crate::GuestError;
 use crate::elf;
+use crate::programs::Programs;
 
 /// Fields of the header: sectors of set-up code, a mark, version, where the packed kernel begins (from
 /// the end of the set-up code) and how long it is.
@@ -22,23 +22,15 @@ const SECTOR: usize = 512;
 const LENGTH_FIELD: usize = 4;
 
 /// How packed data begin, the program that unpacks them and its package.
-const PACKERS: [(&[u8], &[&str], &str); 3] = [
-    (
-        b"\xfd7zXZ\0",
-        &["xz", "--decompress", "--stdout"],
-        "xz-utils",
-    ),
-    (
-        b"\x28\xb5\x2f\xfd",
-        &["zstd", "--decompress", "--stdout"],
-        "zstd",
-    ),
-    (b"\x1f\x8b", &["gzip", "--decompress", "--stdout"], "gzip"),
+const PACKERS: [(&[u8], &str, &str); 3] = [
+    (b"\xfd7zXZ\0", "xz", "xz-utils"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "zstd"),
+    (b"\x1f\x8b", "gzip", "gzip"),
 ];
 
 /// A kernel that QEMU starts: the one within the image, where it is one that it enters directly, or else
 /// the image itself.
-pub fn startable(image: &Path) -> Result<Vec<u8>, GuestError> {
+pub fn startable(image: &Path, programs: &Programs) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
     match (elf::is_elf(&bytes), elf::is_startable(&bytes)) {
         (true, true) => Ok(bytes),
@@ -47,7 +39,7 @@ pub fn startable(image: &Path) -> Result<Vec<u8>, GuestError> {
             why: "an ELF file built without CONFIG_PVH: give its bzImage",
         }),
         (false, _) => {
-            let kernel = unpacked(image)?;
+            let kernel = unpacked(image, programs)?;
             Ok(if elf::is_startable(&kernel) {
                 kernel
             } else {
@@ -58,14 +50,15 @@ pub fn startable(image: &Path) -> Result<Vec<u8>, GuestError> {
 }
 
 /// The unpacked kernel.
-pub fn unpacked(image: &Path) -> Result<Vec<u8>, GuestError> {
+pub fn unpacked(image: &Path, programs: &Programs) -> Result<Vec<u8>, GuestError> {
     let bytes = fs::read(image).map_err(GuestError::io("read", image))?;
     let wrong = |why| GuestError::Kernel {
         path: image.to_owned(),
         why,
     };
     let payload = payload(&bytes).ok_or_else(|| wrong("its header is not that of a boot image"))?;
-    let kernel = unpack(payload)?.ok_or_else(|| wrong("it is packed in an unknown way"))?;
+    let kernel = unpack(payload, programs)?;
+    let kernel = kernel.ok_or_else(|| wrong("it is packed in an unknown way"))?;
     match kernel.starts_with(b"\x7fELF") {
         true => Ok(kernel),
         false => Err(wrong("what is packed in it is no ELF file")),
@@ -73,12 +66,14 @@ pub fn unpacked(image: &Path) -> Result<Vec<u8>, GuestError> {
 }
 
 /// Unpacks what one of the packers has packed; `None` for anything else.
-pub fn unpack(packed: &[u8]) -> Result<Option<Vec<u8>>, GuestError> {
+pub fn unpack(packed: &[u8], programs: &Programs) -> Result<Option<Vec<u8>>, GuestError> {
     let packer = PACKERS.iter().find(|(mark, ..)| packed.starts_with(mark));
-    let Some((_, words, package)) = packer else {
+    let Some((_, program, package)) = packer else {
         return Ok(None);
     };
-    filter(words, package, packed).map(Some)
+    let mut unpack = Command::new(program);
+    unpack.args(["--decompress", "--stdout"]);
+    programs.filter(&mut unpack, package, packed).map(Some)
 }
 
 /// The packed kernel within the image.
@@ -99,37 +94,6 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
     let begin = (sectors + 1) * SECTOR + field(PAYLOAD_OFFSET)?;
     let length = field(PAYLOAD_LENGTH)?.checked_sub(LENGTH_FIELD)?;
     image.get(begin..begin.checked_add(length)?)
-}
-
-/// Runs a program over data; they are written by a thread of their own, for the program may fill its
-/// output before it has read all.
-fn filter(words: &[&str], package: &'static str, input: &[u8]) -> Result<Vec<u8>, GuestError> {
-    let no_program = |source| GuestError::Program {
-        program: words[0].to_owned(),
-        package,
-        source,
-    };
-    let mut child = Command::new(words[0])
-        .args(&words[1..])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(no_program)?;
-    let mut stdin = child.stdin.take().expect("piped above");
-    let output = thread::scope(|scope| {
-        // A program that does not want it all says why at its end.
-        scope.spawn(move || stdin.write_all(input));
-        child.wait_with_output()
-    });
-    let output = output.map_err(no_program)?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    Err(GuestError::Failed {
-        command: words.join(" "),
-        complaint: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-    })
 }
 
 #[cfg(test)]
@@ -164,13 +128,14 @@ mod tests {
     fn a_kernel_that_qemu_cannot_start_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vmlinux");
+        let programs = Programs::default();
         let kernel = b"\x7fELF\x02\x01 without the note of CONFIG_PVH";
         fs::write(&path, kernel).unwrap();
-        let error = startable(&path).unwrap_err().to_string();
+        let error = startable(&path, &programs).unwrap_err().to_string();
         assert!(error.contains("bzImage"), "{error}");
         let note = b"\x12\0\0\0Xen\0";
         fs::write(&path, [&kernel[..], note].concat()).unwrap();
-        assert!(startable(&path).unwrap().ends_with(note));
+        assert!(startable(&path, &programs).unwrap().ends_with(note));
     }
 
     #[test]
@@ -178,13 +143,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("vmlinuz");
         let kernel = [&b"\x7fELF"[..], &[7; 300_000]].concat();
-        let packed = filter(&["gzip", "--stdout"], "gzip", &kernel).unwrap();
+        let mut gzip = Command::new("gzip");
+        gzip.arg("--stdout");
+        let programs = Programs::default();
+        let packed = programs.filter(&mut gzip, "gzip", &kernel).unwrap();
         fs::write(&path, image(&packed)).unwrap();
-        assert!(unpacked(&path).unwrap() == kernel);
+        assert!(unpacked(&path, &programs).unwrap() == kernel);
         // What QEMU cannot enter directly stays packed.
-        assert!(startable(&path).unwrap() == fs::read(&path).unwrap());
+        assert!(startable(&path, &programs).unwrap() == fs::read(&path).unwrap());
         fs::write(&path, image(b"plain")).unwrap();
-        let error = unpacked(&path).unwrap_err().to_string();
+        let error = unpacked(&path, &programs).unwrap_err().to_string();
         assert!(error.contains("unknown way"), "{error}");
     }
 }

@@ -1,11 +1,13 @@
 //! Whether guests run on KVM here: proven by booting one, for that /dev/kvm is there says little. On a machine
 //! that is virtual itself, an ordinary kernel may hang in its first instruction and burn a processor.
 
-use std::fs::{self, OpenOptions};
-use std::path::Path;
+use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::machine::QEMU;
+use crate::programs::Programs;
 use crate::{Guest, GuestError};
 
 const DEVICE: &str = "/dev/kvm";
@@ -17,40 +19,37 @@ const KILLED: [Option<i32>; 2] = [None, Some(137)];
 const PROOF: &str = "Unable to mount root fs";
 
 /// Boots the guest's kernel on KVM, alone, and waits a few seconds for it; `Err` says why KVM is not proven.
-/// The directory, for a moment, holds its console.
 ///
 /// # Errors
-/// When it cannot be tried.
-pub fn prove_kvm(guest: &Guest, directory: &Path) -> Result<Result<(), String>, GuestError> {
+/// When `stop` rises, or it cannot be tried.
+pub fn prove_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), String>, GuestError> {
     if let Err(error) = OpenOptions::new().read(true).write(true).open(DEVICE) {
         return Ok(Err(format!("{DEVICE} cannot be used: {error}")));
     }
-    let console = directory.join(format!("fsarena-kvm-{}", std::process::id()));
-    fs::write(&console, "").map_err(GuestError::io("write", &console))?;
-    // Whatever happens to this process, timeout(1) ends it.
-    let ended = Command::new("timeout")
-        .args(["--signal=KILL", PATIENCE_SECONDS, QEMU])
+    let programs = Programs::new(stop)?;
+    let mut emulator = Command::new("timeout");
+    emulator
+        // In the group of what is ended with this process.
+        .args(["--foreground", "--signal=KILL", PATIENCE_SECONDS, QEMU])
         .args(["-nodefaults", "-no-user-config", "-display", "none"])
         .args(["-machine", "q35", "-no-reboot", "-accel", "kvm"])
         .args(["-cpu", "host", "-m", "256", "-kernel"])
         .arg(guest.kernel())
-        .args(["-append", "console=ttyS0 panic=-1", "-serial"])
-        .arg(format!("file:{}", console.display()))
+        .args(["-append", "console=ttyS0 panic=-1", "-serial", "stdio"])
         .stdin(Stdio::null())
-        .output();
-    let said = fs::read(&console).map_err(GuestError::io("read", &console))?;
-    fs::remove_file(&console).map_err(GuestError::io("remove", &console))?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = programs.start(&mut emulator, "coreutils")?;
+    let ended = child.wait_with_output();
+    programs.go_on()?;
     let ended = ended.map_err(|source| GuestError::Program {
         program: "timeout".to_owned(),
         package: "coreutils",
         source,
     })?;
-    let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
-    Ok(judge(
-        &String::from_utf8_lossy(&said),
-        ended.status.code(),
-        &errors,
-    ))
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (console, errors) = (text(&ended.stdout), text(&ended.stderr));
+    Ok(judge(&console, ended.status.code(), &errors))
 }
 
 /// What the kernel said on its console, and how QEMU ended, say whether it ran.

@@ -6,28 +6,34 @@
 //! agent's.
 
 mod add_on;
+mod answer;
 mod archive;
 mod build;
 mod cache;
-mod command;
 mod digest;
 mod elf;
 mod error;
+mod files;
 #[cfg(test)]
 mod fixture;
+mod group;
 mod guest;
 mod kernel;
 mod kvm;
 mod machine;
+mod manifest;
 mod mirrors;
 mod modules;
+mod obtain;
 mod order;
 mod own;
 mod packages;
+mod programs;
 mod rebuild;
 mod recipe;
 mod source;
 mod tools;
+mod workshop;
 
 pub use build::STRIPE_MODULE;
 pub use cache::directory as cache_directory;

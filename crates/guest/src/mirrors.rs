@@ -3,53 +3,67 @@
 //! the user's.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
-use crate::GuestError;
+use crate::manifest::Manifest;
 use crate::packages::{Apt, Release};
+use crate::workshop::Workshop;
+use crate::{GuestError, files};
 
 /// Programs for HFS are in non-free, the source of OpenZFS in contrib.
 const COMPONENTS: &str = "main contrib non-free";
 /// Debian's keys, where the machine's apt would not take them without being told.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Holds the state of the machine's lists for which ours were made.
+/// Where lists lie, while a guest is made by them and afterwards for the next.
+pub const LISTS: &str = "apt";
+/// Holds the state of the machine's lists for which ours were made, and what these must hold.
 const MADE_FOR: &str = "made-for";
+const SOURCES: &str = "sources.list";
+const STATE: &str = "state";
 
-/// Such an apt, with its lists in a directory. Lists are brought again when those of the machine have
-/// changed, which `state` tells.
-pub fn apart(
+/// Such an apt, with its lists kept in a directory. Where those of the machine have changed, which `state` tells, or
+/// these are damaged, they are brought again, and are in the workshop.
+pub fn apart<'a>(
     mirror: Option<&str>,
-    directory: &Path,
+    kept: &Path,
     state: &str,
+    workshop: &'a Workshop<'_>,
     say: &mut dyn FnMut(&str),
-) -> Result<Apt, GuestError> {
+) -> Result<Apt<'a>, GuestError> {
+    let programs = workshop.programs();
     let keys = Path::new(KEYS).exists().then_some(KEYS);
-    let sources = sources(&Apt::default().releases()?, mirror, keys)?;
-    let apt = Apt::with(&settings(directory));
-    let made_for = directory.join(MADE_FOR);
-    let state = format!("{state}\n{sources}");
-    if fs::read_to_string(&made_for).is_ok_and(|made| made == state) {
+    let sources = sources(&Apt::own(programs).releases()?, mirror, keys)?;
+    let made_for = |lists: &Path| -> Result<String, GuestError> {
+        let lists = Manifest::of(&lists.join(STATE))?.digest();
+        Ok(format!("{state}\n{sources}{lists}\n"))
+    };
+    let are_good = || {
+        let wanted = made_for(kept).ok()?;
+        let made = files::read(&kept.join(MADE_FOR)).ok()?;
+        let list = files::read(&kept.join(SOURCES)).ok()?;
+        Some(made == wanted.as_bytes() && list == sources.as_bytes())
+    };
+    if are_good() != Some(true) {
+        say("asking the mirror for its lists of packages");
+        let lists = workshop.place(LISTS);
+        for below in ["state/lists/partial", "cache/archives/partial"] {
+            files::create_directory(&lists.join(below))?;
+        }
+        files::write(&lists.join(SOURCES), sources.as_bytes())?;
+        let apt = Apt::with(programs, &settings(&lists));
+        apt.update()?;
+        files::write(&lists.join(MADE_FOR), made_for(&lists)?.as_bytes())?;
         return Ok(apt);
     }
-    say("asking the mirror for its lists of packages");
-    for below in ["state/lists/partial", "cache/archives/partial"] {
-        let below = directory.join(below);
-        fs::create_dir_all(&below).map_err(GuestError::io("create", &below))?;
-    }
-    let list = directory.join("sources.list");
-    fs::write(&list, sources).map_err(GuestError::io("write", &list))?;
-    apt.update()?;
-    fs::write(&made_for, state).map_err(GuestError::io("write", &made_for))?;
-    Ok(apt)
+    Ok(Apt::with(programs, &settings(kept)))
 }
 
 fn settings(directory: &Path) -> Vec<String> {
     let below = |name: &str| directory.join(name).display().to_string();
     vec![
-        format!("Dir::Etc::sourcelist={}", below("sources.list")),
+        format!("Dir::Etc::sourcelist={}", below(SOURCES)),
         "Dir::Etc::sourceparts=/dev/null".to_owned(),
-        format!("Dir::State={}", below("state")),
+        format!("Dir::State={}", below(STATE)),
         "Dir::State::status=/dev/null".to_owned(),
         format!("Dir::Cache={}", below("cache")),
         "Acquire::Languages=none".to_owned(),

@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::manifest::Manifest;
+use crate::programs::Programs;
 use crate::{GuestError, kernel};
 
 /// Directories with modules, below that of a kernel; what comes later goes before what was there.
@@ -19,16 +22,19 @@ pub struct Modules {
     kernel: String,
     files: BTreeMap<String, PathBuf>,
     built_in: BTreeSet<String>,
+    /// What the files must hold, where that is known.
+    manifest: Option<Arc<Manifest>>,
 }
 
 impl Modules {
-    /// The modules below a directory like `/lib/modules/6.1.0-1-amd64`.
-    pub fn below(directory: &Path) -> Result<Self, GuestError> {
+    /// The modules below a directory like `/lib/modules/6.1.0-1-amd64`, which may have a manifest.
+    pub fn below(directory: &Path, manifest: Option<&Arc<Manifest>>) -> Result<Self, GuestError> {
         let release = directory.file_name().unwrap_or_default().to_string_lossy();
         let mut modules = Self {
             kernel: release.into_owned(),
             files: BTreeMap::new(),
             built_in: BTreeSet::new(),
+            manifest: manifest.cloned(),
         };
         for below in DIRECTORIES {
             let below = directory.join(below);
@@ -36,10 +42,17 @@ impl Modules {
                 modules.collect(&below)?;
             }
         }
-        let list = directory.join("modules.builtin");
-        let list = fs::read_to_string(&list).map_err(GuestError::io("read", &list))?;
+        let list = modules.read(&directory.join("modules.builtin"))?;
+        let list = String::from_utf8_lossy(&list);
         modules.built_in = list.lines().filter_map(|l| name_of(Path::new(l))).collect();
         Ok(modules)
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, GuestError> {
+        match &self.manifest {
+            Some(manifest) => manifest.read(path),
+            None => fs::read(path).map_err(GuestError::io("read", path)),
+        }
     }
 
     fn collect(&mut self, directory: &Path) -> Result<(), GuestError> {
@@ -100,8 +113,8 @@ impl Modules {
                 module: name.to_owned(),
             });
         };
-        let file = fs::read(path).map_err(GuestError::io("read", path))?;
-        let module = kernel::unpack(&file)?.unwrap_or(file);
+        let file = self.read(path)?;
+        let module = kernel::unpack(&file, &Programs::default())?.unwrap_or(file);
         for needed in needs(&module) {
             self.visit(&needed, seen, ordered)?;
         }
@@ -155,7 +168,7 @@ mod tests {
     }
 
     fn order(tree: &tempfile::TempDir, wanted: &[&str]) -> Result<Vec<String>, GuestError> {
-        let modules = Modules::below(tree.path())?;
+        let modules = Modules::below(tree.path(), None)?;
         let ordered = modules.in_order(wanted)?;
         Ok(ordered.into_iter().map(|(name, _)| name).collect())
     }
@@ -178,7 +191,7 @@ mod tests {
     fn what_is_built_in_is_there_and_is_not_loaded() {
         let tree = tree(&[("affs", "loop")], "kernel/drivers/block/loop.ko\n");
         assert_eq!(order(&tree, &["affs", "loop"]).unwrap(), ["affs"]);
-        let modules = Modules::below(tree.path()).unwrap();
+        let modules = Modules::below(tree.path(), None).unwrap();
         assert!(modules.has("loop") && modules.has("affs") && !modules.has("hpfs"));
     }
 
@@ -189,7 +202,7 @@ mod tests {
         fs::create_dir(&updates).unwrap();
         fs::write(updates.join("ufs.ko"), "\0depends=nls-base\0").unwrap();
         assert_eq!(order(&tree, &["ufs"]).unwrap(), ["nls_base", "ufs"]);
-        let mut modules = Modules::below(tree.path()).unwrap();
+        let mut modules = Modules::below(tree.path(), None).unwrap();
         let file = tree.path().join("other.ko");
         fs::write(&file, "\0depends=\0").unwrap();
         modules.put("nls-new", &file);

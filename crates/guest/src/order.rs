@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::packages::{Apt, Package};
 use crate::rebuild::{self, Rebuild};
 use crate::recipe::AddOn;
+use crate::workshop::Workshop;
 use crate::{GuestError, Recipe, mirrors};
 
 /// Changes when what is made of the same packages changes.
@@ -20,9 +21,9 @@ pub fn question(recipe: &Recipe) -> String {
 }
 
 /// What is brought, and what for.
-pub struct Order {
+pub struct Order<'a> {
     /// Who brings it.
-    pub apt: Apt,
+    pub apt: Apt<'a>,
     /// The package of the kernel.
     pub kernel: String,
     /// Packages of its headers, where anything is built.
@@ -41,16 +42,17 @@ pub struct Order {
     compiler: Option<String>,
 }
 
-impl Order {
-    /// Asks apt. `state` is that of its lists, `directory` a place for lists of another apt, where this
-    /// machine's does not know all packages or is not to be asked.
+impl<'a> Order<'a> {
+    /// Asks apt. `state` is that of its lists, `kept` a place for lists of another apt, where this machine's does
+    /// not know all packages or is not to be asked.
     pub fn of(
         recipe: &Recipe,
-        directory: &Path,
+        kept: &Path,
         state: &str,
+        workshop: &'a Workshop<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
-        let apt = choose(recipe, directory, state, say)?;
+        let apt = choose(recipe, kept, state, workshop, say)?;
         let kernel = apt.newest_kernel()?;
         let source = source_of(&kernel);
         let known = apt.known(&named(recipe).chain([source.as_str()]).collect())?;
@@ -59,7 +61,8 @@ impl Order {
             false => Vec::new(),
         };
         let builds = !rebuilds.is_empty() || !recipe.add_ons.is_empty();
-        let compiler = builds.then(rebuild::compiler).transpose()?;
+        let compiler = builds.then(|| rebuild::compiler(workshop.programs()));
+        let compiler = compiler.transpose()?;
         let headers = match builds {
             true => headers_of(&apt, &kernel)?,
             false => Vec::new(),
@@ -119,21 +122,23 @@ impl Order {
 }
 
 /// This machine's apt where it knows every package, or else one that sees more of Debian.
-fn choose(
+fn choose<'a>(
     recipe: &Recipe,
-    directory: &Path,
+    kept: &Path,
     state: &str,
+    workshop: &'a Workshop<'_>,
     say: &mut dyn FnMut(&str),
-) -> Result<Apt, GuestError> {
-    let own = Apt::default();
+) -> Result<Apt<'a>, GuestError> {
+    let own = Apt::own(workshop.programs());
     if let Some(mirror) = &recipe.mirror {
-        return mirrors::apart(Some(mirror), directory, state, say);
+        return mirrors::apart(Some(mirror), kept, state, workshop, say);
     }
     let names: BTreeSet<&str> = named(recipe).collect();
     if own.known(&names)? == names {
         return Ok(own);
     }
-    match mirrors::apart(None, directory, state, say) {
+    match mirrors::apart(None, kept, state, workshop, say) {
+        Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
         // What this machine's apt knows is better than nothing.
         Err(error) => {
             say(&format!("some packages are left out: {error}"));
@@ -152,7 +157,11 @@ fn named(recipe: &Recipe) -> impl Iterator<Item = &str> {
 }
 
 /// Packages that get along are asked for together; where some do not, set by set.
-fn programs(apt: &Apt, recipe: &Recipe, known: &BTreeSet<&str>) -> Result<Vec<String>, GuestError> {
+fn programs(
+    apt: &Apt<'_>,
+    recipe: &Recipe,
+    known: &BTreeSet<&str>,
+) -> Result<Vec<String>, GuestError> {
     let set = |set: &Vec<String>| -> Vec<String> {
         let names = set.iter().filter(|name| known.contains(name.as_str()));
         names.cloned().collect()
@@ -174,7 +183,7 @@ fn programs(apt: &Apt, recipe: &Recipe, known: &BTreeSet<&str>) -> Result<Vec<St
     Ok(names.into_iter().collect())
 }
 
-fn programs_of(apt: &Apt, add_on: &AddOn) -> Result<Vec<String>, GuestError> {
+fn programs_of(apt: &Apt<'_>, add_on: &AddOn) -> Result<Vec<String>, GuestError> {
     let names: Vec<&str> = add_on.packages.iter().map(String::as_str).collect();
     match names.is_empty() {
         true => Ok(Vec::new()),
@@ -183,7 +192,7 @@ fn programs_of(apt: &Apt, add_on: &AddOn) -> Result<Vec<String>, GuestError> {
 }
 
 /// The headers themselves, and of what they depend on all but the compiler, which is this machine's.
-fn headers_of(apt: &Apt, kernel: &str) -> Result<Vec<String>, GuestError> {
+fn headers_of(apt: &Apt<'_>, kernel: &str) -> Result<Vec<String>, GuestError> {
     let headers = format!("linux-headers-{}", release_of(kernel));
     let needed = apt.depends(&headers)?.into_iter();
     let needed = needed.filter(|name| {
@@ -208,10 +217,15 @@ fn source_of(kernel: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs::Programs;
+    use std::sync::LazyLock;
 
-    fn order(digest: &str) -> Order {
+    /// Programs that are never run.
+    static NONE: LazyLock<Programs> = LazyLock::new(Programs::default);
+
+    fn order(digest: &str) -> Order<'static> {
         Order {
-            apt: Apt::default(),
+            apt: Apt::own(&NONE),
             kernel: "linux-image-6.1.0-1-amd64".into(),
             headers: Vec::new(),
             source: None,

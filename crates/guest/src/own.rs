@@ -1,12 +1,19 @@
 //! A kernel, modules and programs of the user's own, in the place of Debian's: for those who work on a
 //! filesystem, and for what Debian does not have.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::{fs, io};
+
+use model::Bytes;
 
 use crate::build::KERNEL;
+use crate::guest::Kernel;
 use crate::packages::only_file;
-use crate::{GuestError, digest, kernel};
+use crate::programs::Programs;
+use crate::workshop::Workshop;
+use crate::{GuestError, digest, files, kernel};
 
 /// What the user brings; nothing of it has to be there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,18 +66,35 @@ impl Own {
     }
 
     /// The kernel as a file that QEMU starts, in the cache.
-    pub(crate) fn startable(image: &Path, cache: &Path) -> Result<PathBuf, GuestError> {
-        let content = kernel::startable(image)?;
+    pub(crate) fn startable(
+        image: &Path,
+        cache: &Path,
+        stop: &Arc<AtomicBool>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Kernel, GuestError> {
+        let content = kernel::startable(image, &Programs::new(stop)?)?;
         let directory = cache.join(format!("own-{}", digest::name(&content)));
-        fs::create_dir_all(&directory).map_err(GuestError::io("create", &directory))?;
         let path = directory.join(KERNEL);
-        // The directory is called after what it holds; another guest may be booting from it.
-        if !path.is_file() {
-            let partial = directory.join(format!("partial-{}", std::process::id()));
-            fs::write(&partial, content).map_err(GuestError::io("write", &partial))?;
-            fs::rename(&partial, &path).map_err(GuestError::io("rename", &partial))?;
+        match files::read(&path) {
+            Ok(there) if there == content => {}
+            there => {
+                let missing = io::ErrorKind::NotFound;
+                if there.is_ok() || there.is_err_and(|error| error.kind() != missing) {
+                    say(&format!("{} is damaged: making it again", path.display()));
+                }
+                let need = Bytes(content.len() as u64);
+                Workshop::open(cache, need, stop, say, |workshop, _| {
+                    let made = workshop.place("own");
+                    files::create_directory(&made)?;
+                    files::write(&made.join(KERNEL), &content)?;
+                    workshop.keep("own", &directory)
+                })?;
+            }
         }
-        Ok(path)
+        Ok(Kernel {
+            digest: digest::of(&content),
+            path,
+        })
     }
 }
 
@@ -146,6 +170,32 @@ mod tests {
         assert!(
             error.starts_with("cannot find /no/such/directory"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_kernel_that_is_kept_is_looked_at_and_made_again_where_it_is_damaged() {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("vmlinux");
+        let content = b"\x7fELF\x02\x01 and the note \x12\0\0\0Xen\0";
+        fs::write(&image, content).unwrap();
+        let cache = directory.path().join("cache");
+        let mut said = Vec::new();
+        let mut startable = || {
+            let mut say = |text: &str| said.push(text.to_owned());
+            let kernel = Own::startable(&image, &cache, &Arc::default(), &mut say).unwrap();
+            assert_eq!(fs::read(&kernel.path).unwrap(), content);
+            assert_eq!(kernel.digest, digest::of(content));
+            kernel.path
+        };
+        let path = startable();
+        assert_eq!(startable(), path);
+        fs::write(&path, "damaged").unwrap();
+        startable();
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].ends_with("vmlinux is damaged: making it again"),
+            "{said:?}"
         );
     }
 

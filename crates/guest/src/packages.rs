@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::GuestError;
-use crate::command::{listen, run};
+use crate::programs::Programs;
+use crate::{GuestError, digest};
 
 /// A package as apt would bring it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,32 @@ impl Package {
     pub fn name(&self) -> &str {
         self.file.split('_').next().unwrap_or_default()
     }
+
+    /// Whether content of this digest (SHA-256) is what its content must be.
+    fn has(&self, digest: &str) -> bool {
+        self.digest.strip_prefix("SHA256:") == Some(digest)
+    }
+}
+
+/// Those of some packages that lie whole in a directory, and the files of those that lie there damaged.
+pub fn sorted_out<'a>(
+    packages: &'a [Package],
+    directory: &Path,
+) -> (Vec<&'a Package>, Vec<PathBuf>) {
+    let file = |package: &&Package| directory.join(&package.file);
+    let there: Vec<&Package> = packages.iter().filter(|p| file(p).exists()).collect();
+    let files: Vec<PathBuf> = there.iter().map(file).collect();
+    let digests = digest::of_files(&files).into_iter();
+    let is_whole: Vec<bool> = digests
+        .zip(&there)
+        .map(|(digest, package)| digest.is_ok_and(|digest| package.has(&digest)))
+        .collect();
+    let both = there.into_iter().zip(files).zip(is_whole);
+    let (whole, damaged): (Vec<_>, Vec<_>) = both.partition(|(_, is_whole)| *is_whole);
+    (
+        whole.into_iter().map(|((package, _), _)| package).collect(),
+        damaged.into_iter().map(|((_, file), _)| file).collect(),
+    )
 }
 
 /// A release on a mirror, as apt's settings name it.
@@ -35,18 +61,28 @@ pub struct Release {
 }
 
 /// An apt: this machine's own, or one with settings of its own.
-#[derive(Clone, Debug, Default)]
-pub struct Apt {
+#[derive(Clone, Debug)]
+pub struct Apt<'a> {
+    programs: &'a Programs,
     settings: Vec<String>,
 }
 
-impl Apt {
+impl<'a> Apt<'a> {
+    /// This machine's.
+    pub const fn own(programs: &'a Programs) -> Self {
+        Self {
+            programs,
+            settings: Vec::new(),
+        }
+    }
+
     /// One with these settings (apt.conf(5)) over those of the machine.
-    pub fn with(settings: &[String]) -> Self {
+    pub fn with(programs: &'a Programs, settings: &[String]) -> Self {
         let words = settings
             .iter()
             .flat_map(|setting| ["-o".into(), setting.clone()]);
         Self {
+            programs,
             settings: words.collect(),
         }
     }
@@ -57,9 +93,14 @@ impl Apt {
         command
     }
 
+    fn run(&self, command: &mut Command) -> Result<String, GuestError> {
+        self.programs.run(command, "apt")
+    }
+
     /// Asks the mirrors what they have.
     pub fn update(&self) -> Result<(), GuestError> {
-        run(self.call("apt-get").args(["update", "--quiet=2"]), "apt").map(drop)
+        let mut command = self.call("apt-get");
+        self.run(command.args(["update", "--quiet=2"])).map(drop)
     }
 
     /// The releases of Debian that it is set to.
@@ -67,7 +108,8 @@ impl Apt {
         const FORMAT: &str = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)";
         let mut command = self.call("apt-get");
         command.args(["indextargets", "--format", FORMAT, "Created-By: Packages"]);
-        Ok(run(&mut command, "apt")?
+        Ok(self
+            .run(&mut command)?
             .lines()
             .filter_map(release)
             .collect())
@@ -87,7 +129,7 @@ impl Apt {
 
     /// What a package itself depends on.
     pub fn depends(&self, package: &str) -> Result<Vec<String>, GuestError> {
-        let text = run(self.call("apt-cache").args(["depends", package]), "apt")?;
+        let text = self.run(self.call("apt-cache").args(["depends", package]))?;
         let names = text
             .lines()
             .filter_map(|line| line.trim().strip_prefix("Depends: "));
@@ -95,8 +137,8 @@ impl Apt {
     }
 
     /// Those of some packages that it knows: not every archive is open on every machine.
-    pub fn known<'a>(&self, names: &BTreeSet<&'a str>) -> Result<BTreeSet<&'a str>, GuestError> {
-        let text = run(self.call("apt-cache").arg("pkgnames"), "apt")?;
+    pub fn known<'n>(&self, names: &BTreeSet<&'n str>) -> Result<BTreeSet<&'n str>, GuestError> {
+        let text = self.run(self.call("apt-cache").arg("pkgnames"))?;
         let all: BTreeSet<&str> = text.lines().collect();
         Ok(names
             .iter()
@@ -115,7 +157,7 @@ impl Apt {
                 "-o",
                 "Dir::State::status=/dev/null",
             ]);
-        let text = run(command.args(names), "apt")?;
+        let text = self.run(command.args(names))?;
         let packages = text.lines().filter_map(parse);
         Ok(packages.map(|package| package.name().to_owned()).collect())
     }
@@ -125,7 +167,7 @@ impl Apt {
         let mut command = self.call("apt-get");
         // It says nothing of a package that lies in the current directory.
         command.current_dir("/").args(["download", "--print-uris"]);
-        let text = run(command.args(names), "apt")?;
+        let text = self.run(command.args(names))?;
         let mut packages: Vec<Package> = text.lines().filter_map(parse).collect();
         packages.sort_by(|a, b| a.name().cmp(b.name()));
         let missing = |name: &&&str| !packages.iter().any(|package| package.name() == **name);
@@ -137,8 +179,8 @@ impl Apt {
         }
     }
 
-    /// Brings packages into a directory, but for those that lie there; apt checks signatures and digests
-    /// of both.
+    /// Brings packages into a directory; apt checks their signatures and digests. Those that lie there it believes
+    /// by their sizes.
     pub fn bring(
         &self,
         packages: &[Package],
@@ -157,7 +199,7 @@ impl Apt {
             .args(sandbox)
             .args(packages.iter().map(Package::name));
         let mut begun = 0;
-        listen(&mut command, "apt", &mut |line| {
+        self.programs.listen(&mut command, "apt", &mut |line| {
             let Some(what) = being_brought(line) else {
                 return;
             };
@@ -201,10 +243,28 @@ fn parse(line: &str) -> Option<Package> {
     })
 }
 
-/// Unpacks a package below a directory; none of its scripts runs.
-pub fn unpack(package: &Path, into: &Path) -> Result<(), GuestError> {
-    let mut command = Command::new("dpkg-deb");
-    run(command.arg("--extract").arg(package).arg(into), "dpkg").map(drop)
+/// Unpacks a package below a directory, but for what is below paths of these patterns; none of its scripts runs.
+pub fn unpack(
+    package: &Path,
+    into: &Path,
+    left_out: &[&str],
+    programs: &Programs,
+) -> Result<(), GuestError> {
+    let mut open = Command::new("dpkg-deb");
+    open.arg("--fsys-tarfile").arg(package);
+    let mut take = Command::new("tar");
+    // A directory that another package has made a link to one stays that.
+    take.args(["--extract", "--no-same-owner", "--keep-directory-symlink"])
+        .args(left_out.iter().map(|path| format!("--exclude={path}")))
+        .arg("--directory")
+        .arg(into);
+    match programs.pipe([(open, "dpkg"), (take, "tar")])? {
+        ([true, true], _) => Ok(()),
+        (_, complaint) => Err(GuestError::Failed {
+            command: format!("dpkg-deb --fsys-tarfile {}", package.display()),
+            complaint,
+        }),
+    }
 }
 
 /// The one file in a directory whose name begins so.
@@ -239,6 +299,31 @@ mod tests {
         assert_eq!(bare.unwrap().file, "x_1_amd64.deb");
         assert_eq!(parse("Reading package lists..."), None);
         assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn packages_are_whole_where_their_content_is_what_apt_says() {
+        let directory = tempfile::tempdir().unwrap();
+        let package = |file: &str, digest: String| Package {
+            file: file.into(),
+            digest,
+        };
+        let sha = |content: &str| format!("SHA256:{}", digest::of(content.as_bytes()));
+        let packages = [
+            package("a_1.deb", sha("a")),
+            package("b_1.deb", sha("b")),
+            package("c_1.deb", "MD5Sum:0".into()),
+            package("d_1.deb", sha("d")),
+        ];
+        for (file, content) in [("a_1.deb", "a"), ("b_1.deb", "B"), ("c_1.deb", "c")] {
+            fs::write(directory.path().join(file), content).unwrap();
+        }
+        let (whole, damaged) = sorted_out(&packages, directory.path());
+        assert_eq!(whole, [&packages[0]]);
+        assert_eq!(
+            damaged,
+            ["b_1.deb", "c_1.deb"].map(|f| directory.path().join(f))
+        );
     }
 
     #[test]

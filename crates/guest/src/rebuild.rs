@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 
 use crate::GuestError;
-use crate::command::run;
+use crate::programs::Programs;
 
 /// A module, where its source lies, and how it is built otherwise than by the distribution.
 #[derive(Debug)]
@@ -109,9 +109,9 @@ pub fn description(rebuilds: &[&Rebuild]) -> String {
 }
 
 /// The compiler, as it calls itself.
-pub fn compiler() -> Result<String, GuestError> {
-    run(Command::new("make").arg("--version"), "make")?;
-    let text = run(Command::new("gcc").arg("--version"), "gcc")?;
+pub fn compiler(programs: &Programs) -> Result<String, GuestError> {
+    programs.run(Command::new("make").arg("--version"), "make")?;
+    let text = programs.run(Command::new("gcc").arg("--version"), "gcc")?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
@@ -157,7 +157,12 @@ fn settle_file(tree: &Path, file: &Path) -> Result<(), GuestError> {
 }
 
 /// Builds a module of its source, which lies in a directory of its own, and returns its file.
-pub fn build(rebuild: &Rebuild, headers: &Path, source: &Path) -> Result<PathBuf, GuestError> {
+pub fn build(
+    rebuild: &Rebuild,
+    headers: &Path,
+    source: &Path,
+    programs: &Programs,
+) -> Result<PathBuf, GuestError> {
     for edit in rebuild.edits {
         apply(edit, source)?;
     }
@@ -176,7 +181,7 @@ pub fn build(rebuild: &Rebuild, headers: &Path, source: &Path) -> Result<PathBuf
         .args(rebuild.settings)
         .arg(format!("KCFLAGS={}", flags.join(" ")))
         .arg("modules");
-    run(&mut command, "make")?;
+    programs.run(&mut command, "make")?;
     Ok(source.join(format!("{}.ko", rebuild.module)))
 }
 

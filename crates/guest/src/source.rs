@@ -1,20 +1,24 @@
 //! Takes a few directories out of the kernel's source, which Debian packs as an archive within a package:
 //! it goes through pipes, and nothing but those directories is ever written.
 
-use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use crate::GuestError;
-use crate::command::not_started;
+use crate::programs::Programs;
+use crate::{GuestError, files};
 
 /// Where the archive lies in the package, and where directories lie in the archive.
 const ARCHIVE: &str = "./usr/src/linux-source-*.tar.xz";
 const ROOT: &str = "linux-source-*";
 
 /// Unpacks directories such as `fs/ufs` of such a package; what this kernel does not have is left out.
-pub fn unpack(package: &Path, directories: &[&str], into: &Path) -> Result<(), GuestError> {
-    fs::create_dir_all(into).map_err(GuestError::io("create", into))?;
+pub fn unpack(
+    package: &Path,
+    directories: &[&str],
+    into: &Path,
+    programs: &Programs,
+) -> Result<(), GuestError> {
+    files::create_directory(into)?;
     let mut open = Command::new("dpkg-deb");
     open.arg("--fsys-tarfile").arg(package);
     let mut take = Command::new("tar");
@@ -32,42 +36,23 @@ pub fn unpack(package: &Path, directories: &[&str], into: &Path) -> Result<(), G
         (expand, "xz-utils"),
         (pick, "tar"),
     ];
-    let ended = pipe(steps)?;
-    // The last one also fails where a directory is not in the archive.
+    let (ended, complaint) = programs.pipe(steps)?;
     let whole = ended[..ended.len() - 1].iter().all(|well| *well);
+    // The last one also fails where a directory is not in the archive.
     if whole && (ended[ended.len() - 1] || directories.iter().any(|d| into.join(d).is_dir())) {
         return Ok(());
     }
     Err(GuestError::Unexpected(format!(
-        "the kernel's source cannot be unpacked from {}: is the disk full?",
+        "the kernel's source cannot be unpacked from {}: {complaint}",
         package.display()
     )))
-}
-
-/// Runs programs, each on what the one before wrote, and says which of them ended well.
-fn pipe<const N: usize>(steps: [(Command, &'static str); N]) -> Result<[bool; N], GuestError> {
-    let mut children: Vec<Child> = Vec::with_capacity(N);
-    for (mut command, package) in steps {
-        let before = children.last_mut().and_then(|child| child.stdout.take());
-        let child = command
-            .stdin(before.map_or_else(Stdio::null, Stdio::from))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .env("LC_ALL", "C")
-            .spawn()
-            .map_err(|source| not_started(&command, package, source))?;
-        children.push(child);
-    }
-    let mut ended = [false; N];
-    for (child, well) in children.iter_mut().zip(&mut ended) {
-        *well = child.wait().is_ok_and(|status| status.success());
-    }
-    Ok(ended)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::process::Stdio;
 
     /// A package as Debian makes that of the kernel's source, with these files in its archive.
     fn package(directory: &Path, files: &[&str]) -> std::path::PathBuf {
@@ -103,7 +88,8 @@ mod tests {
         let files = ["fs/ufs/super.c", "fs/ntfs3/lib/x.c", "fs/ext4/super.c"];
         let package = package(directory.path(), &files);
         let into = directory.path().join("out");
-        unpack(&package, &["fs/ufs", "fs/ntfs3", "fs/reiserfs"], &into).unwrap();
+        let wanted = ["fs/ufs", "fs/ntfs3", "fs/reiserfs"];
+        unpack(&package, &wanted, &into, &Programs::default()).unwrap();
         for (file, there) in files.iter().zip([true, true, false]) {
             assert_eq!(into.join(file).exists(), there, "{file}");
         }
@@ -115,7 +101,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("x.deb");
         fs::write(&file, "no package").unwrap();
-        let error = unpack(&file, &["fs/ufs"], &directory.path().join("out")).unwrap_err();
+        let into = directory.path().join("out");
+        let error = unpack(&file, &["fs/ufs"], &into, &Programs::default()).unwrap_err();
         assert!(error.to_string().contains("cannot be unpacked"), "{error}");
     }
 }

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::GuestError;
 use crate::elf;
+use crate::manifest::Manifest;
 
 /// Where programs are, and where the loader looks for libraries.
 const PROGRAMS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
@@ -29,13 +31,17 @@ const MOST_LINKS: u32 = 16;
 #[derive(Clone, Debug)]
 pub struct Tools {
     root: PathBuf,
+    /// What the files must hold, where that is known. There are no links then, and what must be there and is not
+    /// is no program that was never brought.
+    manifest: Option<Arc<Manifest>>,
 }
 
 impl Tools {
-    /// The tree below a directory.
-    pub fn below(root: &Path) -> Self {
+    /// The tree below a directory, which may have a manifest.
+    pub fn below(root: &Path, manifest: Option<&Arc<Manifest>>) -> Self {
         Self {
             root: root.to_owned(),
+            manifest: manifest.cloned(),
         }
     }
 
@@ -54,8 +60,7 @@ impl Tools {
             if files.contains_key(&path) {
                 continue;
             }
-            let file = self.resolved(&path);
-            let content = fs::read(&file).map_err(GuestError::io("read", &file))?;
+            let content = self.read(&path)?;
             let needs = elf::needs(&content);
             if needs.loader.is_some() {
                 wanted.extend(self.find(&LIBRARIES, LOADED_LATER));
@@ -74,22 +79,45 @@ impl Tools {
     /// Settings lie beside each other, and each is small.
     fn add_settings(&self, files: &mut BTreeMap<String, Vec<u8>>) -> Result<(), GuestError> {
         for (below, end) in SETTINGS {
-            let entries = self.root.join(below).read_dir().into_iter().flatten();
-            for path in entries.flatten().map(|entry| entry.path()) {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if name.ends_with(end) && path.is_file() {
-                    let content = fs::read(&path).map_err(GuestError::io("read", &path))?;
-                    files.insert(format!("{below}/{name}"), content);
+            for name in self.names_in(below) {
+                let path = format!("{below}/{name}");
+                if name.ends_with(end) && self.is_file(&path) {
+                    files.insert(path.clone(), self.read(&path)?);
                 }
             }
         }
         Ok(())
     }
 
+    fn names_in(&self, directory: &str) -> Vec<String> {
+        let directory = self.root.join(directory);
+        if let Some(manifest) = &self.manifest {
+            return manifest.files_in(&directory).map(str::to_owned).collect();
+        }
+        let entries = directory.read_dir().into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.collect()
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        match &self.manifest {
+            Some(manifest) => manifest.has(&self.root.join(path)),
+            None => self.resolved(path).is_file(),
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, GuestError> {
+        if let Some(manifest) = &self.manifest {
+            return manifest.read(&self.root.join(path));
+        }
+        let file = self.resolved(path);
+        fs::read(&file).map_err(GuestError::io("read", &file))
+    }
+
     /// The path, within the tree, of a file in one of some directories.
     fn find(&self, directories: &[&str], name: &str) -> Option<String> {
         let mut paths = directories.iter().map(|d| format!("{d}/{name}"));
-        paths.find(|path| self.resolved(path).is_file())
+        paths.find(|path| self.is_file(path))
     }
 
     /// The file that a path within the tree stands for: links lead to where they would in a guest.
@@ -133,7 +161,7 @@ mod tests {
         let loader = root.join("lib64/ld-linux-x86-64.so.2");
         symlink("/lib/x86_64-linux-gnu/ld.so", loader).unwrap();
         fs::write(root.join("etc/it.conf"), "settings").unwrap();
-        let tools = Tools::below(root);
+        let tools = Tools::below(root, None);
         assert!(tools.has("mkfs.it") && !tools.has("mkfs.other"));
         let files = tools
             .needed(&["mkfs.it".into(), "mkfs.other".into()])

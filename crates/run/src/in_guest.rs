@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
-use model::{CellId, CellResult, Nanos};
+use model::{CellId, CellResult, Failure, Nanos, Status, Test};
 use sys::{clock, process};
 use wire::{Event, Job};
 
@@ -121,9 +121,12 @@ impl GuestExecutor {
         tries: u32,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<Boot, Stopped> {
+        if let Err(error) = self.prepare(job) {
+            return Ok(Boot::not_provisioned(&job.test, &error));
+        }
         let mut collector = Collector::new(&job.test);
         let mut came_up = false;
-        let watched = match self.start(job) {
+        let watched = match self.launch(job) {
             Ok(agent) => agent.watch(&self.watch(), &mut collector, &mut |event: &Event| {
                 came_up = true;
                 observe(event);
@@ -151,6 +154,12 @@ impl GuestExecutor {
             Ending::Died { .. } | Ending::Hung { .. } => false,
         };
         let mut result = collector.finish(ending, Some(console::lines(&said)));
+        // A kernel that was damaged before QEMU had read it says nothing about the filesystem.
+        if result.status != Status::Ok
+            && let Err(error) = self.guest.check_kernel()
+        {
+            return Ok(Boot::not_provisioned(&job.test, &io::Error::other(error)));
+        }
         // What passed outside is in no time of a machine whose clock counts instructions.
         let remark = watched.remark.filter(|_| self.machine.clock == Clock::Real);
         result.remarks.extend(remark);
@@ -189,13 +198,9 @@ impl GuestExecutor {
         })
     }
 
-    fn start(&self, job: &Job) -> io::Result<Agent> {
-        self.prepare(job)?;
-        self.launch(job)
-    }
-
-    /// Writes what the guest begins with.
+    /// Writes what the guest begins with, and looks whether what QEMU itself reads is as it was made.
     fn prepare(&self, job: &Job) -> io::Result<()> {
+        self.guest.check_kernel().map_err(io::Error::other)?;
         self.first_filesystem(job, &self.program, &self.first_file())?;
         // What an earlier guest said is not this one's.
         fs::write(self.console_file(), "")
@@ -277,6 +282,25 @@ impl GuestExecutor {
 }
 
 impl Boot {
+    /// What the guest is made of cannot be had, or is damaged: nothing of it is the filesystem's.
+    fn not_provisioned(test: &Test, error: &io::Error) -> Self {
+        let mut collector = Collector::new(test);
+        let failure = Failure {
+            step: "provision".into(),
+            reason: error.to_string(),
+            ..Failure::default()
+        };
+        collector.take(Event::Failed {
+            crashed: false,
+            failure,
+        });
+        Self {
+            result: collector.finish(Ending::Done, Some(Vec::new())),
+            stalled: false,
+            repeatable: false,
+        }
+    }
+
     fn failed(collector: Collector<'_>, end: GuestEnd) -> Self {
         let last_words = String::new();
         Self {
@@ -345,7 +369,7 @@ fn guest_end(status: Option<ExitStatus>, errors: String) -> GuestEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Bytes, Test};
+    use model::Bytes;
 
     fn boot(stalled: bool) -> Boot {
         let test = Test {

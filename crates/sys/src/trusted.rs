@@ -321,7 +321,10 @@ impl Directory {
     }
 
     /// To whom what root makes in it is given: to the user who called sudo, in a directory of his.
-    fn heir(&self) -> nix::Result<Option<(Uid, Gid)>> {
+    ///
+    /// # Errors
+    /// When the kernel does not tell whose it is.
+    pub fn heir(&self) -> nix::Result<Option<(Uid, Gid)>> {
         let here = fstat(&self.file)?;
         let is_his = Some(here.st_uid) == caller_of_sudo();
         Ok(is_his.then(|| (Uid::from_raw(here.st_uid), Gid::from_raw(here.st_gid))))
@@ -545,7 +548,8 @@ fn others_write(mode: u32, owner: u32, group: u32) -> bool {
 }
 
 /// Whether what this user has belongs to him who acts here: root, the user himself, and who became root by sudo.
-fn is_trusted(owner: u32) -> bool {
+#[must_use]
+pub fn is_trusted(owner: u32) -> bool {
     owner == 0 || owner == geteuid().as_raw() || Some(owner) == caller_of_sudo()
 }
 

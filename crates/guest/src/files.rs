@@ -1,0 +1,179 @@
+//! Files and directories of a cache: made for their user alone, whatever the umask is, and read only where
+//! they are plain files.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, lchown};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+use nix::unistd::{Gid, Uid};
+
+use crate::GuestError;
+
+/// How long whoever was asked to stop waits for files to be removed: Ctrl-C is to end within two seconds.
+const FAREWELL: Duration = Duration::from_millis(1500);
+
+/// Makes a directory, and those that it lies in, where they are not there.
+pub fn create_directory(directory: &Path) -> Result<(), GuestError> {
+    let mut builder = DirBuilder::new();
+    let created = builder.recursive(true).mode(0o700).create(directory);
+    created.map_err(GuestError::io("create", directory))
+}
+
+/// Makes a file that is not there yet.
+pub fn create(path: &Path) -> Result<File, GuestError> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create_new(true).mode(0o600).open(path);
+    file.map_err(GuestError::io("create", path))
+}
+
+/// Writes a file that is not there yet.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), GuestError> {
+    let written = create(path)?.write_all(content);
+    written.map_err(GuestError::io("write", path))
+}
+
+/// Opens a plain file. A link is not followed, and nobody is waited for who would write into a pipe.
+pub fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(flags.bits()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is no plain file")),
+    }
+}
+
+/// Reads a plain file.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open(path)?.read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Removes whatever is there and says whether nothing is left. That may take a while: whoever is asked to stop waits
+/// for it no longer than a moment. It goes on as long as this process lives.
+pub fn remove(path: &Path, stop: &AtomicBool) -> bool {
+    let whole = path.to_owned();
+    let removal = thread::Builder::new().spawn(move || remove_whole(&whole));
+    let mut asked = None;
+    // Where no thread may be started, it takes as long as it takes.
+    let removal = removal.inspect_err(|_| remove_whole(path));
+    while removal.as_ref().is_ok_and(|removal| !removal.is_finished()) {
+        let is_asked = stop.load(Ordering::Relaxed);
+        if is_asked && asked.get_or_insert_with(Instant::now).elapsed() > FAREWELL {
+            break;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    fs::symlink_metadata(path).is_err()
+}
+
+/// That it could not be removed is seen by whether it is there.
+fn remove_whole(path: &Path) {
+    let _ = match path.is_dir() && !path.is_symlink() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+}
+
+/// Takes from others the right to write what some program has made, and gives it to whom it is made for.
+pub fn close_to_others(path: &Path, owner: Option<(Uid, Gid)>) -> io::Result<()> {
+    const OTHERS: u32 = 0o022;
+    if let Some((owner, group)) = owner {
+        lchown(path, Some(owner.as_raw()), Some(group.as_raw()))?;
+    }
+    let found = fs::symlink_metadata(path)?;
+    if found.is_symlink() {
+        return Ok(());
+    }
+    let mode = found.permissions().mode();
+    if mode & OTHERS != 0 {
+        fs::set_permissions(path, Permissions::from_mode(mode & !OTHERS))?;
+    }
+    if found.is_dir() {
+        for entry in fs::read_dir(path)? {
+            close_to_others(&entry?.path(), owner)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_made_is_for_its_user_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (deep, file) = (directory.path().join("a/b"), directory.path().join("a/c"));
+        create_directory(&deep).unwrap();
+        write(&file, b"content").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            (mode(&deep), mode(&directory.path().join("a"))),
+            (0o700, 0o700)
+        );
+        assert_eq!(
+            (mode(&file), read(&file).unwrap()),
+            (0o600, b"content".to_vec())
+        );
+        assert!(write(&file, b"again").is_err());
+    }
+
+    #[test]
+    fn what_a_program_has_made_is_closed_to_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir(path("a")).unwrap();
+        fs::write(path("a/b"), "").unwrap();
+        symlink("/dev/null", path("a/c")).unwrap();
+        for (name, mode) in [("a", 0o2777), ("a/b", 0o664)] {
+            fs::set_permissions(path(name), Permissions::from_mode(mode)).unwrap();
+        }
+        close_to_others(&path("a"), None).unwrap();
+        let mode = |name| fs::metadata(path(name)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("a"), mode("a/b")), (0o2755, 0o644));
+        assert_ne!(
+            mode("a/c") & 0o022,
+            0,
+            "what a link leads to is none of ours"
+        );
+    }
+
+    #[test]
+    fn only_plain_files_are_read_and_nothing_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("file"), "content").unwrap();
+        symlink("file", path("link")).unwrap();
+        mkfifo(&path("pipe"), Mode::S_IRWXU).unwrap();
+        for name in ["link", "pipe", "none", "."] {
+            assert!(read(&path(name)).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_there_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::write(path("file"), "content").unwrap();
+        fs::create_dir_all(path("directory/below")).unwrap();
+        symlink("file", path("link")).unwrap();
+        fs::write(path("directory/below/file"), "content").unwrap();
+        for stop in [false, true].map(AtomicBool::new) {
+            for name in ["link", "directory", "none"] {
+                assert!(remove(&path(name), &stop), "{name}");
+                assert!(fs::symlink_metadata(path(name)).is_err(), "{name}");
+            }
+        }
+        assert_eq!(fs::read_to_string(path("file")).unwrap(), "content");
+    }
+}

@@ -1,0 +1,373 @@
+//! What a directory of the cache must hold: everything in it with its kind, its size and its content, a line
+//! each, in a file of the directory itself. The digest of that file is kept elsewhere, so that neither it nor
+//! anything that it names can change unnoticed.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{GuestError, digest, files};
+
+/// The file, in the directory.
+const MANIFEST: &str = "manifest";
+const DIRECTORY: &str = "directory";
+const FILE: &str = "file";
+const LINK: &str = "link";
+/// A pipe, a socket or a device: nothing that is kept.
+const OTHER: &str = "other";
+
+/// What is in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    directory: PathBuf,
+    /// By their paths in the directory.
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    kind: String,
+    size: u64,
+    /// The digest of a file, the target of a symbolic link.
+    content: String,
+}
+
+impl Manifest {
+    /// What is in a directory now.
+    pub fn of(directory: &Path) -> Result<Self, GuestError> {
+        let mut entries = look(directory).map_err(GuestError::io("read", directory))?;
+        for (name, digest) in digests(directory, &entries) {
+            let content = digest.map_err(GuestError::io("read", &directory.join(&name)))?;
+            entries
+                .entry(name)
+                .and_modify(|entry| entry.content = content);
+        }
+        Ok(Self {
+            directory: directory.to_owned(),
+            entries,
+        })
+    }
+
+    /// Writes it into its directory and returns its digest.
+    pub fn write(&self) -> Result<String, GuestError> {
+        files::write(&self.directory.join(MANIFEST), self.text().as_bytes())?;
+        Ok(self.digest())
+    }
+
+    /// Its digest.
+    pub fn digest(&self) -> String {
+        digest::of(self.text().as_bytes())
+    }
+
+    /// The manifest in a directory that has this digest.
+    ///
+    /// # Errors
+    /// When it has another, or anything in the directory is not what it says.
+    pub fn check(directory: &Path, digest: &str) -> Result<Self, GuestError> {
+        let damaged = |what: String| damaged(directory, what);
+        // A link to one could lead anywhere.
+        if !fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir()) {
+            return Err(damaged("it is no directory".to_owned()));
+        }
+        let text = files::read(&directory.join(MANIFEST));
+        let text = text.map_err(|error| damaged(unreadable(MANIFEST, &error)))?;
+        let entries = parse(&text).filter(|_| digest::of(&text) == digest);
+        let manifest = Self {
+            directory: directory.to_owned(),
+            entries: entries.ok_or_else(|| damaged(differs(MANIFEST)))?,
+        };
+        manifest.check_all().map_err(damaged)?;
+        Ok(manifest)
+    }
+
+    /// What is wrong with the directory, where anything is.
+    fn check_all(&self) -> Result<(), String> {
+        let found = look(&self.directory).map_err(|error| unreadable("it", &error))?;
+        for (name, entry) in &self.entries {
+            let found = found
+                .get(name)
+                .ok_or_else(|| format!("{name} is missing"))?;
+            if !entry.looks_like(found) {
+                return Err(differs(name));
+            }
+        }
+        let additional = found.keys().find(|name| !self.entries.contains_key(*name));
+        if let Some(name) = additional {
+            return Err(format!("{name} does not belong there"));
+        }
+        for (name, digest) in digests(&self.directory, &self.entries) {
+            let digest = digest.map_err(|error| unreadable(&name, &error))?;
+            if digest != self.entries[&name].content {
+                return Err(differs(&name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file must be there.
+    pub fn has(&self, path: &Path) -> bool {
+        let entry = self.entries.get(&self.name(path));
+        entry.is_some_and(|entry| entry.kind == FILE)
+    }
+
+    /// The names of files that must be in a directory.
+    pub fn files_in(&self, directory: &Path) -> impl Iterator<Item = &str> {
+        let within = format!("{}/", self.name(directory));
+        let files = self.entries.iter().filter(|(_, entry)| entry.kind == FILE);
+        let names = files.filter_map(move |(name, _)| name.strip_prefix(&within));
+        names.filter(|name| !name.contains('/'))
+    }
+
+    /// The digest that a file must have.
+    pub fn digest_of(&self, path: &Path) -> Option<&str> {
+        let entry = self.entries.get(&self.name(path))?;
+        Some(&entry.content)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it is not what it must be.
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>, GuestError> {
+        let name = self.name(path);
+        let damaged = |what| damaged(&self.directory, what);
+        let content = files::read(path).map_err(|error| damaged(unreadable(&name, &error)))?;
+        match self.digest_of(path) == Some(&digest::of(&content)) {
+            true => Ok(content),
+            false => Err(damaged(differs(&name))),
+        }
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let within = path.strip_prefix(&self.directory).unwrap_or(path);
+        within.to_string_lossy().into_owned()
+    }
+
+    fn text(&self) -> String {
+        let line = |(name, entry): (&String, &Entry)| {
+            let Entry {
+                kind,
+                size,
+                content,
+            } = entry;
+            format!("{kind}\t{size}\t{content}\t{name}\n")
+        };
+        self.entries.iter().map(line).collect()
+    }
+}
+
+impl Entry {
+    fn of(path: &Path, metadata: &Metadata) -> io::Result<Self> {
+        let kind = metadata.file_type();
+        let (kind, size, content) = if kind.is_dir() {
+            (DIRECTORY, 0, String::new())
+        } else if kind.is_file() {
+            (FILE, metadata.len(), String::new())
+        } else if kind.is_symlink() {
+            let target = fs::read_link(path)?;
+            let target = target.to_string_lossy().into_owned();
+            (LINK, metadata.len(), target)
+        } else {
+            (OTHER, 0, String::new())
+        };
+        Ok(Self {
+            kind: kind.to_owned(),
+            size,
+            content,
+        })
+    }
+
+    /// Whether it may be the same as one whose content was not looked at yet.
+    fn looks_like(&self, other: &Self) -> bool {
+        (&self.kind, self.size) == (&other.kind, other.size)
+            && (self.kind == FILE || self.content == other.content)
+    }
+}
+
+/// Everything in a directory but the manifest; of files not yet their contents.
+fn look(directory: &Path) -> io::Result<BTreeMap<String, Entry>> {
+    let mut entries = BTreeMap::new();
+    let mut left = vec![PathBuf::new()];
+    while let Some(below) = left.pop() {
+        for found in fs::read_dir(directory.join(&below))? {
+            let found = found?;
+            let name = below.join(found.file_name());
+            let entry = Entry::of(&found.path(), &found.metadata()?)?;
+            if entry.kind == DIRECTORY {
+                left.push(name.clone());
+            }
+            entries.insert(name.to_string_lossy().into_owned(), entry);
+        }
+    }
+    entries.remove(MANIFEST);
+    Ok(entries)
+}
+
+/// The digests that files have now, by their names.
+fn digests(
+    directory: &Path,
+    entries: &BTreeMap<String, Entry>,
+) -> impl Iterator<Item = (String, io::Result<String>)> + use<> {
+    let files = entries.iter().filter(|(_, entry)| entry.kind == FILE);
+    let names: Vec<String> = files.map(|(name, _)| name.clone()).collect();
+    let paths: Vec<PathBuf> = names.iter().map(|name| directory.join(name)).collect();
+    names.into_iter().zip(digest::of_files(&paths))
+}
+
+fn parse(text: &[u8]) -> Option<BTreeMap<String, Entry>> {
+    let lines = str::from_utf8(text).ok()?.lines();
+    let entry = |line: &str| {
+        let mut fields = line.splitn(4, '\t');
+        let entry = Entry {
+            kind: fields.next()?.to_owned(),
+            size: fields.next()?.parse().ok()?,
+            content: fields.next()?.to_owned(),
+        };
+        Some((fields.next()?.to_owned(), entry))
+    };
+    lines.map(entry).collect()
+}
+
+/// For `map_err`: what is wrong with something in a directory.
+pub fn damaged(directory: &Path, what: String) -> GuestError {
+    GuestError::Damaged {
+        directory: directory.to_owned(),
+        what,
+    }
+}
+
+/// Of a file that is not what it must be.
+pub fn differs(name: &str) -> String {
+    format!("{name} differs")
+}
+
+/// Of a file that cannot be read.
+pub fn unreadable(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => format!("{name} is missing"),
+        _ => format!("{name} cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    /// A directory with its manifest, and the digest of that.
+    fn directory() -> (TempDir, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir_all(path("modules/kernel")).unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        fs::write(path("modules/kernel/ext4.ko"), "a module").unwrap();
+        fs::write(path("modules/kernel/jfs.ko"), "another1").unwrap();
+        fs::write(path("vmlinux"), vec![1; 200_000]).unwrap();
+        symlink("vmlinux", path("kernel")).unwrap();
+        let digest = Manifest::of(directory.path()).unwrap().write().unwrap();
+        (directory, digest)
+    }
+
+    fn error((directory, digest): &(TempDir, String)) -> String {
+        let error = Manifest::check(directory.path(), digest).unwrap_err();
+        let text = error.to_string();
+        let (_, rest) = text.split_once(" is damaged (").expect(&text);
+        rest.split_once("): ").expect(&text).0.to_owned()
+    }
+
+    #[test]
+    fn what_is_as_it_was_passes() {
+        let (directory, digest) = directory();
+        let manifest = Manifest::check(directory.path(), &digest).unwrap();
+        assert_eq!(manifest, Manifest::of(directory.path()).unwrap());
+        assert_eq!(manifest.digest(), digest);
+    }
+
+    /// Does something to a directory that is whole, and says what is found wrong with it.
+    fn after(damage: impl FnOnce(&dyn Fn(&str) -> PathBuf)) -> String {
+        let made = directory();
+        damage(&|name| made.0.path().join(name));
+        error(&made)
+    }
+
+    #[test]
+    fn each_damage_is_found_and_named() {
+        const MODULE: &str = "modules/kernel/ext4.ko";
+        let content = |text: &'static str| after(|path| fs::write(path(MODULE), text).unwrap());
+        for text in ["a modulf", "a modul", "", "a module "] {
+            assert_eq!(content(text), "modules/kernel/ext4.ko differs", "{text:?}");
+        }
+        let removed = after(|path| fs::remove_file(path(MODULE)).unwrap());
+        assert_eq!(removed, "modules/kernel/ext4.ko is missing");
+        let removed = after(|path| fs::remove_dir(path("empty")).unwrap());
+        assert_eq!(removed, "empty is missing");
+        let added = after(|path| fs::write(path("modules/x.ko"), "").unwrap());
+        assert_eq!(added, "modules/x.ko does not belong there");
+        let linked = after(|path| {
+            fs::remove_file(path("kernel")).unwrap();
+            symlink("vmlinuz", path("kernel")).unwrap();
+        });
+        assert_eq!(linked, "kernel differs");
+        let swapped = after(|path| {
+            fs::rename(path(MODULE), path("x")).unwrap();
+            fs::rename(path("modules/kernel/jfs.ko"), path(MODULE)).unwrap();
+            fs::rename(path("x"), path("modules/kernel/jfs.ko")).unwrap();
+        });
+        assert_eq!(swapped, "modules/kernel/ext4.ko differs");
+    }
+
+    /// A pipe is not opened: nobody writes into it.
+    #[test]
+    fn what_became_another_kind_of_file_differs() {
+        let pipe = after(|path| {
+            fs::remove_file(path("vmlinux")).unwrap();
+            mkfifo(&path("vmlinux"), Mode::S_IRWXU).unwrap();
+        });
+        assert_eq!(pipe, "vmlinux differs");
+        let link = after(|path| {
+            fs::rename(path("vmlinux"), path("empty/vmlinux")).unwrap();
+            symlink("empty/vmlinux", path("vmlinux")).unwrap();
+        });
+        assert_eq!(link, "vmlinux differs");
+    }
+
+    #[test]
+    fn a_manifest_that_was_changed_or_forged_is_none() {
+        let forged = after(|path| {
+            fs::write(path("vmlinux"), "another kernel").unwrap();
+            fs::remove_file(path(MANIFEST)).unwrap();
+            Manifest::of(&path("")).unwrap().write().unwrap();
+        });
+        assert_eq!(forged, "manifest differs");
+        let cut = after(|path| fs::write(path(MANIFEST), "").unwrap());
+        assert_eq!(cut, "manifest differs");
+        let removed = after(|path| fs::remove_file(path(MANIFEST)).unwrap());
+        assert_eq!(removed, "manifest is missing");
+        let all = after(|path| fs::remove_dir_all(path("")).unwrap());
+        assert_eq!(all, "it is no directory");
+    }
+
+    #[test]
+    fn a_file_is_read_only_as_it_must_be() {
+        let (directory, digest) = directory();
+        let manifest = Manifest::check(directory.path(), &digest).unwrap();
+        let module = directory.path().join("modules/kernel/ext4.ko");
+        assert_eq!(manifest.read(&module).unwrap(), b"a module");
+        assert!(manifest.has(&module) && !manifest.has(&directory.path().join("x")));
+        let modules: Vec<&str> = manifest.files_in(module.parent().unwrap()).collect();
+        assert_eq!(modules, ["ext4.ko", "jfs.ko"]);
+        fs::write(&module, "a modulf").unwrap();
+        let error = manifest.read(&module).unwrap_err().to_string();
+        assert!(error.contains("modules/kernel/ext4.ko differs"), "{error}");
+        fs::remove_file(&module).unwrap();
+        let error = manifest.read(&module).unwrap_err().to_string();
+        assert!(
+            error.contains("modules/kernel/ext4.ko is missing"),
+            "{error}"
+        );
+    }
+}
