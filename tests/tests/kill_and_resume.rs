@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use end_to_end::{Ended, Sandbox, leftovers, run};
+use end_to_end::gate::Gate;
+use end_to_end::{Ended, Sandbox, leftovers, program, run};
 use model::{CampaignResults, SeededRng};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -125,6 +126,92 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
         assert_complete(&sandbox.results(), CELLS);
         sandbox.assert_clean();
     }
+}
+
+/// Begins a campaign on an image of so many MiB, and kills it when that is there and the first cell begins.
+fn kill_with_an_image(sandbox: &Sandbox, database: &str, seed: &str) {
+    let gate = Gate::new(sandbox);
+    let mut command = Command::new(program::fsarena());
+    command.arg("--db").arg(sandbox.path(database));
+    command.arg("--catalog").arg(sandbox.path("catalog"));
+    command.args([
+        "run",
+        "--profile",
+        "smoke",
+        "--rounds",
+        "1",
+        "--suite",
+        "names",
+    ]);
+    command.args(["--seed", seed, "--size", "24MiB", "--work-dir"]);
+    command.arg(sandbox.path("work"));
+    let child = start(command.args(["--contender", "gate", "--contender", "ext4"]));
+    let waiting = gate.reached();
+    assert!(kill_after(child, Duration::ZERO));
+    drop(waiting);
+    fs::remove_file(sandbox.path("gate")).expect("the gate is over");
+    assert_nothing_left(sandbox);
+}
+
+#[test]
+fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
+    let sandbox = Sandbox::new();
+    kill_with_an_image(&sandbox, "fsarena.db", "7");
+    kill_with_an_image(&sandbox, "other.db", "8");
+    let (own, other) = (
+        sandbox.path("work/fsarena-1-7"),
+        sandbox.path("work/fsarena-1-8"),
+    );
+    assert!(own.join("image-0").exists() && other.join("image-0").exists());
+
+    let doctor = run(sandbox.fsarena().arg("doctor")).with(0).stdout;
+    let named = format!(
+        "{} (24 MiB) was left by campaign 1 that was killed",
+        own.display()
+    );
+    let line = doctor.lines().find(|line| line.starts_with(&named));
+    let line = line.unwrap_or_else(|| panic!("{doctor}"));
+    assert!(line.contains("`fsarena resume 1`"), "{line}");
+    assert!(own.join("image-0").exists(), "who looks removes nothing");
+
+    let ran = run(&mut campaign(&sandbox)).with(0).stderr;
+    let removed = format!("removed {}, which campaign 1 left", own.display());
+    assert!(ran.lines().any(|line| line.starts_with(&removed)), "{ran}");
+    let foreign = format!(
+        "{} (24 MiB) was left by a campaign of another",
+        other.display()
+    );
+    let line = ran.lines().find(|line| line.starts_with(&foreign));
+    let advice = format!("rm -r {}", other.display());
+    assert!(line.is_some_and(|line| line.ends_with(&advice)), "{ran}");
+    assert!(!own.exists() && other.join("image-0").exists());
+
+    // What is being run is not left, and the campaign whose image was removed goes on.
+    let gate = Gate::new(&sandbox);
+    let living = start(&mut sandbox.campaign(&["gate", "ext4"], "names"));
+    let waiting = gate.reached();
+    let resumed = run(resume(&sandbox).arg("2")).with(0).stderr;
+    assert!(!resumed.contains("campaign 3"), "{resumed}");
+    waiting.go_on();
+    let ended = Ended::from(living.wait_with_output().expect("it is our child"));
+    ended.with(0);
+    fs::remove_dir_all(other).expect("it is as the advice says");
+}
+
+#[test]
+fn what_a_killed_campaign_has_left_in_a_directory_is_removed_by_the_next() {
+    let sandbox = Sandbox::new();
+    let place = sandbox.path("place");
+    let mut planned = in_a_directory(&sandbox);
+    let of_a_cell = || {
+        let entries = fs::read_dir(&place).into_iter().flatten().flatten();
+        entries.count() > 0
+    };
+    let child = start(&mut planned);
+    wait_until("a cell has its directory", of_a_cell);
+    kill_after(child, Duration::ZERO);
+    run(&mut campaign(&sandbox)).with(0);
+    assert!(!of_a_cell());
 }
 
 /// Waits for what comes at once or never.

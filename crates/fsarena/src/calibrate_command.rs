@@ -13,7 +13,7 @@ use crate::cli::{CalibrateArgs, Globals};
 use crate::exit::{BadInput, Code, Refused};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
-use crate::work_place::WorkPlace;
+use crate::work_place::{CALIBRATION, WorkPlace};
 use crate::{paths, stop};
 
 /// Size of the image, unless the user says otherwise: no cache of a disk holds it all, and it is
@@ -78,11 +78,7 @@ fn subject(
         Some(directory) => std::path::absolute(directory)?,
         None => paths::work_directory(globals)?,
     };
-    let place = WorkPlace::hold(
-        &directory,
-        "fsarena-calibrate",
-        "another fsarena calibrates here",
-    )?;
+    let place = WorkPlace::hold(&directory, CALIBRATION, "another fsarena calibrates here")?;
     let image = image(&place, size, progress, stop)?;
     let what = format!("image of {size}: {}", describe_storage(image.path()));
     let raw = Raw {
@@ -109,8 +105,7 @@ fn image(
     Ok(image)
 }
 
-/// What is held until it is over. The name of the directory is always the same, so that what a killed run has left
-/// is used and removed by the next.
+/// What is held until it is over.
 enum Kept {
     /// A device of the user's.
     Device(#[expect(dead_code, reason = "held, and not looked at")] HeldDevice),

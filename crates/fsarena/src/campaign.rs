@@ -22,7 +22,7 @@ use crate::exit::{Interruption, Refused};
 use crate::ground::{Ground, Held};
 use crate::progress::{Position, Progress};
 use crate::rounds;
-use crate::site::{Site, memory_limit};
+use crate::site::Site;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +76,7 @@ pub fn drive(
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
     let campaign = stored.campaign;
     if is_over {
-        Ground::sweep(id, &campaign)?;
-        // What a killed run has left of the limit goes with it; where there is none, none is left.
-        let _ = memory_limit(id, &campaign);
+        Site::sweep(id, &campaign)?;
         return Ok(Ended::Complete);
     }
     let held = match held {

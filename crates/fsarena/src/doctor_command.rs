@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::cli::{DoctorArgs, Globals};
 use crate::exit::{self, Code};
-use crate::output::{line, print, print_json, table};
-use crate::{guest_command, paths};
+use crate::output::{line, print, print_json, remark, table};
+use crate::{guest_command, leftovers, paths};
 
 const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
 
@@ -29,10 +29,28 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             print(&format!("{}\n", packages.join(" ")))?;
         }
         (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
-        (false, true) => print_json(&value(&catalog, &machine))?,
-        (false, false) => print(&text(&catalog, &machine, trouble.as_deref()))?,
+        (false, true) => {
+            print_json(&value(&catalog, &machine))?;
+            left(globals).iter().for_each(|line| remark(line));
+        }
+        (false, false) => {
+            let left = left(globals).into_iter().map(|line| format!("\n{line}\n"));
+            let left: String = left.collect();
+            print(&(text(&catalog, &machine, trouble.as_deref()) + &left))?;
+        }
     }
     Ok(Code::Done.into())
+}
+
+/// What campaigns that were killed have left, a line each. Where there is no database, or none that can be read,
+/// others say so.
+fn left(globals: &Globals) -> Vec<String> {
+    let store = paths::store_if_any(globals).ok().flatten();
+    let Ok(work_dir) = paths::work_directory(globals) else {
+        return Vec::new();
+    };
+    let left = leftovers::find(store.as_ref(), &work_dir);
+    left.iter().map(|left| line(&left.words())).collect()
 }
 
 /// This machine with its guest, where one was made; or why that cannot be found out.

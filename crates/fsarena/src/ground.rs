@@ -344,10 +344,18 @@ impl Ground {
         Ok(())
     }
 
-    /// Removes what a run has left that was killed after its last cell.
+    /// Removes what a run has left that was killed.
     pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
         if WorkPlace::directory(campaign, id).exists() {
-            WorkPlace::take(campaign, id)?.remove()?;
+            let place = WorkPlace::take(campaign, id)?;
+            for directory in campaign
+                .contenders
+                .iter()
+                .filter_map(|c| c.directory.as_ref())
+            {
+                Workspace::remove_left(directory, &unique_name(campaign, id))?;
+            }
+            place.remove()?;
         }
         Ok(())
     }

@@ -31,6 +31,7 @@ mod guest_command;
 mod guest_ground;
 mod guest_request;
 mod history_command;
+mod leftovers;
 mod list_command;
 mod machine_args;
 mod man_command;

@@ -10,7 +10,7 @@ use crate::cli::Globals;
 use crate::erase_question::Consent;
 use crate::progress::Progress;
 use crate::run_args::ResumeArgs;
-use crate::{campaign, guest_command, paths, run_command, stop};
+use crate::{campaign, guest_command, leftovers, paths, run_command, stop};
 
 /// Runs the cells of a campaign that have no result yet, and reports.
 pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -18,6 +18,9 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
     let id = paths::campaign_id(&paths::existing_store(globals)?, args.id)?;
     let mut store = paths::store(globals)?;
+    let work_dir = paths::work_directory(globals)?;
+    let note = |text: &str| progress.note(text);
+    leftovers::remove(&store, &work_dir, Some(id), &note);
     let guest = |campaign: &Campaign| {
         let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);

@@ -16,7 +16,7 @@ use crate::exit::Code;
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::run_args::RunArgs;
-use crate::{cost_page, guest_command, output, paths, report_command, request, stop};
+use crate::{cost_page, guest_command, leftovers, output, paths, report_command, request, stop};
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -38,6 +38,9 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             .iter()
             .for_each(|line| progress.note(line));
     }
+
+    let note = |text: &str| progress.note(text);
+    leftovers::remove(&store, &campaign.work_dir, None, &note);
 
     let means = Means {
         consent: args.storage.consent(),

@@ -61,6 +61,17 @@ impl Site {
         Ok(Self::Here(Box::new(Here { ground, executor })))
     }
 
+    /// Removes what a run has left that was killed.
+    ///
+    /// # Errors
+    /// When something cannot be removed, or another process runs the campaign.
+    pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
+        Ground::sweep(id, campaign)?;
+        // The limit of memory that it has left goes with this; where there is none, none is left.
+        let _ = memory_limit(id, campaign);
+        Ok(())
+    }
+
     /// What the campaign runs on, for the record.
     pub fn environment(&self, campaign: &Campaign) -> Environment {
         match self {

@@ -1,7 +1,11 @@
 //! The directory in which everything lies that is made for a campaign; nothing of it is left in the end.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use model::{Campaign, CellId};
 use nix::fcntl::{Flock, FlockArg};
@@ -16,8 +20,34 @@ pub fn unique_name(campaign: &Campaign, id: CampaignId) -> String {
     format!("fsarena-{id}-{:x}", campaign.seed)
 }
 
+/// What the directory of a calibration is called: always the same, so that the next uses what a killed one has left.
+pub const CALIBRATION: &str = "fsarena-calibrate";
+
+/// Whether this is a name that [`unique_name`] gives.
+pub fn is_of_a_campaign(name: &str) -> bool {
+    let parts = name.strip_prefix("fsarena-");
+    let parts = parts.and_then(|rest| rest.split_once('-'));
+    parts.is_some_and(|(id, seed)| {
+        id.parse::<i64>().is_ok() && u64::from_str_radix(seed, 16).is_ok()
+    })
+}
+
 /// The name of the file by which one process holds a directory.
 const LOCK: &str = "lock";
+
+/// How often, and after which pause, a lock that another process has is tried again.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Makes a directory where it is not, and locks it; `None` where another process has it, or has just removed it.
+fn lock(around: &Directory, name: &str) -> anyhow::Result<Option<(Directory, Flock<File>)>> {
+    let directory = around.subdirectory(name)?;
+    let file = directory.file_or_new(LOCK)?;
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) if lock.metadata()?.nlink() > 0 => Ok(Some((directory, lock))),
+        _ => Ok(None),
+    }
+}
 
 /// The campaign's directory for images and mount points, held by one process, safe from all other users.
 pub struct WorkPlace {
@@ -47,16 +77,34 @@ impl WorkPlace {
     /// When it cannot be made, others could tamper with it, or another process has it.
     pub fn hold(work_dir: &Path, name: &str, taken: &str) -> anyhow::Result<Self> {
         let around = Directory::make(work_dir)?;
-        let directory = around.subdirectory(name)?;
-        let file = directory.file_or_new(LOCK)?;
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => Ok(Self {
-                around,
-                directory,
-                _lock: lock,
-            }),
-            Err(_) => Err(Refused(taken.to_owned()).into()),
+        let mut lock = lock(&around, name);
+        // Whoever removes what a killed campaign has left has it for a moment.
+        for _ in 0..ATTEMPTS {
+            if matches!(lock, Ok(Some(_))) {
+                break;
+            }
+            thread::sleep(PAUSE);
+            lock = self::lock(&around, name);
         }
+        let (directory, lock) = lock?.ok_or_else(|| Refused(taken.to_owned()))?;
+        Ok(Self {
+            around,
+            directory,
+            _lock: lock,
+        })
+    }
+
+    /// Whether a killed process has left a directory of this name: it is there, and nobody has it.
+    pub fn is_left(work_dir: &Directory, name: &OsStr) -> bool {
+        let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
+        if !is_directory(&work_dir.path().join(name)) {
+            return false;
+        }
+        let directory = work_dir.subdirectory(name);
+        let lock = directory.and_then(|directory| directory.file(LOCK));
+        lock.is_ok_and(|lock| {
+            lock.is_some_and(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok())
+        })
     }
 
     /// Where an image of this number is, or would be.
@@ -122,6 +170,37 @@ impl Drop for CellDirectory {
 mod tests {
     use super::*;
     use crate::fixture;
+
+    #[test]
+    fn names_of_campaigns_are_known_again_and_no_others_are() {
+        let name = unique_name(&fixture::campaign(), CampaignId(31));
+        assert!(is_of_a_campaign(&name), "{name}");
+        for other in [
+            "fsarena-1",
+            "fsarena-x-7",
+            "fsarena-1-y",
+            "fsarena-reports",
+            "1-7",
+            CALIBRATION,
+        ] {
+            assert!(!is_of_a_campaign(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_is_not_left_and_what_a_killed_process_had_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let around = Directory::open(directory.path()).unwrap();
+        let is_left = |name: &str| WorkPlace::is_left(&around, name.as_ref());
+        let place = WorkPlace::hold(directory.path(), "held", "taken").unwrap();
+        assert!(WorkPlace::hold(directory.path(), "held", "taken").is_err());
+        assert!(!is_left("held"));
+        drop(place);
+        fs::create_dir(directory.path().join("without-a-lock")).unwrap();
+        assert!(!is_left("without-a-lock") && !is_left("not-there"));
+        fs::write(directory.path().join("without-a-lock").join(LOCK), "").unwrap();
+        assert!(is_left("without-a-lock"));
+    }
 
     #[test]
     fn a_cells_directory_is_empty_at_first_and_gone_at_last() {

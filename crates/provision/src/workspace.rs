@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::CellId;
 use nix::unistd::geteuid;
-use sys::trusted::Directory;
+use sys::trusted::{Directory, Untrusted};
 
 use crate::ProvisionError;
 
@@ -29,12 +29,7 @@ impl Workspace {
     /// When something else of that name is there, the directory cannot be made, or, for root, others could tamper
     /// with it.
     pub fn create(directory: &Path, campaign: &str, cell: CellId) -> Result<Self, ProvisionError> {
-        // An ordinary user may compare what all may write to, as what knows no permissions is mounted; what root
-        // does there could be led elsewhere.
-        let directory = match geteuid().is_root() {
-            true => Directory::open(directory)?,
-            false => Directory::shared(directory)?,
-        };
+        let directory = open(directory)?;
         let name = format!("{campaign}-{}", cell.0);
         clear_leftover(&directory, &name)?;
         let top = directory.subdirectory(&name)?;
@@ -47,6 +42,28 @@ impl Workspace {
         top.create(MARKER)?;
         workspace.work = top.subdirectory(WORK)?.path().to_owned();
         Ok(workspace)
+    }
+
+    /// Removes the directories that a killed run of a campaign has left below a directory.
+    ///
+    /// # Errors
+    /// When the directory cannot be read, or one of them cannot be removed.
+    pub fn remove_left(directory: &Path, campaign: &str) -> Result<(), ProvisionError> {
+        let cannot = |source| ProvisionError::Io {
+            doing: "read",
+            path: directory.to_owned(),
+            source,
+        };
+        let around = open(directory)?;
+        let begin = format!("{campaign}-");
+        for entry in fs::read_dir(around.path()).map_err(cannot)? {
+            let name = entry.map_err(cannot)?.file_name();
+            let cell = name.to_str().and_then(|name| name.strip_prefix(&begin));
+            if cell.is_some_and(|cell| cell.parse::<u32>().is_ok()) {
+                clear_leftover(&around, &name)?;
+            }
+        }
+        Ok(())
     }
 
     /// The empty directory to work in.
@@ -63,8 +80,18 @@ impl Drop for Workspace {
     }
 }
 
+/// An ordinary user may compare what all may write to, as what knows no permissions is mounted; what root does there
+/// could be led elsewhere.
+fn open(directory: &Path) -> Result<Directory, Untrusted> {
+    match geteuid().is_root() {
+        true => Directory::open(directory),
+        false => Directory::shared(directory),
+    }
+}
+
 /// Removes a directory of ours: one with the marker, or an empty one (killed before the marker).
-fn clear_leftover(directory: &Directory, name: &str) -> Result<(), ProvisionError> {
+fn clear_leftover(directory: &Directory, name: impl AsRef<Path>) -> Result<(), ProvisionError> {
+    let name = name.as_ref();
     let top = directory.path().join(name);
     if !directory.has(name) {
         return Ok(());
@@ -110,6 +137,24 @@ mod tests {
         drop(next);
         fs::create_dir(directory.path().join("fsarena-1-3")).unwrap();
         Workspace::create(directory.path(), "fsarena-1", CELL).expect("killed before the marker");
+    }
+
+    #[test]
+    fn what_a_killed_campaign_has_left_is_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        for (campaign, cell) in [
+            ("fsarena-1", CELL),
+            ("fsarena-1", CellId(40)),
+            ("fsarena-12", CELL),
+        ] {
+            std::mem::forget(Workspace::create(directory.path(), campaign, cell).unwrap());
+        }
+        fs::create_dir(directory.path().join("fsarena-1-mine")).unwrap();
+        Workspace::remove_left(directory.path(), "fsarena-1").unwrap();
+        let entries = fs::read_dir(directory.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["fsarena-1-mine", "fsarena-12-3"]);
     }
 
     #[test]

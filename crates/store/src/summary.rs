@@ -52,6 +52,18 @@ impl Store {
             summaries.collect()
         })
     }
+
+    /// What every stored campaign consists of, in the order in which they were begun.
+    ///
+    /// # Errors
+    /// When SQLite refuses or what is stored is damaged.
+    pub fn definitions(&self) -> Result<Vec<(CampaignId, Campaign)>, StoreError> {
+        self.reading(|view| {
+            CAMPAIGN.select(view, "ORDER BY id", [], |row| {
+                Ok((CampaignId(row.get("id")?), parse(row, "definition")?))
+            })
+        })
+    }
 }
 
 fn planned(view: View<'_>, id: CampaignId) -> Result<u32, Trouble> {
