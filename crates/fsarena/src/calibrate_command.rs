@@ -60,7 +60,7 @@ fn subject(
         return Err(Refused(advice.into()).into());
     }
     if let Some(device) = &args.storage.device {
-        let mut device = args.storage.consent().take(device, stop)?;
+        let mut device = args.storage.consent().take(device, progress, stop)?;
         let what = describe_storage(device.path());
         // What is found blank is left blank; of what else it held, the user has consented to the loss.
         let raw = Raw {

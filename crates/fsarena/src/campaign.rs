@@ -51,9 +51,10 @@ pub fn begin(
     campaign: &Campaign,
     plan: &[Cell],
     consent: &Consent,
+    progress: &Progress,
     stop: &AtomicBool,
 ) -> anyhow::Result<(CampaignId, Held)> {
-    let held = Ground::hold(campaign, consent, stop)?;
+    let held = Ground::hold(campaign, consent, progress, stop)?;
     Ground::inspect_place(campaign)?;
     let id = store.begin_campaign(campaign, plan, clock::calendar())?;
     Ok((id, held))
@@ -77,11 +78,14 @@ pub fn drive(
     let campaign = stored.campaign;
     if is_over {
         Site::sweep(id, &campaign)?;
+        progress.note(&format!(
+            "campaign {id} is complete: nothing is left to run"
+        ));
         return Ok(Ended::Complete);
     }
     let held = match held {
         Some(held) => held,
-        None => Ground::hold(&campaign, &means.consent, &stop)?,
+        None => Ground::hold(&campaign, &means.consent, progress, &stop)?,
     };
     require_same_disk(&held, &stored.environments)?;
     let site = match Site::prepare(id, &campaign, held, means, progress, &stop) {

@@ -39,6 +39,12 @@ pub fn campaign(named: Option<&str>, globals: &Globals) -> anyhow::Result<Campai
     if Path::new(named).is_file() {
         return from_file(Path::new(named));
     }
+    if Path::new(named).exists() {
+        return Err(BadInput(format!(
+            "{named} is no plain file: name a report or a database"
+        ))
+        .into());
+    }
     let store = paths::existing_store(globals)?;
     let known = store.campaigns()?;
     let latest = known

@@ -50,7 +50,7 @@ fn left(globals: &Globals) -> Vec<String> {
         return Vec::new();
     };
     let left = leftovers::find(store.as_ref(), &work_dir);
-    left.iter().map(|left| line(&left.words())).collect()
+    left.iter().map(|left| line(&left.words(globals))).collect()
 }
 
 /// This machine with its guest, where one was made; or why that cannot be found out.

@@ -1,6 +1,7 @@
 //! Asks the person at the terminal before a device is erased that holds something; who is no person has said it
 //! twice already.
 
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use provision::{HeldDevice, describe_storage};
 
 use crate::exit::{Interruption, Refused};
 use crate::output::line;
+use crate::progress::Progress;
 
 /// How often Ctrl-C is noticed, in milliseconds.
 const ATTENTION: u16 = 100;
@@ -29,11 +31,25 @@ impl Consent {
     ///
     /// # Errors
     /// When it is refused, or the person at the terminal says no.
-    pub fn take(&self, path: &Path, stop: &AtomicBool) -> anyhow::Result<HeldDevice> {
+    pub fn take(
+        &self,
+        path: &Path,
+        progress: &Progress,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<HeldDevice> {
         let device = HeldDevice::take(path, self.erase.as_deref())?;
-        let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-        if let Some(content) = device.erases().filter(|_| is_terminal && !self.yes) {
-            ask(&device, content, stop)?;
+        let Some(content) = device.erases() else {
+            return Ok(device);
+        };
+        let content = line(content);
+        // Whoever sends the messages elsewhere sits there all the same.
+        if io::stdin().is_terminal() && !self.yes {
+            progress.stand_aside(|| ask(&device, &content, stop))?;
+        } else {
+            let path = device.path().display();
+            progress.note(&format!(
+                "{path} held {content}, which is lost now (--erase)"
+            ));
         }
         Ok(device)
     }
@@ -45,20 +61,28 @@ fn ask(device: &HeldDevice, content: &str, stop: &AtomicBool) -> anyhow::Result<
         .file_name()
         .unwrap_or_default()
         .to_string_lossy();
-    let mut terminal = io::stderr();
+    let terminal = OpenOptions::new().write(true).open("/dev/tty");
+    let mut terminal = terminal.map_or_else(
+        |_| -> Box<dyn Write> { Box::new(io::stderr()) },
+        |terminal| Box::new(terminal),
+    );
     write!(
         terminal,
         "{} holds {}. All of it will be lost.\nType `{}` to erase it: ",
         line(&describe_storage(device.path())),
-        line(content),
+        content,
         line(&name),
     )?;
     terminal.flush()?;
-    if answer(stop)?.trim() == name {
+    let answer = answer(stop)?;
+    if answer.trim() == name || Path::new(answer.trim()) == device.path() {
         return Ok(());
     }
-    let path = device.path().display();
-    Err(Refused(format!("nothing was erased: {path} was not confirmed")).into())
+    Err(Refused(format!(
+        "nothing was erased: that takes the word `{}` (or -y, with which nobody is asked)",
+        line(&name)
+    ))
+    .into())
 }
 
 /// A line of the person at the terminal.

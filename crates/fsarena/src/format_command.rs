@@ -14,6 +14,7 @@ use crate::cli::{FormatArgs, Formatted, Globals};
 use crate::erase_question::Consent;
 use crate::exit::{BadInput, Code, Refused};
 use crate::output::{line, print, print_json};
+use crate::progress::Progress;
 use crate::stop;
 
 /// Makes the filesystem and says how large it is.
@@ -70,7 +71,7 @@ fn on_device(args: &FormatArgs) -> anyhow::Result<Made> {
         erase: args.erase.clone(),
         yes: args.yes,
     };
-    let mut device = consent.take(&args.device, &*stop::on_signals()?)?;
+    let mut device = consent.take(&args.device, &Progress::Notes, &*stop::on_signals()?)?;
     let file = device.claim()?;
     make(args, device.size(), file)
 }

@@ -100,16 +100,20 @@ impl Plot {
 
 impl Ground {
     /// Finds out whether the campaign can run here at all, and takes what it works on; changes nothing.
-    pub fn hold(campaign: &Campaign, consent: &Consent, stop: &AtomicBool) -> anyhow::Result<Held> {
-        if campaign.backend == Backend::Loop && !nix::unistd::geteuid().is_root() {
-            let advice = "mounting needs root: use sudo, or compare mounted directories with --dir";
-            return Err(Refused(advice.into()).into());
-        }
+    pub fn hold(
+        campaign: &Campaign,
+        consent: &Consent,
+        progress: &Progress,
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Held> {
+        require_root(campaign.backend)?;
         if campaign.backend == Backend::Dir {
             return hold_directories(campaign);
         }
         let device = campaign.device.as_ref();
-        let device = device.map(|path| consent.take(path, stop)).transpose()?;
+        let device = device
+            .map(|path| consent.take(path, progress, stop))
+            .transpose()?;
         if campaign.backend == Backend::Vm {
             GuestGround::inspect(campaign, device.as_ref())?;
         } else {
@@ -364,6 +368,15 @@ impl Ground {
     pub fn clear(&mut self) -> anyhow::Result<()> {
         Ok(self.place.take().map_or(Ok(()), |place| place.remove())?)
     }
+}
+
+/// Whoever may not mount can compare nothing on images and devices.
+pub fn require_root(backend: Backend) -> Result<(), Refused> {
+    if backend != Backend::Loop || nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    let advice = "mounting needs root: use sudo, compare mounted directories (--dir), or use guests (--backend vm)";
+    Err(Refused(advice.to_owned()))
 }
 
 fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {

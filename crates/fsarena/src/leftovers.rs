@@ -10,9 +10,10 @@ use model::{Bytes, Campaign};
 use store::{CampaignId, Store};
 use sys::trusted::Directory;
 
-use crate::exit;
+use crate::cli::Globals;
 use crate::site::Site;
 use crate::work_place::{CALIBRATION, WorkPlace, is_of_a_campaign, unique_name};
+use crate::{exit, paths};
 
 /// A unit of `st_blocks` (stat(2)).
 const BLOCK: u64 = 512;
@@ -91,11 +92,17 @@ fn size(directory: &Path) -> Bytes {
 }
 
 /// Removes what is left of this database's campaigns but one, and says so; names what else is left.
-pub fn remove(store: &Store, work_dir: &Path, but: Option<CampaignId>, say: &dyn Fn(&str)) {
+pub fn remove(
+    store: &Store,
+    work_dir: &Path,
+    but: Option<CampaignId>,
+    globals: &Globals,
+    say: &dyn Fn(&str),
+) {
     for left in find(Some(store), work_dir) {
         match &left.whose {
             Whose::Campaign(id, _) if Some(*id) == but => {}
-            Whose::Unknown => say(&left.words()),
+            Whose::Unknown => say(&left.words(globals)),
             _ => say(&left.removed()),
         }
     }
@@ -120,14 +127,15 @@ impl Leftover {
     }
 
     /// What it is, how large, and what removes it, in a line.
-    pub fn words(&self) -> String {
+    pub fn words(&self, globals: &Globals) -> String {
         let shown = self.directory.display();
         let (whose, size) = (self.whose(), self.size);
         let advice = match &self.whose {
-            Whose::Campaign(id, _) => {
-                format!("`fsarena resume {id}` goes on with it, any `fsarena run` removes it")
+            Whose::Campaign(id, campaign) => {
+                let resume = paths::resume_line(globals, *id, campaign.device.as_deref());
+                format!("`{resume}` goes on with it, the next run in this database removes it")
             }
-            Whose::Calibration => "any `fsarena run` removes it".to_owned(),
+            Whose::Calibration => "the next `fsarena run` removes it".to_owned(),
             Whose::Unknown => format!("to remove it: rm -r {shown}"),
         };
         format!("{shown} ({size}) was left by {whose} that was killed; {advice}")

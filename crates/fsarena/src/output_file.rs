@@ -17,22 +17,22 @@ use crate::exit::Refused;
 /// When it cannot be written; what was there stays then.
 pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot write {}", path.display());
-    let kind = fs::metadata(path).map(|metadata| metadata.file_type());
-    if kind.as_ref().is_ok_and(FileTypeExt::is_block_device) {
-        let path = path.display();
-        return Err(Refused(format!("{path} is a block device: name a file")).into());
-    }
-    if kind.is_ok_and(|kind| !kind.is_file()) {
-        trusted::require_own_link(path)?;
-        return pass_on(path, content).with_context(cannot);
-    }
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).with_context(cannot)?;
     let name = path.file_name().with_context(cannot)?;
-    Ok(Directory::shared(parent)?.replace(name, trusted::usual_mode(), content)?)
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let directory = Directory::shared_or_new(parent.unwrap_or(Path::new(".")))?;
+    let path = directory.path().join(name);
+    let kind = fs::metadata(&path).map(|metadata| metadata.file_type());
+    match kind {
+        Ok(kind) if kind.is_block_device() => {
+            let path = path.display();
+            Err(Refused(format!("{path} is a block device: name a file")).into())
+        }
+        Ok(kind) if !kind.is_file() => {
+            trusted::require_own(&path)?;
+            pass_on(&path, content).with_context(cannot)
+        }
+        _ => Ok(directory.replace(name, trusted::usual_mode(), content)?),
+    }
 }
 
 fn pass_on(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -75,6 +75,24 @@ mod tests {
         });
         assert!(reports.contains(&fs::read(&path).unwrap()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn neither_a_link_on_the_way_nor_a_pipe_of_another_user_is_used() {
+        let place = tempfile::tempdir().unwrap();
+        let (victim, link) = (place.path().join("victim"), place.path().join("link"));
+        fs::create_dir(&victim).unwrap();
+        symlink(&victim, &link).unwrap();
+        write(&link.join("report"), b"x").unwrap();
+        lchown(&link, Some(65_534), None).unwrap();
+        let pipe = victim.join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        lchown(&pipe, Some(65_534), None).unwrap();
+        for path in [link.join("other"), pipe] {
+            let refused = write(&path, b"x").unwrap_err();
+            assert!(refused.to_string().contains("uid 65534"), "{refused}");
+        }
+        assert!(!victim.join("other").exists());
     }
 
     #[test]

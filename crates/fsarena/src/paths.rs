@@ -1,7 +1,8 @@
 //! Where things are kept, and opening what is kept there.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -77,18 +78,34 @@ fn own_database(path: &Path, writes: bool) -> anyhow::Result<PathBuf> {
         true => Directory::make(&directory)?,
         false => Directory::open(&directory)?,
     };
-    let is_common = directory.is_common()?;
+    // SQLite takes whatever lies beside a database for its own journal, and rolls it back.
+    if directory.is_common()? {
+        return Err(common(&directory, &name).into());
+    }
     for suffix in ["", "-journal", "-wal", "-shm"] {
         let mut file = name.clone();
         file.push(suffix);
-        directory.file(&file)?;
-        // Where others can make files, they could make these, in which they would say what was stored.
-        let is_prepared = suffix.is_empty() || (is_common && suffix != "-journal");
-        if writes && is_prepared {
+        match directory.file(&file) {
+            // Nobody can change it; who wants to write to it is told by the store what to do.
+            Err(Untrusted::Io { source, .. }) if source.kind() == ErrorKind::ReadOnlyFilesystem => {
+                continue;
+            }
+            other => other?,
+        };
+        if writes && suffix.is_empty() {
             directory.file_or_new(&file)?;
         }
     }
     Ok(directory.path().join(name))
+}
+
+/// A database has to lie where nobody else can make files.
+fn common(directory: &Directory, name: &OsStr) -> Refused {
+    let (place, name) = (directory.path().display(), Path::new(name).display());
+    Refused(format!(
+        "anybody can make files in {place}, which SQLite would take for its own: give the database a directory of its \
+         own, such as --db {place}/fsarena/{name}"
+    ))
 }
 
 /// The directory and the name of a file.
@@ -108,12 +125,15 @@ pub fn existing_store(globals: &Globals) -> anyhow::Result<Store> {
 /// The same, where there is one. What belongs to somebody else is left as it is.
 pub fn store_if_any(globals: &Globals) -> anyhow::Result<Option<Store>> {
     let path = database(globals)?;
-    if !path.exists() {
+    let is_there = path.try_exists();
+    if !is_there.with_context(|| format!("cannot open {}", path.display()))? {
         return Ok(None);
     }
     Ok(match own_database(&path, false) {
         Ok(path) => Store::open_to_read(&path)?,
-        Err(error) if error.is::<Untrusted>() => Store::open_untouched(&path)?,
+        Err(error) if error.is::<Untrusted>() || error.is::<Refused>() => {
+            Store::open_untouched(&path)?
+        }
         Err(error) => return Err(error),
     })
 }
@@ -125,7 +145,20 @@ pub fn foreign_store(path: &Path) -> anyhow::Result<Store> {
 
 fn no_campaign(path: &Path) -> BadInput {
     let path = path.display();
-    BadInput(format!("no campaign was run yet: there is none in {path}"))
+    BadInput(format!(
+        "no campaign was run yet: there is none in {path} (--db names another database)"
+    ))
+}
+
+/// The campaign to go on with: the one named, or the latest that is not complete, or else the latest.
+pub fn campaign_to_resume(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
+    if named.is_none() {
+        let campaigns = store.campaigns()?;
+        if let Some(open) = campaigns.iter().rfind(|c| c.done < c.planned) {
+            return Ok(open.id);
+        }
+    }
+    campaign_id(store, named)
 }
 
 /// The campaign that is meant: the one named, which need not be there, or the latest.
@@ -146,12 +179,15 @@ pub fn catalog(globals: &Globals) -> anyhow::Result<Catalog> {
     Ok(catalog)
 }
 
-/// The command that goes on with a campaign.
-pub fn resume_line(globals: &Globals, id: CampaignId) -> String {
+/// The command that goes on with a campaign; what a device of the user's holds by then is fsarena's.
+pub fn resume_line(globals: &Globals, id: CampaignId, device: Option<&Path>) -> String {
+    let erase = device
+        .map(|device| format!(" --erase {}", device.display()))
+        .unwrap_or_default();
     let db = globals
         .db
         .as_ref()
         .map(|db| format!(" --db {}", db.display()))
         .unwrap_or_default();
-    format!("fsarena resume {id}{db}")
+    format!("fsarena resume {id}{erase}{db}")
 }

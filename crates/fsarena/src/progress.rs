@@ -66,6 +66,14 @@ impl Progress {
         }
     }
 
+    /// Does something that writes to the terminal itself, while no bar is drawn there.
+    pub fn stand_aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self {
+            Self::Bar(bar, _) => bar.suspend(work),
+            Self::Notes | Self::Json | Self::Quiet => work(),
+        }
+    }
+
     /// The image is being written.
     pub fn preparing(&self, done: u64, total: u64) {
         if let Self::Bar(bar, _) = self {

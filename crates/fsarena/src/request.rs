@@ -20,7 +20,7 @@ use crate::exit::BadInput;
 use crate::guest_request::{self, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{campaign_text, guest_command, paths};
+use crate::{campaign_text, ground, guest_command, paths};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -61,6 +61,7 @@ pub fn read(
     if backend == Backend::Dir {
         refuse_what_directories_ignore(args)?;
     }
+    ground::require_root(backend)?;
     let size = args.size.or(file.size).unwrap_or(defaults.size);
     let wishes = Wishes::of(args, &file);
     refuse_what_only_guests_grant(&wishes, backend)?;

@@ -16,11 +16,11 @@ use crate::{campaign, guest_command, leftovers, paths, run_command, stop};
 pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
-    let id = paths::campaign_id(&paths::existing_store(globals)?, args.id)?;
+    let id = paths::campaign_to_resume(&paths::existing_store(globals)?, args.id)?;
     let mut store = paths::store(globals)?;
     let work_dir = paths::work_directory(globals)?;
     let note = |text: &str| progress.note(text);
-    leftovers::remove(&store, &work_dir, Some(id), &note);
+    leftovers::remove(&store, &work_dir, Some(id), globals, &note);
     let guest = |campaign: &Campaign| {
         let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);

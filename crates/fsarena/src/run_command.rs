@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 
     let note = |text: &str| progress.note(text);
-    leftovers::remove(&store, &campaign.work_dir, None, &note);
+    leftovers::remove(&store, &campaign.work_dir, None, globals, &note);
 
     let means = Means {
         consent: args.storage.consent(),
@@ -55,7 +55,8 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     // Before the work is done that it is for.
     paths::reports(globals)?;
-    let (id, held) = campaign::begin(&mut store, &campaign, &plan, &means.consent, &stop)?;
+    let consent = &means.consent;
+    let (id, held) = campaign::begin(&mut store, &campaign, &plan, consent, &progress, &stop)?;
     progress.note(&format!(
         "campaign {id}: {} cells, seed {}",
         plan.len(),
@@ -102,12 +103,25 @@ pub fn finish(
 ) -> anyhow::Result<ExitCode> {
     match ended {
         Ended::Interrupted => {
-            let resume = paths::resume_line(globals, id);
+            let device = store.load(id)?.campaign.device;
+            let resume = paths::resume_line(globals, id, device.as_deref());
+            let but = device.as_ref().map_or_else(String::new, |device| {
+                format!(" but the last filesystem on {}", device.display())
+            });
             output::remark(&format!(
-                "interrupted; everything is cleaned up. To go on: {resume}"
+                "interrupted; everything is cleaned up{but}. To go on: {resume}"
             ));
             Ok(Code::Interrupted.into())
         }
-        Ended::Complete => report_command::after_run(store, id, strict, globals),
+        Ended::Complete => {
+            let code = report_command::after_run(store, id, strict, globals)?;
+            if let Some(device) = store.load(id)?.campaign.device {
+                let device = device.display();
+                output::remark(&format!(
+                    "{device} still holds the last filesystem that was made there"
+                ));
+            }
+            Ok(code)
+        }
     }
 }

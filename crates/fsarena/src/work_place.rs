@@ -67,7 +67,11 @@ impl WorkPlace {
     /// # Errors
     /// When it cannot be made, or another process has it.
     pub fn take(campaign: &Campaign, id: CampaignId) -> anyhow::Result<Self> {
-        let taken = format!("campaign {id} is being run by another process");
+        let place = Self::directory(campaign, id);
+        let taken = format!(
+            "campaign {id} is being run by another process (or that of another database with the same seed): it has {}",
+            place.display()
+        );
         Self::hold(&campaign.work_dir, &unique_name(campaign, id), &taken)
     }
 

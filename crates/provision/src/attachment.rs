@@ -4,18 +4,18 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sysfs;
+use crate::sysfs::{self, Identity};
 
 /// How often the kernel is asked.
 const INTERVAL: Duration = Duration::from_millis(2);
 
 /// Whether a loop device holds the file after waiting so long for its release.
 pub fn is_attached(file: &Path, patience: Duration) -> bool {
-    let Ok(file) = file.canonicalize() else {
+    let Some(file) = Identity::of(file) else {
         return false;
     };
     let start = Instant::now();
-    while holds(&file) {
+    while holds(file) {
         if start.elapsed() > patience {
             return true;
         }
@@ -25,10 +25,10 @@ pub fn is_attached(file: &Path, patience: Duration) -> bool {
 }
 
 /// What cannot be found out is taken for held.
-fn holds(file: &Path) -> bool {
+fn holds(file: Identity) -> bool {
     let devices = sysfs::loop_devices();
     devices.map_or(true, |devices| {
-        devices.iter().any(|(_, backing)| backing == file)
+        devices.iter().any(|device| device.tied == file)
     })
 }
 

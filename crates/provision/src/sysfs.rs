@@ -3,14 +3,17 @@
 //! What decides whether a device may be erased is an error where it cannot be read, and never taken for absent.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use sys::block;
+use sys::{block, loopdev};
+
+/// Where the kernel shows disks.
+const BLOCK: &str = "/sys/block";
 
 /// What a path stands for, whatever its name: two paths of one identity are one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,18 @@ impl From<&fs::Metadata> for Identity {
     }
 }
 
+impl From<loopdev::Tied> for Identity {
+    fn from(tied: loopdev::Tied) -> Self {
+        match tied.own_device {
+            0 => Self::File(tied.device, tied.inode),
+            number => {
+                let (major, minor) = block::numbers(number);
+                Self::Block(major, minor)
+            }
+        }
+    }
+}
+
 /// The partitions of a block device, by name; none for a partition or a file.
 pub fn partitions(device: Identity) -> io::Result<Vec<(String, Identity)>> {
     let Some(directory) = device.directory()? else {
@@ -61,12 +76,7 @@ pub fn partitions(device: Identity) -> io::Result<Vec<(String, Identity)>> {
         .filter(|name| directory.join(name).join("partition").exists())
         .map(|name| {
             let numbers = fs::read_to_string(directory.join(&name).join("dev"))?;
-            let identity = numbered(&numbers).ok_or_else(|| {
-                io::Error::other(format!(
-                    "sysfs gives {name} the number `{}`",
-                    numbers.trim()
-                ))
-            })?;
+            let identity = require_numbered(&name, &numbers)?;
             Ok((name, identity))
         })
         .collect()
@@ -104,23 +114,69 @@ pub fn is_counted(device: Identity) -> bool {
     attribute(device, "queue/iostats").is_none_or(|flag| flag != "0")
 }
 
-/// Every loop device in use, with the file that it is tied to.
-pub fn loop_devices() -> io::Result<Vec<(String, PathBuf)>> {
-    let block = Path::new("/sys/block");
+/// A loop device in use.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Its name: `loop3`.
+    pub name: String,
+    /// The device itself.
+    pub device: Identity,
+    /// The path by which a file was tied to it, or a device; it may lead elsewhere by now.
+    pub file: PathBuf,
+    /// That file or device.
+    pub tied: Identity,
+}
+
+/// Every loop device in use.
+pub fn loop_devices() -> io::Result<Vec<Loop>> {
+    // Without it, nobody knows which there are.
+    fs::metadata(BLOCK)?;
     let mut devices = Vec::new();
-    for name in names(block)? {
-        match fs::read(block.join(&name).join("loop/backing_file")) {
-            Ok(mut file) => {
-                file.pop_if(|end| *end == b'\n');
-                devices.push((name, OsString::from_vec(file).into()));
-            }
+    for name in names(Path::new(BLOCK))? {
+        match loop_device(&name) {
+            Ok(device) => devices.push(device),
             // No loop device, or one that is free, or was let go in this moment.
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(devices)
+}
+
+fn loop_device(name: &str) -> io::Result<Loop> {
+    let mut file = fs::read(Path::new(BLOCK).join(name).join("loop/backing_file"))?;
+    file.pop_if(|end| *end == b'\n');
+    let file = PathBuf::from(OsString::from_vec(file));
+    let tied = match File::open(Path::new("/dev").join(name)) {
+        Ok(device) => Identity::from(loopdev::tied_to(&device)?),
+        // Without its node, the path has to do.
+        Err(_) => Identity::of(&file).ok_or_else(|| {
+            io::Error::other(format!(
+                "nobody knows what {name} is tied to: {}",
+                file.display()
+            ))
+        })?,
+    };
+    Ok(Loop {
+        device: disk(name)?,
+        name: name.to_owned(),
+        file,
+        tied,
+    })
+}
+
+/// The disk of this name.
+pub fn disk(name: &str) -> io::Result<Identity> {
+    let numbers = fs::read_to_string(Path::new(BLOCK).join(name).join("dev"))?;
+    require_numbered(name, &numbers)
+}
+
+fn require_numbered(name: &str, numbers: &str) -> io::Result<Identity> {
+    numbered(numbers).ok_or_else(|| {
+        let numbers = numbers.trim();
+        io::Error::other(format!("sysfs gives {name} the number `{numbers}`"))
+    })
 }
 
 /// An attribute of a block device or, for a partition, of the disk that it is on; for the record and for words.

@@ -6,6 +6,7 @@ mod common;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use common::{Disk, Undo, mount, on};
@@ -175,4 +176,81 @@ fn a_mount_whose_path_is_no_utf_8_hides_no_use() {
     let _unmount = mount(&disk);
     let refused = HeldDevice::take(disk.path(), Some(disk.path())).unwrap_err();
     assert!(matches!(refused, Refusal::Mounted { .. }), "{refused}");
+}
+
+/// An image with a loop device on it.
+fn attached() -> (tempfile::TempDir, PathBuf, LoopDevice) {
+    let place = tempfile::tempdir().unwrap();
+    let image = place.path().join("image");
+    File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let device = LoopDevice::attach(&image).unwrap();
+    (place, image, device)
+}
+
+/// Its path may be gone, or another one: what counts is the file.
+#[test]
+fn a_file_below_a_loop_device_is_known_by_any_name() {
+    let (place, image, _device) = attached();
+    let other = place.path().join("other");
+    fs::hard_link(&image, &other).unwrap();
+    fs::remove_file(&image).unwrap();
+    let refused = HeldDevice::take(&other, Some(&other)).unwrap_err();
+    assert!(matches!(refused, Refusal::Backing { .. }), "{refused}");
+}
+
+#[test]
+fn a_second_loop_device_on_a_file_in_use_is_refused() {
+    let (_place, image, _device) = attached();
+    let second = LoopDevice::attach(&image).unwrap();
+    let refused = HeldDevice::take(second.path(), Some(second.path())).unwrap_err();
+    assert!(matches!(refused, Refusal::Backing { .. }), "{refused}");
+}
+
+#[test]
+fn who_writes_to_what_a_loop_device_lies_on_is_named() {
+    let (_place, image, device) = attached();
+    let mut writer = Command::new("sh");
+    let redirection = format!("exec sleep 600 9<>'{}'", image.display());
+    let mut writer = writer.args(["-c", &redirection]).spawn().unwrap();
+    let name = || fs::read_to_string(format!("/proc/{}/comm", writer.id())).unwrap();
+    while name().trim_end() != "sleep" {
+        std::thread::yield_now();
+    }
+    let refused = HeldDevice::take(device.path(), None).unwrap_err();
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    assert!(matches!(refused, Refusal::Opened { .. }), "{refused}");
+    HeldDevice::take(device.path(), None).unwrap();
+}
+
+/// A partition whose disk is used as a whole by somebody else.
+#[test]
+fn a_partition_of_a_disk_in_use_is_refused() {
+    let disk = Disk::blank(64);
+    let mut add = Command::new("addpart");
+    let added = add.arg(disk.path()).args(["1", "2048", "65536"]).status();
+    assert!(added.unwrap().success());
+    let partition = PathBuf::from(format!("{}p1", disk.path().display()));
+    HeldDevice::take(&partition, None).unwrap();
+    let above = LoopDevice::attach(disk.path()).unwrap();
+    let refused = HeldDevice::take(&partition, None).unwrap_err();
+    assert!(matches!(refused, Refusal::Backing { .. }), "{refused}");
+    drop(above);
+    let mut remove = Command::new("delpart");
+    assert!(remove.arg(disk.path()).arg("1").status().unwrap().success());
+}
+
+#[test]
+fn a_change_to_a_file_is_seen_whatever_time_it_bears() {
+    let place = tempfile::tempdir().unwrap();
+    let image = place.path().join("image");
+    File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let mut device = HeldDevice::take(&image, None).unwrap();
+    let time = fs::metadata(&image).unwrap().modified().unwrap();
+    let theirs = OpenOptions::new().write(true).open(&image).unwrap();
+    theirs.write_all_at(b"theirs", 9 << 20).unwrap();
+    theirs.set_modified(time).unwrap();
+    drop(theirs);
+    let refused = device.ready().unwrap_err();
+    assert!(matches!(refused, Refusal::Changed { .. }), "{refused}");
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use model::Nanos;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sys::process::Process;
 use sys::{clock, process};
 use wire::{Event, Job};
 
@@ -144,6 +145,7 @@ impl Agent {
     ) -> Result<Watched, Stopped> {
         let mut time = WatchedTime::start();
         let mut waits = Waits::new(watch);
+        let mut stopped = Stopping::default();
         let mut withdrawn = None;
         let mut done = false;
         let outcome = loop {
@@ -165,6 +167,9 @@ impl Agent {
                 }
             }
             if let Some(stall) = waits.over() {
+                if stopped.looks_again(&mut waits, stall, &process::family(self.pid())) {
+                    continue;
+                }
                 break self.give_up(stall);
             }
             if watch.stop.load(Ordering::Relaxed) {
@@ -177,7 +182,7 @@ impl Agent {
             Some(reason) => Err(Stopped::Withdrawn(reason)),
             None => Ok(Watched {
                 outcome,
-                remark: time.remark(),
+                remark: time.remark().or(stopped.remark()),
             }),
         }
     }
@@ -276,6 +281,8 @@ struct Waits<'a> {
     patience: Nanos,
     silence: Nanos,
     step: Nanos,
+    /// Whether it has said anything yet.
+    heard: bool,
 }
 
 impl<'a> Waits<'a> {
@@ -285,6 +292,7 @@ impl<'a> Waits<'a> {
             patience: watch.first,
             silence: Nanos(0),
             step: Nanos(0),
+            heard: false,
         }
     }
 
@@ -294,6 +302,7 @@ impl<'a> Waits<'a> {
     }
 
     fn hear(&mut self, event: &Event) {
+        self.heard = true;
         self.patience = self.watch.patience;
         self.silence = Nanos(0);
         if matches!(event, Event::Begin { .. }) {
@@ -309,6 +318,36 @@ impl<'a> Waits<'a> {
         } else {
             None
         }
+    }
+}
+
+/// Whether somebody outside keeps what is watched from running, for which it is not to blame.
+#[derive(Default)]
+struct Stopping {
+    stopped: bool,
+}
+
+impl Stopping {
+    /// Whether silence has another reason than what is watched: a process of it is stopped (SIGSTOP), or, before its
+    /// first word, waits for a processor. A limit on a step stands.
+    fn looks_again(&mut self, waits: &mut Waits<'_>, stall: Stall, family: &[Process]) -> bool {
+        if !matches!(stall, Stall::Silence(_)) {
+            return false;
+        }
+        if family.iter().any(Process::is_stopped) {
+            self.stopped = true;
+            waits.silence = Nanos(0);
+            return true;
+        }
+        let waited = family.iter().map(process::waited_for_processor).max();
+        !waits.heard
+            && waits.silence.0 - waited.unwrap_or_default().0.min(waits.silence.0)
+                <= waits.patience.0
+    }
+
+    fn remark(&self) -> Option<String> {
+        let remark = "a process of it was stopped (SIGSTOP) while it ran: its times hold that";
+        self.stopped.then(|| remark.to_owned())
     }
 }
 

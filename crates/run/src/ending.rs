@@ -12,6 +12,11 @@ pub enum Ending {
         /// How: exit code or signal, and what it wrote to its standard error.
         how: String,
     },
+    /// The agent could not be started.
+    NotStarted {
+        /// Why.
+        why: String,
+    },
     /// The guest went away before its agent was done, or never came.
     Guest {
         /// How.
@@ -128,6 +133,11 @@ impl Ending {
             Self::Died { how } => {
                 let reason = format!("the agent died: {how}");
                 Some((Status::Crashed, failure(step, reason)))
+            }
+            // No filesystem was asked for anything.
+            Self::NotStarted { why } => {
+                let reason = format!("the agent could not be started: {why}");
+                Some((Status::Failed, failure("provision", reason)))
             }
             Self::Guest { end, last_words } => {
                 let mut reason = end.words();

@@ -53,8 +53,8 @@ impl Executor for HostExecutor {
                 remark = watched.remark;
                 ending(watched.outcome)
             }
-            Err(error) => Ending::Died {
-                how: format!("it could not be started: {error}"),
+            Err(error) => Ending::NotStarted {
+                why: error.to_string(),
             },
         };
         let news = kernel_log

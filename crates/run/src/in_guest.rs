@@ -151,7 +151,7 @@ impl GuestExecutor {
         let repeatable = match &ending {
             Ending::Done => true,
             Ending::Guest { end, .. } => end.is_its_own(),
-            Ending::Died { .. } | Ending::Hung { .. } => false,
+            Ending::Died { .. } | Ending::NotStarted { .. } | Ending::Hung { .. } => false,
         };
         let mut result = collector.finish(ending, Some(console::lines(&said)));
         // A kernel that was damaged before QEMU had read it says nothing about the filesystem.

@@ -90,7 +90,7 @@ pub enum StoreError {
     },
     /// There is no room for what is to be stored.
     #[error(
-        "the disk of the database {} is full: free some room, then go on with `fsarena resume`",
+        "the disk of the database {} is full: free some room, then `fsarena resume` it (with --db, where that was given)",
         path.display()
     )]
     Full {

@@ -5,6 +5,7 @@
 
 pub mod aligned;
 pub mod attribute;
+pub mod attributes;
 pub mod block;
 pub mod caches;
 pub mod clock;

@@ -5,11 +5,12 @@
 
 use std::fs::File;
 use std::io;
-use std::mem::size_of;
+use std::mem::{MaybeUninit, size_of};
 use std::os::fd::AsRawFd;
 use std::os::raw::{c_int, c_ulong};
 
 const LOOP_CLR_FD: c_ulong = 0x4c01;
+const LOOP_GET_STATUS64: c_ulong = 0x4c05;
 const LOOP_CONFIGURE: c_ulong = 0x4c0a;
 const LOOP_CTL_GET_FREE: c_ulong = 0x4c82;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
@@ -92,6 +93,41 @@ pub fn attach(device: &File, backing: &File, name: &str, direct: bool) -> io::Re
     // whole call and has the kernel's layout (repr(C), sizes asserted above); both descriptors are
     // open for as long as the files are borrowed. The kernel takes its own reference to `backing`.
     checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) })
+}
+
+/// What a loop device is tied to, as stat(2) knows it whatever its path is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tied {
+    /// The number of the filesystem that holds it.
+    pub device: u64,
+    /// Its inode there.
+    pub inode: u64,
+    /// Its own number where it is a device; zero where it is a file.
+    pub own_device: u64,
+}
+
+/// What a loop device is tied to.
+///
+/// # Errors
+/// `ENXIO` where nothing is tied to it.
+pub fn tied_to(device: &File) -> io::Result<Tied> {
+    let mut info = MaybeUninit::<LoopInfo>::zeroed();
+    // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is valid for the whole call and has
+    // the kernel's layout (repr(C), size asserted above); the descriptor is open for as long as `device` is borrowed.
+    checked(unsafe {
+        libc::ioctl(
+            device.as_raw_fd(),
+            LOOP_GET_STATUS64 as _,
+            info.as_mut_ptr(),
+        )
+    })?;
+    // SAFETY: every bit pattern is a value of this struct of numbers, and it was zero before.
+    let info = unsafe { info.assume_init() };
+    Ok(Tied {
+        device: info.device,
+        inode: info.inode,
+        own_device: info.rdevice,
+    })
 }
 
 /// Unties a loop device from its file; where others still have it open, when the last one closes it.

@@ -3,10 +3,12 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use model::Nanos;
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -23,6 +25,24 @@ pub struct Process {
     pub state: char,
     /// The name of its program, up to 15 bytes.
     pub name: String,
+}
+
+impl Process {
+    /// Whether a signal (SIGSTOP, SIGTSTP) or a debugger has stopped it.
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self.state, 'T' | 't')
+    }
+}
+
+/// How long the thread of a process that waited longest was ready to run and got no processor, since it began; zero
+/// where the kernel does not count that. Source: Documentation/scheduler/sched-stats.rst of the kernel.
+pub fn waited_for_processor(process: &Process) -> Nanos {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.pid));
+    let waits = tasks.into_iter().flatten().flatten().filter_map(|task| {
+        let statistics = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        statistics.split_whitespace().nth(1)?.parse().ok()
+    });
+    Nanos(waits.max().unwrap_or(0))
 }
 
 /// Every process of this PID namespace.
@@ -69,7 +89,7 @@ pub fn move_family(root: Pid, members: &Path) -> io::Result<()> {
     older.try_for_each(|process| fs::write(members, process.pid.to_string()))
 }
 
-/// Another process that has a file open for writing which `is_it` knows; the first that is found. Processes of
+/// Another process that has a file open, or in its memory, for writing which `is_it` knows; the first that is found. Processes of
 /// other users show their files to root only.
 ///
 /// # Errors
@@ -80,7 +100,8 @@ pub fn writer(is_it: &dyn Fn(&fs::Metadata) -> bool) -> io::Result<Option<Proces
         let Some(process) = read(&directory) else {
             continue;
         };
-        if process.pid != me && writes(&directory, is_it) {
+        let writes = || writes(&directory, is_it) || maps_for_writing(&directory, is_it);
+        if process.pid != me && writes() {
             return Ok(Some(process));
         }
     }
@@ -94,6 +115,22 @@ fn writes(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bool {
         let is_it = fs::metadata(file.path()).is_ok_and(|metadata| is_it(&metadata));
         let info = || fs::read_to_string(process.join("fdinfo").join(file.file_name()));
         is_it && info().is_ok_and(|info| is_for_writing(&info))
+    })
+}
+
+/// Whether a process has such a file in its memory such that what it writes there is written to the file: it need not
+/// have it open any more. Source: proc_pid_maps(5), proc_pid_map_files(5).
+fn maps_for_writing(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bool {
+    let maps = fs::read(process.join("maps")).unwrap_or_default();
+    maps.split(|byte| *byte == b'\n').any(|line| {
+        let mut fields = line.split(|byte| *byte == b' ');
+        let (range, permissions) = (fields.next(), fields.next());
+        let is_shared = permissions.is_some_and(|p| matches!(p, [_, b'w', _, b's']));
+        is_shared
+            && range.is_some_and(|range| {
+                let file = process.join("map_files").join(OsStr::from_bytes(range));
+                fs::metadata(file).is_ok_and(|metadata| is_it(&metadata))
+            })
     })
 }
 
@@ -210,6 +247,39 @@ mod tests {
             child.wait().unwrap();
         }
         assert!(is_for_writing("nonsense"), "what is not known is a use");
+    }
+
+    #[test]
+    fn what_a_process_has_in_its_memory_to_write_to_is_written_to() {
+        use std::os::unix::fs::{MetadataExt, symlink};
+        let (file, process) = (
+            tempfile::NamedTempFile::new().unwrap(),
+            tempfile::tempdir().unwrap(),
+        );
+        let number = file.as_file().metadata().unwrap().ino();
+        let range = "7f00-7f01";
+        std::fs::create_dir(process.path().join("map_files")).unwrap();
+        symlink(file.path(), process.path().join("map_files").join(range)).unwrap();
+        for (permissions, expected) in [("rw-s", true), ("r--s", false), ("rw-p", false)] {
+            let maps = format!("5500-5501 rw-p 0 00:00 0 \n{range} {permissions} 0 fe:00 7 /x\n");
+            fs::write(process.path().join("maps"), maps).unwrap();
+            let found = maps_for_writing(process.path(), &|metadata| metadata.ino() == number);
+            assert_eq!(found, expected, "{permissions}");
+        }
+    }
+
+    #[test]
+    fn who_is_stopped_shows_it() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        let is_stopped = || family(pid)[0].is_stopped();
+        assert!(!is_stopped());
+        nix::sys::signal::kill(pid, Signal::SIGSTOP).unwrap();
+        while !is_stopped() {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

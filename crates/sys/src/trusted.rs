@@ -5,11 +5,11 @@
 //! descriptor and through no link.
 
 use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use nix::errno::Errno;
@@ -22,6 +22,9 @@ const MOST_LINKS: u32 = 40;
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
+
+/// The extended attribute of a list of access rights.
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 
 /// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +86,7 @@ impl Directory {
     /// # Errors
     /// When there is none, or anybody else could tamper with the way to it.
     pub fn open(path: &Path) -> Result<Self, Untrusted> {
-        walk(path, Missing::IsAnError)
+        walk(path, Missing::IsAnError, false)
     }
 
     /// Opens a directory; what is missing on the way is made, with mode 0700.
@@ -91,7 +94,7 @@ impl Directory {
     /// # Errors
     /// As for [`Directory::open`], and when one cannot be made.
     pub fn make(path: &Path) -> Result<Self, Untrusted> {
-        walk(path, Missing::IsMade)
+        walk(path, Missing::IsMade, false)
     }
 
     /// Opens the last directory on the way to a path that is there; nothing is made.
@@ -99,27 +102,24 @@ impl Directory {
     /// # Errors
     /// As for [`Directory::open`].
     pub fn nearest(path: &Path) -> Result<Self, Untrusted> {
-        walk(path, Missing::Stops)
+        walk(path, Missing::Stops, false)
     }
 
     /// Opens a directory whoever else may change it: what is kept there, and in directories that are made there,
-    /// is not relied upon.
+    /// is not relied upon. No link that others made leads root there.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none, or somebody else's link is on the way.
     pub fn shared(path: &Path) -> Result<Self, Untrusted> {
-        let io = |source| Untrusted::Io {
-            doing: "open",
-            path: path.to_owned(),
-            source,
-        };
-        let path = path.canonicalize().map_err(io)?;
-        let file = crate::mounted_directory::open(&path).map_err(io)?;
-        Ok(Self {
-            file,
-            path,
-            shared: true,
-        })
+        walk(path, Missing::IsAnError, true)
+    }
+
+    /// The same; what is missing on the way is made, as umask(2) has it.
+    ///
+    /// # Errors
+    /// As for [`Directory::shared`], and when one cannot be made.
+    pub fn shared_or_new(path: &Path) -> Result<Self, Untrusted> {
+        walk(path, Missing::IsMade, true)
     }
 
     /// Where it is, without links.
@@ -245,7 +245,8 @@ impl Directory {
     pub fn is_common(&self) -> Result<bool, Untrusted> {
         let found = self.file.metadata();
         let found = found.map_err(|error| self.io("examine", OsStr::new(""), error))?;
-        Ok(others_write(found.mode(), found.uid(), found.gid()))
+        let mode = found.mode();
+        Ok(others_write(mode, found.uid(), found.gid()) || self.has_writers(OsStr::new("."), mode))
     }
 
     /// Whether anything has the name, be it a link that leads nowhere.
@@ -268,7 +269,11 @@ impl Directory {
     }
 
     fn make_child(&self, name: &OsStr) -> Result<(), Untrusted> {
-        match mkdirat(&self.file, name, Mode::S_IRWXU) {
+        let mode = match self.shared {
+            true => Mode::S_IRWXU | Mode::S_IRWXG | Mode::S_IRWXO,
+            false => Mode::S_IRWXU,
+        };
+        match mkdirat(&self.file, name, mode) {
             Ok(()) => self.hand_over(name),
             Err(Errno::EEXIST) => Ok(()),
             Err(error) => Err(self.io("create", name, error)),
@@ -343,7 +348,9 @@ impl Directory {
             });
         }
         let mode = found.mode() & 0o7777;
-        let open = mode & STICKY == 0 && others_write(mode, found.uid(), found.gid());
+        let open = mode & STICKY == 0
+            && (others_write(mode, found.uid(), found.gid())
+                || self.has_writers(OsStr::new("."), mode));
         match open {
             true => Err(Untrusted::Open { path: path(), mode }),
             false => Ok(()),
@@ -361,7 +368,8 @@ impl Directory {
                 owner: found.st_uid,
             });
         }
-        if others_write(found.st_mode, found.st_uid, found.st_gid) {
+        let mode = found.st_mode;
+        if others_write(mode, found.st_uid, found.st_gid) || self.has_writers(name, mode) {
             let mode = found.st_mode & 0o7777;
             return Err(Untrusted::Open { path: path(), mode });
         }
@@ -369,6 +377,12 @@ impl Directory {
             0 | 1 => Ok(()),
             _ => Err(self.other(name, "a file that has another name elsewhere (a hard link)")),
         }
+    }
+
+    /// Whether a list of access rights (acl(5)) lets somebody write to something in it: the permissions of the group
+    /// are what the list may grant at most.
+    fn has_writers(&self, name: &OsStr, mode: u32) -> bool {
+        mode & GROUP_WRITES != 0 && crate::attributes::has(&self.here().join(name), ACCESS_LIST)
     }
 
     fn other(&self, name: &OsStr, what: &'static str) -> Untrusted {
@@ -400,7 +414,7 @@ enum Missing {
 }
 
 /// Goes to a directory step by step, from the root on; links are followed where root or this user made them.
-fn walk(path: &Path, missing: Missing) -> Result<Directory, Untrusted> {
+fn walk(path: &Path, missing: Missing, shared: bool) -> Result<Directory, Untrusted> {
     let io = |source| Untrusted::Io {
         doing: "open",
         path: path.to_owned(),
@@ -408,7 +422,7 @@ fn walk(path: &Path, missing: Missing) -> Result<Directory, Untrusted> {
     };
     let absolute = std::path::absolute(path).map_err(io)?;
     let mut ahead: VecDeque<OsString> = names(&absolute);
-    let mut way = vec![root()?];
+    let mut way = vec![root(shared)?];
     let mut links = 0;
     while let Some(name) = ahead.pop_front() {
         let here = way.last().expect("the root is never left");
@@ -442,7 +456,7 @@ fn walk(path: &Path, missing: Missing) -> Result<Directory, Untrusted> {
         .readable()
 }
 
-fn root() -> Result<Directory, Untrusted> {
+fn root(shared: bool) -> Result<Directory, Untrusted> {
     let path = PathBuf::from("/");
     let root = File::open(&path).map_err(|source| Untrusted::Io {
         doing: "open",
@@ -452,9 +466,11 @@ fn root() -> Result<Directory, Untrusted> {
     let root = Directory {
         file: root,
         path,
-        shared: false,
+        shared,
     };
-    root.require_trusted()?;
+    if !shared {
+        root.require_trusted()?;
+    }
     Ok(root)
 }
 
@@ -471,7 +487,9 @@ impl Directory {
             return Ok(None);
         }
         // A hard link to somebody's link can be made by anybody else.
-        if !is_trusted(found.st_uid) || found.st_nlink > 1 {
+        let is_foreign = !is_trusted(found.st_uid) || found.st_nlink > 1;
+        // What an ordinary user's link leads to, he could have reached himself.
+        if is_foreign && (geteuid().is_root() || !self.shared) {
             return Err(Untrusted::Foreign {
                 path: self.path.join(name),
                 owner: found.st_uid,
@@ -494,16 +512,18 @@ impl Directory {
     }
 }
 
-/// Refuses a path whose last step is a link that somebody else made.
+/// Refuses a path whose last step is a link or a pipe that somebody else made.
 ///
 /// # Errors
 /// When it is one.
-pub fn require_own_link(path: &Path) -> Result<(), Untrusted> {
+pub fn require_own(path: &Path) -> Result<(), Untrusted> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() && !is_trusted(found.uid()) => Err(Untrusted::Foreign {
-            path: path.to_owned(),
-            owner: found.uid(),
-        }),
+        Ok(found) if !found.file_type().is_char_device() && !is_trusted(found.uid()) => {
+            Err(Untrusted::Foreign {
+                path: path.to_owned(),
+                owner: found.uid(),
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -578,6 +598,21 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_list_of_access_rights_that_lets_others_write_is_seen() {
+        let place = place();
+        let list = |entry: &str| {
+            let mut command = std::process::Command::new("setfacl");
+            let done = command.args(["-m", entry]).arg(place.path()).status();
+            assert!(done.unwrap().success());
+        };
+        list("user:65534:r-x");
+        Directory::open(place.path()).unwrap();
+        list("user:65534:rwx");
+        let refused = Directory::open(place.path()).unwrap_err();
+        assert!(matches!(refused, Untrusted::Open { .. }), "{refused}");
     }
 
     #[test]

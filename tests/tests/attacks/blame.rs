@@ -10,6 +10,7 @@ use end_to_end::{Ended, Entry, Gate, Sandbox, cells_of, run, succeed};
 use model::Status;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use sys::process;
 
 #[test]
 fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
@@ -36,6 +37,35 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
         .remarks
         .iter()
         .any(|remark| remark.contains("fsarena was stopped"));
+    assert!(told, "the reader of its times is told: {:?}", cell.remarks);
+}
+
+#[test]
+fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
+    let sandbox = Sandbox::new();
+    let gate = Gate::new(&sandbox);
+    let mut command = sandbox.campaign(&["gate"], "trial");
+    command.args(["--patience", "3s"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    let waiting = gate.reached();
+    let orchestrator = Pid::from_raw(child.id().cast_signed());
+    let agents: Vec<Pid> = process::family(orchestrator)
+        .into_iter()
+        .skip(1)
+        .map(|process| process.pid)
+        .collect();
+    assert!(!agents.is_empty());
+    let send = |signal| agents.iter().for_each(|pid| kill(*pid, signal).unwrap());
+    send(Signal::SIGSTOP);
+    thread::sleep(Duration::from_secs(6));
+    send(Signal::SIGCONT);
+    waiting.go_on();
+    Ended::from(child.wait_with_output().unwrap()).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "gate")[0];
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    let told = cell.remarks.iter().any(|remark| remark.contains("SIGSTOP"));
     assert!(told, "the reader of its times is told: {:?}", cell.remarks);
 }
 

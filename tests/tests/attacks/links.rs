@@ -49,12 +49,12 @@ impl Common {
         chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
     }
 
-    /// A campaign of root's with database and work directory there.
-    fn campaign(&self) -> Ended {
+    /// A campaign of root's with this database and its work directory there.
+    fn campaign(&self, database: &Path) -> Ended {
         let mut command = Command::new(end_to_end::program::fsarena());
         command
             .arg("--db")
-            .arg(self.path("fsarena.db"))
+            .arg(database)
             .args(["--catalog"])
             .arg(self.sandbox.path("catalog"))
             .args(["run", "-c", "ext4", "-s", "trial", "--profile", "smoke"])
@@ -74,12 +74,17 @@ impl Common {
 
     /// Refused in one line, which names what is in the way, and the letter is whole.
     #[track_caller]
-    fn assert_refused(&self, culprit: &str) {
-        let ended = self.campaign().with(3);
+    fn assert_refused(&self, database: &Path, culprit: &str) {
+        let ended = self.campaign(database).with(3);
         let lines: Vec<&str> = ended.stderr.trim_end().lines().collect();
         let last = lines.last().unwrap();
         assert!(last.contains(culprit), "{}", ended.stderr);
         self.assert_whole();
+    }
+
+    /// A database where nobody else makes files.
+    fn own(&self) -> PathBuf {
+        self.sandbox.path("own/fsarena.db")
     }
 
     #[track_caller]
@@ -114,54 +119,77 @@ type Preparation<'a> = &'a dyn Fn(&Common);
 #[test]
 fn links_and_directories_in_a_place_where_all_may_write() {
     let _unprotected = Unprotected::new();
-    let prepared: [(&str, Preparation<'_>); 8] = [
-        ("fsarena.db", &|there| there.link("fsarena.db")),
-        ("fsarena.db-wal", &|there| there.link("fsarena.db-wal")),
-        ("fsarena.db-shm", &|there| there.file("fsarena.db-shm", "")),
-        ("fsarena.db", &|there| there.file("fsarena.db", "")),
-        ("reports", &|there| there.directory("reports")),
-        ("reports", &|there| there.link("reports")),
-        ("fsarena-1-1", &|there| {
+    let prepared: [Preparation<'_>; 2] = [
+        &|there| {
             there.directory("fsarena-1-1");
             there.link("fsarena-1-1/lock");
             there.link("fsarena-1-1/image-0");
             there.link("fsarena-1-1/image-0.partial");
-        }),
-        ("fsarena-1-1", &|there| there.link("fsarena-1-1")),
+        },
+        &|there| there.link("fsarena-1-1"),
     ];
-    for (culprit, prepare) in prepared {
+    for prepare in prepared {
         let there = Common::new(0o1777);
         prepare(&there);
-        there.assert_refused(culprit);
+        there.assert_refused(&there.own(), "fsarena-1-1");
     }
     let there = Common::new(0o1777);
-    there.campaign().with(0);
-    for (name, mode) in [("fsarena.db", 0o600), ("reports", 0o700)] {
-        let found = fs::metadata(there.path(name)).unwrap().permissions().mode() & 0o777;
-        assert_eq!(found, mode, "{name}");
+    there.campaign(&there.own()).with(0);
+    let own = there.own();
+    let reports = own.with_file_name("reports");
+    for (path, mode) in [(own, 0o600), (reports, 0o700)] {
+        let found = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(found, mode, "{path:?}");
     }
+}
+
+/// Another user could put a journal beside it, which SQLite would roll back.
+#[test]
+fn a_database_where_others_make_files_is_not_written_to() {
+    let there = Common::new(0o1777);
+    there.campaign(&there.own()).with(0);
+    let database = there.path("fsarena.db");
+    there.assert_refused(&database, "anybody can make files");
+    assert!(!database.exists());
+    fs::copy(there.own(), &database).unwrap();
+    let before = fs::read(&database).unwrap();
+    // The beginning of every rollback journal (SQLite's file format, §3).
+    there.file("fsarena.db-journal", "");
+    let mut journal = vec![0; 28];
+    journal[..8].copy_from_slice(&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    journal[20..24].copy_from_slice(&512_u32.to_be_bytes());
+    journal[24..28].copy_from_slice(&4096_u32.to_be_bytes());
+    fs::write(there.path("fsarena.db-journal"), journal).unwrap();
+    let fsarena = |words: &[&str]| {
+        let mut command = Command::new(end_to_end::program::fsarena());
+        run(command.arg("--db").arg(&database).args(words))
+    };
+    fsarena(&["report"]).with(0);
+    fsarena(&["list", "campaigns"]).with(0);
+    fsarena(&["resume"]).with(3);
+    assert!(fs::read(&database).unwrap() == before);
 }
 
 #[test]
 fn a_place_in_which_everybody_may_rename_what_others_made() {
     let there = Common::new(0o777);
-    there.assert_refused("mode 777");
+    there.assert_refused(&there.own(), "mode 777");
     chown(there.sandbox.path("tmp"), Some(NOBODY), None).unwrap();
     fs::set_permissions(there.sandbox.path("tmp"), Permissions::from_mode(0o755)).unwrap();
-    there.assert_refused("uid 65534");
+    there.assert_refused(&there.own(), "uid 65534");
 }
 
 #[test]
 fn a_report_is_written_through_no_link() {
     let _unprotected = Unprotected::new();
     let there = Common::new(0o1777);
-    there.campaign().with(0);
+    there.campaign(&there.own()).with(0);
     for name in ["report.html", "report.html.partial"] {
         there.link(name);
     }
     let report = |path: &Path| {
         let mut command = Command::new(end_to_end::program::fsarena());
-        command.arg("--db").arg(there.path("fsarena.db"));
+        command.arg("--db").arg(there.own());
         command.args(["report", "--format", "html", "-o"]).arg(path);
         run(&mut command)
     };

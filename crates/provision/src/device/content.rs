@@ -28,8 +28,8 @@ const CHUNK: u64 = 1 << 20;
 const HEAD: u64 = 32 << 20;
 /// Most first copies lie no farther than this from the beginning of a volume.
 const FIRST_COPIES: u64 = 128 << 10;
-/// Read whole at the end: tables of partitions, metadata of RAID, labels of ZFS.
-const TAIL: u64 = 2 << 20;
+/// Read whole at the end: tables of partitions, metadata of RAID, labels of ZFS, behind which it leaves 8 MiB and more.
+const TAIL: u64 = 12 << 20;
 /// A device of this size is read whole: the slowest stick takes a few seconds.
 const SMALL: u64 = 256 << 20;
 /// Places far from the head are looked for behind the first of the usual beginnings of volumes.
@@ -113,30 +113,29 @@ fn look_for(file: &File, size: u64, time: Duration) -> io::Result<Content> {
         offset: data.offset,
         format: data.format,
     };
-    let (whole, data) = written_ranges(file, size)?;
+    let written = parts(file, size)?.unwrap_or_else(|| vec![(0, size)]);
     let search = Search { file, size };
-    if let Some(data) = search.ranges(&data, &|| !whole && is_over())? {
-        return Ok(found(data));
+    if length(&written) <= SMALL {
+        let data = search.ranges(&written, &|| false)?;
+        return Ok(data.map_or(Content::Blank(Sight::Whole), found));
     }
-    if whole {
-        return Ok(Content::Blank(Sight::Whole));
+    let ends = [
+        (0, HEAD.min(size)),
+        (size.saturating_sub(TAIL), TAIL.min(size)),
+    ];
+    if let Some(data) = search.ranges(&ends, &is_over)? {
+        return Ok(found(data));
     }
     if let Some(data) = search.blocks(&far_places(size), &|| false)? {
         return Ok(found(data));
     }
-    let (samples, data) = search.samples(&is_over)?;
+    let (samples, data) = search.samples(&written, &is_over)?;
     Ok(data.map_or(Content::Blank(Sight::Samples(samples)), found))
 }
 
-/// What is to be read in one go, and whether nothing else of the device can be written: all of a small one, the
-/// parts of a file that are no holes, or both ends.
-fn written_ranges(file: &File, size: u64) -> io::Result<(bool, Vec<(u64, u64)>)> {
-    let all = |ranges: &[(u64, u64)]| ranges.iter().map(|(_, length)| length).sum::<u64>();
-    match parts(file, size)? {
-        Some(parts) if all(&parts) <= SMALL => Ok((true, parts)),
-        _ if size <= SMALL => Ok((true, vec![(0, size)])),
-        _ => Ok((false, vec![(0, HEAD), (size - TAIL, TAIL)])),
-    }
+/// How many bytes are in ranges of them.
+fn length(ranges: &[(u64, u64)]) -> u64 {
+    ranges.iter().map(|(_, length)| length).sum()
 }
 
 /// The parts of a plain file that are no holes; `None` where nobody knows.
@@ -259,14 +258,19 @@ impl Search<'_> {
             .map_err(|_| io::Error::other("a reader panicked"))?
     }
 
-    /// Blocks at random, until the bound is reached or the time is over, and data in one of them.
-    fn samples(&self, is_over: &(dyn Fn() -> bool + Sync)) -> io::Result<(u64, Option<Data>)> {
+    /// Blocks at random in what can be written, until the bound is reached or the time is over, and data in one of
+    /// them.
+    fn samples(
+        &self,
+        written: &[(u64, u64)],
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> io::Result<(u64, Option<Data>)> {
         let wanted = ((1.0 - CONFIDENCE).ln() / (1.0 - SHARE).ln()).ceil() as u64;
         let mut chance = SeededRng::for_purpose(clock::calendar().0, "samples of a device");
         let mut samples = 0;
         while samples < wanted && !is_over() {
             let mut round: Vec<u64> = (0..ROUND)
-                .map(|_| chance.below(self.size / BLOCK))
+                .map(|_| nth(written, chance.below(length(written))) / BLOCK)
                 .collect();
             round.sort_unstable();
             // A round that began is ended: what is left out of it would all lie at the end of the device.
@@ -288,6 +292,17 @@ impl Search<'_> {
             format: format_at(buffer, position),
         }))
     }
+}
+
+/// Where the byte of this number is, counted within ranges of bytes.
+fn nth(ranges: &[(u64, u64)], mut number: u64) -> u64 {
+    for &(start, length) in ranges {
+        if number < length {
+            return start + number;
+        }
+        number -= length;
+    }
+    0
 }
 
 /// The format of which a copy holds the first data: it begins in the sectors before, or with a MiB.
@@ -366,6 +381,22 @@ mod tests {
             format,
         };
         assert_eq!(look(&file, size).unwrap(), expected);
+    }
+
+    #[test]
+    fn samples_of_a_file_with_holes_are_taken_of_what_was_written() {
+        let file = tempfile::tempfile().unwrap();
+        let (size, place) = (7 << 40, 3 << 40);
+        file.set_len(size).unwrap();
+        for offset in (place..place + SMALL + MIB).step_by(MIB as usize) {
+            file.write_all_at(&vec![1; MIB as usize], offset).unwrap();
+        }
+        let found = offset(look(&file, size).unwrap()).unwrap();
+        assert!(found >= place, "{found}");
+        assert_eq!(
+            [0, 4, 5, 8].map(|n| nth(&[(10, 5), (20, 4)], n)),
+            [10, 14, 20, 23]
+        );
     }
 
     #[test]

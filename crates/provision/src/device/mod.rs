@@ -59,7 +59,7 @@ enum Kind {
     File(FileState),
 }
 
-/// When the content of a file was changed last.
+/// When anything of a file was changed last: the time of its content can be set back, that of its inode cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileState {
     size: u64,
@@ -85,7 +85,8 @@ impl HeldDevice {
         if !sysfs::is_counted(identity) {
             return Err(Refusal::NotCounted { path: resolved });
         }
-        let handle = lock(&resolved, !is_block, FlockArg::LockExclusiveNonblock)?;
+        let handle = lock(&resolved, !is_block, FlockArg::LockExclusiveNonblock);
+        let handle = handle.map_err(|refusal| better_reason(&resolved, identity, refusal))?;
         let disk = sysfs::disk_of(identity).map_err(|source| unreadable(&resolved, source))?;
         let disk = disk
             .map(|name| {
@@ -314,9 +315,18 @@ impl FileState {
         let metadata = file.metadata()?;
         Ok(Self {
             size: metadata.len(),
-            changed: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         })
     }
+}
+
+/// Who uses a device says more than that it cannot be opened.
+fn better_reason(path: &Path, identity: Identity, refusal: Refusal) -> Refusal {
+    match &refusal {
+        Refusal::Unreadable { .. } => users::require_unused(path, identity).err(),
+        _ => None,
+    }
+    .unwrap_or(refusal)
 }
 
 /// Locks a node for as long as the file is open, as programs that work on devices do.

@@ -19,7 +19,7 @@ pub enum Refusal {
         path: PathBuf,
     },
     /// It could not be opened or read.
-    #[error("{} cannot be read ({source}), so what it holds is unknown: run as root", path.display())]
+    #[error("{} cannot be opened or read ({source}), so what it holds is unknown", path.display())]
     Unreadable {
         /// The device.
         path: PathBuf,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use sys::{disk, mounts, process};
 
 use super::Refusal;
-use crate::sysfs::{self, Identity};
+use crate::sysfs::{self, Identity, Loop};
 
 /// How long a claim that is in the way may take to end.
 const CLAIM_ATTEMPTS: u32 = 20;
@@ -37,6 +37,8 @@ pub fn require_unused(path: &Path, device: Identity) -> Result<(), Refusal> {
     let mounts = mounts::all().map_err(unknown)?;
     let swaps = fs::read("/proc/swaps").map_err(unknown)?;
     let loops = sysfs::loop_devices().map_err(unknown)?;
+    let (below, loops) = below(device, loops).map_err(unknown)?;
+    parts.extend(below);
     for (name, part) in &parts {
         mounted(name, *part, &mounts)?;
         swap(name, *part, &swaps)?;
@@ -45,6 +47,33 @@ pub fn require_unused(path: &Path, device: Identity) -> Result<(), Refusal> {
         written_to(name, *part).map_err(unknown)??;
     }
     Ok(())
+}
+
+/// What a device is a part of, or lies upon: the disk of a partition, and what a loop device is tied to, with the
+/// partitions of that; and the loop devices beside those through which it lies there.
+#[expect(
+    clippy::type_complexity,
+    reason = "parts with their names, as everywhere here"
+)]
+fn below(
+    device: Identity,
+    mut loops: Vec<Loop>,
+) -> io::Result<(Vec<(String, Identity)>, Vec<Loop>)> {
+    let mut found = Vec::new();
+    let mut here = device;
+    loop {
+        if let Some(disk) = sysfs::disk_of(here)? {
+            here = sysfs::disk(&disk)?;
+            found.push((disk, here));
+        } else if let Some(place) = loops.iter().position(|other| other.device == here) {
+            let Loop { file, tied, .. } = loops.swap_remove(place);
+            here = tied;
+            found.push((file.display().to_string(), here));
+            found.extend(sysfs::partitions(here)?);
+        } else {
+            return Ok((found, loops));
+        }
+    }
 }
 
 /// By the mount's device number, and by its source where a filesystem has numbers of its own.
@@ -89,11 +118,11 @@ fn held(name: &str, holders: Vec<String>) -> Result<(), Refusal> {
 }
 
 /// The kernel does not count a loop device on top as a holder.
-fn backing(name: &str, part: Identity, loops: &[(String, PathBuf)]) -> Result<(), Refusal> {
-    match loops.iter().find(|(_, file)| stands_for(file, part)) {
-        Some((by, _)) => Err(Refusal::Backing {
+fn backing(name: &str, part: Identity, loops: &[Loop]) -> Result<(), Refusal> {
+    match loops.iter().find(|device| device.tied == part) {
+        Some(device) => Err(Refusal::Backing {
             name: name.to_owned(),
-            by: by.clone(),
+            by: device.name.clone(),
         }),
         None => Ok(()),
     }

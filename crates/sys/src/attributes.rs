@@ -1,0 +1,16 @@
+//! Extended attributes of files (xattr(7)).
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+
+/// Whether a file has this attribute; links are followed. One that cannot be looked at has none.
+pub fn has(path: &Path, name: &CStr) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: both names are strings that end with a zero and live through the call; with a size of zero the kernel
+    // writes nothing and tells the size of the attribute.
+    unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), ptr::null_mut(), 0) >= 0 }
+}
