@@ -17,7 +17,13 @@ impl Mounted {
         fs::create_dir(&path).unwrap();
         succeed(
             Command::new("mount")
-                .args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"])
+                .args([
+                    "-t",
+                    "tmpfs",
+                    "-o",
+                    &format!("mode=700,size={size}"),
+                    "none",
+                ])
                 .arg(&path),
         );
         Self(path)
