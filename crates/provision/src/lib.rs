@@ -14,6 +14,7 @@ mod held_directory;
 mod host_memory;
 mod image;
 mod loop_device;
+mod loop_number;
 mod machine;
 mod programs;
 mod space;
