@@ -5,6 +5,7 @@ use wire::Event;
 
 use crate::death::{self, Finding};
 use crate::ending::Ending;
+use crate::kernel_log;
 
 /// The result of a cell in the making.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ impl<'a> Collector<'a> {
             phases: self.phases,
             steps: self.steps,
             features: self.features,
-            kernel_log,
+            kernel_log: kernel_log::cut(kernel_log),
             kernel_log_readable,
             started: Nanos(0),
             elapsed: Nanos(0),
@@ -303,6 +304,18 @@ mod tests {
         well.take(phase(&test, 1, Status::Ok));
         well.out_of_memory(Bytes::mib(24));
         assert_eq!(well.finish(Ending::Done, None).failure, None);
+    }
+
+    #[test]
+    fn an_oops_behind_a_flood_is_found() {
+        let test = test(&["a"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Ok));
+        let mut log = vec!["<4> a complaint".to_owned(); 1000];
+        log[700] = "<1> BUG: kernel NULL pointer dereference, address: 08".to_owned();
+        let result = collector.finish(Ending::Done, Some(log));
+        assert_eq!(result.status, Status::Crashed);
+        assert_eq!(result.kernel_log.len(), 501);
     }
 
     #[test]
