@@ -29,6 +29,7 @@ pub fn campaign() -> Campaign {
         device: None,
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
+        readahead: None,
         phase_limit: Profile::Study.phase_limit(),
     }
 }

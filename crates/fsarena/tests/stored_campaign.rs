@@ -61,6 +61,7 @@ fn campaign() -> Campaign {
         device: None,
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
+        readahead: None,
         phase_limit: Nanos::from_secs(600),
     }
 }

@@ -31,7 +31,7 @@ pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;
 pub use disk_identity::{DiskIdentity, DiskState};
-pub use environment::{CpuCache, Environment, Tool};
+pub use environment::{Condition, CpuCache, Environment, Tool};
 pub use features::{Class, Feature, Features, Support};
 pub use figure_pattern::FigurePattern;
 pub use filesystem::{Commands, Driver, Filesystem, Requirements};

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use model::DiskState;
+use model::{Bytes, DiskState};
 use sys::{disk, loopdev};
 
 use crate::ProvisionError;
@@ -55,6 +55,17 @@ impl LoopDevice {
         };
         device.settle()?;
         Ok(device)
+    }
+
+    /// Sets how far ahead of a sequential reader the kernel reads, in whole KiB. By itself it is what the disks of
+    /// this machine have, and decides who is first.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn set_readahead(&self, size: Bytes) -> Result<(), ProvisionError> {
+        let readahead = self.number.attribute("queue/read_ahead_kb");
+        fs::write(&readahead, (size.0 / 1024).to_string())
+            .map_err(ProvisionError::io("set", &readahead))
     }
 
     /// The device node.

@@ -109,6 +109,21 @@ fn what_a_killed_campaign_has_left_is_removed_by_the_next() {
 }
 
 #[test]
+fn readahead_is_what_was_asked_for_and_stays_so_under_a_mount() {
+    let disk = Disk::blank(32);
+    on(&disk, &["mkfs.ext4", "-q"]);
+    for kibibytes in [128, 2560, 4] {
+        disk.device().set_readahead(Bytes::kib(kibibytes)).unwrap();
+        let _mounted = common::mount(&disk);
+        let found = attribute(disk.path(), "queue/read_ahead_kb");
+        assert_eq!(found, kibibytes.to_string());
+        let conditions = provision::conditions_of_storage(&disk.mountpoint());
+        assert_eq!(conditions[0].what, "readahead");
+        assert_eq!(conditions[0].value, Bytes::kib(kibibytes).to_string());
+    }
+}
+
+#[test]
 fn a_filesystem_below_without_direct_io_gives_a_buffered_device() {
     let directory = tempfile::tempdir().unwrap();
     // ramfs is a filesystem of the page cache alone.
