@@ -38,6 +38,7 @@ mod standing;
 mod stop;
 mod sweep;
 mod use_scores;
+mod warm_reads;
 
 pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
@@ -73,6 +74,7 @@ pub use standing::Standing;
 pub use stop::{Stop, StopReason, WideFigure, relative_width};
 pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
+pub use warm_reads::WarmRead;
 
 // The groups are of the model, for the weights of the catalog are over them.
 pub use model::Group;

@@ -21,6 +21,7 @@ use store::CampaignId;
 use sys::trusted::Directory;
 use wire::{Target, Volume};
 
+use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
 use crate::erase_question::Consent;
 use crate::exit::{self, BadInput, Refused};
@@ -48,6 +49,8 @@ pub struct Ground {
     in_use: bool,
     place: Option<WorkPlace>,
     attachment: Attachment,
+    /// Cells with cold caches empty those of the whole machine.
+    _caches: Option<CacheLock>,
 }
 
 /// How cells are attached to what they are put on.
@@ -166,8 +169,10 @@ impl Ground {
                 in_use: false,
                 place: Some(place),
                 attachment,
+                _caches: None,
             });
         }
+        let caches = CacheLock::take(&|line| progress.note(line), stop)?;
         let mut kind = match held.device {
             Some(device) => {
                 if let Some(sight) = device.sight() {
@@ -188,6 +193,7 @@ impl Ground {
             in_use: false,
             place: Some(place),
             attachment,
+            _caches: caches,
         })
     }
 

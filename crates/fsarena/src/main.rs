@@ -5,6 +5,7 @@
 
 mod advise_command;
 mod agent_command;
+mod cache_lock;
 mod calibrate_command;
 mod calibration;
 mod campaign;

@@ -127,6 +127,7 @@ pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<Str
     let named = analysis.drifts.iter().filter(|d| d.is_named());
     remarks.extend(named.map(|d| drift(d, &name)));
     remarks.extend(outliers(analysis));
+    remarks.extend(warm_reads(analysis));
     remarks.extend(analysis.stop.as_ref().map(|s| stop(s, analysis)));
     remarks
 }
@@ -242,6 +243,27 @@ fn outliers(analysis: &Analysis) -> Option<String> {
     }
     (!found.is_empty())
         .then(|| format!("Outliers, far off their other rounds: {}.", some_of(&found)))
+}
+
+/// Figures that say less of the page cache than their name.
+fn warm_reads(analysis: &Analysis) -> Option<String> {
+    let found = analysis.warm_reads.iter().map(|read| {
+        format!(
+            "{}: {}, {} (up to {}, in {})",
+            clean(&read.contender),
+            clean(&read.test),
+            clean(&read.phase),
+            read.bytes,
+            counted(read.rounds.len() as u64, "round")
+        )
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "To be served from memory, and read from the device all the same: {}.",
+            some_of(&found)
+        )
+    })
 }
 
 fn stop(stop: &Stop, analysis: &Analysis) -> String {

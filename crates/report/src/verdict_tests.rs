@@ -40,6 +40,34 @@ fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
 }
 
 #[test]
+fn figures_that_are_warm_by_name_only_are_named() {
+    let mut results = fixture::plain();
+    let before = shown(&results);
+    assert!(!before.contains("To be served from memory"), "{before}");
+    let test = &mut results.campaign.suites[0].tests[0];
+    let file = "f".to_owned();
+    let unit = model::StreamUnit::Char;
+    test.phases[0].op = model::Op::ReadStream { file, unit };
+    let (test, phase) = (test.name.clone(), test.phases[0].name.clone());
+    let cells = results.cells.iter_mut().filter(|c| c.cell.test == test);
+    let first = cells.filter(|c| c.cell.contender == "fast").take(2);
+    for (cell, read) in first.zip([5, 3]) {
+        let result = cell.result.as_mut().unwrap();
+        let phase = result.phases.iter_mut().find(|p| p.phase == phase);
+        let phase = phase.unwrap();
+        phase.cache = model::CacheState::Warm;
+        phase.bytes = model::Bytes::mib(64);
+        phase.device = Some(model::DeviceCounters {
+            read_bytes: model::Bytes::mib(read),
+            ..Default::default()
+        });
+    }
+    let named = format!("fast: {test}, {phase} (up to 5 MiB, in 2 rounds).");
+    let text = shown(&results);
+    assert!(text.contains(&named), "{text}");
+}
+
+#[test]
 fn one_round_says_what_it_would_take() {
     let results = fixture::rising(1, 0.0);
     let text = shown(&results);

@@ -1,6 +1,8 @@
 //! Gathers the events of one cell into its result; pure.
 
-use model::{Bytes, CellResult, Failure, Features, Nanos, PhaseResult, Status, StepRecord, Test};
+use model::{
+    Bytes, CellResult, Failure, Features, Nanos, Phase, PhaseResult, Status, StepRecord, Test,
+};
 use wire::Event;
 
 use crate::death::{self, Finding};
@@ -75,6 +77,7 @@ impl<'a> Collector<'a> {
         let kernel_log = kernel_log.unwrap_or_default();
         self.close(&ending, &kernel_log);
         self.blame_memory();
+        let remarks = self.read_though_warm();
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
         let (status, failure) = match failed {
             Some((status, failure)) => (status, Some(failure)),
@@ -91,8 +94,21 @@ impl<'a> Collector<'a> {
             started: Nanos(0),
             elapsed: Nanos(0),
             from_cache: false,
-            remarks: Vec::new(),
+            remarks,
         }
+    }
+
+    /// Phases that were to be served from memory and were not.
+    fn read_though_warm(&self) -> Vec<String> {
+        let phases = self.test.phases.iter().zip(&self.phases);
+        let remark = |(planned, result): (&Phase, &PhaseResult)| {
+            let read = result.read_though_warm(&planned.op)?;
+            let name = &planned.name;
+            Some(format!(
+                "{name} was to be served from memory, and {read} came from the device"
+            ))
+        };
+        phases.filter_map(remark).collect()
     }
 
     /// Accounts for what the agent can no longer say.
@@ -304,6 +320,25 @@ mod tests {
         well.take(phase(&test, 1, Status::Ok));
         well.out_of_memory(Bytes::mib(24));
         assert_eq!(well.finish(Ending::Done, None).failure, None);
+    }
+
+    #[test]
+    fn a_warm_phase_that_read_from_the_device_is_remarked() {
+        let mut test = test(&["list"]);
+        let tree = "t".to_owned();
+        test.phases[0].op = Op::ListTree { tree };
+        let mut result = PhaseResult::blank(&test.phases[0]);
+        result.device = Some(model::DeviceCounters {
+            read_bytes: Bytes::mib(3),
+            ..Default::default()
+        });
+        let mut collector = Collector::new(&test);
+        collector.take(Event::Phase(Box::new(result)));
+        let result = collector.finish(Ending::Done, Some(vec![]));
+        assert_eq!(
+            result.remarks,
+            ["list was to be served from memory, and 3 MiB came from the device"]
+        );
     }
 
     #[test]
