@@ -1,6 +1,10 @@
 //! What around a campaign decides about its figures: what it pins, records, and says of it.
 
-use end_to_end::{Entry, Sandbox, run};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use end_to_end::{Entry, Sandbox, cells_of, run};
 
 #[test]
 fn a_campaign_on_an_image_has_its_readahead_and_says_so() {
@@ -36,4 +40,60 @@ fn a_campaign_on_an_image_has_its_readahead_and_says_so() {
         "{}",
         refused.stderr
     );
+}
+
+/// Keeps every processor busy until it is dropped.
+struct Busy {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Busy {
+    fn begin() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let processors = thread::available_parallelism().unwrap().get();
+        let spin = || {
+            let stop = Arc::clone(&stop);
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let threads = (0..processors).map(|_| spin()).collect();
+        Self { stop, threads }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[test]
+fn a_cell_that_was_disturbed_runs_once_more_and_both_results_are_kept() {
+    let sandbox = Sandbox::new();
+    let busy = Busy::begin();
+    let mut command = sandbox.campaign(&["ext4"], "trial");
+    run(command.args(["--rounds", "10"])).with(0);
+    drop(busy);
+    let results = sandbox.results();
+    let cells = cells_of(&results, "ext4");
+    let disturbed = cells
+        .iter()
+        .filter(|c| c.disturbance.is_some_and(|d| d.is_much()));
+    assert!(disturbed.count() >= 5, "{:?}", cells[0].disturbance);
+    let twice: Vec<_> = cells
+        .iter()
+        .filter_map(|cell| cell.first.as_ref())
+        .collect();
+    assert_eq!(twice.len(), 1, "a tenth of ten");
+    assert!(twice[0].disturbance.unwrap().is_much());
+    assert_eq!(twice[0].phases.len(), cells[0].phases.len());
+    let report = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    assert!(report.contains("Disturbed: while"), "{report}");
 }

@@ -12,6 +12,7 @@ mod change_points;
 mod compare;
 mod counts;
 mod difference;
+mod disturbed;
 mod drift;
 mod effect;
 mod facts;
@@ -51,6 +52,7 @@ pub use difference::{
     Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders,
 };
+pub use disturbed::DisturbedCell;
 pub use drift::{DRIFT_FROM, Drift, FALSE_DRIFT_LIMIT};
 pub use effect::Effect;
 pub use failures::{CellFailure, Complaint, PhaseFailure};

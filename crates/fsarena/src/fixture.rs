@@ -66,6 +66,8 @@ pub fn failed_cell() -> StoredCell {
             elapsed: Nanos::from_secs(90),
             from_cache: false,
             remarks: Vec::new(),
+            disturbance: None,
+            first: None,
         }),
     }
 }

@@ -4,6 +4,7 @@
 //! the order plan → provision → run → collect → store → analyse → report.
 
 mod advise_command;
+mod again;
 mod agent_command;
 mod cache_lock;
 mod calibrate_command;

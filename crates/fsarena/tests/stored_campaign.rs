@@ -83,6 +83,8 @@ fn failed(cell: &Cell) -> CellResult {
         elapsed: Nanos(1_500_000_000),
         from_cache: false,
         remarks: Vec::new(),
+        disturbance: None,
+        first: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, CacheState, End, Features, Metric, Nanos, Op, Phase};
+use crate::{Bytes, CacheState, Disturbance, End, Features, Metric, Nanos, Op, Phase};
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -293,6 +293,12 @@ pub struct CellResult {
     /// What else is to be known of how it was run, a line each: a guest that had to be started twice.
     #[serde(default)]
     pub remarks: Vec<String>,
+    /// What else the machine did meanwhile; absent where that was not looked at, as in a guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
+    /// What the cell gave at first, where it was run again because the machine was disturbed; it counts for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Box<CellResult>>,
 }
 
 #[cfg(test)]

@@ -68,6 +68,35 @@ fn figures_that_are_warm_by_name_only_are_named() {
 }
 
 #[test]
+fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
+    let mut results = fixture::plain();
+    let disturbance = |others| model::Disturbance {
+        processors: 2,
+        elapsed: model::Nanos::from_secs(10),
+        others: model::Nanos::from_secs(others),
+        ..Default::default()
+    };
+    for cell in &mut results.cells {
+        cell.result.as_mut().unwrap().disturbance = Some(disturbance(1));
+    }
+    assert!(!shown(&results).contains("Disturbed"));
+    results.cells[1].result.as_mut().unwrap().disturbance = Some(disturbance(8));
+    let again = results.cells[2].result.as_mut().unwrap();
+    let mut first = again.clone();
+    first.disturbance = Some(disturbance(9));
+    again.first = Some(Box::new(first));
+    let text = shown(&results);
+    let cell = &results.cells[1].cell;
+    let named = format!(
+        "while 2 cells ran, other processes had more than 10 % of the processors, or the host took more than 5 %; \
+         1 of them ran again, and that counts. Not run again, or disturbed again: {}: {} (round {}: other processes 40 % \
+         of the processors, stolen 0 %).",
+        cell.contender, cell.test, cell.round
+    );
+    assert!(text.contains(&named), "{text}");
+}
+
+#[test]
 fn one_round_says_what_it_would_take() {
     let results = fixture::rising(1, 0.0);
     let text = shown(&results);

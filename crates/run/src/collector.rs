@@ -95,6 +95,8 @@ impl<'a> Collector<'a> {
             elapsed: Nanos(0),
             from_cache: false,
             remarks,
+            disturbance: None,
+            first: None,
         }
     }
 

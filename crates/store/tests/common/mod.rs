@@ -162,6 +162,8 @@ pub fn result(phases: &[&str]) -> CellResult {
         elapsed: Nanos::from_secs(9),
         from_cache: false,
         remarks: Vec::new(),
+        disturbance: None,
+        first: None,
     }
 }
 
