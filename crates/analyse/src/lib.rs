@@ -44,7 +44,7 @@ mod warm_reads;
 pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
 pub use bend::{Bend, ENOUGH};
-pub use ceiling::INSTRUMENT_ABOVE;
+pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
 pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
 pub use counts::{Completeness, Counts};
