@@ -96,6 +96,8 @@ impl Sandbox {
             .arg("--catalog")
             .arg(self.path("catalog"))
             .env("XDG_DATA_HOME", self.path("data"))
+            // Tests run side by side, and nobody looks at their figures.
+            .env("FSARENA_RUN_DIR", self.root())
             .env_remove("NO_COLOR")
             .stdin(Stdio::null());
         command

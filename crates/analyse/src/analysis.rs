@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::{
-    CellFailure, Complaint, ContenderFeatures, Counts, Drift, NoiseFloor, Overall, Row, Standing,
-    Stop, Sweep, UseScores,
+    CellFailure, Complaint, ContenderFeatures, Counts, DisturbedCell, Drift, NoiseFloor, Overall,
+    Row, Standing, Stop, Sweep, UseScores, WarmRead,
 };
-use crate::{drift, failures, features, noise, row, standing, sweep};
+use crate::{disturbed, drift, failures, features, noise, row, standing, sweep, warm_reads};
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +39,12 @@ pub struct Analysis {
     pub drifts: Vec<Drift>,
     /// Contenders that are the same but for their name.
     pub noise: Vec<NoiseFloor>,
+    /// Phases that were to be served from the page cache, and read from the device.
+    #[serde(default)]
+    pub warm_reads: Vec<WarmRead>,
+    /// Cells during which the machine did much else.
+    #[serde(default)]
+    pub disturbed: Vec<DisturbedCell>,
     /// What the rule says by which rounds are added; absent where the campaign has none.
     #[serde(default)]
     pub stop: Option<Stop>,
@@ -64,6 +70,8 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         clock: results.campaign.clock,
         drifts: drift::drifts(contenders.len(), &rows),
         noise: noise::floors(results, &rows),
+        disturbed: disturbed::disturbed(results),
+        warm_reads: warm_reads::warm_reads(results),
         stop: Stop::of(results, &counts, &rows),
         counts,
         standings: standing::standings(&contenders, &rows),

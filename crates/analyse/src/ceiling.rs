@@ -9,9 +9,23 @@ use model::{
     Access, CacheState, Calibration, Ceiling, End, InstrumentCost, Io, IoEngine, Metric, Op, Phase,
     PhaseResult, Spread,
 };
+use serde::{Deserialize, Serialize};
 
 /// Share of a figure, in percent, above which the cost of the instrument is flagged.
 pub const INSTRUMENT_ABOVE: f64 = 5.0;
+
+/// Share of the smallest, in percent, by which the readings of a ceiling may differ before it is given as a range.
+pub const STEADY_BELOW: f64 = 10.0;
+
+/// A ceiling whose readings differ too much for one number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CeilingRange {
+    /// What follows from the smallest readings.
+    pub least: f64,
+    /// What follows from the largest.
+    pub most: f64,
+}
 
 /// The two ends between which figures lie, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +43,17 @@ impl Bounds<'_> {
         let ceiling = self.calibration?.ceiling.as_ref()?;
         let (judged_by, value) = ceiling_of(&phase.op, phase.cache, ceiling)?;
         (judged_by == metric && value > 0.0).then_some(value)
+    }
+
+    /// Between which values the ceiling lies, where its readings differ by more than [`STEADY_BELOW`].
+    pub fn ceiling_range(&self, phase: &Phase, metric: Metric) -> Option<CeilingRange> {
+        let ceiling = self.calibration?.ceiling.as_ref()?;
+        let of = |pick: fn(&Spread) -> f64| {
+            let (judged_by, value) = ceiling_of(&phase.op, phase.cache, &reading(ceiling, pick))?;
+            (judged_by == metric && value > 0.0).then_some(value)
+        };
+        let (least, most) = (of(|s| s.least)?, of(|s| s.most)?);
+        (most > least * (1.0 + STEADY_BELOW / 100.0)).then_some(CeilingRange { least, most })
     }
 
     /// A value as a share of the ceiling, in percent, where the phase really used the device.
@@ -73,6 +98,24 @@ fn instrument_time(cost: &InstrumentCost, result: &PhaseResult) -> f64 {
     cost.operation.median * result.operations as f64
         + 1e9 * seconds_for(result.bytes_written.0, &cost.marking)
         + 1e9 * seconds_for(result.verified.0, &cost.verification)
+}
+
+/// The ceiling had each of its figures been read once, with this of its values.
+fn reading(ceiling: &Ceiling, pick: fn(&Spread) -> f64) -> Ceiling {
+    let one = |spread: Option<Spread>| {
+        spread.map(|spread| Spread {
+            median: pick(&spread),
+            ..spread
+        })
+    };
+    Ceiling {
+        sequential_read: one(ceiling.sequential_read),
+        sequential_write: one(ceiling.sequential_write),
+        random_read: one(ceiling.random_read),
+        random_write: one(ceiling.random_write),
+        queued_read: one(ceiling.queued_read),
+        queued_write: one(ceiling.queued_write),
+    }
 }
 
 /// The metric by which an operation meets the device, and the most that the device could give.

@@ -12,6 +12,7 @@ mod change_points;
 mod compare;
 mod counts;
 mod difference;
+mod disturbed;
 mod drift;
 mod effect;
 mod facts;
@@ -38,11 +39,12 @@ mod standing;
 mod stop;
 mod sweep;
 mod use_scores;
+mod warm_reads;
 
 pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
 pub use bend::{Bend, ENOUGH};
-pub use ceiling::INSTRUMENT_ABOVE;
+pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
 pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
 pub use counts::{Completeness, Counts};
@@ -50,6 +52,7 @@ pub use difference::{
     Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders,
 };
+pub use disturbed::DisturbedCell;
 pub use drift::{DRIFT_FROM, Drift, FALSE_DRIFT_LIMIT};
 pub use effect::Effect;
 pub use failures::{CellFailure, Complaint, PhaseFailure};
@@ -73,6 +76,7 @@ pub use standing::Standing;
 pub use stop::{Stop, StopReason, WideFigure, relative_width};
 pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
+pub use warm_reads::WarmRead;
 
 // The groups are of the model, for the weights of the catalog are over them.
 pub use model::Group;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use model::{CacheState, CampaignResults, Class, Direction, End, Metric, Phase, Test, Unit};
 use serde::{Deserialize, Serialize};
 
-use crate::ceiling::Bounds;
+use crate::ceiling::{Bounds, CeilingRange};
 use crate::facts::{Facts, PhaseFact};
 use crate::figure::grows_with_work;
 use crate::rank::{Competitor, rank};
@@ -55,6 +55,9 @@ pub struct Row {
     /// What the device could do at best, in the row's unit; where that is known and to the point.
     #[serde(default)]
     pub ceiling: Option<f64>,
+    /// Between which values that lies, where its readings differ too much for one; shares are ranges then.
+    #[serde(default)]
+    pub ceiling_range: Option<CeilingRange>,
     /// A figure for each contender, in the campaign's order.
     pub figures: Vec<Figure>,
 }
@@ -144,6 +147,7 @@ fn row(
         caches,
         ranking,
         ceiling: bounds.ceiling(phase, metric),
+        ceiling_range: bounds.ceiling_range(phase, metric),
         figures,
     }
 }

@@ -107,6 +107,8 @@ fn of_environment(environment: &Environment) -> Facts {
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into();
+    let conditions = environment.conditions.iter();
+    facts.extend(conditions.map(|c| (c.what.clone(), c.value.clone())));
     let tools = environment.tools.iter();
     facts.extend(tools.map(|tool| (tool.program.clone(), tool.version.clone())));
     facts
@@ -164,12 +166,19 @@ mod tests {
         assert_eq!(of_campaigns(&before, &after, &[(0, 0)]), []);
         after.environments[0].kernel = "Linux 7.0".to_owned();
         after.environments[0].tools.remove(1);
+        let readahead = |value| vec![model::Condition::new("readahead", value)];
+        let mut before = before;
+        before.environments[0].conditions = readahead("128 KiB");
+        after.environments[0].conditions = readahead("2560 KiB");
         after.campaign.contenders[0].mount_options = vec!["noatime".to_owned()];
         let settings = of_campaigns(&before, &after, &[(0, 0), (1, 1)]);
         let words: Vec<&str> = settings.iter().map(|s| s.what.as_str()).collect();
-        assert_eq!(words, ["kernel", "mkfs.xfs", "mount options of fast"]);
-        assert_eq!(settings[1].after, "");
-        assert_eq!(settings[2].after, "noatime");
+        assert_eq!(
+            words,
+            ["kernel", "readahead", "mkfs.xfs", "mount options of fast"]
+        );
+        assert_eq!(settings[2].after, "");
+        assert_eq!(settings[3].after, "noatime");
     }
 
     #[test]

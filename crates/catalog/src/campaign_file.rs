@@ -9,7 +9,7 @@ use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "name",
     "contenders",
     "directories",
@@ -23,6 +23,7 @@ const KEYS: [&str; 20] = [
     "seed",
     "size",
     "memory",
+    "readahead",
     "backend",
     "device",
     "clock",
@@ -65,6 +66,8 @@ pub struct CampaignFile {
     pub size: Option<Bytes>,
     /// Memory that a cell may use.
     pub memory: Option<Bytes>,
+    /// How far ahead of a sequential reader the kernel reads on an image.
+    pub readahead: Option<Bytes>,
     /// Where contenders live.
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
@@ -143,6 +146,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         seed: top.read("seed", |v| v.count(0..u64::MAX))?,
         size: top.read("size", |v| v.size())?,
         memory: top.read("memory", |v| v.size())?,
+        readahead: top.read("readahead", |v| v.size())?,
         backend: top.read("backend", |v| v.word(&BACKENDS))?,
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
         machine: machine(&top, catalog)?,

@@ -15,6 +15,7 @@ use store::{CampaignId, Store};
 use sys::clock;
 use wire::Event;
 
+use crate::again::{self, Again};
 use crate::calibration::{self, Effort};
 use crate::crew::{self, News};
 use crate::erase_question::Consent;
@@ -74,6 +75,7 @@ pub fn drive(
     let elapsed = |c: &StoredCell| Some((c.cell.id, c.result.as_ref()?.elapsed));
     let finished: BTreeMap<_, _> = stored.cells.iter().filter_map(elapsed).collect();
     let is_over = finished.len() == stored.cells.len() && !rounds::wants_more(&stored);
+    let again = Again::of(&stored.cells);
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
     let campaign = stored.campaign;
     if is_over {
@@ -103,6 +105,7 @@ pub fn drive(
         jobs: means.jobs,
         progress,
         stop,
+        again,
     }
     .run()
 }
@@ -140,6 +143,8 @@ struct Drive<'a> {
     jobs: Option<u32>,
     progress: &'a Progress,
     stop: Arc<AtomicBool>,
+    /// Which cells are run again.
+    again: Again,
 }
 
 impl Drive<'_> {
@@ -278,14 +283,21 @@ impl Drive<'_> {
         let test = test_of(&self.campaign, cell)?;
         let progress = self.progress;
         let mut observe = |event: &Event| progress.event(cell, event);
-        let outcome = self.site.execute(&self.campaign, cell, test, &mut observe);
-        let result = match outcome {
-            Ok(result) => result,
-            Err(Stopped::Interrupted) => return Ok(false),
-            Err(Stopped::Withdrawn(reason)) => {
-                return Err(Refused(withdrawn(self.id, &reason)).into());
-            }
+        let mut execute = || match self.site.execute(&self.campaign, cell, test, &mut observe) {
+            Ok(result) => Ok(Some(result)),
+            Err(Stopped::Interrupted) => Ok(None),
+            Err(Stopped::Withdrawn(reason)) => Err(Refused(withdrawn(self.id, &reason))),
         };
+        let Some(mut result) = execute()? else {
+            return Ok(false);
+        };
+        if self.again.is_due(&result) {
+            progress.note(&again::words(cell, &result));
+            // One that is interrupted in its second run has a whole result already.
+            if let Some(second) = execute()? {
+                result = self.again.instead(result, second);
+            }
+        }
         self.store.record(self.id, cell, &result)?;
         self.finished.insert(cell.id, result.elapsed);
         self.progress.end(cell, &result, self.position());

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use model::{CellResult, Failure, Features, Pass, PhaseResult, StepRecord, StoredCell, Support};
+use model::{
+    CellResult, Disturbance, Failure, Features, Pass, PhaseResult, StepRecord, StoredCell, Support,
+};
 use report::Scale;
 
 use crate::output::{indented, line, moment, table};
@@ -36,11 +38,26 @@ pub fn text(stored: &StoredCell) -> String {
     for remark in &result.remarks {
         text += &format!("{}\n", line(remark));
     }
+    text += &disturbances(result);
     text += &result.failure.as_ref().map(failure).unwrap_or_default();
     text += &phases(result);
     text += &result.steps.iter().map(step).collect::<String>();
     text += &features(&result.features);
     text + &kernel_log(result)
+}
+
+/// What else the machine did, where that was much, and that the cell ran twice.
+fn disturbances(result: &CellResult) -> String {
+    let much = |result: &CellResult| result.disturbance.filter(Disturbance::is_much);
+    let last = much(result).map(|what| format!("disturbed: {what}\n"));
+    let first = result.first.as_ref().map(|first| {
+        let what = much(first).map_or_else(String::new, |what| format!(", disturbed: {what}"));
+        format!(
+            "ran once before, {} after {}{what}\n",
+            first.status, first.elapsed
+        )
+    });
+    last.into_iter().chain(first).collect()
 }
 
 fn failure(failure: &Failure) -> String {
@@ -162,6 +179,8 @@ fn kernel_log(result: &CellResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Nanos;
+
     use crate::fixture;
 
     #[test]
@@ -176,6 +195,28 @@ mod tests {
             ..fixture::failed_cell()
         };
         assert!(text(&cell).ends_with("not run yet\n"));
+    }
+
+    #[test]
+    fn a_cell_that_ran_twice_says_what_disturbed_it() {
+        let mut cell = fixture::failed_cell();
+        let result = cell.result.as_mut().unwrap();
+        let first = result.clone();
+        result.first = Some(Box::new(CellResult {
+            disturbance: Some(Disturbance {
+                processors: 1,
+                elapsed: Nanos::from_secs(10),
+                others: Nanos::from_secs(6),
+                ..Disturbance::default()
+            }),
+            ..first
+        }));
+        let text = text(&cell);
+        assert!(text.contains("ran once before, failed after"), "{text}");
+        assert!(
+            text.contains("disturbed: other processes 60 % of"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub fn campaign() -> Campaign {
         device: None,
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
+        readahead: None,
         phase_limit: Profile::Study.phase_limit(),
     }
 }
@@ -65,6 +66,8 @@ pub fn failed_cell() -> StoredCell {
             elapsed: Nanos::from_secs(90),
             from_cache: false,
             remarks: Vec::new(),
+            disturbance: None,
+            first: None,
         }),
     }
 }

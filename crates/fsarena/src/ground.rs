@@ -9,17 +9,19 @@ use std::time::Duration;
 use anyhow::Context;
 use catalog::Place;
 use model::{
-    Backend, Bytes, Campaign, Cell, Contender, DiskIdentity, DiskState, Environment, MountIdentity,
-    Suite, Test,
+    Backend, Bytes, Campaign, Cell, Condition, Contender, DiskIdentity, DiskState, Environment,
+    MountIdentity, Suite, Test,
 };
 use nix::unistd::{AccessFlags, access};
 use provision::{
-    HeldDevice, HeldDirectory, Image, LoopDevice, Setting, Workspace, describe_storage,
+    HeldDevice, HeldDirectory, Image, LoopDevice, Setting, Workspace, conditions_of_storage,
+    describe_storage,
 };
 use store::CampaignId;
 use sys::trusted::Directory;
 use wire::{Target, Volume};
 
+use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
 use crate::erase_question::Consent;
 use crate::exit::{self, BadInput, Refused};
@@ -46,7 +48,17 @@ pub struct Ground {
     /// Whether a device of the user's was given to a cell, or a calibration, that is not over.
     in_use: bool,
     place: Option<WorkPlace>,
-    attachment: String,
+    attachment: Attachment,
+    /// Cells with cold caches empty those of the whole machine.
+    _caches: Option<CacheLock>,
+}
+
+/// How cells are attached to what they are put on.
+struct Attachment {
+    /// In the words of a report.
+    words: String,
+    /// What decides about its speed.
+    conditions: Vec<Condition>,
 }
 
 enum Kind {
@@ -151,15 +163,20 @@ impl Ground {
     ) -> anyhow::Result<Self> {
         let place = WorkPlace::take(campaign, id)?;
         if campaign.backend == Backend::Dir {
-            let attachment = "a directory of a mounted filesystem".to_owned();
+            let attachment = Attachment {
+                words: "a directory of a mounted filesystem".to_owned(),
+                conditions: of_directories(campaign),
+            };
             return Ok(Self {
                 id,
                 kind: Kind::Directories(held.directories),
                 in_use: false,
                 place: Some(place),
                 attachment,
+                _caches: None,
             });
         }
+        let caches = CacheLock::take(&|line| progress.note(line), stop)?;
         let mut kind = match held.device {
             Some(device) => {
                 if let Some(sight) = device.sight() {
@@ -173,13 +190,14 @@ impl Ground {
                 Kind::Image { image, given_up: 0 }
             }
         };
-        let attachment = attachment(&mut kind)?;
+        let attachment = attachment(&mut kind, campaign)?;
         Ok(Self {
             id,
             kind,
             in_use: false,
             place: Some(place),
             attachment,
+            _caches: caches,
         })
     }
 
@@ -189,7 +207,8 @@ impl Ground {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(campaign),
             disk: self.disk(),
-            attachment: self.attachment.clone(),
+            attachment: self.attachment.words.clone(),
+            conditions: self.attachment.conditions.clone(),
             clock: campaign.clock.name().to_owned(),
         };
         provision::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
@@ -310,10 +329,11 @@ impl Ground {
         match &mut self.kind {
             Kind::Image { image, .. } => {
                 let device = LoopDevice::attach(image.path())?;
+                set_readahead(&device, campaign)?;
                 on_loop(contender, device, image.size(), mountpoint)
             }
             Kind::Device(device) => {
-                let plot = on_device(contender, device, mountpoint)?;
+                let plot = on_device(campaign, contender, device, mountpoint)?;
                 self.in_use = true;
                 Ok(plot)
             }
@@ -449,19 +469,49 @@ fn make_image(
 }
 
 /// How cells will be attached, found out by attaching once.
-fn attachment(kind: &mut Kind) -> anyhow::Result<String> {
+fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment> {
     let attached = match kind {
         Kind::Image { image, .. } => LoopDevice::attach(image.path())?,
         Kind::Device(device) if !device.is_block() => {
             LoopDevice::over(&device.claim()?, device.path())?
         }
-        _ => return Ok("the device itself".to_owned()),
+        Kind::Device(device) => {
+            return Ok(Attachment {
+                words: "the device itself".to_owned(),
+                conditions: conditions_of_storage(device.path()),
+            });
+        }
+        Kind::Directories(_) => anyhow::bail!("directories are not attached"),
     };
-    Ok(attached.attachment().to_owned())
+    set_readahead(&attached, campaign)?;
+    Ok(Attachment {
+        words: attached.attachment().to_owned(),
+        conditions: conditions_of_storage(attached.path()),
+    })
+}
+
+/// Images have the campaign's readahead, whatever the disks of this machine have.
+fn set_readahead(device: &LoopDevice, campaign: &Campaign) -> anyhow::Result<()> {
+    match campaign.readahead {
+        Some(size) => Ok(device.set_readahead(size)?),
+        None => Ok(()),
+    }
+}
+
+/// Directories may lie on disks of their own.
+fn of_directories(campaign: &Campaign) -> Vec<Condition> {
+    let contenders = campaign.contenders.iter();
+    let conditions = contenders.filter_map(|contender| {
+        let found = conditions_of_storage(contender.directory.as_deref()?).into_iter();
+        let name = &contender.name;
+        Some(found.map(move |c| Condition::new(&format!("{} of {name}", c.what), c.value)))
+    });
+    conditions.flatten().collect()
 }
 
 /// A device of the user's, or a loop device over a file of the user's.
 fn on_device(
+    campaign: &Campaign,
     contender: &Contender,
     device: &mut HeldDevice,
     mountpoint: PathBuf,
@@ -473,6 +523,7 @@ fn on_device(
         return Ok(Plot::Bare(volume(contender, place, size, mountpoint)));
     }
     let attached = LoopDevice::over(&device.claim()?, &path)?;
+    set_readahead(&attached, campaign)?;
     on_loop(contender, attached, size, mountpoint)
 }
 

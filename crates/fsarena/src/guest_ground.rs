@@ -120,6 +120,7 @@ impl GuestGround {
             device: self.storage(),
             disk: self.device().and_then(|device| device.identity().cloned()),
             attachment: attachment(&parts.disk),
+            conditions: Vec::new(),
             clock: self.campaign.clock.name().to_owned(),
         };
         let mut environment = provision::collect(setting, std::iter::empty());
@@ -143,6 +144,7 @@ impl GuestGround {
             // What this machine has of them changes no figure.
             environment.caches.clear();
             environment.memory_goes_back = false;
+            environment.conditions.clear();
         }
         let version = [guest::QEMU, "--version"].map(str::to_owned);
         environment.tools.extend(provision::tool_version(&version));

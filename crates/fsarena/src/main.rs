@@ -4,7 +4,9 @@
 //! the order plan → provision → run → collect → store → analyse → report.
 
 mod advise_command;
+mod again;
 mod agent_command;
+mod cache_lock;
 mod calibrate_command;
 mod calibration;
 mod campaign;

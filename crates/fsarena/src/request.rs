@@ -1,6 +1,8 @@
 //! From the command line and a campaign file to one resolved campaign, checked before anything runs.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -30,6 +32,8 @@ const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
 const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
+/// What the kernel reads ahead in.
+const PAGE: Bytes = Bytes::kib(4);
 /// The seed in model time, where nobody gives one.
 const MODEL_SEED: u64 = 1;
 
@@ -123,6 +127,11 @@ pub fn read(
         backend,
         clock: setting.clock,
         guest: setting.parts,
+        readahead: readahead(
+            args.readahead.or(file.readahead),
+            backend,
+            device.as_deref(),
+        )?,
         device,
         work_dir,
         patience,
@@ -133,6 +142,27 @@ pub fn read(
         campaign,
         guest: setting.guest,
     })
+}
+
+/// The readahead of an image, which is one of fsarena's or a file of the user's; all else keeps what it has.
+fn readahead(
+    wanted: Option<Bytes>,
+    backend: Backend,
+    device: Option<&Path>,
+) -> Result<Option<Bytes>, BadInput> {
+    let is_block = |path| fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
+    let is_image = backend == Backend::Loop && !device.is_some_and(is_block);
+    match wanted {
+        None => Ok(is_image.then_some(Campaign::READAHEAD)),
+        Some(_) if !is_image => Err(BadInput(
+            "--readahead is for images: what is mounted, a device of yours and a guest's disk keep theirs; leave it out"
+                .into(),
+        )),
+        Some(size) if size.0 % PAGE.0 != 0 => Err(BadInput(format!(
+            "--readahead {size} is no multiple of {PAGE}, in which the kernel reads"
+        ))),
+        Some(size) => Ok(Some(size)),
+    }
 }
 
 /// Refuses what would be planned for longer than anybody waits.
@@ -384,5 +414,29 @@ fn refuse_doubles<'a>(
     match names.find(|name| !seen.insert(*name)) {
         Some(double) => Err(BadInput(format!("the {what} `{double}` is named twice")).into()),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readahead_is_pinned_on_images_and_refused_elsewhere() {
+        let kib = Bytes::kib;
+        let of = |wanted, backend, device| readahead(wanted, backend, device).unwrap();
+        let image = Path::new("/no/such/image");
+        assert_eq!(of(None, Backend::Loop, None), Some(kib(128)));
+        assert_eq!(of(None, Backend::Loop, Some(image)), Some(kib(128)));
+        assert_eq!(of(Some(kib(64)), Backend::Loop, None), Some(kib(64)));
+        for backend in [Backend::Dir, Backend::Vm] {
+            assert_eq!(of(None, backend, None), None);
+            assert!(readahead(Some(kib(64)), backend, None).is_err());
+        }
+        let error = readahead(Some(kib(6)), Backend::Loop, None).unwrap_err();
+        assert!(
+            error.to_string().contains("no multiple of 4 KiB"),
+            "{error}"
+        );
     }
 }

@@ -61,6 +61,9 @@ pub struct RunArgs {
     /// The device, or where the image is made.
     #[command(flatten)]
     pub storage: StorageArgs,
+    /// How far ahead of a sequential reader the kernel reads on an image [default: 128 KiB].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub readahead: Option<Bytes>,
     /// Time without any sign of progress after which a cell is hung [default: 2 min].
     #[arg(long, value_name = "TIME")]
     pub patience: Option<Nanos>,
@@ -120,7 +123,7 @@ mod tests {
     }
 
     /// A key of campaign files with values: numbers as they are, all else in quotes.
-    const BOTH: [(&str, &[&str]); 12] = [
+    const BOTH: [(&str, &[&str]); 13] = [
         ("rounds", &["0", "1", "1000", "1001", "4294967296"]),
         ("max_rounds", &["0", "1", "1000", "1001", "10000"]),
         ("processors", &["0", "1", "64", "65"]),
@@ -134,6 +137,7 @@ mod tests {
             &["0 B", "1 B", "8388607 TiB", "8388608 TiB", "99999999 TiB"],
         ),
         ("memory", &["0 KiB", "1 KiB", "8388608 TiB"]),
+        ("readahead", &["0 KiB", "1 KiB", "4 KiB", "8388608 TiB"]),
         ("max_time", &["0 s", "1 s", "2562047 h", "2562048 h"]),
         ("until_width", &["0%", "0.1%", "100%", "101%", "5"]),
         ("until_share", &["0%", "0.1%", "100%", "101%", "5"]),

@@ -61,6 +61,7 @@ fn campaign() -> Campaign {
         device: None,
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
+        readahead: None,
         phase_limit: Nanos::from_secs(600),
     }
 }
@@ -82,6 +83,8 @@ fn failed(cell: &Cell) -> CellResult {
         elapsed: Nanos(1_500_000_000),
         from_cache: false,
         remarks: Vec::new(),
+        disturbance: None,
+        first: None,
     }
 }
 

@@ -160,6 +160,9 @@ pub struct Until {
 impl Campaign {
     /// Most rounds, those that are added among them: a slip of the finger shall not plan for years.
     pub const MOST_ROUNDS: u32 = 1000;
+    /// Readahead on images where the user names none: the kernel's own default
+    /// (`VM_READAHEAD_PAGES` of `include/linux/mm.h`).
+    pub const READAHEAD: Bytes = Bytes::kib(128);
 }
 
 /// Contenders × suites × rounds on one backend with one environment; resolved and self-contained.
@@ -195,6 +198,10 @@ pub struct Campaign {
     /// The machine that each cell gets for itself (`vm` backend).
     #[serde(default)]
     pub guest: Option<GuestMachine>,
+    /// How far ahead of a sequential reader the kernel reads on an image; absent where it is left as it is, as on
+    /// all that is no image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readahead: Option<Bytes>,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

@@ -33,6 +33,9 @@ pub struct Environment {
     pub disk: Option<DiskIdentity>,
     /// How the image was attached and what that means for caching.
     pub attachment: String,
+    /// What else decides about speed, such as readahead and I/O scheduler; empty where it was not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
     /// The clock that times are in: `real time`.
     pub clock: String,
     /// Versions of the filesystems' tools.
@@ -44,6 +47,26 @@ impl Environment {
     pub fn cpu_cache(&self) -> Option<Bytes> {
         let holds_data = |cache: &&CpuCache| cache.kind != "instruction";
         self.caches.iter().filter(holds_data).map(|c| c.size).max()
+    }
+}
+
+/// A setting or circumstance of the machine that decides about speed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Condition {
+    /// What: `readahead`, `I/O scheduler`.
+    pub what: String,
+    /// What it is, in the kernel's words where it has some.
+    pub value: String,
+}
+
+impl Condition {
+    /// A condition.
+    pub fn new(what: &str, value: impl Into<String>) -> Self {
+        Self {
+            what: what.to_owned(),
+            value: value.into(),
+        }
     }
 }
 
@@ -91,10 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_of_an_earlier_version_reads_back_without_caches() {
-        let json = serde_json::to_value(Environment::default()).unwrap();
-        let mut older = json.clone();
-        older.as_object_mut().unwrap().remove("caches");
+    fn an_environment_of_an_earlier_version_reads_back_without_what_was_not_recorded() {
+        let environment = Environment {
+            conditions: vec![Condition::new("readahead", "128 KiB")],
+            ..Environment::default()
+        };
+        let mut older = serde_json::to_value(environment).unwrap();
+        for field in ["caches", "conditions"] {
+            older.as_object_mut().unwrap().remove(field).expect(field);
+        }
         let read: Environment = serde_json::from_value(older).unwrap();
         assert_eq!(read, Environment::default());
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CacheState, End, LatencyBucket, Nanos, PhaseResult, Status};
+use crate::{CacheState, CpuTime, End, LatencyBucket, Nanos, PhaseResult, Status};
 
 /// What a number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub enum Metric {
     CpuDriver,
     /// Busy time of the whole machine as a share of elapsed time; above 100 % on several processors.
     CpuMachine,
+    /// Processor time of the agent, its programs and the filesystem's own processes for each operation.
+    CpuPerOperation,
     /// Page faults served without I/O.
     MinorFaults,
     /// Page faults served by I/O.
@@ -100,7 +102,7 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order of the reports.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Throughput,
         Self::Rate,
         Self::Elapsed,
@@ -109,6 +111,7 @@ impl Metric {
         Self::Cpu,
         Self::CpuDriver,
         Self::CpuMachine,
+        Self::CpuPerOperation,
         Self::MinorFaults,
         Self::MajorFaults,
         Self::LatencyP50,
@@ -138,6 +141,7 @@ impl Metric {
             Self::Cpu => "cpu",
             Self::CpuDriver => "cpu-driver",
             Self::CpuMachine => "cpu-machine",
+            Self::CpuPerOperation => "cpu-per-operation",
             Self::MinorFaults => "minor-faults",
             Self::MajorFaults => "major-faults",
             Self::LatencyP50 => "latency-p50",
@@ -163,6 +167,7 @@ impl Metric {
             Self::Throughput => Unit::BytesPerSecond,
             Self::Rate => Unit::PerSecond,
             Self::Elapsed
+            | Self::CpuPerOperation
             | Self::LatencyP50
             | Self::LatencyP90
             | Self::LatencyP99
@@ -189,6 +194,7 @@ impl Metric {
         match self {
             Self::Throughput | Self::Rate | Self::Capacity | Self::Supported => Direction::Higher,
             Self::Elapsed
+            | Self::CpuPerOperation
             | Self::LatencyP50
             | Self::LatencyP90
             | Self::LatencyP99
@@ -341,6 +347,17 @@ impl PhaseResult {
         // Counted in steps of 10 ms: of a shorter phase it would say nothing.
         if self.wall >= SHORTEST_FOR_TICKS {
             numbers.push((Metric::CpuMachine, share(self.cpu.machine)));
+        }
+        let CpuTime {
+            user,
+            system,
+            driver,
+            ..
+        } = self.cpu;
+        if self.operations > 0 {
+            let used = [user, system, driver].map(Nanos::as_secs_f64);
+            let used = used.into_iter().sum::<f64>();
+            numbers.push((Metric::CpuPerOperation, used / self.operations as f64));
         }
         let passes = self.passes_counted();
         numbers.push((Metric::MinorFaults, self.faults.minor as f64 / passes));
@@ -542,6 +559,28 @@ mod tests {
         result.ends = End::Fsync;
         assert!(has(&result, Metric::CpuMachine));
         assert!(has(&result, Metric::WriteAmplification));
+    }
+
+    #[test]
+    fn processor_time_of_an_operation_holds_the_drivers() {
+        let mut result = blank();
+        result.wall = Nanos::from_secs(9);
+        result.cpu = CpuTime {
+            user: Nanos::from_secs(1),
+            system: Nanos::from_secs(2),
+            driver: Nanos::from_secs(3),
+            machine: Nanos::from_secs(8),
+        };
+        let cost = |result: &PhaseResult| {
+            let all = result.measurements();
+            let found = all.iter().find(|m| m.metric == Metric::CpuPerOperation);
+            found.map(|m| m.value)
+        };
+        result.operations = 0;
+        assert_eq!(cost(&result), None);
+        result.operations = 1000;
+        assert_eq!(cost(&result), Some(0.006));
+        assert_eq!(Metric::CpuPerOperation.direction(), Direction::Lower);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, CacheState, End, Features, Metric, Nanos, Phase};
+use crate::{Bytes, CacheState, Disturbance, End, Features, Metric, Nanos, Op, Phase};
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -224,6 +224,19 @@ pub struct Pass {
 }
 
 impl PhaseResult {
+    /// Share of a phase's bytes that may come from the device though the page cache was to serve it: an extent or
+    /// directory block of which nobody had need before.
+    const LEFT_COLD: f64 = 0.01;
+
+    /// What came from the device in a phase that the page cache was to serve, where that is more than 1 % of what it
+    /// read.
+    pub fn read_though_warm(&self, op: &Op) -> Option<Bytes> {
+        let read = self.device?.read_bytes;
+        let is_warm = self.cache == CacheState::Warm && self.status == Status::Ok;
+        let much = read.0 as f64 > Self::LEFT_COLD * self.bytes.0 as f64;
+        (is_warm && op.only_reads() && much).then_some(read)
+    }
+
     /// A phase of which nothing is known yet but what was planned.
     pub fn blank(phase: &Phase) -> Self {
         Self {
@@ -280,4 +293,67 @@ pub struct CellResult {
     /// What else is to be known of how it was run, a line each: a guest that had to be started twice.
     #[serde(default)]
     pub remarks: Vec<String>,
+    /// What else the machine did meanwhile; absent where that was not looked at, as in a guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
+    /// What the cell gave at first, where it was run again because the machine was disturbed; it counts for nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Box<CellResult>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, Order};
+
+    fn listed(cache: CacheState, read: u64) -> (PhaseResult, Op) {
+        let tree = "t".to_owned();
+        let phase = Phase {
+            name: "list".into(),
+            cache,
+            ends: End::Call,
+            at_most: None,
+            scaling: None,
+            op: Op::VerifyTree { tree },
+        };
+        let mut result = PhaseResult::blank(&phase);
+        result.bytes = Bytes::mib(100);
+        result.device = Some(DeviceCounters {
+            read_bytes: Bytes(read),
+            ..DeviceCounters::default()
+        });
+        (result, phase.op)
+    }
+
+    #[test]
+    fn what_came_from_the_device_though_warm_is_told_and_a_stray_block_is_not() {
+        let read = |cache, read| {
+            let (result, op) = listed(cache, read);
+            result.read_though_warm(&op)
+        };
+        assert_eq!(read(CacheState::Warm, 2 << 20), Some(Bytes::mib(2)));
+        assert_eq!(read(CacheState::Warm, 1 << 20), None);
+        assert_eq!(read(CacheState::Cold, 100 << 20), None);
+        let (mut result, op) = listed(CacheState::Warm, 4096);
+        result.bytes = Bytes(0);
+        assert_eq!(
+            result.read_though_warm(&op),
+            Some(Bytes::kib(4)),
+            "names alone"
+        );
+        result.device = None;
+        assert_eq!(result.read_though_warm(&op), None);
+    }
+
+    #[test]
+    fn what_writes_may_read_what_it_changes() {
+        let (result, _) = listed(CacheState::Warm, 100 << 20);
+        let rename = Op::Metadata {
+            set: "s".into(),
+            action: Action::Rename { across: false },
+            order: Order::Sequential,
+            threads: 1,
+        };
+        assert_eq!(result.read_though_warm(&rename), None);
+    }
 }

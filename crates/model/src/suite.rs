@@ -388,6 +388,25 @@ impl Op {
         }
     }
 
+    /// Whether it does nothing but read what is there: a warm cache can serve all of it.
+    pub const fn only_reads(&self) -> bool {
+        match self {
+            Self::Io(io) => match io.access {
+                // What has a share of writes may write nothing at all.
+                Access::RandomMix { .. } | Access::Seek { .. } => false,
+                access => access.reads() && !access.writes(),
+            },
+            Self::Metadata { action, .. } => {
+                matches!(action, Action::Open | Action::Stat { .. } | Action::Readdir)
+            }
+            Self::ReadStream { .. }
+            | Self::ListTree { .. }
+            | Self::FindInTree { .. }
+            | Self::VerifyTree { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.
     pub const fn is_command(&self) -> bool {
         matches!(self, Self::Mkfs | Self::Mount | Self::Unmount | Self::Fsck)

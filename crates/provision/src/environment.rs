@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use model::{Bytes, CpuCache, DiskIdentity, Environment, Filesystem};
+use model::{Bytes, Condition, CpuCache, DiskIdentity, Environment, Filesystem};
 use nix::sys::utsname::uname;
 use sys::mounts;
 
+use crate::conditions;
 use crate::host_memory;
 use crate::sysfs::{self, Identity};
 use crate::tool_version::tool_version;
@@ -23,6 +24,8 @@ pub struct Setting {
     pub disk: Option<DiskIdentity>,
     /// How the image is attached.
     pub attachment: String,
+    /// What decides about speed of what the contenders are put on.
+    pub conditions: Vec<Condition>,
     /// The clock that times are in.
     pub clock: String,
 }
@@ -39,6 +42,8 @@ pub fn collect<'a>(
         .collect();
     commands.sort_unstable();
     commands.dedup();
+    let mut conditions = setting.conditions;
+    conditions.extend(conditions::of_machine(Path::new("/")));
     Environment {
         program: setting.program,
         kernel: kernel(),
@@ -52,6 +57,7 @@ pub fn collect<'a>(
         device: setting.device,
         disk: setting.disk,
         attachment: setting.attachment,
+        conditions,
         clock: setting.clock,
         tools: commands.into_iter().filter_map(tool_version).collect(),
     }

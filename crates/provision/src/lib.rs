@@ -6,6 +6,7 @@
 
 mod attachment;
 mod ceiling;
+mod conditions;
 mod device;
 mod doctor;
 mod environment;
@@ -14,6 +15,7 @@ mod held_directory;
 mod host_memory;
 mod image;
 mod loop_device;
+mod loop_number;
 mod machine;
 mod programs;
 mod space;
@@ -23,6 +25,7 @@ mod workspace;
 
 pub use attachment::is_attached;
 pub use ceiling::{Pace, RawDevice};
+pub use conditions::of_storage as conditions_of_storage;
 pub use device::{HeldDevice, Refusal, Sight};
 pub use doctor::{Need, Verdict, verdict};
 pub use environment::{Setting, collect, describe_storage};

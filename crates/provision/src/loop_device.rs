@@ -2,30 +2,32 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use model::DiskState;
+use model::{Bytes, DiskState};
 use sys::{disk, loopdev};
 
 use crate::ProvisionError;
+use crate::loop_number::LoopNumber;
 
-const CONTROL: &str = "/dev/loop-control";
-/// Between asking for a free device and taking it, another program may take it.
+/// Between making a device and taking it, another program that looks for a free one may take it.
 const ATTEMPTS: u32 = 100;
 
 /// An attached loop device; dropping it detaches it, and so does the kernel when the process dies.
 #[derive(Debug)]
 pub struct LoopDevice {
+    // Fields are dropped in this order: what is open cannot be removed.
     /// Held open: the device lets go of its file when the last one who has it open closes it.
     file: File,
-    path: PathBuf,
+    number: LoopNumber,
     direct: bool,
 }
 
 impl LoopDevice {
     /// Attaches a file, past the page cache of the filesystem below where that can do direct I/O.
     /// Discards are switched off: they would punch holes into the image, and the next cell would
-    /// pay for filling them. Needs root.
+    /// pay for filling them. What is switched on a loop device stays so when its file is gone; so this is one of
+    /// its own, which goes with it. Needs root.
     ///
     /// # Errors
     /// When the file cannot be opened, or the kernel has no loop devices or refuses.
@@ -43,21 +45,32 @@ impl LoopDevice {
     /// # Errors
     /// As for [`LoopDevice::attach`].
     pub fn over(backing: &File, image: &Path) -> Result<Self, ProvisionError> {
-        let control = File::open(CONTROL).map_err(ProvisionError::io("open", CONTROL.as_ref()))?;
-        let (path, file) =
-            take_free(&control, backing, image).map_err(ProvisionError::io("attach", image))?;
+        LoopNumber::remove_left();
+        let (file, number) =
+            take_new(backing, image).map_err(ProvisionError::io("attach", image))?;
         let mut device = Self {
             file,
-            path,
+            number,
             direct: false,
         };
         device.settle()?;
         Ok(device)
     }
 
+    /// Sets how far ahead of a sequential reader the kernel reads, in whole KiB. By itself it is what the disks of
+    /// this machine have, and decides who is first.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn set_readahead(&self, size: Bytes) -> Result<(), ProvisionError> {
+        let readahead = self.number.attribute("queue/read_ahead_kb");
+        fs::write(&readahead, (size.0 / 1024).to_string())
+            .map_err(ProvisionError::io("set", &readahead))
+    }
+
     /// The device node.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.number.path()
     }
 
     /// The device as it is now, for who claims it.
@@ -65,7 +78,7 @@ impl LoopDevice {
     /// # Errors
     /// When the kernel does not tell.
     pub fn state(&self) -> Result<DiskState, ProvisionError> {
-        disk::state(&self.file).map_err(ProvisionError::io("examine", &self.path))
+        disk::state(&self.file).map_err(ProvisionError::io("examine", self.path()))
     }
 
     /// Whether the page cache of the filesystem below is passed by. Where it is not, the image's
@@ -84,19 +97,14 @@ impl LoopDevice {
     }
 
     fn settle(&mut self) -> Result<(), ProvisionError> {
-        let discards = self.attribute("queue/discard_max_bytes");
+        let discards = self.number.attribute("queue/discard_max_bytes");
         fs::write(&discards, "0").map_err(ProvisionError::io("switch off", &discards))?;
-        let direct = self.attribute("loop/dio");
+        let direct = self.number.attribute("loop/dio");
         self.direct = fs::read_to_string(&direct)
             .map_err(ProvisionError::io("read", &direct))?
             .trim()
             == "1";
         Ok(())
-    }
-
-    fn attribute(&self, name: &str) -> PathBuf {
-        let device = self.path.file_name().unwrap_or_default();
-        Path::new("/sys/block").join(device).join(name)
     }
 }
 
@@ -107,18 +115,21 @@ impl Drop for LoopDevice {
     }
 }
 
-fn take_free(control: &File, backing: &File, image: &Path) -> io::Result<(PathBuf, File)> {
+fn take_new(backing: &File, image: &Path) -> io::Result<(File, LoopNumber)> {
     for _ in 0..ATTEMPTS {
-        let path = PathBuf::from(format!("/dev/loop{}", loopdev::free_number(control)?));
-        let device = OpenOptions::new().read(true).write(true).open(&path)?;
+        let number = LoopNumber::make()?;
+        let device = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(number.path())?;
         match attach_either_way(&device, backing, image) {
-            Ok(()) => return Ok((path, device)),
+            Ok(()) => return Ok((device, number)),
             Err(error) if error.kind() == ErrorKind::ResourceBusy => {}
             Err(error) => return Err(error),
         }
     }
     Err(io::Error::other(format!(
-        "{ATTEMPTS} times another program took the free loop device first"
+        "{ATTEMPTS} times another program took the new loop device first"
     )))
 }
 

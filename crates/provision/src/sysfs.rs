@@ -87,6 +87,18 @@ fn numbered(text: &str) -> Option<Identity> {
     Some(Identity::Block(major.parse().ok()?, minor.parse().ok()?))
 }
 
+/// The major and minor number in an attribute `dev`.
+pub fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
+    let text = fs::read_to_string(attribute)?;
+    match numbered(&text) {
+        Some(Identity::Block(major, minor)) => Ok((major, minor)),
+        _ => Err(io::Error::other(format!(
+            "it has the number `{}`",
+            text.trim()
+        ))),
+    }
+}
+
 /// The disk that a partition is on; `None` for anything else.
 pub fn disk_of(device: Identity) -> io::Result<Option<String>> {
     let directory = device.directory()?.filter(|d| d.join("partition").exists());
@@ -190,7 +202,7 @@ pub fn attribute(device: Identity, name: &str) -> Option<String> {
 }
 
 /// The names in a directory of sysfs, in order; none where there is no such directory.
-fn names(directory: &Path) -> io::Result<Vec<String>> {
+pub fn names(directory: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,

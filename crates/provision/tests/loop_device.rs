@@ -7,6 +7,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,67 @@ fn discards_are_off_and_direct_io_is_what_it_says() {
         disk.device().attachment().contains("direct I/O, no"),
         direct
     );
+}
+
+/// Which device it is, whoever had its name before; nothing where there is none.
+fn sequence_number(device: &Path) -> Option<String> {
+    let name = device.file_name().unwrap();
+    fs::read_to_string(Path::new("/sys/block").join(name).join("diskseq")).ok()
+}
+
+/// Waits until this very device is no more: a program that another test has just started may keep it for a moment;
+/// who attaches next removes it.
+fn wait_until_removed(device: &Path, number: Option<&String>) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while sequence_number(device).as_ref() == number {
+        assert!(Instant::now() < deadline, "{} is kept", device.display());
+        drop(Disk::blank(1));
+    }
+}
+
+/// The next one who looks for a free loop device gets it as the kernel makes it.
+#[test]
+fn no_device_is_left_with_its_discards_off() {
+    let mut disk = Disk::blank(8);
+    let device = disk.path().to_owned();
+    let number = sequence_number(&device).expect("the kernel numbers disks");
+    disk.detach();
+    wait_until_removed(&device, Some(&number));
+}
+
+#[test]
+fn what_a_killed_campaign_has_left_is_removed_by_the_next() {
+    let image = tempfile::NamedTempFile::new().unwrap();
+    image.as_file().set_len(1 << 20).unwrap();
+    let attach = ["losetup", "--show", "--find"];
+    let mut command = Command::new(attach[0]);
+    let output = command.args(&attach[1..]).arg(image.path()).output();
+    let output = output.unwrap();
+    let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+    let name = device.file_name().unwrap();
+    let discards = Path::new("/sys/block")
+        .join(name)
+        .join("queue/discard_max_bytes");
+    fs::write(discards, "0").unwrap();
+    common::run(&["losetup", "--detach"], &device);
+    // Letting go of the file gives the device another number.
+    let number = sequence_number(&device);
+    wait_until_removed(&device, number.as_ref());
+}
+
+#[test]
+fn readahead_is_what_was_asked_for_and_stays_so_under_a_mount() {
+    let disk = Disk::blank(32);
+    on(&disk, &["mkfs.ext4", "-q"]);
+    for kibibytes in [128, 2560, 4] {
+        disk.device().set_readahead(Bytes::kib(kibibytes)).unwrap();
+        let _mounted = common::mount(&disk);
+        let found = attribute(disk.path(), "queue/read_ahead_kb");
+        assert_eq!(found, kibibytes.to_string());
+        let conditions = provision::conditions_of_storage(&disk.mountpoint());
+        assert_eq!(conditions[0].what, "readahead");
+        assert_eq!(conditions[0].value, Bytes::kib(kibibytes).to_string());
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A calibration in words and numbers, and each phase's share of the device's ceiling.
 
-use analyse::{Analysis, Row};
+use analyse::{Analysis, CeilingRange, Row};
 use model::{Calibration, CampaignResults, Ceiling, Spread, Unit};
 
 use crate::Scale;
@@ -117,21 +117,34 @@ fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
     let ceiling = row.ceiling?;
     let scale = Scale::of(row.unit, [ceiling]);
     let shares = row.figures.iter().map(|figure| figure.ceiling_share);
-    let entries: Vec<Entry> = shares.map(share).collect();
+    let entries: Vec<Entry> = shares
+        .map(|share| entry(share, ceiling, row.ceiling_range))
+        .collect();
     let any = entries.iter().any(|entry| entry.tone == Tone::Plain);
     any.then(|| PhaseLine {
         row: Some(row),
         label: clean(&row.phase),
         rule: None,
-        unit: format!("% of {}", scale.with_unit(ceiling)),
+        unit: match row.ceiling_range {
+            None => format!("% of {}", scale.with_unit(ceiling)),
+            Some(CeilingRange { least, most }) => {
+                format!("% of {}…{}", scale.number(least), scale.with_unit(most))
+            }
+        },
         entries,
     })
 }
 
-fn share(share: Option<f64>) -> Entry {
-    let (text, tone) = match share {
-        Some(share) => (Scale::of(Unit::Percent, [share]).number(share), Tone::Plain),
-        None => ("-".to_owned(), Tone::Absent),
+/// A share, or between which values it lies: of the largest reading of the ceiling it is the smallest share.
+fn entry(share: Option<f64>, ceiling: f64, range: Option<CeilingRange>) -> Entry {
+    let number = |share| Scale::of(Unit::Percent, [share]).number(share);
+    let (text, tone) = match (share, range) {
+        (Some(share), None) => (number(share), Tone::Plain),
+        (Some(share), Some(CeilingRange { least, most })) => {
+            let of = |reading| number(share * ceiling / reading);
+            (format!("{}…{}", of(most), of(least)), Tone::Plain)
+        }
+        (None, _) => ("-".to_owned(), Tone::Absent),
     };
     Entry {
         text,
@@ -154,6 +167,37 @@ mod tests {
             .map(|(what, value)| format!("{what}: {value}"))
             .collect();
         insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn of_a_ceiling_that_was_not_steady_shares_are_ranges() {
+        let mut results = fixture::calibrated();
+        let read = |results: &CampaignResults| {
+            let analysis = analyse(results);
+            let blocks = shares(results, &analysis);
+            let mut lines = blocks.iter().flat_map(|block| &block.lines);
+            let line = lines.find(|line| line.label == "read").unwrap();
+            (line.unit.clone(), line.entries[0].text.clone())
+        };
+        let ceiling = |results: &mut CampaignResults, least: f64, most: f64| {
+            let calibration = results.calibration.as_mut().unwrap();
+            let read = &mut calibration.ceiling.as_mut().unwrap().sequential_read;
+            let read = read.as_mut().unwrap();
+            (read.least, read.most) = (least * read.median, most * read.median);
+        };
+        ceiling(&mut results, 0.96, 1.05);
+        let (unit, steady) = read(&results);
+        assert_eq!(
+            (unit.as_str(), steady.contains('…')),
+            ("% of 80.0 MB/s", false)
+        );
+        ceiling(&mut results, 0.5, 2.0);
+        let (unit, range) = read(&results);
+        assert_eq!(unit, "% of 40.0…160 MB/s");
+        let share: f64 = steady.parse().unwrap();
+        let ends: Vec<f64> = range.split('…').map(|end| end.parse().unwrap()).collect();
+        assert!((ends[0] - share / 2.0).abs() < 0.1, "{range} of {steady}");
+        assert!((ends[1] - share * 2.0).abs() < 0.1, "{range} of {steady}");
     }
 
     #[test]

@@ -107,8 +107,8 @@ pub(crate) fn unfinished(analysis: &Analysis) -> Option<String> {
 }
 
 /// What a session of the campaign ran on, as pairs of a word and its value.
-pub(crate) fn environment(environment: &Environment) -> Vec<(&'static str, String)> {
-    vec![
+pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
+    let parts = [
         ("fsarena", clean(&environment.program)),
         ("Kernel", clean(&environment.kernel)),
         ("Distribution", clean(&environment.distribution)),
@@ -120,7 +120,21 @@ pub(crate) fn environment(environment: &Environment) -> Vec<(&'static str, Strin
         ("Device", clean(&environment.device)),
         ("Attached", clean(&environment.attachment)),
         ("Clock", clean(&environment.clock)),
-    ]
+    ];
+    let parts = parts
+        .map(|(what, value)| (what.to_owned(), value))
+        .into_iter();
+    let conditions = environment.conditions.iter();
+    parts
+        .chain(conditions.map(|c| (heading(&c.what), clean(&c.value))))
+        .collect()
+}
+
+/// A word as it begins a line.
+fn heading(what: &str) -> String {
+    let mut letters = what.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    clean(&first.into_iter().chain(letters).collect::<String>())
 }
 
 fn memory(environment: &Environment) -> String {
@@ -139,7 +153,7 @@ fn gibibytes(memory: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use analyse::fixture;
-    use model::{Accelerator, DiskCache, GuestDisk, GuestMachine};
+    use model::{Accelerator, Condition, DiskCache, GuestDisk, GuestMachine};
 
     use super::*;
 
@@ -174,6 +188,18 @@ mod tests {
         );
         assert!(!text.contains('\u{1b}'));
         assert_eq!(model_time(&in_guests(Clock::Real)), None);
+    }
+
+    #[test]
+    fn what_decides_about_speed_stands_beside_the_machine() {
+        let session = Environment {
+            conditions: vec![Condition::new("readahead", "128 KiB\u{1b}[2J")],
+            ..Environment::default()
+        };
+        let facts = environment(&session);
+        let (what, value) = facts.last().unwrap();
+        assert_eq!(what, "Readahead");
+        assert!(value.starts_with("128 KiB") && !value.contains('\u{1b}'));
     }
 
     #[test]

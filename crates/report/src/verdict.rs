@@ -4,7 +4,7 @@
 use analyse::{
     Analysis, Drift, Estimate, Flip, NoiseFloor, Score, Stop, StopReason, rounds_needed,
 };
-use model::{CampaignResults, Clock, Unit};
+use model::{CampaignResults, Clock, Disturbance, Unit};
 
 use crate::Scale;
 use crate::overview::{Entry, LACKING, PhaseLine, TestBlock, Tone, sign_of};
@@ -127,6 +127,8 @@ pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<Str
     let named = analysis.drifts.iter().filter(|d| d.is_named());
     remarks.extend(named.map(|d| drift(d, &name)));
     remarks.extend(outliers(analysis));
+    remarks.extend(warm_reads(analysis));
+    remarks.extend(disturbed(analysis));
     remarks.extend(analysis.stop.as_ref().map(|s| stop(s, analysis)));
     remarks
 }
@@ -242,6 +244,56 @@ fn outliers(analysis: &Analysis) -> Option<String> {
     }
     (!found.is_empty())
         .then(|| format!("Outliers, far off their other rounds: {}.", some_of(&found)))
+}
+
+/// Figures that say less of the page cache than their name.
+fn warm_reads(analysis: &Analysis) -> Option<String> {
+    let found = analysis.warm_reads.iter().map(|read| {
+        format!(
+            "{}: {}, {} (up to {}, in {})",
+            clean(&read.contender),
+            clean(&read.test),
+            clean(&read.phase),
+            read.bytes,
+            counted(read.rounds.len() as u64, "round")
+        )
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "To be served from memory, and read from the device all the same: {}.",
+            some_of(&found)
+        )
+    })
+}
+
+/// Cells whose times say less because the machine did something else.
+fn disturbed(analysis: &Analysis) -> Option<String> {
+    let cells = &analysis.disturbed;
+    let again = cells.iter().filter(|cell| cell.first.is_some()).count();
+    let still = cells.iter().filter_map(|cell| {
+        let (contender, test) = (clean(&cell.contender), clean(&cell.test));
+        let (round, what) = (cell.round, cell.disturbance?);
+        Some(format!("{contender}: {test} (round {round}: {what})"))
+    });
+    let still: Vec<String> = still.collect();
+    if cells.is_empty() {
+        return None;
+    }
+    let mut text = format!(
+        "Disturbed: while {} ran, other processes had more than {:.0} % of the processors, or the host took more \
+         than {:.0} %",
+        counted(cells.len() as u64, "cell"),
+        Disturbance::OTHERS_BELOW,
+        Disturbance::STOLEN_BELOW,
+    );
+    if again > 0 {
+        text += &format!("; {again} of them ran again, and that counts");
+    }
+    if !still.is_empty() {
+        text += &format!(". Not run again, or disturbed again: {}", some_of(&still));
+    }
+    Some(text + ".")
 }
 
 fn stop(stop: &Stop, analysis: &Analysis) -> String {

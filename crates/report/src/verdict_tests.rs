@@ -40,6 +40,63 @@ fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
 }
 
 #[test]
+fn figures_that_are_warm_by_name_only_are_named() {
+    let mut results = fixture::plain();
+    let before = shown(&results);
+    assert!(!before.contains("To be served from memory"), "{before}");
+    let test = &mut results.campaign.suites[0].tests[0];
+    let file = "f".to_owned();
+    let unit = model::StreamUnit::Char;
+    test.phases[0].op = model::Op::ReadStream { file, unit };
+    let (test, phase) = (test.name.clone(), test.phases[0].name.clone());
+    let cells = results.cells.iter_mut().filter(|c| c.cell.test == test);
+    let first = cells.filter(|c| c.cell.contender == "fast").take(2);
+    for (cell, read) in first.zip([5, 3]) {
+        let result = cell.result.as_mut().unwrap();
+        let phase = result.phases.iter_mut().find(|p| p.phase == phase);
+        let phase = phase.unwrap();
+        phase.cache = model::CacheState::Warm;
+        phase.bytes = model::Bytes::mib(64);
+        phase.device = Some(model::DeviceCounters {
+            read_bytes: model::Bytes::mib(read),
+            ..Default::default()
+        });
+    }
+    let named = format!("fast: {test}, {phase} (up to 5 MiB, in 2 rounds).");
+    let text = shown(&results);
+    assert!(text.contains(&named), "{text}");
+}
+
+#[test]
+fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
+    let mut results = fixture::plain();
+    let disturbance = |others| model::Disturbance {
+        processors: 2,
+        elapsed: model::Nanos::from_secs(10),
+        others: model::Nanos::from_secs(others),
+        ..Default::default()
+    };
+    for cell in &mut results.cells {
+        cell.result.as_mut().unwrap().disturbance = Some(disturbance(1));
+    }
+    assert!(!shown(&results).contains("Disturbed"));
+    results.cells[1].result.as_mut().unwrap().disturbance = Some(disturbance(8));
+    let again = results.cells[2].result.as_mut().unwrap();
+    let mut first = again.clone();
+    first.disturbance = Some(disturbance(9));
+    again.first = Some(Box::new(first));
+    let text = shown(&results);
+    let cell = &results.cells[1].cell;
+    let named = format!(
+        "while 2 cells ran, other processes had more than 10 % of the processors, or the host took more than 5 %; \
+         1 of them ran again, and that counts. Not run again, or disturbed again: {}: {} (round {}: other processes 40 % \
+         of the processors, stolen 0 %).",
+        cell.contender, cell.test, cell.round
+    );
+    assert!(text.contains(&named), "{text}");
+}
+
+#[test]
 fn one_round_says_what_it_would_take() {
     let results = fixture::rising(1, 0.0);
     let text = shown(&results);

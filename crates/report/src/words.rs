@@ -14,6 +14,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::Cpu => "Processor, agent",
         Metric::CpuDriver => "Processor, driver",
         Metric::CpuMachine => "Processor, machine",
+        Metric::CpuPerOperation => "Processor, each operation",
         Metric::MinorFaults => "Minor page faults",
         Metric::MajorFaults => "Major page faults",
         Metric::LatencyP50 => "Latency, median",
@@ -60,6 +61,11 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::CpuMachine => {
             "Busy time of all processors together, write-back threads and all, as a share of \
              elapsed time; per cent of one processor, so above 100 on several."
+        }
+        Metric::CpuPerOperation => {
+            "User and system time of the agent, of the programs it ran and of the filesystem's own \
+             processes, divided by operations; seconds. Work that the kernel does in threads of its \
+             own, such as writing back, is not in it."
         }
         Metric::MinorFaults => {
             "Page faults of the agent and its programs that needed no input; a count."

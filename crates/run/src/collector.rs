@@ -1,10 +1,13 @@
 //! Gathers the events of one cell into its result; pure.
 
-use model::{Bytes, CellResult, Failure, Features, Nanos, PhaseResult, Status, StepRecord, Test};
+use model::{
+    Bytes, CellResult, Failure, Features, Nanos, Phase, PhaseResult, Status, StepRecord, Test,
+};
 use wire::Event;
 
 use crate::death::{self, Finding};
 use crate::ending::Ending;
+use crate::kernel_log;
 
 /// The result of a cell in the making.
 #[derive(Debug)]
@@ -74,6 +77,7 @@ impl<'a> Collector<'a> {
         let kernel_log = kernel_log.unwrap_or_default();
         self.close(&ending, &kernel_log);
         self.blame_memory();
+        let remarks = self.read_though_warm();
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
         let (status, failure) = match failed {
             Some((status, failure)) => (status, Some(failure)),
@@ -85,13 +89,28 @@ impl<'a> Collector<'a> {
             phases: self.phases,
             steps: self.steps,
             features: self.features,
-            kernel_log,
+            kernel_log: kernel_log::cut(kernel_log),
             kernel_log_readable,
             started: Nanos(0),
             elapsed: Nanos(0),
             from_cache: false,
-            remarks: Vec::new(),
+            remarks,
+            disturbance: None,
+            first: None,
         }
+    }
+
+    /// Phases that were to be served from memory and were not.
+    fn read_though_warm(&self) -> Vec<String> {
+        let phases = self.test.phases.iter().zip(&self.phases);
+        let remark = |(planned, result): (&Phase, &PhaseResult)| {
+            let read = result.read_though_warm(&planned.op)?;
+            let name = &planned.name;
+            Some(format!(
+                "{name} was to be served from memory, and {read} came from the device"
+            ))
+        };
+        phases.filter_map(remark).collect()
     }
 
     /// Accounts for what the agent can no longer say.
@@ -303,6 +322,37 @@ mod tests {
         well.take(phase(&test, 1, Status::Ok));
         well.out_of_memory(Bytes::mib(24));
         assert_eq!(well.finish(Ending::Done, None).failure, None);
+    }
+
+    #[test]
+    fn a_warm_phase_that_read_from_the_device_is_remarked() {
+        let mut test = test(&["list"]);
+        let tree = "t".to_owned();
+        test.phases[0].op = Op::ListTree { tree };
+        let mut result = PhaseResult::blank(&test.phases[0]);
+        result.device = Some(model::DeviceCounters {
+            read_bytes: Bytes::mib(3),
+            ..Default::default()
+        });
+        let mut collector = Collector::new(&test);
+        collector.take(Event::Phase(Box::new(result)));
+        let result = collector.finish(Ending::Done, Some(vec![]));
+        assert_eq!(
+            result.remarks,
+            ["list was to be served from memory, and 3 MiB came from the device"]
+        );
+    }
+
+    #[test]
+    fn an_oops_behind_a_flood_is_found() {
+        let test = test(&["a"]);
+        let mut collector = Collector::new(&test);
+        collector.take(phase(&test, 0, Status::Ok));
+        let mut log = vec!["<4> a complaint".to_owned(); 1000];
+        log[700] = "<1> BUG: kernel NULL pointer dereference, address: 08".to_owned();
+        let result = collector.finish(Ending::Done, Some(log));
+        assert_eq!(result.status, Status::Crashed);
+        assert_eq!(result.kernel_log.len(), 501);
     }
 
     #[test]

@@ -6,9 +6,6 @@ use crate::stuck;
 
 /// Everything on the console is a warning or worse: less is kept off it.
 const LEVEL: &str = "<4>";
-/// A guest in trouble does not fill the store: so many lines are kept from the beginning, where the cause
-/// stands, and so many from the end, where its death does.
-const KEPT: (usize, usize) = (350, 150);
 /// How many lines tell how a guest ended.
 const LAST: usize = 3;
 
@@ -34,14 +31,7 @@ pub fn lines(console: &[u8]) -> Vec<String> {
     let emulation = |line: &str| OF_THE_EMULATION.iter().any(|sign| line.starts_with(sign));
     let lines = text.lines().map(without_time);
     let lines = lines.filter(|&line| !line.is_empty() && line != OF_THE_END && !emulation(line));
-    let mut lines: Vec<String> = lines.map(|l| format!("{LEVEL} {l}")).collect();
-    let (first, last) = KEPT;
-    if lines.len() > first + last {
-        let left_out = lines.len() - first - last;
-        let note = format!("{LEVEL} … {left_out} lines left out …");
-        lines.splice(first..first + left_out, [note]);
-    }
-    lines
+    lines.map(|l| format!("{LEVEL} {l}")).collect()
 }
 
 /// The last words, in one line.
@@ -92,18 +82,6 @@ mod tests {
         let said = b"[ 9.1] minix: oh\n[ 9.2] reboot: Power down\n";
         assert_eq!(lines(said), ["<4> minix: oh"]);
         assert_eq!(last_words(said), "minix: oh; reboot: Power down");
-    }
-
-    #[test]
-    fn of_a_flood_the_beginning_and_the_end_are_kept() {
-        let flood: String = (0..2000).map(|n| format!("[ 1.0] line {n}\n")).collect();
-        let lines = lines(flood.as_bytes());
-        assert_eq!(lines.len(), 501);
-        assert_eq!(
-            (lines[0].as_str(), lines[500].as_str()),
-            ("<4> line 0", "<4> line 1999")
-        );
-        assert_eq!(lines[350], "<4> … 1500 lines left out …");
     }
 
     #[test]

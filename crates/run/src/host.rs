@@ -18,6 +18,7 @@ use crate::collector::Collector;
 use crate::ending::Ending;
 use crate::kernel_log;
 use crate::memory::MemoryLimit;
+use crate::surroundings::Surroundings;
 use crate::{Executor, Stopped};
 
 /// Runs agents as child processes.
@@ -41,6 +42,7 @@ impl Executor for HostExecutor {
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
         let (started, start) = (clock::calendar(), clock::now());
+        let before = Surroundings::look();
         let mut kernel_log = KernelLog::from_now().ok();
         let mut collector = Collector::new(&job.test);
         let killed_before = self.memory.as_ref().map_or(0, MemoryLimit::kills);
@@ -65,6 +67,7 @@ impl Executor for HostExecutor {
         }
         let mut result = collector.finish(ending, news);
         result.remarks.extend(remark);
+        result.disturbance = Some(before.until(&Surroundings::look()));
         result.started = started;
         result.elapsed = clock::since(start);
         Ok(result)

@@ -1,10 +1,11 @@
-//! Which lines of the kernel log belong to a cell: the log is one for the whole machine.
+//! Which lines of the kernel log belong to a cell, since the log is one for the whole machine, and how many of them are
+//! kept.
 
 use wire::{Job, Target};
 
-/// A loud cell does not fill the store: so many lines are kept from the beginning of its log, where
-/// the cause stands, and none after.
-const KEPT: usize = 500;
+/// A loud cell does not fill the store: so many lines are kept from the beginning of its log, where the cause
+/// stands, and so many from the end, where its death does.
+const KEPT: (usize, usize) = (350, 150);
 
 /// The lines that may be about this cell: all but those that name another loop device, and
 /// those that are about no filesystem.
@@ -17,7 +18,18 @@ pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
     let ours = |line: &String| {
         !names_another(line, &own) && !is_of_the_attachment(line) && !is_a_count(line)
     };
-    lines.into_iter().filter(ours).take(KEPT).collect()
+    lines.into_iter().filter(ours).collect()
+}
+
+/// The log as it is kept; only what was searched already may be cut.
+pub fn cut(mut lines: Vec<String>) -> Vec<String> {
+    let (first, last) = KEPT;
+    if lines.len() > first + last {
+        let left_out = lines.len() - first - last;
+        let note = format!("<4> … {left_out} lines left out …");
+        lines.splice(first..first + left_out, [note]);
+    }
+    lines
 }
 
 /// What the kernel logs because of the way images are attached and not because of a filesystem: a
@@ -61,6 +73,19 @@ mod tests {
         assert!(!is_of_the_attachment(
             "<3> I/O error, dev loop0, sector 8 op 0x1:(WRITE) flags 0x800"
         ));
+    }
+
+    #[test]
+    fn of_a_flood_the_beginning_and_the_end_are_kept() {
+        let flood = |lines| (0..lines).map(|n| format!("<4> line {n}")).collect();
+        let lines = cut(flood(2000));
+        assert_eq!(lines.len(), 501);
+        assert_eq!(
+            (lines[0].as_str(), lines[500].as_str()),
+            ("<4> line 0", "<4> line 1999")
+        );
+        assert_eq!(lines[350], "<4> … 1500 lines left out …");
+        assert_eq!(cut(flood(500)).len(), 500);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod kernel_log;
 mod memory;
 mod mock;
 mod stuck;
+mod surroundings;
 mod trace;
 mod watched_time;
 

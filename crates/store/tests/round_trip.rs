@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 
 use model::{
-    Bytes, CacheState, CellResult, CpuTime, DeviceCounters, End, Failure, Faults, Feature,
-    Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Space, Status, StepRecord, Support,
-    SystemError,
+    Bytes, CacheState, CellResult, CpuTime, DeviceCounters, Disturbance, End, Failure, Faults,
+    Feature, Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Space, Status, StepRecord,
+    Support, SystemError,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -215,6 +215,11 @@ fn result() -> impl Strategy<Value = CellResult> {
                     elapsed,
                     from_cache,
                     remarks,
+                    disturbance: Some(Disturbance {
+                        elapsed,
+                        ..Disturbance::default()
+                    }),
+                    first: None,
                 }
             },
         )

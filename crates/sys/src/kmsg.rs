@@ -25,7 +25,8 @@ impl KernelLog {
         Ok(Self(file))
     }
 
-    /// Lines logged since the last call, each as `<level> text`.
+    /// Lines that the kernel has logged since the last call, each as `<level> text`. What programs write to the
+    /// log is not among them.
     pub fn news(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut record = [0; RECORD];
@@ -42,11 +43,15 @@ impl KernelLog {
     }
 }
 
-/// `6,339,5140900,-;text` as `<6> text`.
+/// `6,339,5140900,-;text` as `<6> text`; nothing of a record that a program wrote. The number at its beginning is the
+/// level and, from the fourth bit on, the facility: 0 is the kernel, and it makes that 1 where a program claims it.
 /// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
 fn line_of(record: &str) -> Option<String> {
     let (prefix, text) = record.split_once(';')?;
     let priority: u32 = prefix.split(',').next()?.parse().ok()?;
+    if priority >> 3 != 0 {
+        return None;
+    }
     let text = text.lines().next().unwrap_or_default();
     Some(format!("<{}> {text}", priority & 7))
 }
@@ -57,8 +62,31 @@ mod tests {
 
     #[test]
     fn keeps_level_and_first_line() {
-        let record = "28,339,5140900,-;EXT4-fs error (device loop0)\n SUBSYSTEM=block\n";
+        let record = "4,339,5140900,-;EXT4-fs error (device loop0)\n SUBSYSTEM=block\n";
         assert_eq!(line_of(record).unwrap(), "<4> EXT4-fs error (device loop0)");
         assert_eq!(line_of("nonsense"), None);
+    }
+
+    #[test]
+    fn what_a_program_writes_is_not_the_kernels() {
+        let said = |priority: u32| line_of(&format!("{priority},1,1,-;kernel BUG at fs/x.c:1!\n"));
+        assert!(said(2).is_some());
+        // A program that says `<2>`, and one that says nothing of its facility; a daemon.
+        assert_eq!((said((1 << 3) | 2), said((3 << 3) | 2)), (None, None));
+    }
+
+    /// Needs root. The real log, with what the kernel makes of a line that claims to be its own.
+    #[test]
+    fn a_line_written_to_the_log_is_not_read_back() {
+        let mark = format!("a test of fsarena, process {}", std::process::id());
+        let mut log = KernelLog::from_now().expect("this test needs root");
+        std::fs::write("/dev/kmsg", format!("<2>{mark}\n")).expect("this test needs root");
+        let raw = std::process::Command::new("dmesg").output().unwrap().stdout;
+        assert!(
+            String::from_utf8_lossy(&raw).contains(&mark),
+            "it was logged"
+        );
+        let news = log.news();
+        assert!(!news.iter().any(|line| line.contains(&mark)), "{news:?}");
     }
 }

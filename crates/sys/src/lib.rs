@@ -20,6 +20,7 @@ pub mod memory;
 pub mod mounted_directory;
 pub mod mounts;
 pub mod namespace;
+pub mod pressure;
 pub mod process;
 pub mod sandbox;
 pub mod trusted;

@@ -1,4 +1,4 @@
-//! The kernel's loop driver: finding a free device, tying a file to it, letting go again.
+//! The kernel's loop driver: making a device, tying a file to it, letting go again, removing it.
 //!
 //! Layouts and numbers from `include/uapi/linux/loop.h`. Which file, and what to do when the kernel
 //! says no, is decided by the caller.
@@ -12,7 +12,8 @@ use std::os::raw::{c_int, c_ulong};
 const LOOP_CLR_FD: c_ulong = 0x4c01;
 const LOOP_GET_STATUS64: c_ulong = 0x4c05;
 const LOOP_CONFIGURE: c_ulong = 0x4c0a;
-const LOOP_CTL_GET_FREE: c_ulong = 0x4c82;
+const LOOP_CTL_ADD: c_ulong = 0x4c80;
+const LOOP_CTL_REMOVE: c_ulong = 0x4c81;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 const LO_NAME_SIZE: usize = 64;
@@ -49,16 +50,27 @@ struct LoopConfig {
 const _: () = assert!(size_of::<LoopInfo>() == 232);
 const _: () = assert!(size_of::<LoopConfig>() == 304);
 
-/// The number of a loop device that is free at this moment; somebody else may take it the next.
+/// Makes the loop device of this number, as no program has changed it yet.
 ///
 /// # Errors
-/// What the kernel says; `control` must be `/dev/loop-control`.
-pub fn free_number(control: &File) -> io::Result<u32> {
-    // SAFETY: this request takes no argument and touches no memory of ours; the descriptor is open
-    // for as long as `control` is borrowed.
-    let number = unsafe { libc::ioctl(control.as_raw_fd(), LOOP_CTL_GET_FREE as _) };
-    checked(number)?;
-    u32::try_from(number).map_err(io::Error::other)
+/// `EEXIST` where there is one, and whatever else the kernel says; `control` must be `/dev/loop-control`.
+pub fn add(control: &File, number: u32) -> io::Result<()> {
+    control_request(control, LOOP_CTL_ADD, number)
+}
+
+/// Removes a loop device that nobody uses.
+///
+/// # Errors
+/// `EBUSY` where it is open or tied to a file, `ENODEV` where there is none; `control` must be
+/// `/dev/loop-control`.
+pub fn remove(control: &File, number: u32) -> io::Result<()> {
+    control_request(control, LOOP_CTL_REMOVE, number)
+}
+
+fn control_request(control: &File, request: c_ulong, number: u32) -> io::Result<()> {
+    // SAFETY: these requests take a number and touch no memory of ours; the descriptor is open for as long as
+    // `control` is borrowed.
+    checked(unsafe { libc::ioctl(control.as_raw_fd(), request as _, c_ulong::from(number)) })
 }
 
 /// Ties a file to an unused loop device, in one step, such that the device lets go of it when its
@@ -173,7 +185,7 @@ mod tests {
             detach(&null).unwrap_err().raw_os_error(),
             Some(libc::ENOTTY)
         );
-        assert!(free_number(&null).is_err());
+        assert!(add(&null, 0).is_err() && remove(&null, 0).is_err());
         assert!(attach(&null, &null, "x", true).is_err());
     }
 }

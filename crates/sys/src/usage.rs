@@ -126,24 +126,49 @@ fn drivers() -> Nanos {
     Nanos(others.filter_map(|p| time_of(p.pid)).sum())
 }
 
+/// What the processors of the machine did since it was switched on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Processors {
+    /// In user mode, for whatever program.
+    pub user: Nanos,
+    /// In the kernel, interrupts among it.
+    pub system: Nanos,
+    /// Given to somebody else by the host of this machine.
+    pub stolen: Nanos,
+}
+
+/// All processors together, in steps of 10 ms.
+pub fn processors() -> Processors {
+    processors_of(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
+/// Source: proc(5), `/proc/stat`, first line: user nice system idle iowait irq softirq steal; guest time is part of
+/// user already.
+fn processors_of(stat: &str) -> Processors {
+    let first = stat.lines().next().unwrap_or_default();
+    let fields = first.split_whitespace().skip(1);
+    let ticks: Vec<u64> = fields.map_while(|f| f.parse().ok()).collect();
+    let sum = |places: &[usize]| {
+        let found = places.iter().filter_map(|&place| ticks.get(place));
+        Nanos(found.sum::<u64>() * TICK)
+    };
+    Processors {
+        user: sum(&[0, 1]),
+        system: sum(&[2, 5, 6]),
+        stolen: sum(&[7]),
+    }
+}
+
 /// Busy time of all processors: everything but idle and waiting for I/O.
-/// Source: proc(5), `/proc/stat`, first line.
 fn machine() -> Nanos {
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let ticks: Vec<u64> = stat
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .split_whitespace()
-        .skip(1)
-        .map_while(|f| f.parse().ok())
-        .collect();
-    // user nice system idle iowait irq softirq steal; guest time is part of user already.
-    let busy = [0, 1, 2, 5, 6]
-        .into_iter()
-        .filter_map(|i| ticks.get(i))
-        .sum::<u64>();
-    Nanos(busy * TICK)
+    let Processors { user, system, .. } = processors();
+    Nanos(user.0 + system.0)
+}
+
+/// Time in user mode of this process and of all that it has waited for, with theirs.
+pub fn own_user_time() -> Nanos {
+    let of = |who| getrusage(who).map_or(0, |usage| nanos(usage.as_ref().ru_utime));
+    Nanos(of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN))
 }
 
 #[cfg(test)]
@@ -171,6 +196,18 @@ mod tests {
         assert!(used > Nanos(1_000_000), "{used}");
         let others = difference(&programs_before, &programs(&ENDED.lock().unwrap()));
         assert!(others.cpu.user < Nanos(1_000_000), "{others:?}");
+    }
+
+    #[test]
+    fn the_processors_time_is_told_apart() {
+        let of = |user, system, stolen| Processors {
+            user: Nanos(user * TICK),
+            system: Nanos(system * TICK),
+            stolen: Nanos(stolen * TICK),
+        };
+        let stat = "cpu  10 2 30 400 50 6 7 8 9 0\ncpu0 1 1 1\n";
+        assert_eq!(processors_of(stat), of(12, 43, 8));
+        assert_eq!(processors_of("cpu 1 2 3 4"), of(3, 3, 0), "an old kernel");
     }
 
     #[test]

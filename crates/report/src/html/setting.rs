@@ -17,7 +17,7 @@ pub(super) struct ContenderView {
 /// What one session ran on.
 pub(super) struct EnvironmentView {
     pub session: usize,
-    pub facts: Vec<(&'static str, String)>,
+    pub facts: Vec<(String, String)>,
     pub tools: Vec<(String, String)>,
 }
 

@@ -31,6 +31,7 @@ pub fn campaign() -> Campaign {
         device: None,
         work_dir: "/var/tmp/fsarena".into(),
         patience: model::Nanos::from_secs(60),
+        readahead: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }
@@ -161,6 +162,8 @@ pub fn result(phases: &[&str]) -> CellResult {
         elapsed: Nanos::from_secs(9),
         from_cache: false,
         remarks: Vec::new(),
+        disturbance: None,
+        first: None,
     }
 }
 

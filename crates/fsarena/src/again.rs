@@ -1,0 +1,106 @@
+//! Which cells are run a second time: those that the machine disturbed, within limits that no value has a part in.
+
+use model::{Cell, CellResult, Status, StoredCell};
+
+/// Of so many cells, one may be run again: a machine that is always busy shall not take twice the time.
+const ONE_OF: usize = 10;
+
+/// How many cells were run again, and how many may be.
+pub struct Again {
+    done: usize,
+    most: usize,
+}
+
+impl Again {
+    /// What is left for a campaign to do, of which these cells are stored.
+    pub fn of(cells: &[StoredCell]) -> Self {
+        let results = cells.iter().filter_map(|cell| cell.result.as_ref());
+        Self {
+            done: results.filter(|result| result.first.is_some()).count(),
+            most: cells.len() / ONE_OF,
+        }
+    }
+
+    /// Whether a cell is to be run again that gave this. What failed stands, whatever else the machine did.
+    pub fn is_due(&self, result: &CellResult) -> bool {
+        let is_disturbed = result.disturbance.is_some_and(|d| d.is_much());
+        is_disturbed && result.status == Status::Ok && self.done < self.most
+    }
+
+    /// The second result, which counts whatever it is, with the first in it.
+    pub fn instead(&mut self, first: CellResult, second: CellResult) -> CellResult {
+        self.done += 1;
+        CellResult {
+            first: Some(Box::new(first)),
+            ..second
+        }
+    }
+}
+
+/// Why a cell is run again, in a line.
+pub fn words(cell: &Cell, result: &CellResult) -> String {
+    let what = result
+        .disturbance
+        .map_or_else(String::new, |d| format!(" ({d})"));
+    format!(
+        "{}, {}, round {}: the machine did something else meanwhile{what}; it runs once more",
+        cell.contender, cell.test, cell.round
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Disturbance, Nanos};
+
+    use super::*;
+    use crate::fixture;
+
+    fn result(others: u64) -> CellResult {
+        CellResult {
+            status: Status::Ok,
+            disturbance: Some(Disturbance {
+                processors: 1,
+                elapsed: Nanos::from_secs(10),
+                others: Nanos::from_secs(others),
+                ..Disturbance::default()
+            }),
+            ..fixture::failed_cell().result.unwrap()
+        }
+    }
+
+    fn cells(number: usize) -> Vec<StoredCell> {
+        vec![fixture::failed_cell(); number]
+    }
+
+    #[test]
+    fn a_disturbed_cell_is_run_once_more_and_its_first_result_is_kept() {
+        let mut again = Again::of(&cells(20));
+        assert!(again.is_due(&result(5)) && !again.is_due(&result(1)));
+        let (first, second) = (result(5), result(6));
+        let kept = again.instead(first.clone(), second.clone());
+        assert_eq!(kept.first.as_deref(), Some(&first));
+        assert_eq!(kept.disturbance, second.disturbance, "better or not");
+    }
+
+    #[test]
+    fn at_most_a_tenth_of_the_cells_is_run_again_over_all_sessions() {
+        let mut stored = cells(29);
+        let mut again = Again::of(&stored);
+        for _ in 0..2 {
+            assert!(again.is_due(&result(5)));
+            stored[0].result = Some(again.instead(result(5), result(5)));
+        }
+        assert!(!again.is_due(&result(5)));
+        assert_eq!(Again::of(&stored).done, 1, "both stand in one cell here");
+        assert!(!Again::of(&cells(9)).is_due(&result(5)));
+    }
+
+    #[test]
+    fn what_failed_is_not_tried_until_it_works() {
+        let failed = CellResult {
+            status: Status::Failed,
+            ..result(5)
+        };
+        assert!(!Again::of(&cells(20)).is_due(&failed));
+    }
+}

@@ -1,0 +1,135 @@
+//! One campaign at a time empties the caches of this machine: of two, each would make the other's warm figures cold, and
+//! both would be slow.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use provision::ProvisionError;
+
+/// Another directory than `/run` for the lock: for tests, and for machines that root shares in parts.
+const DIRECTORY: &str = "FSARENA_RUN_DIR";
+const NAME: &str = "fsarena-caches.lock";
+/// How often the lock is tried again, and whether to stop is looked at.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The right to empty the caches; the kernel gives it back when the process ends.
+pub struct CacheLock {
+    _file: Flock<File>,
+}
+
+impl CacheLock {
+    /// Waits until nobody else has it, and says in a line who has. Without a place for the lock there is none.
+    ///
+    /// # Errors
+    /// When it was told to stop.
+    pub fn take(say: &dyn Fn(&str), stop: &AtomicBool) -> Result<Option<Self>, ProvisionError> {
+        let directory = std::env::var_os(DIRECTORY).map_or_else(|| "/run".into(), PathBuf::from);
+        Self::take_file(&directory.join(NAME), say, stop)
+    }
+
+    fn take_file(
+        path: &Path,
+        say: &dyn Fn(&str),
+        stop: &AtomicBool,
+    ) -> Result<Option<Self>, ProvisionError> {
+        let mut has_said = false;
+        loop {
+            let Ok(file) = open(path) else {
+                return Ok(None);
+            };
+            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(mut file) => {
+                    // Who cannot be told is waited for all the same.
+                    let _ = sign(&mut file);
+                    return Ok(Some(Self { _file: file }));
+                }
+                Err((mut file, _)) if !has_said => {
+                    say(&held_by(&mut file));
+                    has_said = true;
+                }
+                Err(_) => {}
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(ProvisionError::Interrupted);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.read(true).write(true).create(true).mode(0o600);
+    how.custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)
+}
+
+/// Says who has it.
+fn sign(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    writeln!(file, "{}", std::process::id())
+}
+
+fn held_by(file: &mut File) -> String {
+    let mut text = String::new();
+    let number = file.read_to_string(&mut text).ok();
+    let number = number.and_then(|_| text.trim().parse::<u32>().ok());
+    let who = number.map_or_else(
+        || "another process".to_owned(),
+        |id| format!("process {id}"),
+    );
+    format!(
+        "waiting: {who} runs a campaign that empties this machine's caches, and so does this one"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn the_second_campaign_says_who_has_the_caches_and_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(NAME);
+        let stop = AtomicBool::new(false);
+        let silent = |line: &str| panic!("{line}");
+        let first = CacheLock::take_file(&path, &silent, &stop)
+            .unwrap()
+            .unwrap();
+        let (said, lines) = mpsc::channel();
+        thread::scope(|scope| {
+            let say = move |line: &str| said.send(line.to_owned()).unwrap();
+            let second = scope.spawn(|| {
+                let say = say;
+                CacheLock::take_file(&path, &say, &stop).unwrap().is_some()
+            });
+            let line = lines.recv().unwrap();
+            let own = format!("waiting: process {} runs a campaign", std::process::id());
+            assert!(line.starts_with(&own), "{line}");
+            drop(first);
+            assert!(second.join().unwrap());
+        });
+        assert!(lines.try_recv().is_err(), "it was said once");
+    }
+
+    #[test]
+    fn who_waits_can_be_told_to_stop_and_without_a_place_nobody_waits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(NAME);
+        let say = |_: &str| {};
+        let first = CacheLock::take_file(&path, &say, &AtomicBool::new(false)).unwrap();
+        assert!(first.is_some());
+        let stopped = CacheLock::take_file(&path, &say, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(ProvisionError::Interrupted)));
+        let nowhere = directory.path().join("no/such").join(NAME);
+        let free = CacheLock::take_file(&nowhere, &say, &AtomicBool::new(false)).unwrap();
+        assert!(free.is_none());
+    }
+}
