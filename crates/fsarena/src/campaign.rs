@@ -19,6 +19,7 @@ use crate::calibration::{self, Effort};
 use crate::crew::{self, News};
 use crate::erase_question::Consent;
 use crate::exit::{Interruption, Refused};
+use crate::fit::Misfits;
 use crate::ground::{Ground, Held};
 use crate::progress::{Position, Progress};
 use crate::rounds;
@@ -51,10 +52,15 @@ pub fn begin(
     campaign: &Campaign,
     plan: &[Cell],
     consent: &Consent,
+    progress: &Progress,
     stop: &AtomicBool,
 ) -> anyhow::Result<(CampaignId, Held)> {
     let held = Ground::hold(campaign, consent, stop)?;
+    let misfits = Misfits::of(campaign, held.device.as_ref().map(HeldDevice::size))?;
     Ground::inspect_place(campaign)?;
+    misfits
+        .lines()
+        .for_each(|line| progress.note(&format!("unsupported: {line}")));
     let id = store.begin_campaign(campaign, plan, clock::calendar())?;
     Ok((id, held))
 }

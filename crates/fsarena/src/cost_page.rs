@@ -86,7 +86,7 @@ fn bytes(bytes: Bytes) -> String {
 }
 
 /// The whole plan of a campaign with its costs.
-pub fn text(campaign: &Campaign, cost: &Cost) -> String {
+pub fn text(campaign: &Campaign, cost: &Cost, misfits: &[String]) -> String {
     let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
     let mut text = format!(
         "campaign {}, not run: profile {}, rounds {}, seed {}\n\n",
@@ -107,11 +107,11 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
         ),
         ("space", format!("{}, the largest test", cost.space)),
     ] {
-        text += &format!("  {what:<10} {fact}\n");
+        text += &format!("  {what:<11} {fact}\n");
     }
     if let Some(machine) = &campaign.guest {
         let fact = line(&format!("{}: {machine}", campaign.clock));
-        text += &format!("  {:<10} {fact}\n", "machine");
+        text += &format!("  {:<11} {fact}\n", "machine");
     }
     if let Some(until) = campaign.until {
         let late = until
@@ -121,7 +121,10 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
             "are added while figures are wide, up to {}{late}",
             until.max_rounds
         );
-        text += &format!("  {:<10} {fact}; what follows is without them\n", "rounds");
+        text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
+    }
+    for misfit in misfits {
+        text += &format!("  {:<11} {}\n", "unsupported", line(misfit));
     }
     let rows: Vec<_> = cost.tests.iter().map(row).collect();
     let heading = [
@@ -179,7 +182,11 @@ mod tests {
     #[test]
     fn the_plan_of_a_dry_run() {
         let campaign = campaign();
-        insta::assert_snapshot!(text(&campaign, &plan::cost(&campaign, Pace::default())));
+        insta::assert_snapshot!(text(
+            &campaign,
+            &plan::cost(&campaign, Pace::default()),
+            &["fat12: takes 255 MiB at most".to_owned()]
+        ));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod doctor_command;
 mod erase_question;
 mod exit;
 mod fault;
+mod fit;
 #[cfg(test)]
 mod fixture;
 mod format_command;

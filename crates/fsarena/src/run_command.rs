@@ -12,7 +12,7 @@ use store::Store;
 use crate::campaign::{self, Ended, Means};
 use crate::cli::Globals;
 use crate::exit::Code;
-
+use crate::fit::{self, Misfits};
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::run_args::RunArgs;
@@ -55,7 +55,14 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     // Before the work is done that it is for.
     paths::reports(globals)?;
-    let (id, held) = campaign::begin(&mut store, &campaign, &plan, &means.consent, &stop)?;
+    let (id, held) = campaign::begin(
+        &mut store,
+        &campaign,
+        &plan,
+        &means.consent,
+        &progress,
+        &stop,
+    )?;
     progress.note(&format!(
         "campaign {id}: {} cells, seed {}",
         plan.len(),
@@ -82,12 +89,19 @@ fn dry_run(
     cost: &Cost,
     globals: &Globals,
 ) -> anyhow::Result<ExitCode> {
+    let misfits = Misfits::of(campaign, fit::size_of_device(campaign))?;
+    let misfits: Vec<String> = misfits.lines().collect();
     if globals.json {
-        let plan =
-            json!({ "event": "dry-run", "campaign": campaign, "cost": cost, "cells": cells });
+        let plan = json!({
+            "event": "dry-run",
+            "campaign": campaign,
+            "cost": cost,
+            "unsupported": misfits,
+            "cells": cells,
+        });
         output::print(&format!("{plan}\n"))?;
     } else {
-        output::print(&cost_page::text(campaign, cost))?;
+        output::print(&cost_page::text(campaign, cost, &misfits))?;
     }
     Ok(Code::Done.into())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Class};
+use crate::{Backend, Bytes, Class};
 
 /// Who does the work below the system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,21 @@ pub struct Filesystem {
     pub only_in_guest: Option<String>,
     /// Why it competes only when a user names it, where that is so.
     pub only_when_named: Option<String>,
+}
+
+impl Filesystem {
+    /// Whether it competes in a campaign that names no contenders, where a machine has all that it needs. Floors do in
+    /// guests: the memory that they take is the guest's.
+    pub fn competes_unnamed(&self, backend: Backend) -> bool {
+        let (here, in_guests) = (self.only_in_guest.is_none(), self.class == Class::Floor);
+        let asked = self.only_when_named.is_none();
+        self.unavailable.is_none()
+            && match backend {
+                Backend::Dir => false,
+                Backend::Loop => here && asked,
+                Backend::Vm => asked || in_guests,
+            }
+    }
 }
 
 /// What a filesystem needs from the machine.
