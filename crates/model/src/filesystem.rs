@@ -1,5 +1,7 @@
 //! A filesystem of the catalog: how to make, mount, unmount and check one.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Backend, Bytes, Class};
@@ -73,6 +75,9 @@ pub struct Requirements {
     pub packages: Vec<String>,
     /// Programs that must be on the path.
     pub programs: Vec<String>,
+    /// Those of them that no package brings, each with what does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unpackaged: BTreeMap<String, String>,
     /// The smallest device it can be made on.
     pub smallest: Bytes,
     /// The largest device it can be made on.
