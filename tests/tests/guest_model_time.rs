@@ -238,6 +238,16 @@ fn the_self_test_finds_the_same_nanoseconds_on_a_busy_machine_and_in_other_surro
     );
 }
 
+/// QEMU's main loop counted some hundred instructions twice when it was woken just as the guest halted.
+#[test]
+fn the_self_test_finds_the_same_nanoseconds_however_the_emulator_is_stopped_and_woken() {
+    let under = ["woken", "stopped", "memory"].map(|condition| ["--under", condition]);
+    let (code, said) = selftest(&[&under.concat()[..], &["--runs", "2"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    let same = said.matches("figures to the nanosecond").count();
+    assert_eq!(same, 6, "{said}");
+}
+
 #[test]
 fn the_self_test_finds_a_disk_whose_time_is_this_machines() {
     let (code, said) = selftest(&["--under", "again", "--leak"]);

@@ -18,6 +18,7 @@ mod completions_command;
 mod contender_choice;
 mod cost_page;
 mod crew;
+mod disturbance;
 mod doctor_command;
 mod erase_question;
 mod exit;
