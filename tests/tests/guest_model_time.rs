@@ -149,7 +149,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     let cells = CellCache::open(&bench.directory.path().join("cells"), [7; run::SECRET]).unwrap();
     let executor = bench.model("hpfs");
     let mut job = bench.job("hpfs", &executor, &test);
-    let mut cached = CachedExecutor::new(executor, Some(cells));
+    let mut cached = CachedExecutor::new(executor, Some(cells), None);
     let run = execute(&mut cached, &job);
     assert!(!run.from_cache && run.failure.is_none(), "{run:?}");
     // Its place in a campaign, and this machine's directories, are no part of a cell.

@@ -180,7 +180,11 @@ impl GuestGround {
                     seed: cell.seed,
                     stacks_after: None,
                 };
-                let mut executor = CachedExecutor::new(plot.executor, self.cache.clone());
+                let mut executor = CachedExecutor::new(
+                    plot.executor,
+                    self.cache.clone(),
+                    Some(self.campaign.seed),
+                );
                 let outcome = executor.execute(&job, observe);
                 if let Some(mut device) = self.device() {
                     device.wrote();

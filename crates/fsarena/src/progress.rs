@@ -127,6 +127,11 @@ impl Progress {
             running.borrow_mut().remove(&cell.id);
             place(bar, position);
         }
+        if !matches!(self, Self::Json) {
+            for remark in result.remarks.iter().filter(|_| !result.from_cache) {
+                self.note(&format!("{}: {}", name(cell), output::line(remark)));
+            }
+        }
         match self {
             Self::Bar(..) | Self::Notes if result.status != Status::Ok => {
                 let reason = output::line(failure.unwrap_or_default());
