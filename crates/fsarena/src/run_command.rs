@@ -45,6 +45,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let means = Means {
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
+        max_written: args.max_written,
         cache: &|| guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text)),
         guest: &|_| {
             guest
@@ -73,13 +74,16 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 }
 
 /// What the campaign would cost, at the pace of the device as it was measured last.
-fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> {
+pub fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> {
     let calibration = match store {
         Some(store) => store.last_calibration()?,
         None => None,
     };
     let ceiling = calibration.and_then(|c| c.ceiling);
-    Ok(plan::cost(campaign, cost_page::pace(ceiling.as_ref())))
+    Ok(plan::cost(
+        campaign,
+        cost_page::pace(campaign, ceiling.as_ref()),
+    ))
 }
 
 /// Says what would be done, and does nothing.
