@@ -149,7 +149,7 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     let cells = CellCache::open(&bench.directory.path().join("cells"), [7; run::SECRET]).unwrap();
     let executor = bench.model("hpfs");
     let mut job = bench.job("hpfs", &executor, &test);
-    let mut cached = CachedExecutor::new(executor, Some(cells));
+    let mut cached = CachedExecutor::new(executor, Some(cells), None);
     let run = execute(&mut cached, &job);
     assert!(!run.from_cache && run.failure.is_none(), "{run:?}");
     // Its place in a campaign, and this machine's directories, are no part of a cell.
@@ -236,6 +236,16 @@ fn the_self_test_finds_the_same_nanoseconds_on_a_busy_machine_and_in_other_surro
         2,
         "{said}"
     );
+}
+
+/// QEMU's main loop counted some hundred instructions twice when it was woken just as the guest halted.
+#[test]
+fn the_self_test_finds_the_same_nanoseconds_however_the_emulator_is_stopped_and_woken() {
+    let under = ["woken", "stopped", "memory"].map(|condition| ["--under", condition]);
+    let (code, said) = selftest(&[&under.concat()[..], &["--runs", "2"]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    let same = said.matches("figures to the nanosecond").count();
+    assert_eq!(same, 6, "{said}");
 }
 
 #[test]

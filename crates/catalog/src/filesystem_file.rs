@@ -1,5 +1,7 @@
 //! One file of `filesystems/`: raw TOML → a checked [`Filesystem`].
 
+use std::collections::BTreeMap;
+
 use model::{Class, Commands, Driver, Filesystem, Requirements};
 
 use crate::CatalogError;
@@ -21,8 +23,14 @@ const KEYS: [&str; 12] = [
     "requires",
     "commands",
 ];
-const REQUIRES: [&str; 6] = [
-    "kernel", "modules", "packages", "programs", "smallest", "largest",
+const REQUIRES: [&str; 7] = [
+    "kernel",
+    "modules",
+    "packages",
+    "programs",
+    "unpackaged",
+    "smallest",
+    "largest",
 ];
 const COMMANDS: [&str; 9] = [
     "mkfs",
@@ -98,14 +106,36 @@ fn requirements(top: &Table<'_>, unavailable: bool) -> Result<Requirements, Cata
     if largest.is_some_and(|l| l < smallest) {
         return Err(table.error("`largest` is below `smallest`".into()));
     }
+    let programs = table.texts("programs")?;
+    let unpackaged = unpackaged(&table, &programs)?;
     Ok(Requirements {
         kernel: table.read("kernel", |v| v.text())?,
         modules: table.texts("modules")?,
         packages: table.texts("packages")?,
-        programs: table.texts("programs")?,
+        programs,
+        unpackaged,
         smallest,
         largest,
     })
+}
+
+/// Programs that no package brings, each with what does.
+fn unpackaged(
+    table: &Table<'_>,
+    programs: &[String],
+) -> Result<BTreeMap<String, String>, CatalogError> {
+    let Some(given) = table.get("unpackaged")? else {
+        return Ok(BTreeMap::new());
+    };
+    let given = given.any_table()?;
+    let each = given.entries().map(|(program, brings)| {
+        if !programs.iter().any(|known| known == program) {
+            let message = format!("`programs` does not list `{program}`");
+            return Err(brings.error(message));
+        }
+        Ok((program.to_owned(), brings.text()?))
+    });
+    each.collect()
 }
 
 fn commands(

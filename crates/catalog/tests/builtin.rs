@@ -346,3 +346,17 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
         }
     }
 }
+
+#[test]
+fn what_no_package_brings_and_what_no_module_names_is_in_its_field() {
+    let catalog = Catalog::builtin().unwrap();
+    let requires = |name| &catalog.filesystem(name).unwrap().requires;
+    assert!(requires("fuse-ufs").unpackaged["fuse-ufs"].contains("cargo install"));
+    // The kernel asks for them by name when bcachefs is mounted, so that no dependency tells of them.
+    for module in ["crc32c_generic", "xxhash"] {
+        assert!(
+            requires("bcachefs").modules.iter().any(|m| m == module),
+            "{module}"
+        );
+    }
+}

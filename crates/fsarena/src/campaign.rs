@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use analyse::StopReason;
 use anyhow::Context;
 use guest::Guest;
-use model::{Campaign, Cell, CellId, Environment, Nanos, StoredCell, Test};
+use model::{Bytes, Campaign, Cell, CellId, Environment, Nanos, StoredCell, Test};
 use provision::{HeldDevice, ProvisionError};
 use run::{CellCache, Stopped};
 use store::{CampaignId, Store};
@@ -20,10 +20,11 @@ use crate::calibration::{self, Effort};
 use crate::crew::{self, News};
 use crate::erase_question::Consent;
 use crate::exit::{Interruption, Refused};
+use crate::fit::Misfits;
 use crate::ground::{Ground, Held};
 use crate::progress::{Position, Progress};
-use crate::rounds;
 use crate::site::Site;
+use crate::{rounds, run_command};
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Means<'a> {
     pub consent: Consent,
     /// How many cells may run side by side, where any may.
     pub jobs: Option<u32>,
+    /// How much may be written before phases are no longer repeated, where the user says.
+    pub max_written: Option<Bytes>,
     /// Brings the place where results are kept that need not be brought about twice; asked for guests only.
     pub cache: &'a dyn Fn() -> Option<CellCache>,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
@@ -56,7 +59,11 @@ pub fn begin(
     stop: &AtomicBool,
 ) -> anyhow::Result<(CampaignId, Held)> {
     let held = Ground::hold(campaign, consent, progress, stop)?;
+    let misfits = Misfits::of(campaign, held.device.as_ref().map(HeldDevice::size))?;
     Ground::inspect_place(campaign)?;
+    misfits
+        .lines()
+        .for_each(|line| progress.note(&format!("unsupported: {line}")));
     let id = store.begin_campaign(campaign, plan, clock::calendar())?;
     Ok((id, held))
 }
@@ -76,6 +83,8 @@ pub fn drive(
     let finished: BTreeMap<_, _> = stored.cells.iter().filter_map(elapsed).collect();
     let is_over = finished.len() == stored.cells.len() && !rounds::wants_more(&stored);
     let again = Again::of(&stored.cells);
+    let each = stored.cells.iter().filter_map(|c| c.result.as_ref());
+    let cells_wrote = each.fold(0, |sum: u64, r| sum.saturating_add(plan::written(r).0));
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
     let campaign = stored.campaign;
     if is_over {
@@ -94,9 +103,17 @@ pub fn drive(
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
     };
+    let cost = run_command::cost(&campaign, Some(store))?;
+    let most = means
+        .max_written
+        .unwrap_or(Bytes(cost.written().0.saturating_mul(TWICE)));
     Drive {
         store,
         id,
+        written: Written {
+            so_far: Bytes(cells_wrote.saturating_add(cost.preparation.0)),
+            most,
+        },
         campaign,
         plan,
         finished,
@@ -129,6 +146,30 @@ fn require_same_disk(held: &Held, sessions: &[Environment]) -> Result<(), Refuse
     }
 }
 
+/// How much more than announced may be written before phases are no longer repeated.
+const TWICE: u64 = 2;
+
+/// What a campaign has written, its image among it.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    so_far: Bytes,
+    /// From here on phases are not repeated.
+    most: Bytes,
+}
+
+impl Written {
+    const fn left(self) -> Bytes {
+        Bytes(self.most.0.saturating_sub(self.so_far.0))
+    }
+
+    /// Takes in what a cell wrote; true where that was the last that repetitions may write.
+    const fn add(&mut self, bytes: Bytes) -> bool {
+        let before = self.left();
+        self.so_far = Bytes(self.so_far.0.saturating_add(bytes.0));
+        before.0 > 0 && self.left().0 == 0
+    }
+}
+
 /// A campaign being driven.
 struct Drive<'a> {
     store: &'a mut Store,
@@ -139,6 +180,7 @@ struct Drive<'a> {
     /// Whether what fsarena costs and what the device can do is known already.
     calibrated: bool,
     site: Site,
+    written: Written,
     /// How many cells may run side by side.
     jobs: Option<u32>,
     progress: &'a Progress,
@@ -151,6 +193,11 @@ impl Drive<'_> {
     fn run(mut self) -> anyhow::Result<Ended> {
         let ended = self.rounds();
         self.progress.finish();
+        if let Site::Here(_) = self.site {
+            let Written { so_far, most } = self.written;
+            self.progress
+                .note(&format!("written: {so_far}, of {most} with repetitions"));
+        }
         self.site.clear()?;
         ended
     }
@@ -280,10 +327,10 @@ impl Drive<'_> {
             return Ok(false);
         }
         self.progress.begin(cell, self.position());
-        let test = test_of(&self.campaign, cell)?;
+        let test = plan::within(test_of(&self.campaign, cell)?, self.written.left());
         let progress = self.progress;
         let mut observe = |event: &Event| progress.event(cell, event);
-        let mut execute = || match self.site.execute(&self.campaign, cell, test, &mut observe) {
+        let mut execute = || match self.site.execute(&self.campaign, cell, &test, &mut observe) {
             Ok(result) => Ok(Some(result)),
             Err(Stopped::Interrupted) => Ok(None),
             Err(Stopped::Withdrawn(reason)) => Err(Refused(withdrawn(self.id, &reason))),
@@ -301,11 +348,20 @@ impl Drive<'_> {
         self.store.record(self.id, cell, &result)?;
         self.finished.insert(cell.id, result.elapsed);
         self.progress.end(cell, &result, self.position());
+        if self.written.add(plan::written(&result)) {
+            let Written { so_far, most } = self.written;
+            self.progress.note(&format!(
+                "{so_far} are written, and {most} is the most (--max-written): from here on each phase is done once"
+            ));
+        }
         Ok(true)
     }
 
     fn position(&self) -> Position {
-        position(&self.plan, &self.finished, 1)
+        Position {
+            written: Some(self.written.so_far),
+            ..position(&self.plan, &self.finished, 1)
+        }
     }
 }
 
@@ -328,5 +384,24 @@ fn position(plan: &[Cell], finished: &BTreeMap<CellId, Nanos>, abreast: usize) -
         done: finished.len() as u64,
         total: plan.len() as u64,
         left: one_by_one.map(|left| Nanos(left.0 / abreast as u64)),
+        written: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_what_may_be_written_is_told_once() {
+        let mut written = Written {
+            so_far: Bytes(5),
+            most: Bytes(20),
+        };
+        assert!(!written.add(Bytes(10)));
+        assert_eq!(written.left(), Bytes(5));
+        assert!(written.add(Bytes(10)));
+        assert_eq!(written.left(), Bytes(0));
+        assert!(!written.add(Bytes(10)));
     }
 }

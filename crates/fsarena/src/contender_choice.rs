@@ -1,7 +1,7 @@
 //! Who competes: those that are named, or all that can run on a backend.
 
 use catalog::{CampaignFile, Catalog};
-use model::{Backend, Bytes, Class, Contender, Filesystem};
+use model::{Backend, Contender, Filesystem};
 use provision::{Machine, Need, Verdict};
 
 use crate::exit::Refused;
@@ -15,8 +15,6 @@ pub struct Choice<'a> {
     pub backend: Backend,
     /// This machine, and what the guest has.
     pub machine: &'a Machine,
-    /// Size of the device.
-    pub size: Bytes,
 }
 
 impl Choice<'_> {
@@ -60,15 +58,15 @@ impl Choice<'_> {
         }
     }
 
-    /// Every contender that runs here on a device of this size; what is left out for something that can
-    /// be mended is said.
+    /// Every contender that runs here, whatever the size of the device; what is left out for something that
+    /// can be mended is said.
     fn all_that_run(&self, progress: &Progress) -> anyhow::Result<Vec<Contender>> {
         let mut contenders = Vec::new();
         let mut impossible = Vec::new();
         let filesystems = self.catalog.filesystems();
-        for filesystem in filesystems.filter(|f| self.is_asked(f)) {
+        for filesystem in filesystems.filter(|f| f.competes_unnamed(self.backend)) {
             let obstacle = match self.verdict(filesystem) {
-                Verdict::Runs => self.misfit(filesystem),
+                Verdict::Runs => None,
                 Verdict::Missing { needs } => Some(list(&needs)),
                 Verdict::Impossible { .. } => {
                     impossible.push(filesystem.name.as_str());
@@ -91,24 +89,6 @@ impl Choice<'_> {
         }
         Ok(contenders)
     }
-
-    /// Whether a filesystem competes that nobody has named. In guests floors do: the memory that they take is
-    /// the guest's.
-    fn is_asked(&self, filesystem: &Filesystem) -> bool {
-        let is_floor = filesystem.class == Class::Floor && self.backend == Backend::Vm;
-        filesystem.only_when_named.is_none() || is_floor
-    }
-
-    /// Why the device is none for the filesystem. In guests, each filesystem has a disk no larger than it
-    /// takes.
-    fn misfit(&self, filesystem: &Filesystem) -> Option<String> {
-        let requires = &filesystem.requires;
-        let size = match (self.backend, requires.largest) {
-            (Backend::Vm, Some(largest)) => self.size.min(largest),
-            _ => self.size,
-        };
-        requires.misfit(size)
-    }
 }
 
 /// What is missing, each with the command that brings it.
@@ -119,9 +99,12 @@ fn list(needs: &[Need]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use provision::GuestStock;
 
     use super::*;
+    use crate::list_command;
 
     /// A machine whose guest drives these filesystems and no others.
     fn machine(catalog: &Catalog, names: &[&str]) -> Machine {
@@ -148,21 +131,50 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
         let machine = &machine(&catalog, &all);
-        let choice = |size| Choice {
+        let choice = Choice {
             catalog: &catalog,
             backend: Backend::Vm,
             machine,
-            size,
         };
         let file = CampaignFile::default();
-        let chosen = |size| {
-            choice(size)
-                .contenders(&[], &file, &Progress::Quiet)
-                .unwrap()
-        };
+        let chosen = choice.contenders(&[], &file, &Progress::Quiet).unwrap();
         let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
-        assert_eq!(names(&chosen(Bytes::mib(384))), asked);
-        assert!(!names(&chosen(Bytes::mib(8))).contains(&"jfs"), "too small");
+        assert_eq!(names(&chosen), asked);
+    }
+
+    #[test]
+    fn what_the_list_says_competes_by_default_is_what_is_chosen() {
+        let catalog = Catalog::builtin().unwrap();
+        let everything = Machine {
+            root: true,
+            filesystems: catalog
+                .filesystems()
+                .filter_map(|f| f.requires.kernel.clone())
+                .collect(),
+            loop_control: true,
+            fuse_device: true,
+            has_program: |_| true,
+            guest: Some(GuestStock {
+                kernel: "6.1.0".into(),
+                lacks: BTreeMap::new(),
+            }),
+            ..Machine::look()
+        };
+        for backend in [Backend::Loop, Backend::Vm] {
+            let choice = Choice {
+                catalog: &catalog,
+                backend,
+                machine: &everything,
+            };
+            let file = CampaignFile::default();
+            let chosen = choice.contenders(&[], &file, &Progress::Quiet).unwrap();
+            let says = |f: &&Filesystem| {
+                let backends = list_command::by_default(f);
+                backends.split(' ').any(|one| one == backend.to_string())
+            };
+            let listed = catalog.filesystems().filter(says).map(|f| f.name.as_str());
+            assert_eq!(names(&chosen), listed.collect::<Vec<_>>(), "{backend}");
+        }
     }
 
     #[test]
@@ -173,7 +185,6 @@ mod tests {
             catalog: &catalog,
             backend: Backend::Vm,
             machine,
-            size: Bytes::mib(384),
         };
         let file = CampaignFile::default();
         let named = |name: &str| choice.contenders(&[name.to_owned()], &file, &Progress::Quiet);

@@ -1,7 +1,7 @@
 //! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
 //! Pure.
 
-use model::{Bytes, Campaign, Ceiling, Nanos, Unit};
+use model::{Accelerator, Backend, Bytes, Campaign, Ceiling, Nanos, Unit};
 use plan::{Cost, Pace, TestCost};
 use report::Scale;
 
@@ -11,7 +11,10 @@ use crate::output::{line, table};
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
 
 /// The pace at which things are expected to go: as the device was measured last, where it was.
-pub fn pace(ceiling: Option<&Ceiling>) -> Pace {
+pub fn pace(campaign: &Campaign, ceiling: Option<&Ceiling>) -> Pace {
+    if campaign.backend == Backend::Vm {
+        return in_guests(campaign);
+    }
     let assumed = Pace::default();
     let both = ceiling.and_then(|c| c.sequential_read.zip(c.sequential_write));
     match both {
@@ -25,14 +28,33 @@ pub fn pace(ceiling: Option<&Ceiling>) -> Pace {
     }
 }
 
+/// What guests take on this machine; that each boots counts more than what it does. Where every instruction is
+/// emulated, all is slower, however short the time that passes inside.
+fn in_guests(campaign: &Campaign) -> Pace {
+    let accelerator = campaign.guest.as_ref().map(|guest| guest.accelerator);
+    match accelerator {
+        Some(Accelerator::Kvm) => Pace {
+            cell: Nanos::from_secs(3),
+            ..Pace::default()
+        },
+        _ => Pace {
+            throughput: 200e6,
+            rate: 20e3,
+            cell: Nanos::from_secs(10),
+            ..Pace::default()
+        },
+    }
+}
+
 /// A line for each sweep, and one for all.
 pub fn notes(cost: &Cost) -> Vec<String> {
     let sweeps = cost.tests.iter().filter(|test| test.points > 0);
     let mut notes: Vec<String> = sweeps.map(|test| sweep(test, cost)).collect();
     notes.push(format!(
-        "in all {} cells, {} to move; {}",
+        "in all {} cells, {} to move, {} to write; {}",
         cost.cells,
         bytes(cost.work.moved()),
+        bytes(cost.written()),
         time(cost)
     ));
     notes
@@ -86,7 +108,7 @@ fn bytes(bytes: Bytes) -> String {
 }
 
 /// The whole plan of a campaign with its costs.
-pub fn text(campaign: &Campaign, cost: &Cost) -> String {
+pub fn text(campaign: &Campaign, cost: &Cost, misfits: &[String]) -> String {
     let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
     let mut text = format!(
         "campaign {}, not run: profile {}, rounds {}, seed {}\n\n",
@@ -107,11 +129,11 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
         ),
         ("space", format!("{}, the largest test", cost.space)),
     ] {
-        text += &format!("  {what:<10} {fact}\n");
+        text += &format!("  {what:<11} {fact}\n");
     }
     if let Some(machine) = &campaign.guest {
         let fact = line(&format!("{}: {machine}", campaign.clock));
-        text += &format!("  {:<10} {fact}\n", "machine");
+        text += &format!("  {:<11} {fact}\n", "machine");
     }
     if let Some(until) = campaign.until {
         let late = until
@@ -121,7 +143,10 @@ pub fn text(campaign: &Campaign, cost: &Cost) -> String {
             "are added while figures are wide, up to {}{late}",
             until.max_rounds
         );
-        text += &format!("  {:<10} {fact}; what follows is without them\n", "rounds");
+        text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
+    }
+    for misfit in misfits {
+        text += &format!("  {:<11} {}\n", "unsupported", line(misfit));
     }
     let rows: Vec<_> = cost.tests.iter().map(row).collect();
     let heading = [
@@ -179,7 +204,11 @@ mod tests {
     #[test]
     fn the_plan_of_a_dry_run() {
         let campaign = campaign();
-        insta::assert_snapshot!(text(&campaign, &plan::cost(&campaign, Pace::default())));
+        insta::assert_snapshot!(text(
+            &campaign,
+            &plan::cost(&campaign, Pace::default()),
+            &["fat12: takes 255 MiB at most".to_owned()]
+        ));
     }
 
     #[test]
@@ -191,14 +220,16 @@ mod tests {
 
     #[test]
     fn a_device_that_was_measured_sets_the_pace() {
+        let campaign = fixture::campaign();
+        let pace = |ceiling: Option<Ceiling>| pace(&campaign, ceiling.as_ref());
         assert!(!pace(None).measured);
         let ceiling = |read, write| Ceiling {
             sequential_read: Spread::of(&[read]),
             sequential_write: Spread::of(&[write]),
             ..Ceiling::default()
         };
-        let measured = pace(Some(&ceiling(3e9, 1e9)));
+        let measured = pace(Some(ceiling(3e9, 1e9)));
         assert!(measured.measured && (measured.throughput - 1.5e9).abs() < 1.0);
-        assert!(!pace(Some(&ceiling(3e9, 0.0))).measured);
+        assert!(!pace(Some(ceiling(3e9, 0.0))).measured);
     }
 }

@@ -10,7 +10,7 @@ use anyhow::Context;
 use catalog::Place;
 use model::{
     Backend, Bytes, Campaign, Cell, Condition, Contender, DiskIdentity, DiskState, Environment,
-    MountIdentity, Suite, Test,
+    MountIdentity, Test,
 };
 use nix::unistd::{AccessFlags, access};
 use provision::{
@@ -24,7 +24,8 @@ use wire::{Target, Volume};
 use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
 use crate::erase_question::Consent;
-use crate::exit::{self, BadInput, Refused};
+use crate::exit::{self, Refused};
+use crate::fit;
 use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
 use crate::work_place::{WorkPlace, unique_name};
@@ -126,13 +127,6 @@ impl Ground {
         let device = device
             .map(|path| consent.take(path, progress, stop))
             .transpose()?;
-        if campaign.backend == Backend::Vm {
-            GuestGround::inspect(campaign, device.as_ref())?;
-        } else {
-            let size = device.as_ref().map_or(campaign.size, HeldDevice::size);
-            hold_the_tests(&campaign.suites, size)?;
-            campaign.contenders.iter().try_for_each(|c| fits(c, size))?;
-        }
         Ok(Held {
             device,
             directories: Vec::new(),
@@ -301,9 +295,10 @@ impl Ground {
             .iter()
             .find(|c| c.name == cell.contender);
         let contender = contender.with_context(|| format!("no contender `{}`", cell.contender))?;
+        if let Some(misfit) = fit::misfit(campaign, contender, test, self.device_size())? {
+            return Err(misfit.into());
+        }
         if let Some(directory) = &contender.directory {
-            let advice = "free some, or choose a smaller --profile";
-            provision::require(directory, test.space, advice)?;
             let name = unique_name(campaign, self.id);
             let held = self.held(directory)?;
             return Ok(Plot::Directory {
@@ -338,6 +333,13 @@ impl Ground {
                 Ok(plot)
             }
             Kind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
+        }
+    }
+
+    fn device_size(&self) -> Option<Bytes> {
+        match &self.kind {
+            Kind::Device(device) => Some(device.size()),
+            Kind::Image { .. } | Kind::Directories(_) => None,
         }
     }
 
@@ -400,12 +402,6 @@ pub fn require_root(backend: Backend) -> Result<(), Refused> {
 }
 
 fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
-    let space = campaign
-        .suites
-        .iter()
-        .flat_map(|s| &s.tests)
-        .map(|t| t.space)
-        .max();
     let mut directories = Vec::new();
     for directory in campaign
         .contenders
@@ -416,8 +412,6 @@ fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
         if nix::unistd::geteuid().is_root() {
             Directory::open(directory)?;
         }
-        let advice = "free some, or choose a smaller --profile";
-        provision::require(directory, space.unwrap_or_default(), advice)?;
         directories.push(HeldDirectory::take(directory)?);
     }
     Ok(Held {
@@ -429,26 +423,6 @@ fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
 pub fn writable(directory: &Path) -> Result<(), Refused> {
     access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
         .map_err(|error| Refused(format!("cannot write in {}: {error}", directory.display())))
-}
-
-/// What the tests write has to find room, or each would end as the filesystem's failure.
-pub fn hold_the_tests(suites: &[Suite], size: Bytes) -> anyhow::Result<()> {
-    let tests = suites.iter().flat_map(|s| &s.tests);
-    match tests.max_by_key(|t| t.space) {
-        Some(test) if test.space > size => Err(BadInput(format!(
-            "the test `{}` needs {}, not {size}: give a larger --size or a smaller --profile",
-            test.name, test.space
-        ))
-        .into()),
-        _ => Ok(()),
-    }
-}
-
-pub fn fits(contender: &Contender, size: Bytes) -> anyhow::Result<()> {
-    match contender.filesystem.requires.misfit(size) {
-        Some(misfit) => Err(BadInput(format!("{} {misfit}", contender.name)).into()),
-        None => Ok(()),
-    }
 }
 
 fn make_image(
@@ -568,22 +542,4 @@ fn volume(
         commands,
         mountpoint,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use catalog::Catalog;
-    use model::Profile;
-
-    use super::*;
-
-    #[test]
-    fn an_image_that_cannot_hold_a_test_is_refused_before_anything_is_made() {
-        let catalog = Catalog::builtin().unwrap();
-        let suites = [catalog.suite("tree", Profile::Smoke).unwrap().clone()];
-        let space = suites[0].tests[0].space;
-        hold_the_tests(&suites, space).unwrap();
-        let error = hold_the_tests(&suites, Bytes(space.0 - 1)).unwrap_err();
-        assert!(error.is::<BadInput>() && error.to_string().contains("larger --size"));
-    }
 }

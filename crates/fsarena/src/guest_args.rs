@@ -31,6 +31,8 @@ Examples:
 Examples:
   fsarena guest selftest                  tree on ext4; exit code 1 where a figure differs
   fsarena guest selftest hpfs jfs --test lifecycle
+  fsarena guest selftest --under busy --under stopped --runs 50
+  fsarena guest selftest --kernel bzImage --modules DIR
   fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
     Selftest(SelftestArgs),
     /// Boot a guest, make a filesystem, mount it on /mnt and give its console to you.
@@ -74,12 +76,18 @@ pub struct SelftestArgs {
     /// Only under these conditions [default: all].
     #[arg(long, value_enum, value_name = "CONDITION")]
     pub under: Vec<Condition>,
+    /// How often the cell is run under each condition.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: u32,
     /// Measure on a disk that is not in the guest's memory, so that its time leaks into the figures.
     #[arg(long)]
     pub leak: bool,
     /// Run the cell once and print its result as JSON; the test itself starts this.
     #[arg(long, hide = true)]
     pub once: bool,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub made_of: BuildOptions,
 }
 
 /// What this machine does while a guest runs that ran before without it.
@@ -89,6 +97,12 @@ pub enum Condition {
     Again,
     /// All its processors are busy.
     Busy,
+    /// A third of its free memory is taken and given back, again and again.
+    Memory,
+    /// QEMU is stopped and continued at random moments.
+    Stopped,
+    /// QEMU's main loop is woken for nothing, thousands of times a second.
+    Woken,
     /// Another working directory, another place for files, a larger environment.
     Elsewhere,
     /// Its caches were dropped; needs root.

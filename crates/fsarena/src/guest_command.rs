@@ -10,13 +10,13 @@ use anyhow::Context;
 use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::{Campaign, Filesystem};
-use provision::GuestStock;
+use provision::{GuestStock, Machine, Need};
 use run::{CellCache, SECRET};
 use serde_json::json;
 use sys::trusted::Directory;
 
 use crate::cli::Globals;
-use crate::exit::{BadInput, Code};
+use crate::exit::{BadInput, Code, Refused};
 use crate::guest_args::{BuildOptions, GuestAction, GuestArgs};
 use crate::output::{line, print, print_json, remark, table};
 use crate::{exit, paths, selftest_command, shell_command, stop};
@@ -63,6 +63,7 @@ fn choose(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
+    require_emulator()?;
     let recipes = recipes(catalog, options)?;
     let own = Own {
         kernel: options.kernel.clone(),
@@ -90,6 +91,14 @@ fn choose(
     let least = recipes.last().context("nothing to make a guest of")?;
     let guest = Guest::build(least, &cache, stop, say)?;
     Ok(guest.with_own(&own, &cache, stop, say)?)
+}
+
+/// A guest is of no use without what emulates its machine; that is said before anything is fetched for it, once.
+fn require_emulator() -> Result<(), Refused> {
+    match provision::emulator(&Machine::look()) {
+        None => Ok(()),
+        Some(Need { what, command, .. }) => Err(Refused(format!("{what} is missing ({command})"))),
+    }
 }
 
 /// The same where signals do nothing else; what is being done is told to whoever wants to hear it.

@@ -19,7 +19,7 @@ use store::CampaignId;
 use wire::{Event, Job, Span, Target, Volume};
 
 use crate::exit::Refused;
-use crate::ground;
+use crate::fit;
 use crate::site::execute_on;
 use crate::work_place::{CellDirectory, WorkPlace};
 
@@ -47,19 +47,6 @@ struct Plot {
 }
 
 impl GuestGround {
-    /// Whether the campaign can run here at all; changes nothing.
-    pub fn inspect(campaign: &Campaign, device: Option<&HeldDevice>) -> anyhow::Result<()> {
-        let count = parts(campaign)?.disks;
-        let device = device.map(HeldDevice::size);
-        for contender in &campaign.contenders {
-            let each = disk_size(contender, campaign.size, count, device);
-            let size = Bytes(each.0 * u64::from(count));
-            ground::hold_the_tests(&campaign.suites, size)?;
-            ground::fits(contender, size)?;
-        }
-        Ok(())
-    }
-
     /// Whether there is room for its images; changes nothing.
     pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
         let GuestMachine { disk, disks, .. } = parts(campaign)?;
@@ -182,7 +169,7 @@ impl GuestGround {
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
         execute_on(
-            || self.plot(cell),
+            || self.plot(cell, test),
             test,
             |plot| {
                 let job = Job {
@@ -195,7 +182,11 @@ impl GuestGround {
                     seed: cell.seed,
                     stacks_after: None,
                 };
-                let mut executor = CachedExecutor::new(plot.executor, self.cache.clone());
+                let mut executor = CachedExecutor::new(
+                    plot.executor,
+                    self.cache.clone(),
+                    Some(self.campaign.seed),
+                );
                 let outcome = executor.execute(&job, observe);
                 if let Some(mut device) = self.device() {
                     device.wrote();
@@ -206,14 +197,17 @@ impl GuestGround {
     }
 
     /// What a cell works on; an error here is a result of the cell.
-    fn plot(&self, cell: &Cell) -> anyhow::Result<Plot> {
+    fn plot(&self, cell: &Cell, test: &Test) -> anyhow::Result<Plot> {
         let mut contenders = self.campaign.contenders.iter();
         let contender = contenders
             .find(|c| c.name == cell.contender)
             .with_context(|| format!("no contender `{}`", cell.contender))?;
+        let device = self.device().map(|device| device.size());
+        if let Some(misfit) = fit::misfit(&self.campaign, contender, test, device)? {
+            return Err(misfit.into());
+        }
         let directory = self.place.of_cell(cell.id)?;
         let count = self.parts.disks;
-        let device = self.device().map(|device| device.size());
         let size = disk_size(contender, self.campaign.size, count, device);
         let memory_disk = self
             .parts
@@ -404,17 +398,6 @@ mod tests {
         assert_eq!(modules("minix", 1), ["minix"]);
         assert_eq!(modules("minix", 2), ["raid0", "minix"]);
         assert_eq!(modules("zfs", 2), modules("zfs", 1));
-    }
-
-    #[test]
-    fn what_fits_no_disk_is_refused_before_anything_is_made() {
-        GuestGround::inspect(&campaign(&["fat12", "xfs"]), None).unwrap();
-        let small = Campaign {
-            size: Bytes::mib(200),
-            ..campaign(&["xfs"])
-        };
-        let error = GuestGround::inspect(&small, None).unwrap_err();
-        assert!(error.to_string().contains("larger --size"), "{error}");
     }
 
     #[test]

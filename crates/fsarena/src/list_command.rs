@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use catalog::Catalog;
-use model::{DiskModel, Driver, Filesystem, Nanos, Profile, Suite, Test, Use};
+use model::{Backend, DiskModel, Driver, Filesystem, Nanos, Profile, Suite, Test, Use};
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
@@ -42,14 +42,28 @@ fn filesystems(catalog: &Catalog) -> (String, Value) {
             driver.to_owned(),
             line(&f.title),
             line(&f.aliases.join(" ")),
+            by_default(f),
             note(f),
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     (
-        table(["name", "driver", "title", "also", "note"], &rows),
+        table(
+            ["name", "driver", "title", "also", "by default", "note"],
+            &rows,
+        ),
         json!(all),
     )
+}
+
+/// On which backends a filesystem competes that nobody has named, where a machine has all that it needs.
+pub fn by_default(filesystem: &Filesystem) -> String {
+    let competes = |backend: &Backend| filesystem.competes_unnamed(*backend);
+    let backends = [Backend::Loop, Backend::Vm].into_iter().filter(competes);
+    backends
+        .map(|backend| backend.to_string())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What keeps a filesystem out of a campaign that does not name it.

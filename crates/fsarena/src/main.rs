@@ -20,10 +20,12 @@ mod completions_command;
 mod contender_choice;
 mod cost_page;
 mod crew;
+mod disturbance;
 mod doctor_command;
 mod erase_question;
 mod exit;
 mod fault;
+mod fit;
 #[cfg(test)]
 mod fixture;
 mod format_command;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Calibration, Cell, CellId, CellResult, Nanos, Status};
+use model::{Bytes, Calibration, Cell, CellId, CellResult, Nanos, Status};
 use serde_json::json;
 use wire::Event;
 
@@ -40,6 +40,8 @@ pub struct Position {
     pub total: u64,
     /// Time left, where enough cells have run to say.
     pub left: Option<Nanos>,
+    /// What the campaign has written, where that is a disk of this machine's.
+    pub written: Option<Bytes>,
 }
 
 impl Progress {
@@ -135,6 +137,11 @@ impl Progress {
             running.borrow_mut().remove(&cell.id);
             place(bar, position);
         }
+        if !matches!(self, Self::Json) {
+            for remark in result.remarks.iter().filter(|_| !result.from_cache) {
+                self.note(&format!("{}: {}", name(cell), output::line(remark)));
+            }
+        }
         match self {
             Self::Bar(..) | Self::Notes if result.status != Status::Ok => {
                 let reason = output::line(failure.unwrap_or_default());
@@ -165,7 +172,14 @@ fn place(bar: &ProgressBar, position: Position) {
         .left
         .map(|l| format!(", {l} left"))
         .unwrap_or_default();
-    bar.set_prefix(format!("{}/{}{left}", position.done, position.total));
+    let written = position
+        .written
+        .map(|bytes| format!(", {bytes} written"))
+        .unwrap_or_default();
+    bar.set_prefix(format!(
+        "{}/{}{left}{written}",
+        position.done, position.total
+    ));
 }
 
 /// All cells that run, side by side.
@@ -226,6 +240,7 @@ mod tests {
             done: 0,
             total: 2,
             left: None,
+            written: None,
         };
         let (hpfs, jfs) = (cell(0, "hpfs"), cell(1, "jfs"));
         progress.begin(&hpfs, position);

@@ -88,7 +88,6 @@ pub fn read(
                 catalog,
                 backend,
                 machine,
-                size,
             };
             choice.contenders(&args.contenders, &file, progress)?
         }

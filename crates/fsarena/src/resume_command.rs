@@ -34,6 +34,7 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             yes: args.yes,
         },
         jobs: args.jobs,
+        max_written: args.max_written,
         cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
         guest: &guest,
     };

@@ -41,6 +41,10 @@ pub struct RunArgs {
     /// Time of all cells after which no further round is added: 2h [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Nanos>,
+    /// Once so much is written, phases are not repeated any more, and each is done once [default: twice what is
+    /// announced]; not for guests.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_written: Option<Bytes>,
     /// The seed of every random choice [default: drawn and printed; 1 in model time].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -102,6 +106,9 @@ pub struct ResumeArgs {
     /// Run every cell, also those of which an equal one was run before in a guest in model time.
     #[arg(long)]
     pub no_cache: bool,
+    /// Once the campaign has written so much, phases are not repeated any more [default: twice what is announced].
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_written: Option<Bytes>,
     /// End with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,

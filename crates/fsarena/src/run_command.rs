@@ -12,7 +12,7 @@ use store::Store;
 use crate::campaign::{self, Ended, Means};
 use crate::cli::Globals;
 use crate::exit::Code;
-
+use crate::fit::{self, Misfits};
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::run_args::RunArgs;
@@ -45,6 +45,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let means = Means {
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
+        max_written: args.max_written,
         cache: &|| guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text)),
         guest: &|_| {
             guest
@@ -67,13 +68,16 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 }
 
 /// What the campaign would cost, at the pace of the device as it was measured last.
-fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> {
+pub fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> {
     let calibration = match store {
         Some(store) => store.last_calibration()?,
         None => None,
     };
     let ceiling = calibration.and_then(|c| c.ceiling);
-    Ok(plan::cost(campaign, cost_page::pace(ceiling.as_ref())))
+    Ok(plan::cost(
+        campaign,
+        cost_page::pace(campaign, ceiling.as_ref()),
+    ))
 }
 
 /// Says what would be done, and does nothing.
@@ -83,12 +87,19 @@ fn dry_run(
     cost: &Cost,
     globals: &Globals,
 ) -> anyhow::Result<ExitCode> {
+    let misfits = Misfits::of(campaign, fit::size_of_device(campaign))?;
+    let misfits: Vec<String> = misfits.lines().collect();
     if globals.json {
-        let plan =
-            json!({ "event": "dry-run", "campaign": campaign, "cost": cost, "cells": cells });
+        let plan = json!({
+            "event": "dry-run",
+            "campaign": campaign,
+            "cost": cost,
+            "unsupported": misfits,
+            "cells": cells,
+        });
         output::print(&format!("{plan}\n"))?;
     } else {
-        output::print(&cost_page::text(campaign, cost))?;
+        output::print(&cost_page::text(campaign, cost, &misfits))?;
     }
     Ok(Code::Done.into())
 }

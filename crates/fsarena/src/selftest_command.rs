@@ -3,26 +3,24 @@
 //! Each run is a process of its own, so that nothing of one can make the next the same.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
 
 use anyhow::Context;
 use catalog::Catalog;
 use clap::ValueEnum;
 use guest::{Clock, Guest};
 use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
+use nix::unistd::Pid;
 use run::{Disk, Executor, GuestCell};
 use serde_json::json;
 use sys::{caches, process};
 use tempfile::TempDir;
 
 use crate::cli::Globals;
+use crate::disturbance::Disturbance;
 use crate::exit::{BadInput, Code, Refused};
-use crate::guest_args::{BuildOptions, Condition, SelftestArgs};
+use crate::guest_args::{Condition, SelftestArgs};
 use crate::output::{line, print, print_json, remark};
 use crate::same::{Difference, Figure, difference, figures};
 use crate::{guest_command, paths};
@@ -36,6 +34,9 @@ impl Condition {
         match self {
             Self::Again => "again",
             Self::Busy => "all processors busy",
+            Self::Memory => "memory runs short",
+            Self::Stopped => "stopped, continued",
+            Self::Woken => "woken for nothing",
             Self::Elsewhere => "other surroundings",
             Self::Cold => "cold caches",
         }
@@ -51,6 +52,14 @@ impl Condition {
             Self::Busy => {
                 "how busy this machine is reaches the guest: something is waited for that another \
                  thread of QEMU's does"
+            }
+            Self::Memory => {
+                "how much memory is free here, or how fast it is to be had, reaches the guest"
+            }
+            Self::Stopped => "the time of day reaches the guest",
+            Self::Woken => {
+                "QEMU's main loop advances the clock while the processor runs: it was started without a \
+                 recording"
             }
             Self::Elsewhere => {
                 "a path, the environment or an address of this machine's is in the guest"
@@ -87,7 +96,7 @@ pub fn run(args: &SelftestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         return once(&catalog, args, globals, test);
     }
     // Made before anything is timed, and refused here where a contender cannot be run.
-    let guest = made(&catalog, globals)?;
+    let guest = made(&catalog, args, globals)?;
     for contender in &args.contenders {
         cell(&catalog, contender, args, &guest)?;
     }
@@ -102,8 +111,8 @@ pub fn run(args: &SelftestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     Ok(if same { Code::Done } else { Code::NotAllOk }.into())
 }
 
-fn made(catalog: &Catalog, globals: &Globals) -> anyhow::Result<Guest> {
-    guest_command::obtain_saying(catalog, &BuildOptions::default(), globals)
+fn made(catalog: &Catalog, args: &SelftestArgs, globals: &Globals) -> anyhow::Result<Guest> {
+    guest_command::obtain_saying(catalog, &args.made_of, globals)
 }
 
 fn cell(
@@ -139,7 +148,7 @@ fn once(
     globals: &Globals,
     test: Test,
 ) -> anyhow::Result<ExitCode> {
-    let guest = made(catalog, globals)?;
+    let guest = made(catalog, args, globals)?;
     let directory = tempfile::tempdir().context("no directory for the guest")?;
     let cell = cell(catalog, &args.contenders[0], args, &guest)?;
     let program = std::env::current_exe().context("cannot find this program")?;
@@ -161,7 +170,8 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Res
         }
     };
     say(&format!("{}:", line(&cell)))?;
-    let result = under(None, contender, args, globals)?.context("a run without conditions")?;
+    let result = under(Condition::Again, 0, contender, args, globals)?
+        .context("a run without conditions")?;
     let mut trial = Trial {
         cell,
         figures: figures(&result),
@@ -176,8 +186,10 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Res
         trial.measured.0,
         trial.elapsed
     ))?;
-    for &condition in conditions(args) {
-        let result = under(Some(condition), contender, args, globals)?;
+    let runs = conditions(args).iter();
+    let runs = runs.flat_map(|condition| (0..args.runs).map(move |number| (*condition, number)));
+    for (condition, number) in runs {
+        let result = under(condition, number, contender, args, globals)?;
         let run = Run {
             condition,
             elapsed: result.as_ref().map(|result| result.elapsed),
@@ -243,9 +255,10 @@ fn in_json(trial: &Trial) -> serde_json::Value {
     })
 }
 
-/// Runs the cell under a condition; nothing where this cannot be had.
+/// Runs the cell under a condition, so many times before; nothing where this cannot be had.
 fn under(
-    condition: Option<Condition>,
+    condition: Condition,
+    number: u32,
     contender: &str,
     args: &SelftestArgs,
     globals: &Globals,
@@ -253,25 +266,24 @@ fn under(
     let place = TempDir::with_prefix("fsarena-selftest-").context("no directory for the guest")?;
     let mut command = command(contender, args, globals)?;
     command.env("TMPDIR", place.path());
-    let mut load = None;
-    match condition {
-        None | Some(Condition::Again) => {}
-        Some(Condition::Busy) => {
-            load = Some(Load::start().context("cannot start a thread")?);
-        }
-        Some(Condition::Elsewhere) => surround(&mut command, place.path())?,
-        Some(Condition::Cold) => {
-            if caches::drop_all().is_err() {
-                return Ok(None);
-            }
-        }
+    if condition == Condition::Elsewhere {
+        surround(&mut command, place.path())?;
     }
-    let output = command
+    if condition == Condition::Cold && caches::drop_all().is_err() {
+        return Ok(None);
+    }
+    let child = command
         .stdin(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
-        .output()
+        .spawn()
         .context("a run of the cell cannot be started")?;
-    drop(load);
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let disturbance = Disturbance::start(condition, pid, number.into());
+    let disturbance = disturbance.context("cannot start a thread")?;
+    let output = child.wait_with_output();
+    drop(disturbance);
+    let output = output.context("a run of the cell cannot be heard")?;
     if !output.status.success() {
         return Err(Refused(format!("a run of the cell ended with {}", output.status)).into());
     }
@@ -300,6 +312,21 @@ fn command(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::R
     if args.leak {
         command.arg("--leak");
     }
+    let made_of = &args.made_of;
+    for (option, path) in [
+        ("--kernel", &made_of.kernel),
+        ("--modules", &made_of.modules),
+        ("--rootfs", &made_of.rootfs),
+    ] {
+        if let Some(path) = path {
+            command.arg(option).arg(std::path::absolute(path)?);
+        }
+    }
+    let mirror = made_of.mirror.iter().map(|mirror| ("--mirror", mirror));
+    let with = made_of.with.iter().map(|name| ("--with", name));
+    for (option, value) in mirror.chain(with) {
+        command.args([option, value]);
+    }
     process::end_with_this_thread(&mut command);
     Ok(command)
 }
@@ -315,41 +342,6 @@ fn surround(command: &mut Command, place: &Path) -> anyhow::Result<()> {
         .env("FSARENA_SELFTEST", "x".repeat(PADDING))
         .current_dir("/");
     Ok(())
-}
-
-/// Threads that keep every processor busy until this is dropped.
-struct Load {
-    stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Load {
-    fn start() -> io::Result<Self> {
-        let mut load = Self {
-            stop: Arc::new(AtomicBool::new(false)),
-            threads: Vec::new(),
-        };
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            let stop = Arc::clone(&load.stop);
-            let busy = move || {
-                while !stop.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            };
-            load.threads.push(thread::Builder::new().spawn(busy)?);
-        }
-        Ok(load)
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            // It does nothing that could fail.
-            let _ = thread.join();
-        }
-    }
 }
 
 #[cfg(test)]
@@ -375,15 +367,5 @@ mod tests {
                 && text.contains("likely: the guest waits for something"),
             "{text}"
         );
-    }
-
-    #[test]
-    fn what_keeps_processors_busy_ends_when_it_is_dropped() {
-        let load = Load::start().unwrap();
-        let stop = Arc::clone(&load.stop);
-        assert!(!load.threads.is_empty());
-        drop(load);
-        assert!(stop.load(Ordering::Relaxed));
-        assert_eq!(Arc::strong_count(&stop), 1);
     }
 }

@@ -14,6 +14,7 @@ use wire::{Event, Job};
 use crate::calibration::Subject;
 use crate::campaign::Means;
 use crate::exit;
+use crate::fit::{self, Misfit};
 use crate::ground::{Ground, Held};
 use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
@@ -165,6 +166,15 @@ pub fn execute_on<P>(
     let (started, start) = (clock::calendar(), clock::now());
     match plot() {
         Ok(plot) => execute(plot),
+        Err(error) if error.is::<Misfit>() => {
+            let misfit = error
+                .downcast()
+                .map_err(|error| Stopped::Withdrawn(exit::whole(&error)))?;
+            Ok(CellResult {
+                started,
+                ..fit::unsupported(test, &misfit)
+            })
+        }
         Err(error) if error.is::<Refusal>() => Err(Stopped::Withdrawn(exit::whole(&error))),
         Err(error) => Ok(CellResult {
             started,
@@ -226,6 +236,19 @@ mod tests {
             },
         );
         assert_eq!(outcome, Err(Stopped::Interrupted));
+    }
+
+    #[test]
+    fn a_cell_that_does_not_fit_is_unsupported_and_no_failure() {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let mut campaign = crate::fixture::campaign();
+        campaign.contenders = vec![catalog.contender("fat12").unwrap()];
+        let misfit = fit::misfit(&campaign, &campaign.contenders[0], &test(), None).unwrap();
+        let nowhere = || Err::<(), _>(misfit.unwrap().into());
+        let result = execute_on(nowhere, &test(), |()| panic!("on nothing")).unwrap();
+        let reason = result.failure.unwrap().reason;
+        assert_eq!(result.status, Status::Unsupported);
+        assert!(reason.contains("255 MiB at most"), "{reason}");
     }
 
     #[test]

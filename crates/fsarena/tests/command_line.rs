@@ -284,3 +284,28 @@ fn an_error_is_json_where_json_is_asked_for() {
         assert_eq!(event["event"], "error", "{arguments:?}");
     }
 }
+
+/// It was said after everything had been fetched, or once for each of 34 filesystems.
+#[test]
+fn without_an_emulator_guests_are_refused_in_one_line_before_anything_is_fetched() {
+    for arguments in [
+        &["guest", "build"][..],
+        &["run", "--backend", "vm", "--dry-run"],
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let cache = home.path().join("cache");
+        let mut command = fsarena(home.path(), arguments);
+        command
+            .env("PATH", "/nowhere")
+            .env("XDG_CACHE_HOME", &cache);
+        let output = command.output().unwrap();
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}: {complaint}");
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert!(
+            complaint.contains("apt-get install qemu-system-x86"),
+            "{complaint}"
+        );
+        assert!(!cache.exists(), "{arguments:?}");
+    }
+}

@@ -17,7 +17,7 @@ pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Fil
             packages: vec![package.into()],
             programs: vec![program.into()],
             smallest: Bytes::mib(1),
-            largest: None,
+            ..Requirements::default()
         },
         commands: Commands::default(),
         quirks: Vec::new(),

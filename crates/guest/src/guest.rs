@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::Filesystem;
+use model::{Filesystem, Requirements};
 
 use crate::archive::Archive;
 use crate::build::{
@@ -18,7 +18,7 @@ use crate::manifest::{Manifest, damaged, differs, unreadable};
 use crate::modules::Modules;
 use crate::own::Own;
 use crate::packages::only_file;
-use crate::tools::Tools;
+use crate::tools::{Missing, Tools};
 use crate::{GuestError, MemoryDisk, Recipe, digest, elf, recipe};
 
 /// What the module of disks in memory is told: no disk but those that are asked for.
@@ -196,20 +196,54 @@ impl Guest {
                  (`fsarena guest build --kernel FILE --modules DIR`)"
             ));
         }
+        if let Some(why) = self.lacks_module_of(requires) {
+            return Some(why);
+        }
         let missing = requires.programs.iter().filter(|p| !self.has_program(p));
         let missing: Vec<&str> = missing.map(String::as_str).collect();
-        (!missing.is_empty()).then(|| {
-            let missing = missing.join(", ");
-            let packages = match requires.packages.join(", ") {
-                none if none.is_empty() => "no package brings it".to_owned(),
-                some => format!("it did not come with {some} from apt"),
-            };
-            format!(
-                "the guest has no {missing}: {packages}; bring it (`fsarena guest build --rootfs DIR`)"
-            )
-        })
+        if missing.is_empty() {
+            return self.cannot_start(&requires.programs);
+        }
+        let unpackaged = missing.iter().find_map(|p| requires.unpackaged.get(*p));
+        let brings = match (unpackaged, requires.packages.join(", ")) {
+            (Some(brings), _) => format!("no package brings it, but {brings}"),
+            (None, none) if none.is_empty() => "no package brings it".to_owned(),
+            (None, some) => format!("it did not come with {some} from apt"),
+        };
+        let missing = missing.join(", ");
+        Some(format!(
+            "the guest has no {missing}: {brings}; bring it (`fsarena guest build --rootfs DIR`)"
+        ))
     }
 
+    /// A module that those of a filesystem need in turn; only a kernel of the user's own is without.
+    fn lacks_module_of(&self, requires: &Requirements) -> Option<String> {
+        if self.modules.are_whole() {
+            return None;
+        }
+        let there = requires.modules.iter().filter(|module| self.has(module));
+        let there: Vec<&String> = there.collect();
+        let error = self.modules.in_order(&there).err()?;
+        Some(format!(
+            "{error}, which it needs: bring one that has (`fsarena guest build --kernel FILE --modules DIR`)"
+        ))
+    }
+
+    /// Which of the programs would not start, for want of what; that is what a tree of the user's own may come to.
+    fn cannot_start(&self, programs: &[String]) -> Option<String> {
+        let missing = self.tree_of(programs)?.missing(programs);
+        let each = missing.iter().map(
+            |Missing {
+                 program,
+                 what,
+                 needed_by,
+             }| {
+                format!("{program} cannot start: {needed_by} needs {what}, which is not there")
+            },
+        );
+        let text = each.collect::<Vec<_>>().join("; ");
+        (!text.is_empty()).then(|| format!("{text} (--rootfs has to hold it)"))
+    }
     /// Writes the first filesystem of a guest.
     ///
     /// # Errors
@@ -259,10 +293,14 @@ impl Guest {
     /// Programs with what they need, all out of one tree: the first that has them all. Two trees may each
     /// have a program of the same name.
     fn programs(&self, names: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
+        let tree = self.tree_of(names);
+        tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
+    }
+
+    fn tree_of(&self, names: &[String]) -> Option<&Tools> {
         let own = |name: &&String| !TOOL_NAMES.contains(&name.as_str());
         let has_all = |tree: &&Tools| names.iter().filter(own).all(|name| tree.has(name));
-        let tree = self.tools.iter().find(has_all).or(self.tools.last());
-        tree.map_or_else(|| Ok(BTreeMap::new()), |tree| tree.needed(names))
+        self.tools.iter().find(has_all).or(self.tools.last())
     }
 }
 
@@ -379,8 +417,33 @@ mod tests {
             "{error}"
         );
         fs::write(modules.join("kernel/virtio_console.ko"), "\0depends=\0").unwrap();
+        fs::write(modules.join("kernel/jfs.ko"), "\0depends=nls_none\0").unwrap();
         let own = with_own().unwrap();
         assert_eq!((own.release(), own.has_memory_disks()), ("6.9.0", false));
+        let why = own
+            .lacks(&filesystem("jfs", "jfs", "jfsutils", "sh"))
+            .unwrap();
+        assert!(why.contains("no module nls_none"), "{why}");
+    }
+
+    #[test]
+    fn a_program_of_the_users_own_that_cannot_start_is_lacking() {
+        let directory = tempfile::tempdir().unwrap();
+        let rootfs = directory.path().join("rootfs");
+        fs::create_dir_all(rootfs.join("usr/bin")).unwrap();
+        fs::copy("/usr/bin/env", rootfs.join("usr/bin/mkfs.jfs")).unwrap();
+        let own = Own {
+            rootfs: Some(rootfs),
+            ..Own::default()
+        };
+        let base = directory.path().join("base");
+        let cache = directory.path().join("cache");
+        let guest = guest(&base, &["jfs"], &[]);
+        let guest = guest.with_own(&own, &cache, &Arc::default(), &mut |_| {});
+        let jfs = filesystem("jfs", "jfs", "jfsutils", "mkfs.jfs");
+        let why = guest.unwrap().lacks(&jfs).unwrap();
+        let told = "mkfs.jfs cannot start: usr/bin/mkfs.jfs needs /lib64/ld-linux-x86-64.so.2";
+        assert!(why.starts_with(told), "{why}");
     }
 
     /// zpool of zfs-fuse and that of OpenZFS are two programs.

@@ -73,6 +73,11 @@ impl Modules {
         &self.kernel
     }
 
+    /// Whether they are those of a package, which has all that its modules need.
+    pub const fn are_whole(&self) -> bool {
+        self.manifest.is_some()
+    }
+
     /// Whether the kernel has it, as a module or built in.
     pub fn has(&self, name: &str) -> bool {
         let name = canonical(name);

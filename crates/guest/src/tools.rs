@@ -1,7 +1,7 @@
 //! Programs for a guest: those that a filesystem needs, with the libraries and settings that they need, out
 //! of a tree of unpacked packages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +26,17 @@ const SETTINGS: [(&str, &str); 2] = [("etc", ".conf"), ("etc/zfs", "rc")];
 const LOADED_LATER: &str = "libgcc_s.so.1";
 /// More links than any path has.
 const MOST_LINKS: u32 = 16;
+
+/// What a program needs to start and does not find.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The program.
+    pub program: String,
+    /// The loader, by its path, or a library.
+    pub what: String,
+    /// The file of the tree that names it: the program, or a library that it needs.
+    pub needed_by: String,
+}
 
 /// A tree of unpacked packages.
 #[derive(Clone, Debug)]
@@ -74,6 +85,48 @@ impl Tools {
             self.add_settings(&mut files)?;
         }
         Ok(files)
+    }
+
+    /// What keeps these programs from starting, each once: a loader or library that they need, or a library of theirs
+    /// does. Programs that are not there, or cannot be read, are no matter here; nor is a tree with a manifest, for
+    /// packages bring all that theirs need.
+    pub fn missing(&self, programs: &[String]) -> Vec<Missing> {
+        if self.manifest.is_some() {
+            return Vec::new();
+        }
+        let each = programs.iter();
+        each.filter_map(|program| self.missing_of(program))
+            .collect()
+    }
+
+    fn missing_of(&self, program: &str) -> Option<Missing> {
+        let mut wanted = vec![self.find(&PROGRAMS, program)?];
+        let mut seen = BTreeSet::new();
+        while let Some(path) = wanted.pop() {
+            if !seen.insert(path.clone()) {
+                continue;
+            }
+            let needs = elf::needs(&self.read(&path).ok()?);
+            let loader = needs.loader.into_iter().map(|loader| {
+                let there = self.is_file(&loader).then(|| loader.clone());
+                (format!("/{loader}"), there)
+            });
+            let libraries = needs.libraries.into_iter().map(|name| {
+                let there = self.find(&LIBRARIES, &name);
+                (name, there)
+            });
+            for (what, there) in loader.chain(libraries) {
+                let Some(there) = there else {
+                    return Some(Missing {
+                        program: program.to_owned(),
+                        what,
+                        needed_by: path,
+                    });
+                };
+                wanted.push(there);
+            }
+        }
+        None
     }
 
     /// Settings lie beside each other, and each is small.
@@ -163,6 +216,7 @@ mod tests {
         fs::write(root.join("etc/it.conf"), "settings").unwrap();
         let tools = Tools::below(root, None);
         assert!(tools.has("mkfs.it") && !tools.has("mkfs.other"));
+        assert_eq!(tools.missing(&["mkfs.it".into(), "mkfs.other".into()]), []);
         let files = tools
             .needed(&["mkfs.it".into(), "mkfs.other".into()])
             .unwrap();
@@ -178,5 +232,46 @@ mod tests {
             ]
         );
         assert_eq!(files["lib64/ld-linux-x86-64.so.2"], b"loader");
+    }
+
+    /// A tree whose `lib64` is a link of the root, which was not brought, was called ready.
+    #[test]
+    fn a_program_that_cannot_start_is_told_with_what_it_lacks() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for below in ["usr/bin", "usr/lib/x86_64-linux-gnu", "usr/lib64"] {
+            fs::create_dir_all(root.join(below)).unwrap();
+        }
+        fs::write(root.join("usr/bin/mkfs.it"), program()).unwrap();
+        fs::write(root.join("usr/bin/mount.it"), "#!/bin/sh\n").unwrap();
+        let loader = "usr/lib64/ld-linux-x86-64.so.2";
+        fs::write(root.join(loader), "loader").unwrap();
+        let missing = || {
+            let programs = ["mkfs.it".to_owned(), "mount.it".to_owned()];
+            let missing = Tools::below(root, None).missing(&programs);
+            let told = missing
+                .into_iter()
+                .map(|m| (m.program, m.what, m.needed_by));
+            told.collect::<Vec<_>>()
+        };
+        let of_program = |what: &str| {
+            let (program, path) = ("mkfs.it".to_owned(), "usr/bin/mkfs.it".to_owned());
+            vec![(program, what.to_owned(), path)]
+        };
+        assert_eq!(missing(), of_program("/lib64/ld-linux-x86-64.so.2"));
+        symlink("usr/lib64", root.join("lib64")).unwrap();
+        assert_eq!(missing(), of_program("libc.so.6"));
+        // A library of this machine's that needs another one, which is not there.
+        let library = root.join("usr/lib/x86_64-linux-gnu/libc.so.6");
+        fs::copy("/usr/lib/x86_64-linux-gnu/libstdc++.so.6", &library).unwrap();
+        let [(program, what, needed_by)] = &missing()[..] else {
+            panic!("{:?}", missing());
+        };
+        assert_eq!(
+            (program.as_str(), what.as_str(), needed_by.as_str()),
+            ("mkfs.it", "libm.so.6", "usr/lib/x86_64-linux-gnu/libc.so.6")
+        );
+        fs::write(&library, "c").unwrap();
+        assert_eq!(missing(), []);
     }
 }

@@ -1,8 +1,10 @@
 //! A filesystem of the catalog: how to make, mount, unmount and check one.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Class};
+use crate::{Backend, Bytes, Class};
 
 /// Who does the work below the system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +48,21 @@ pub struct Filesystem {
     pub only_when_named: Option<String>,
 }
 
+impl Filesystem {
+    /// Whether it competes in a campaign that names no contenders, where a machine has all that it needs. Floors do in
+    /// guests: the memory that they take is the guest's.
+    pub fn competes_unnamed(&self, backend: Backend) -> bool {
+        let (here, in_guests) = (self.only_in_guest.is_none(), self.class == Class::Floor);
+        let asked = self.only_when_named.is_none();
+        self.unavailable.is_none()
+            && match backend {
+                Backend::Dir => false,
+                Backend::Loop => here && asked,
+                Backend::Vm => asked || in_guests,
+            }
+    }
+}
+
 /// What a filesystem needs from the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -58,6 +75,9 @@ pub struct Requirements {
     pub packages: Vec<String>,
     /// Programs that must be on the path.
     pub programs: Vec<String>,
+    /// Those of them that no package brings, each with what does.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unpackaged: BTreeMap<String, String>,
     /// The smallest device it can be made on.
     pub smallest: Bytes,
     /// The largest device it can be made on.

@@ -3,9 +3,10 @@
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes: nobody
 //! knows a filesystem's speed before it was measured.
 
-use model::{Bytes, Campaign, Nanos, Op, Phase, Test};
+use model::{Backend, Bytes, Campaign, Nanos, Op, Phase, Test};
 use serde::{Deserialize, Serialize};
 
+use crate::repetition::MOST_REPEATED;
 use crate::work::{self, Work};
 
 /// How fast things are assumed to go.
@@ -49,7 +50,7 @@ pub struct TestCost {
     pub phases: u64,
     /// Cells over all contenders and rounds.
     pub cells: u64,
-    /// What all cells move, each phase once.
+    /// What all cells move, phases that are repeated as often as is expected.
     pub work: Work,
     /// Space that the largest point needs.
     pub space: Bytes,
@@ -66,8 +67,10 @@ pub struct Cost {
     pub rounds: u64,
     /// Cells in all.
     pub cells: u64,
-    /// What all cells move.
+    /// What all cells move, phases that are repeated as often as is expected.
     pub work: Work,
+    /// Bytes written before the first cell: an image is filled once.
+    pub preparation: Bytes,
     /// Space that the largest test needs.
     pub space: Bytes,
     /// About how long all takes.
@@ -85,6 +88,11 @@ impl Cost {
         self.tests.iter().any(|test| test.points > 0)
             || self.time > Nanos::from_secs(600)
             || self.work.moved() > Bytes(100_000_000_000)
+    }
+
+    /// Bytes that are written in all.
+    pub const fn written(&self) -> Bytes {
+        Bytes(self.work.written.0.saturating_add(self.preparation.0))
     }
 }
 
@@ -104,6 +112,8 @@ pub fn cost(campaign: &Campaign, pace: Pace) -> Cost {
     }
     let sum = |time: fn(&TestCost) -> u64| tests.iter().map(time).fold(0, u64::saturating_add);
     let work = tests.iter().map(|test| test.work);
+    let preparation = preparation(campaign);
+    let filling = preparation.0 as f64 / pace.throughput * 1e9;
     Cost {
         contenders,
         rounds: u64::from(campaign.rounds),
@@ -114,19 +124,29 @@ pub fn cost(campaign: &Campaign, pace: Pace) -> Cost {
             .map(|test| test.space)
             .max()
             .unwrap_or_default(),
-        time: Nanos(sum(|test| test.time.0)),
+        preparation,
+        time: Nanos(sum(|test| test.time.0).saturating_add(filling.round() as u64)),
         pace,
         tests,
     }
 }
 
+/// What is written before the first cell: an image of fsarena's own, to its end.
+fn preparation(campaign: &Campaign) -> Bytes {
+    match (campaign.backend, &campaign.device) {
+        (Backend::Loop, None) => campaign.size,
+        _ => Bytes(0),
+    }
+}
+
 fn of_test(test: &Test, pace: Pace, times: u64) -> TestCost {
     let works = work::of_phases(test);
-    let phases = test.phases.iter().zip(&works);
-    let time = phases.fold(pace.cell.0, |sum, (phase, work)| {
-        sum.saturating_add(duration(phase, *work, pace).0)
-    });
-    let work = works.iter().fold(Work::default(), |all, one| all + *one);
+    let (mut time, mut work) = (pace.cell.0, Work::default());
+    for (phase, once) in test.phases.iter().zip(works) {
+        let (passes, one) = (passes(phase, once, pace), whole(phase, once, pace));
+        time = time.saturating_add(one.0.saturating_mul(passes));
+        work = work + once * passes;
+    }
     TestCost {
         suite: test.suite.clone(),
         test: test
@@ -152,9 +172,9 @@ fn add(sum: &mut TestCost, one: &TestCost) {
     sum.time = Nanos(sum.time.0.saturating_add(one.time.0));
 }
 
-/// About how long a phase takes: its bytes and operations at the pace or at the rate that it offers
-/// itself, no longer than its limit, repeated until that can be timed.
-fn duration(phase: &Phase, work: Work, pace: Pace) -> Nanos {
+/// About how long one pass of a phase takes: its bytes and operations at the pace or at the rate that it offers
+/// itself, no longer than its limit.
+fn pass(phase: &Phase, work: Work, pace: Pace) -> Nanos {
     let offered = match &phase.op {
         Op::Io(io) => io.rate.map(|rate| rate as f64),
         _ => None,
@@ -167,24 +187,38 @@ fn duration(phase: &Phase, work: Work, pace: Pace) -> Nanos {
         }
     };
     let pass = Nanos((seconds * 1e9) as u64);
-    let pass = phase.at_most.map_or(pass, |limit| pass.min(limit));
+    phase.at_most.map_or(pass, |limit| pass.min(limit))
+}
+
+/// The same with what surrounds it.
+fn whole(phase: &Phase, work: Work, pace: Pace) -> Nanos {
     let between = match phase.cache {
         model::CacheState::Cold => pace.cold.0,
         _ => 0,
     };
-    let whole = pass.0.saturating_add(between);
+    Nanos(pass(phase, work, pace).0.saturating_add(between))
+}
+
+/// By how much the rates of passes are assumed to differ, as a share of their mean (their standard deviation): what
+/// short phases did on machines with other things to do.
+const VARIATION: f64 = 0.25;
+/// Half the width of a 95 % interval, in standard errors.
+const NORMAL: f64 = 1.96;
+
+/// About how often a phase is done: until it can be timed and its passes agree, as far as its limits allow.
+fn passes(phase: &Phase, work: Work, pace: Pace) -> u64 {
+    let pass = pass(phase, work, pace);
     let Some(scaling) = phase.scaling else {
-        return Nanos(whole);
+        return 1;
     };
-    let wanted = scaling.at_least.0.div_ceil(pass.0.max(1));
-    let passes = wanted.clamp(1, u64::from(scaling.passes));
-    Nanos(
-        whole.max(
-            whole
-                .saturating_mul(passes)
-                .min(scaling.limit.0.saturating_add(whole)),
-        ),
-    )
+    if pass >= scaling.at_least || work.written > MOST_REPEATED {
+        return 1;
+    }
+    let timed = scaling.at_least.0.div_ceil(pass.0.max(1));
+    let agree = (NORMAL * VARIATION / scaling.width).powi(2).ceil() as u64;
+    let limit = scaling.limit.0.div_ceil(whole(phase, work, pace).0.max(1));
+    let wanted = timed.max(agree).max(2);
+    wanted.min(u64::from(scaling.passes)).min(limit.max(1))
 }
 
 #[cfg(test)]
@@ -222,8 +256,10 @@ mod tests {
         assert_eq!((cost.cells, cost.tests.len()), (12, 2));
         assert_eq!(cost.work.written, Bytes(12_000_000_000));
         assert_eq!(cost.work.operations, 12_000);
-        // Two seconds at 500 MB/s and half a second around them, twelve times.
-        assert_eq!(cost.time, Nanos::from_secs(30));
+        // Two seconds at 500 MB/s and half a second around them, twelve times, once the image is filled.
+        let filling = campaign(3, 2, 2, 1).size.0 * 2;
+        assert_eq!(cost.time, Nanos(Nanos::from_secs(30).0 + filling));
+        assert_eq!(cost.written().0, 12_000_000_000 + filling / 2);
         assert!(!cost.is_large());
     }
 
@@ -259,7 +295,8 @@ mod tests {
                 written: Bytes(bytes),
                 ..Work::default()
             };
-            duration(phase, work, Pace::default()).as_secs_f64()
+            let pace = Pace::default();
+            passes(phase, work, pace) as f64 * whole(phase, work, pace).as_secs_f64()
         };
         let limited = phase(Some(Nanos::from_secs(1)), None);
         assert_eq!(seconds(&limited, 5_000_000_000), 1.0);
@@ -270,13 +307,42 @@ mod tests {
             limit: Nanos::from_secs(10),
         };
         let repeated = phase(None, Some(scaling));
-        assert_eq!(seconds(&repeated, 50_000_000), 1.0, "ten passes of 0.1 s");
+        assert_eq!(
+            seconds(&repeated, 25_000_000),
+            1.0,
+            "twenty passes of 50 ms"
+        );
         assert_eq!(
             seconds(&repeated, 5_000_000),
             0.2,
             "twenty, which is the most"
         );
         assert_eq!(seconds(&repeated, 5_000_000_000), 10.0, "once is enough");
+        assert_eq!(
+            seconds(&repeated, 300_000_000),
+            0.6,
+            "too much to write it again"
+        );
+        let short = Scaling {
+            limit: Nanos(100_000_000),
+            ..scaling
+        };
+        let repeated = phase(None, Some(short));
+        assert_eq!(seconds(&repeated, 25_000_000), 0.1, "no more time");
+    }
+
+    /// Copies of 401 GB were announced as 4 GB, for each phase was counted once.
+    #[test]
+    fn what_repetitions_write_is_announced() {
+        let mut campaign = writing(1, 5);
+        campaign.suites[0].tests[0].phases[0].scaling = Some(Scaling {
+            at_least: Nanos::from_secs(5),
+            width: 0.03,
+            passes: 200,
+            limit: Nanos::from_secs(120),
+        });
+        let cost = cost(&campaign, Pace::default());
+        assert_eq!(cost.work.written, Bytes(6 * 200 * 5_000_000));
     }
 
     #[test]
@@ -286,6 +352,7 @@ mod tests {
         if let Op::Io(io) = &mut phase.op {
             (io.operations, io.rate) = (Some(500), Some(100));
         }
+        campaign.backend = Backend::Dir;
         let cost = cost(&campaign, Pace::default());
         assert_eq!(cost.time, Nanos(6 * 5_500_000_000));
     }
@@ -297,7 +364,8 @@ mod tests {
             prop_assert_eq!(cost.cells, tests as u64 * 6);
             prop_assert_eq!(cost.work.written.0, cost.cells * megabytes * 1_000_000);
             let sum: u64 = cost.tests.iter().map(|t| t.time.0).sum();
-            prop_assert_eq!(cost.time.0, sum);
+            let filling = cost.time.0 - sum;
+            prop_assert_eq!(filling, cost.preparation.0 * 2);
         }
 
         #[test]

@@ -7,11 +7,13 @@
 mod cost;
 mod estimate;
 mod order;
+mod repetition;
 mod work;
 
 pub use cost::{Cost, Pace, TestCost, cost};
 pub use estimate::time_left;
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
+pub use repetition::{within, written};
 pub use work::Work;
 
 #[cfg(test)]

@@ -62,7 +62,8 @@ fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Verdict {
         }
     }
     needs.extend(fuse_device(filesystem, machine));
-    needs.extend(programs(filesystem, machine));
+    needs.extend(packages(filesystem, machine));
+    needs.extend(unpackaged(filesystem, machine));
     needs.extend(root(filesystem, machine));
     if needs.is_empty() {
         Verdict::Runs
@@ -96,7 +97,8 @@ fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
     }
 }
 
-fn emulator(machine: &Machine) -> Option<Need> {
+/// What a guest's machine is emulated by, where that is missing.
+pub fn emulator(machine: &Machine) -> Option<Need> {
     let (program, package) = EMULATOR;
     (!(machine.has_program)(program)).then(|| Need {
         what: program.to_owned(),
@@ -162,12 +164,14 @@ fn fuse_device(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
     })
 }
 
-fn programs(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
+/// Programs that packages bring.
+fn packages(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
     let requires = &filesystem.requires;
     let missing: Vec<&str> = requires
         .programs
         .iter()
         .map(String::as_str)
+        .filter(|program| !requires.unpackaged.contains_key(*program))
         .filter(|program| !(machine.has_program)(program))
         .collect();
     if missing.is_empty() {
@@ -183,6 +187,17 @@ fn programs(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
         what: missing.join(", "),
         command,
         packages: requires.packages.clone(),
+    })
+}
+
+/// Programs that no package brings.
+fn unpackaged(filesystem: &Filesystem, machine: &Machine) -> impl Iterator<Item = Need> {
+    let programs = filesystem.requires.unpackaged.iter();
+    let missing = programs.filter(|(program, _)| !(machine.has_program)(program));
+    missing.map(|(program, brings)| Need {
+        what: program.clone(),
+        command: brings.clone(),
+        packages: Vec::new(),
     })
 }
 
@@ -204,7 +219,7 @@ fn as_root(machine: &Machine, command: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Bytes, Class, Commands, Requirements};
+    use model::{Class, Commands, Requirements};
 
     use super::*;
     use crate::GuestStock;
@@ -236,8 +251,7 @@ mod tests {
                 modules: Vec::new(),
                 packages: vec!["itprogs".into()],
                 programs: vec![program.into()],
-                smallest: Bytes(0),
-                largest: None,
+                ..Requirements::default()
             },
             commands: Commands {
                 mkfs: vec!["mkfs.it".into(), "{device}".into()],
@@ -275,6 +289,19 @@ mod tests {
         let it = filesystem("ext4", Driver::Kernel, "mkfs.it");
         let found = commands(verdict(&it, Backend::Loop, &machine()));
         assert_eq!(found, ["apt-get install itprogs"]);
+    }
+
+    #[test]
+    fn a_program_that_no_package_brings_is_told_with_what_does() {
+        let mut it = filesystem("ext4", Driver::Kernel, "there");
+        let brings = ("driver".to_owned(), "cargo install driver".to_owned());
+        it.requires.programs.push(brings.0.clone());
+        it.requires.unpackaged = [brings].into();
+        let found = commands(verdict(&it, Backend::Loop, &machine()));
+        assert_eq!(found, ["cargo install driver"]);
+        it.requires.programs[0] = "mkfs.it".into();
+        let found = commands(verdict(&it, Backend::Loop, &machine()));
+        assert_eq!(found, ["apt-get install itprogs", "cargo install driver"]);
     }
 
     #[test]

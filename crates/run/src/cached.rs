@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
-use model::{CellResult, Test};
+use model::{CellResult, PhaseResult, Test};
 use sha2::Sha256;
 use sys::trusted::{Directory, Untrusted};
 use wire::{Event, Job};
@@ -88,6 +88,10 @@ impl CellCache {
             .map_err(io::Error::other)
     }
 
+    fn remove(&self, key: &CellKey) -> io::Result<()> {
+        self.directory.remove(name(key)).map_err(io::Error::other)
+    }
+
     /// The code (HMAC-SHA-256, in hexadecimal) that only who has the secret can give: of the key, which tells an
     /// entry that was moved, and of the content, which tells one that was damaged.
     fn code(&self, key: &CellKey, json: &str) -> String {
@@ -105,16 +109,31 @@ fn name(key: &CellKey) -> String {
     format!("{key}.json")
 }
 
-/// Runs a cell only where no equal one was run before.
+/// One in so many cells of which an equal one was run is run again, to see whether it comes to the same.
+const CHECKED: u64 = 20;
+
+/// Whether a cell is run again though its result is there: by chance, which the campaign's seed decides.
+fn is_checked(key: &CellKey, seed: u64) -> bool {
+    let chance = CellKey::of(format!("check {key} {seed}").as_bytes());
+    chance.number().is_multiple_of(CHECKED)
+}
+
+/// Runs a cell only where no equal one was run before, and one in twenty in spite of that.
 pub struct CachedExecutor<E> {
     executor: E,
     cache: Option<CellCache>,
+    seed: Option<u64>,
 }
 
 impl<E: Repeatable> CachedExecutor<E> {
-    /// Runs with this executor what is not in the cache; everything where there is none.
-    pub const fn new(executor: E, cache: Option<CellCache>) -> Self {
-        Self { executor, cache }
+    /// Runs with this executor what is not in the cache; everything where there is none. The seed, that of the
+    /// campaign, decides which cells of the cache are run again; none are without.
+    pub const fn new(executor: E, cache: Option<CellCache>, seed: Option<u64>) -> Self {
+        Self {
+            executor,
+            cache,
+            seed,
+        }
     }
 
     /// The executor of what is not in the cache, to be made ready for the next cell.
@@ -142,13 +161,30 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
                 return Ok(result);
             }
         };
-        if let Some(found) = cache.find(&key, &job.test) {
-            return Ok(CellResult {
-                from_cache: true,
-                ..found
-            });
-        }
+        let found = cache.find(&key, &job.test);
+        let served = |found| CellResult {
+            from_cache: true,
+            ..found
+        };
+        let kept = match found {
+            Some(found) if !self.seed.is_some_and(|seed| is_checked(&key, seed)) => {
+                return Ok(served(found));
+            }
+            kept => kept,
+        };
         let (mut result, repeatable) = self.executor.execute_and_judge(job, observe)?;
+        if let Some(kept) = kept {
+            let Some(difference) = difference(&kept, &result) else {
+                return Ok(result);
+            };
+            if !repeatable {
+                // What came of it from outside says nothing about what is kept.
+                return Ok(served(kept));
+            }
+            result.remarks.push(difference);
+            // What cannot be removed is written over.
+            let _ = cache.remove(&key);
+        }
         if repeatable && let Err(error) = cache.keep(&key, &result) {
             let remark = format!("it could not be kept in the cache: {error}");
             result.remarks.push(remark);
@@ -157,12 +193,39 @@ impl<E: Repeatable> Executor for CachedExecutor<E> {
     }
 }
 
+/// What differs first between the result that was kept and that of a new run of the same cell, in words; nothing where
+/// they are the same to the nanosecond.
+fn difference(kept: &CellResult, new: &CellResult) -> Option<String> {
+    let what = if kept.status != new.status {
+        format!("it was {}, and is {} now", kept.status, new.status)
+    } else if let Some((old, new)) = first_difference(&kept.phases, &new.phases) {
+        format!(
+            "phase {} took {} ns, and takes {} ns now",
+            old.phase, old.wall.0, new.wall.0
+        )
+    } else if kept.features != new.features {
+        "other features were found".to_owned()
+    } else {
+        return None;
+    };
+    Some(format!(
+        "an equal cell that was run before came to something else: {what}; the new result is kept"
+    ))
+}
+
+fn first_difference<'a>(
+    kept: &'a [PhaseResult],
+    new: &'a [PhaseResult],
+) -> Option<(&'a PhaseResult, &'a PhaseResult)> {
+    kept.iter().zip(new).find(|(kept, new)| kept != new)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cell_key::Parts;
     use crate::{Collector, Ending};
-    use model::{CacheState, CellId, End, Nanos, Op, Phase, PhaseResult, Status};
+    use model::{CacheState, CellId, End, Nanos, Op, Phase, Status};
     use proptest::prelude::*;
     use std::cell::Cell;
     use std::fs;
@@ -265,7 +328,7 @@ mod tests {
     }
 
     fn run(executor: Counting<'_>, cache: Option<&CellCache>, job: &Job) -> CellResult {
-        let mut executor = CachedExecutor::new(executor, cache.cloned());
+        let mut executor = CachedExecutor::new(executor, cache.cloned(), None);
         executor.execute(job, &mut |_| {}).unwrap()
     }
 
@@ -288,6 +351,53 @@ mod tests {
         assert_eq!(second, first);
         let other = run(counting(&runs), Some(&cache), &job(2));
         assert_eq!((runs.get(), other.from_cache), (2, false));
+    }
+
+    #[test]
+    fn one_cell_in_twenty_is_run_again_and_the_seed_decides_which() {
+        let checked = |seed: u64| (0..1000).filter(move |&n| is_checked(&key(n), seed));
+        let count = checked(1).count();
+        assert!((25..=100).contains(&count), "{count}");
+        assert!(checked(1).eq(checked(1)));
+        assert!(!checked(1).eq(checked(2)));
+    }
+
+    /// A result that a disturbed run had left was served ever after.
+    #[test]
+    fn a_result_that_does_not_come_again_is_told_and_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = cache_in(directory.path());
+        let runs = Cell::new(6);
+        let mut wrong = run(counting(&runs), None, &job(1));
+        wrong.phases[0].wall = Nanos(355);
+        let keep_wrong = || cache.keep(&key(1), &wrong).unwrap();
+        keep_wrong();
+        let checked = (0..).find(|&seed| is_checked(&key(1), seed));
+        let with = |seed| {
+            let mut executor = CachedExecutor::new(counting(&runs), Some(cache.clone()), seed);
+            executor.execute(&job(1), &mut |_| {}).unwrap()
+        };
+        assert!(with(None).from_cache, "not checked this time");
+        let found = with(checked);
+        assert!(!found.from_cache);
+        let told = "phase p took 355 ns, and takes 8 ns now";
+        assert!(found.remarks[0].contains(told), "{:?}", found.remarks);
+        let next = with(None);
+        assert_eq!((next.from_cache, next.phases[0].wall), (true, Nanos(8)));
+        runs.set(7);
+        let same = with(checked);
+        assert_eq!(
+            (same.from_cache, same.remarks.len()),
+            (false, 0),
+            "it came again"
+        );
+        // A run that was killed from outside says nothing about what is kept.
+        let killed = Counting {
+            repeatable: false,
+            ..counting(&runs)
+        };
+        let mut executor = CachedExecutor::new(killed, Some(cache.clone()), checked);
+        assert!(executor.execute(&job(1), &mut |_| {}).unwrap().from_cache);
     }
 
     #[test]

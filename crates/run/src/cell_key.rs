@@ -57,6 +57,14 @@ impl CellKey {
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
+
+    /// Its first 64 bits, which are as good as drawn by lot.
+    pub fn number(&self) -> u64 {
+        self.0
+            .iter()
+            .take(8)
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+    }
 }
 
 /// The digest of a file.

@@ -1,0 +1,140 @@
+//! What may go on around a guest and must not reach its figures: load, want of memory, and an emulator that is
+//! stopped or woken at moments of no meaning.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use model::SeededRng;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sys::process;
+
+use crate::guest_args::Condition;
+
+/// Of the memory that is free, one part in so many is taken and given back, again and again.
+const SHARE_OF_MEMORY: u64 = 3;
+/// Where nobody knows how much is free.
+const SOME_MEMORY: u64 = 256 << 20;
+/// The longest that an emulator is stopped, and that it runs in between, in microseconds.
+const STOPPED: u64 = 200_000;
+const RUNNING: u64 = 300_000;
+/// The longest between two signals that wake the emulator's main loop, in microseconds.
+const AWAKE: u64 = 60;
+
+/// Something that goes on until this is dropped.
+pub struct Disturbance {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Disturbance {
+    /// Begins what a condition says; what is stopped or woken is the emulator below a process.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn start(condition: Condition, below: Pid, seed: u64) -> io::Result<Self> {
+        let mut disturbance = Self {
+            stop: Arc::default(),
+            threads: Vec::new(),
+        };
+        let mut random = SeededRng::for_purpose(seed, "disturbance");
+        match condition {
+            Condition::Again | Condition::Elsewhere | Condition::Cold => {}
+            Condition::Busy => {
+                for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+                    disturbance.repeat(std::hint::spin_loop)?;
+                }
+            }
+            Condition::Memory => disturbance.repeat(fill_memory)?,
+            Condition::Stopped => disturbance.repeat(move || {
+                signal(below, Signal::SIGSTOP);
+                pause(&mut random, STOPPED);
+                signal(below, Signal::SIGCONT);
+                pause(&mut random, RUNNING);
+            })?,
+            Condition::Woken => {
+                let mut known = None;
+                disturbance.repeat(move || {
+                    known = known.or_else(|| emulator(below));
+                    // QEMU takes this signal in its main loop, and does nothing about it.
+                    known = known.filter(|&emulator| kill(emulator, Signal::SIGIO).is_ok());
+                    let longest = if known.is_some() { AWAKE } else { RUNNING };
+                    pause(&mut random, longest);
+                })?;
+            }
+        }
+        Ok(disturbance)
+    }
+
+    fn repeat(&mut self, mut step: impl FnMut() + Send + 'static) -> io::Result<()> {
+        let stop = Arc::clone(&self.stop);
+        let repeated = move || {
+            while !stop.load(Ordering::Relaxed) {
+                step();
+            }
+        };
+        self.threads.push(thread::Builder::new().spawn(repeated)?);
+        Ok(())
+    }
+}
+
+impl Drop for Disturbance {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            // It does nothing that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn pause(random: &mut SeededRng, longest: u64) {
+    thread::sleep(Duration::from_micros(random.next_u64() % longest));
+}
+
+fn fill_memory() {
+    let free = provision::available_memory().map_or(SOME_MEMORY * SHARE_OF_MEMORY, |free| free.0);
+    let filled = vec![1_u8; (free / SHARE_OF_MEMORY) as usize];
+    std::hint::black_box(&filled);
+}
+
+fn signal(below: Pid, signal: Signal) {
+    if let Some(emulator) = emulator(below) {
+        // It may have ended meanwhile.
+        let _ = kill(emulator, signal);
+    }
+}
+
+/// The emulator among what descends from a process.
+fn emulator(below: Pid) -> Option<Pid> {
+    let family = process::family(below);
+    // The kernel cuts names off.
+    let is_emulator = |name: &str| !name.is_empty() && guest::QEMU.starts_with(name);
+    let found = family.iter().find(|process| is_emulator(&process.name));
+    found.map(|process| process.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_ends_when_it_is_dropped() {
+        for condition in [Condition::Busy, Condition::Stopped, Condition::Woken] {
+            let disturbance = Disturbance::start(condition, Pid::this(), 1).unwrap();
+            let stop = Arc::clone(&disturbance.stop);
+            assert!(!disturbance.threads.is_empty());
+            drop(disturbance);
+            assert!(stop.load(Ordering::Relaxed));
+            assert_eq!(Arc::strong_count(&stop), 1);
+        }
+    }
+
+    #[test]
+    fn only_an_emulator_is_stopped_or_woken() {
+        assert_eq!(emulator(Pid::this()), None);
+    }
+}

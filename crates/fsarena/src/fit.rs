@@ -1,0 +1,285 @@
+//! Which contenders take the device that a campaign gives them, and have room on it for which tests; known before
+//! anything runs. What does not fit is `unsupported`, and everything else runs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+
+use model::{Backend, Bytes, Campaign, CellResult, Contender, Failure, PhaseResult, Status, Test};
+use provision::ProvisionError;
+use run::{Collector, Ending};
+use wire::Event;
+
+use crate::exit::{BadInput, Refused};
+use crate::guest_ground;
+
+/// What a cell is called that died of a misfit before its first step.
+const STEP: &str = "provision";
+
+/// Why a contender cannot run a test where the campaign puts it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Misfit(String);
+
+/// Why a contender cannot run a test on what it gets, a device of this size where there is one; nothing where it can.
+///
+/// # Errors
+/// When the free space of a directory cannot be asked for.
+pub fn misfit(
+    campaign: &Campaign,
+    contender: &Contender,
+    test: &Test,
+    device: Option<Bytes>,
+) -> anyhow::Result<Option<Misfit>> {
+    if let Some(directory) = &contender.directory {
+        let advice = "free some, or choose a smaller --profile";
+        return match provision::require(directory, test.space, advice) {
+            Ok(()) => Ok(None),
+            Err(error @ ProvisionError::NoSpace { .. }) => Ok(Some(Misfit(error.to_string()))),
+            Err(error) => Err(error.into()),
+        };
+    }
+    let size = size(campaign, contender, device);
+    let requires = &contender.filesystem.requires;
+    let of_test = || {
+        let advice = match requires.largest {
+            Some(largest) if size <= largest && size < campaign.size => {
+                "which is the most that it takes: choose a smaller --profile"
+            }
+            _ => "give a larger --size or choose a smaller --profile",
+        };
+        (test.space > size).then(|| {
+            format!(
+                "the test `{}` needs {}, not {size}: {advice}",
+                test.name, test.space
+            )
+        })
+    };
+    Ok(requires.misfit(size).or_else(of_test).map(Misfit))
+}
+
+/// The size of all devices that a contender gets.
+fn size(campaign: &Campaign, contender: &Contender, device: Option<Bytes>) -> Bytes {
+    match (&campaign.guest, campaign.backend) {
+        (Some(parts), Backend::Vm) => {
+            let each = guest_ground::disk_size(contender, campaign.size, parts.disks, device);
+            Bytes(each.0 * u64::from(parts.disks))
+        }
+        _ => device.unwrap_or(campaign.size),
+    }
+}
+
+/// What of a campaign does not fit.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Misfits {
+    /// By contender: the first reason, and how many tests more there is one for.
+    by_contender: BTreeMap<String, (Misfit, usize)>,
+}
+
+impl Misfits {
+    /// Looks at all contenders and tests of a campaign.
+    ///
+    /// # Errors
+    /// When a test fits no contender, or does not fit the only one.
+    pub fn of(campaign: &Campaign, device: Option<Bytes>) -> anyhow::Result<Self> {
+        let mut found = Self::default();
+        for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
+            let mut fits_any = false;
+            for contender in &campaign.contenders {
+                match misfit(campaign, contender, test, device)? {
+                    Some(misfit) => found.add(contender, misfit),
+                    None => fits_any = true,
+                }
+            }
+            if !fits_any {
+                return Err(found.refusal(campaign));
+            }
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, contender: &Contender, misfit: Misfit) {
+        let name = contender.name.clone();
+        let known = self.by_contender.entry(name);
+        known
+            .and_modify(|(_, more)| *more += 1)
+            .or_insert((misfit, 0));
+    }
+
+    fn refusal(&self, campaign: &Campaign) -> anyhow::Error {
+        let reason = self.lines().next().unwrap_or_default();
+        match campaign.backend {
+            Backend::Dir => Refused(reason).into(),
+            Backend::Loop | Backend::Vm => BadInput(reason).into(),
+        }
+    }
+
+    /// A line for each contender of which something does not fit.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.by_contender.iter().map(|(contender, (misfit, more))| {
+            let mut line = format!("{contender}: {misfit}");
+            if *more > 0 {
+                let _ = write!(line, " (the same of {more} tests more)");
+            }
+            line
+        })
+    }
+}
+
+/// The size of the device that a campaign would be given, as far as a look at it tells.
+pub fn size_of_device(campaign: &Campaign) -> Option<Bytes> {
+    let mut device = File::open(campaign.device.as_ref()?).ok()?;
+    device.seek(SeekFrom::End(0)).ok().map(Bytes)
+}
+
+/// The result of a cell that does not fit.
+pub fn unsupported(test: &Test, misfit: &Misfit) -> CellResult {
+    let mut collector = Collector::new(test);
+    for phase in &test.phases {
+        let failure = Failure {
+            step: STEP.into(),
+            reason: misfit.to_string(),
+            ..Failure::default()
+        };
+        collector.take(Event::Phase(Box::new(PhaseResult {
+            status: Status::Unsupported,
+            failure: Some(failure),
+            ..PhaseResult::blank(phase)
+        })));
+    }
+    collector.finish(Ending::Done, Some(Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+    use model::{Accelerator, Clock, GuestDisk, GuestMachine, Profile};
+
+    use super::*;
+    use crate::fixture;
+
+    fn campaign(backend: Backend, contenders: &[&str], size: Bytes) -> Campaign {
+        let catalog = Catalog::builtin().unwrap();
+        let guest = GuestMachine {
+            memory: Bytes::mib(1024),
+            processors: 1,
+            accelerator: Accelerator::Tcg,
+            cpu: "max".into(),
+            disks: 1,
+            disk: GuestDisk::Model {
+                model: catalog.disk("nvme").unwrap().clone(),
+            },
+            kernel: "6.1.0".into(),
+            made: "guest-1".into(),
+        };
+        let contender = |name: &&str| catalog.contender(name).unwrap();
+        Campaign {
+            backend,
+            contenders: contenders.iter().map(contender).collect(),
+            suites: catalog
+                .default_suites(Profile::Smoke)
+                .into_iter()
+                .cloned()
+                .collect(),
+            size,
+            clock: Clock::Model,
+            guest: (backend == Backend::Vm).then_some(guest),
+            ..fixture::campaign()
+        }
+    }
+
+    fn lines(campaign: &Campaign, device: Option<Bytes>) -> Vec<String> {
+        Misfits::of(campaign, device).unwrap().lines().collect()
+    }
+
+    /// The command of `--help`, which was refused for the sake of FAT12.
+    #[test]
+    fn who_takes_no_device_of_the_size_is_unsupported_and_the_others_run() {
+        let loops = campaign(Backend::Loop, &["ext4", "fat12"], Bytes::mib(512));
+        assert_eq!(
+            lines(&loops, None)
+                .iter()
+                .map(|l| l.split(": ").nth(1).unwrap())
+                .collect::<Vec<_>>(),
+            ["takes 255 MiB at most, not 512 MiB"]
+        );
+        let device = campaign(Backend::Vm, &["ext4", "fat12"], Bytes::mib(64));
+        assert_eq!(lines(&device, Some(Bytes::mib(1024))).len(), 1);
+    }
+
+    #[test]
+    fn the_default_contenders_of_every_profile_and_backend_leave_somebody_who_runs() {
+        let catalog = Catalog::builtin().unwrap();
+        for backend in [Backend::Loop, Backend::Vm] {
+            let asked = catalog
+                .filesystems()
+                .filter(|f| f.competes_unnamed(backend));
+            let names: Vec<&str> = asked.map(|f| f.name.as_str()).collect();
+            for profile in Profile::ALL {
+                let mut all = campaign(backend, &names, catalog.profile(profile).size);
+                all.suites = catalog
+                    .default_suites(profile)
+                    .into_iter()
+                    .cloned()
+                    .collect();
+                let lines = lines(&all, None);
+                assert!(lines.len() < names.len(), "{backend} {profile}: {lines:?}");
+                assert!(
+                    profile == Profile::Smoke
+                        || lines.iter().any(|line| line.starts_with("fat12: ")),
+                    "{backend} {profile}: {lines:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_test_without_room_on_the_largest_disk_is_unsupported_by_itself() {
+        let mut guests = campaign(Backend::Vm, &["ext4", "fat12"], Bytes::mib(512));
+        let test = &mut guests.suites[0].tests[0];
+        test.space = Bytes::mib(300);
+        let name = test.name.clone();
+        let lines = lines(&guests, None);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with(&format!(
+                "fat12: the test `{name}` needs 300 MiB, not 255 MiB"
+            )),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn what_fits_nobody_or_not_the_only_one_is_refused() {
+        let refused = |contenders: &[&str], size| {
+            let campaign = campaign(Backend::Loop, contenders, size);
+            let error = Misfits::of(&campaign, None).unwrap_err();
+            assert!(error.is::<BadInput>(), "{error}");
+            error.to_string()
+        };
+        let only = refused(&["fat12"], Bytes::mib(512));
+        assert!(only.contains("255 MiB at most"), "{only}");
+        let nobody = refused(&["ext4", "xfs"], Bytes::mib(1));
+        assert!(nobody.contains("larger --size"), "{nobody}");
+    }
+
+    #[test]
+    fn a_cell_that_does_not_fit_has_the_reason_in_each_phase() {
+        let test = campaign(Backend::Loop, &[], Bytes(0))
+            .suites
+            .remove(0)
+            .tests
+            .remove(0);
+        let result = unsupported(&test, &Misfit("too small".into()));
+        assert_eq!(result.status, Status::Unsupported);
+        assert_eq!(result.phases.len(), test.phases.len());
+        assert!(
+            result
+                .phases
+                .iter()
+                .all(|phase| phase.status == Status::Unsupported
+                    && phase.failure.as_ref().unwrap().reason == "too small")
+        );
+    }
+}

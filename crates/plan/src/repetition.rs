@@ -1,0 +1,93 @@
+//! How much the repetitions of phases may write: a disk wears out by that, and no figure is better for it. Pure.
+
+use model::{Bytes, CellResult, Phase, Test};
+
+use crate::work::{self, Work};
+
+/// A phase that writes more at a time is not repeated: what it is made of has averaged already.
+pub const MOST_REPEATED: Bytes = Bytes::mib(256);
+
+/// A test whose repetitions write no more than so much together; each phase is still done once.
+pub fn within(test: &Test, budget: Bytes) -> Test {
+    let works = work::of_phases(test);
+    let repeated = |(phase, work): &(&Phase, &Work)| phase.scaling.is_some() && work.written.0 > 0;
+    let count = test.phases.iter().zip(&works).filter(repeated).count() as u64;
+    let share = budget.0 / count.max(1);
+    let mut test = test.clone();
+    for (phase, work) in test.phases.iter_mut().zip(&works) {
+        let written = work.written;
+        let Some(scaling) = phase.scaling.as_mut().filter(|_| written.0 > 0) else {
+            continue;
+        };
+        let more = match written > MOST_REPEATED {
+            true => 0,
+            false => share / written.0,
+        };
+        let passes = u32::try_from(more.saturating_add(1)).unwrap_or(u32::MAX);
+        scaling.passes = scaling.passes.min(passes);
+    }
+    test
+}
+
+/// What a cell wrote, as its device has counted it where there is one, and its program elsewhere.
+pub fn written(result: &CellResult) -> Bytes {
+    let phases = result.phases.iter();
+    let each = phases.map(|phase| phase.device.map_or(phase.bytes_written, |d| d.write_bytes));
+    Bytes(each.fold(0, |sum, bytes| sum.saturating_add(bytes.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Access, CacheState, End, Io, Nanos, Op, Scaling};
+
+    use super::*;
+    use crate::fixture::campaign;
+
+    /// A test that writes so many MB, reads them, and writes them again.
+    fn test(megabytes: u64) -> Test {
+        let phase = |name: &str, access| Phase {
+            name: name.into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            scaling: Some(Scaling {
+                at_least: Nanos::from_secs(5),
+                width: 0.03,
+                passes: 200,
+                limit: Nanos::from_secs(120),
+            }),
+            op: Op::Io(Io {
+                size: Some(Bytes(megabytes * 1_000_000)),
+                ..Io::new("f", access, Bytes(1_000_000))
+            }),
+        };
+        let mut test = campaign(1, 1, 1, 1).suites.remove(0).tests.remove(0);
+        test.phases = vec![
+            phase("write", Access::Write),
+            phase("read", Access::Read),
+            phase("again", Access::Write),
+        ];
+        test
+    }
+
+    fn passes(test: &Test) -> Vec<u32> {
+        let phases = test.phases.iter();
+        phases.map(|phase| phase.scaling.unwrap().passes).collect()
+    }
+
+    #[test]
+    fn repetitions_that_write_have_the_budget_between_them_and_each_phase_is_done_once() {
+        let of =
+            |megabytes, budget: u64| passes(&within(&test(megabytes), Bytes(budget * 1_000_000)));
+        assert_eq!(of(10, 1_000_000), [200, 200, 200]);
+        assert_eq!(of(10, 200), [11, 200, 11]);
+        assert_eq!(of(10, 0), [1, 200, 1]);
+    }
+
+    #[test]
+    fn what_writes_much_at_a_time_is_not_repeated() {
+        let budget = Bytes(u64::MAX);
+        assert_eq!(passes(&within(&test(300), budget)), [1, 200, 1]);
+        assert_eq!(passes(&within(&test(200), budget)), [200, 200, 200]);
+    }
+}
