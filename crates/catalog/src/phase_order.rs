@@ -44,6 +44,8 @@ pub(crate) struct PhaseOrder {
     state: State,
     things: BTreeMap<String, Thing>,
     most: Bytes,
+    /// A phase that changes something and may be cut short by its time limit.
+    bounded: Option<String>,
 }
 
 impl PhaseOrder {
@@ -63,12 +65,27 @@ impl PhaseOrder {
         if self.state != State::Mounted {
             return Err("the filesystem is not mounted here".into());
         }
+        self.same_for_all(phase)?;
         check_end(phase)?;
         check_cache(phase)?;
         check_numbers(&phase.op)?;
         self.files(&phase.op)?;
         let live = self.things.values().map(|t| t.bytes().0);
         self.most = self.most.max(Bytes(live.fold(0, u64::saturating_add)));
+        Ok(())
+    }
+
+    /// What a time limit left undone would be missing for later phases, with slow contenders only.
+    fn same_for_all(&mut self, phase: &Phase) -> Result<(), String> {
+        if let Some(bounded) = &self.bounded {
+            return Err(format!(
+                "phase `{bounded}` before it may end at its time limit and leave less to work on; \
+                 a phase that changes something takes `at_most` only as the last of its test"
+            ));
+        }
+        if phase.at_most.is_some() && changes_something(&phase.op) {
+            self.bounded = Some(phase.name.clone());
+        }
         Ok(())
     }
 
@@ -187,6 +204,35 @@ impl PhaseOrder {
     fn copy(&mut self, from: &str, to: &str, kind: &str) -> Result<(), String> {
         let thing = self.find(from, kind)?;
         self.make(to, thing)
+    }
+}
+
+/// Whether files or names are other ones after the operation.
+fn changes_something(op: &Op) -> bool {
+    match op {
+        Op::Io(io) => io.access.writes() && io.engine != IoEngine::Null,
+        Op::Metadata { action, .. } => {
+            !matches!(action, Action::Open | Action::Stat { .. } | Action::Readdir)
+        }
+        Op::WriteStream { .. }
+        | Op::Preallocate { .. }
+        | Op::Sparse { .. }
+        | Op::Create(_)
+        | Op::PlantTree { .. }
+        | Op::CopyTree { .. }
+        | Op::RemoveTree { .. }
+        | Op::CopyFile { .. }
+        | Op::RemoveFile { .. } => true,
+        Op::ReadStream { .. }
+        | Op::ListTree { .. }
+        | Op::FindInTree { .. }
+        | Op::VerifyTree { .. }
+        | Op::Mkfs
+        | Op::Mount
+        | Op::Unmount
+        | Op::Fsck
+        | Op::Capacity
+        | Op::Probe { .. } => false,
     }
 }
 

@@ -214,6 +214,7 @@ fn suite_files() {
         phase(
             "op = \"remove-file\"\nfile = \"f\"\ncache = \"warm\"\nends = \"call\"\nat_most = \"soon\"",
         ),
+        changed("ends = \"fsync\"", "ends = \"fsync\"\nat_most = \"1 s\""),
         phase("op = \"write-chars\"\nfile = \"f\"\nsize = 1\ncache = \"warm\"\nends = \"call\""),
         phase("op = \"probe\"\nfeature = \"wings\""),
         phase(
