@@ -310,6 +310,9 @@ fn check_io(io: &Io) -> Result<(), String> {
     if io.verify && !io.access.reads() {
         return Err(format!("`verify` means nothing for `{}`", io.access.word()));
     }
+    if io.include_open_close && io.threads > 1 {
+        return Err("`include_open_close` is for one thread: files of several are opened before the clock starts and closed after".into());
+    }
     if io.fsync > 0 && !io.access.writes() {
         return Err(format!("`fsync` means nothing for `{}`", io.access.word()));
     }

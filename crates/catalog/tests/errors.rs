@@ -215,6 +215,10 @@ fn suite_files() {
             "op = \"remove-file\"\nfile = \"f\"\ncache = \"warm\"\nends = \"call\"\nat_most = \"soon\"",
         ),
         changed("ends = \"fsync\"", "ends = \"fsync\"\nat_most = \"1 s\""),
+        phase(
+            "op = \"read\"\nfile = \"f\"\nblock = 1\nthreads = 2\ninclude_open_close = true\n\
+             cache = \"warm\"\nends = \"call\"",
+        ),
         phase("op = \"write-chars\"\nfile = \"f\"\nsize = 1\ncache = \"warm\"\nends = \"call\""),
         phase("op = \"probe\"\nfeature = \"wings\""),
         phase(
