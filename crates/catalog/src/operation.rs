@@ -255,6 +255,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             "size",
             "order",
             "fsync",
+            "fsync_directory",
             "threads",
             "sharing",
         ],
@@ -268,6 +269,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 size: t.need("size")?.size_from(0)?,
                 order: order(t)?,
                 fsync: t.need("fsync")?.flag()?,
+                fsync_directory: t.read("fsync_directory", |v| v.flag())?.unwrap_or(false),
                 threads: threads(t)?,
                 sharing: sharing(t)?,
             }))
@@ -294,6 +296,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 size: Bytes(0),
                 order: order(t)?,
                 fsync: false,
+                fsync_directory: false,
                 threads: threads(t)?,
                 sharing: sharing(t)?,
             }))
@@ -326,7 +329,10 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         let size = t.need("size")?.size_from(0)?;
         metadata(t, Action::Truncate { size })
     }),
-    operation("delete", &SET, |t| metadata(t, Action::Remove)),
+    operation("delete", &with::<3, 4>(SET, "fsync"), |t| {
+        let fsync = t.read("fsync", |v| v.flag())?.unwrap_or(false);
+        metadata(t, Action::Remove { fsync })
+    }),
     operation(
         "plant-tree",
         &[

@@ -169,7 +169,7 @@ impl PhaseOrder {
 
     fn metadata(&mut self, set: &str, action: &Action) -> Result<(), String> {
         match action {
-            Action::Remove => self.remove(set, "set"),
+            Action::Remove { .. } => self.remove(set, "set"),
             Action::Link { to } | Action::Symlink { to } => {
                 self.find(set, "set")?;
                 self.make(to, Thing::Set(Bytes(0)))
@@ -238,15 +238,12 @@ fn changes_something(op: &Op) -> bool {
 
 /// `fsync` ends a phase that works on one file; what works on many can only sync them all.
 fn check_end(phase: &Phase) -> Result<(), String> {
-    let one_file_written = match &phase.op {
-        Op::Io(io) => io.access.writes(),
-        Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. } => true,
-        _ => false,
-    };
-    if phase.ends == End::Fsync && !one_file_written {
-        return Err(
-            "`ends = \"fsync\"` needs one file that is written; expected call or syncfs".into(),
-        );
+    let one_file = matches!(
+        &phase.op,
+        Op::Io(_) | Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. }
+    );
+    if phase.ends == End::Fsync && !one_file {
+        return Err("`ends = \"fsync\"` needs requests on a file; expected call or syncfs".into());
     }
     Ok(())
 }

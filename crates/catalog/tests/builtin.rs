@@ -319,7 +319,7 @@ fn profile_study_has_the_published_parameters() {
     assert!(matches!(
         op("bonnie-files", "delete-random"),
         Op::Metadata {
-            action: Action::Remove,
+            action: Action::Remove { .. },
             ..
         }
     ));

@@ -190,7 +190,7 @@ fn suite_files() {
         changed("file = \"f\"\nblock", "file = \"g\"\nblock"),
         changed("cache = \"cold\"\n", ""),
         changed("cache = \"cold\"", "cache = \"chilly\""),
-        changed("ends = \"call\"", "ends = \"fsync\""),
+        phase("op = \"remove-file\"\nfile = \"f\"\ncache = \"warm\"\nends = \"fsync\""),
         changed("block = \"4 KiB\"", "block = \"8 MiB\""),
         changed("block = \"4 KiB\"", "block = 0"),
         changed("space = \"$size\"", "space = \"1 KiB\""),

@@ -207,7 +207,7 @@ impl Planned<'_> {
                    tally: &mut Tally| {
                 self.work(thread, prepared, targets, begun, tally)
             },
-            end: |targets: &Vec<Target>| self.end(targets),
+            end: |_: &Vec<Target>| self.end(),
             close: |targets: Vec<Target>, tally: &mut Tally| {
                 let mut targets = targets.into_iter();
                 targets.try_for_each(|target| tally.closing(target.file, &target.path))
@@ -289,8 +289,10 @@ impl Planned<'_> {
                 turns::run(&mut way, &mut SystemClock, work, memory, tally)?;
             }
         }
-        let ends_here = targets.len() > 1 && self.setting.ends == End::Fsync;
-        if ends_here { target.sync() } else { Ok(()) }
+        match self.setting.ends {
+            End::Fsync => target.sync(),
+            End::Call | End::Syncfs => Ok(()),
+        }
     }
 
     fn work_on<'w>(&'w self, thread: u32, target: &'w Target, begun: Nanos) -> Work<'w> {
@@ -338,11 +340,10 @@ impl Planned<'_> {
         turns::run(&mut Null, &mut SystemClock, work, memory, tally)
     }
 
-    fn end(&self, targets: &[Target]) -> Result<(), OpError> {
-        match (self.setting.ends, targets) {
-            (End::Fsync, [target]) => target.sync(),
-            (End::Syncfs, _) => caches::sync_filesystem(&self.root).of("syncfs", &self.root),
-            _ => Ok(()),
+    fn end(&self) -> Result<(), OpError> {
+        match self.setting.ends {
+            End::Syncfs => caches::sync_filesystem(&self.root).of("syncfs", &self.root),
+            End::Call | End::Fsync => Ok(()),
         }
     }
 

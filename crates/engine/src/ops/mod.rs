@@ -162,6 +162,7 @@ mod tests {
             size: Bytes(size),
             order,
             fsync,
+            fsync_directory: false,
             threads: 1,
             sharing: Sharing::Shared,
         })
@@ -283,7 +284,7 @@ mod tests {
             assert_eq!((tally.operations, tally.bytes), (30, 300));
             let delete = Op::Metadata {
                 set: "set".into(),
-                action: Action::Remove,
+                action: Action::Remove { fsync: false },
                 order,
                 threads: 1,
             };
