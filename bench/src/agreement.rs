@@ -68,6 +68,14 @@ fn synced(phase: Phase) -> Phase {
     ending(End::Fsync, phase)
 }
 
+/// IOzone's `-c`: closing the file is within the time.
+fn with_close(mut phase: Phase) -> Phase {
+    if let Op::Io(io) = &mut phase.op {
+        io.include_open_close = true;
+    }
+    phase
+}
+
 fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
     let access = |name: &str, access| data(name, Io::new(FILE, access, CHUNK));
     let byte = Bytes(1);
@@ -187,7 +195,7 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
         size: scale.streamed,
         unit,
     };
-    let ours = vec![
+    let ours = [
         synced(write("write", FILE, scale.streamed, RECORD)),
         synced(access("overwrite", Access::Overwrite)),
         cold(access("read", Access::Read)),
@@ -202,7 +210,9 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
         phase("refread", fread),
         remove(FILE),
         remove("stream"),
-    ];
+    ]
+    .map(with_close)
+    .to_vec();
     let run = iozone_run(
         scale,
         &[
@@ -281,14 +291,16 @@ fn iozone_cold(scale: Scale, ground: Kind) -> Contest {
         size: scale.streamed,
         unit,
     };
-    let ours = vec![
+    let ours = [
         synced(write("write", &file, scale.streamed, RECORD)),
         cold(data("read", Io::new(&file, Access::Read, RECORD))),
         synced(phase("fwrite", fwrite)),
         cold(phase("fread", Op::ReadStream { file: stream, unit })),
         remove(&file),
         remove("stream"),
-    ];
+    ]
+    .map(with_close)
+    .to_vec();
     let run = iozone_run(scale, &[(0, false), (1, true), (6, false), (7, true)]);
     Contest {
         name: "iozone-cold".to_owned(),

@@ -232,7 +232,7 @@ pub fn bonnie_files(files: u64, set: &str, order: Order, suffix: &str) -> Vec<Ph
         each(&name("stat"), set, look, order),
         ending(
             End::Syncfs,
-            each(&name("delete"), set, Action::Remove, order),
+            each(&name("delete"), set, Action::Remove { fsync: false }, order),
         ),
     ]
 }
@@ -247,7 +247,12 @@ fn files(scale: Scale, ground: Kind) -> Contest {
     // fs_mark without its syncs ends with the last call, and its names are random.
     let like_fs_mark = vec![
         create("create", "fs-mark", count, Order::Random),
-        each("delete", "fs-mark", Action::Remove, Order::Sequential),
+        each(
+            "delete",
+            "fs-mark",
+            Action::Remove { fsync: false },
+            Order::Sequential,
+        ),
     ];
     let bonnie = bonnie::Run::files(thousands);
     let ours_again = "fsarena like fs_mark";

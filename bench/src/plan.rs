@@ -133,6 +133,7 @@ pub fn create(name: &str, set: &str, files: u64, order: Order) -> Phase {
             size: Bytes(0),
             order,
             fsync: false,
+            fsync_directory: false,
             threads: 1,
             sharing: Sharing::Shared,
         }),

@@ -84,7 +84,7 @@ fn sharing(t: &Table<'_>) -> Result<Sharing, CatalogError> {
 }
 
 /// Keys of every data operation.
-const IO: [&str; 12] = [
+const IO: [&str; 13] = [
     "file",
     "block",
     "align",
@@ -97,6 +97,7 @@ const IO: [&str; 12] = [
     "fsync",
     "rate",
     "verify",
+    "include_open_close",
 ];
 
 /// Keys of what is done with each entry of a set.
@@ -124,6 +125,7 @@ fn io(t: &Table<'_>, access: Access) -> Result<Op, CatalogError> {
         fsync: t.read("fsync", |v| v.count(0..MANY))?.unwrap_or(0),
         rate: t.read("rate", |v| v.count(1..MANY))?,
         verify: t.read("verify", |v| v.flag())?.unwrap_or(false),
+        include_open_close: t.read("include_open_close", |v| v.flag())?.unwrap_or(false),
     };
     Ok(Op::Io(io))
 }
@@ -198,18 +200,18 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     operation("append", &IO, |t| io(t, Access::Append)),
     operation("read", &IO, |t| io(t, Access::Read)),
     operation("read-backward", &IO, |t| io(t, Access::ReadBackward)),
-    operation("read-stride", &with::<12, 13>(IO, "stride"), |t| {
+    operation("read-stride", &with::<13, 14>(IO, "stride"), |t| {
         let stride = size(t, "stride")?;
         io(t, Access::ReadStride { stride })
     }),
     operation("random-read", &IO, |t| io(t, Access::RandomRead)),
     operation("random-write", &IO, |t| io(t, Access::RandomWrite)),
-    operation("random-mix", &with::<12, 13>(IO, "read_share"), |t| {
+    operation("random-mix", &with::<13, 14>(IO, "read_share"), |t| {
         let read_share = t.need("read_share")?.share()?;
         io(t, Access::RandomMix { read_share })
     }),
     operation("record-rewrite", &IO, |t| io(t, Access::RecordRewrite)),
-    operation("seek", &with::<12, 13>(IO, "write_share"), |t| {
+    operation("seek", &with::<13, 14>(IO, "write_share"), |t| {
         let write_share = t.need("write_share")?.share()?;
         io(t, Access::Seek { write_share })
     }),
@@ -253,6 +255,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             "size",
             "order",
             "fsync",
+            "fsync_directory",
             "threads",
             "sharing",
         ],
@@ -266,6 +269,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 size: t.need("size")?.size_from(0)?,
                 order: order(t)?,
                 fsync: t.need("fsync")?.flag()?,
+                fsync_directory: t.read("fsync_directory", |v| v.flag())?.unwrap_or(false),
                 threads: threads(t)?,
                 sharing: sharing(t)?,
             }))
@@ -292,6 +296,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
                 size: Bytes(0),
                 order: order(t)?,
                 fsync: false,
+                fsync_directory: false,
                 threads: threads(t)?,
                 sharing: sharing(t)?,
             }))
@@ -324,7 +329,10 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         let size = t.need("size")?.size_from(0)?;
         metadata(t, Action::Truncate { size })
     }),
-    operation("delete", &SET, |t| metadata(t, Action::Remove)),
+    operation("delete", &with::<3, 4>(SET, "fsync"), |t| {
+        let fsync = t.read("fsync", |v| v.flag())?.unwrap_or(false);
+        metadata(t, Action::Remove { fsync })
+    }),
     operation(
         "plant-tree",
         &[

@@ -44,6 +44,8 @@ pub(crate) struct PhaseOrder {
     state: State,
     things: BTreeMap<String, Thing>,
     most: Bytes,
+    /// A phase that changes something and may be cut short by its time limit.
+    bounded: Option<String>,
 }
 
 impl PhaseOrder {
@@ -63,12 +65,27 @@ impl PhaseOrder {
         if self.state != State::Mounted {
             return Err("the filesystem is not mounted here".into());
         }
+        self.same_for_all(phase)?;
         check_end(phase)?;
         check_cache(phase)?;
         check_numbers(&phase.op)?;
         self.files(&phase.op)?;
         let live = self.things.values().map(|t| t.bytes().0);
         self.most = self.most.max(Bytes(live.fold(0, u64::saturating_add)));
+        Ok(())
+    }
+
+    /// What a time limit left undone would be missing for later phases, with slow contenders only.
+    fn same_for_all(&mut self, phase: &Phase) -> Result<(), String> {
+        if let Some(bounded) = &self.bounded {
+            return Err(format!(
+                "phase `{bounded}` before it may end at its time limit and leave less to work on; \
+                 a phase that changes something takes `at_most` only as the last of its test"
+            ));
+        }
+        if phase.at_most.is_some() && changes_something(&phase.op) {
+            self.bounded = Some(phase.name.clone());
+        }
         Ok(())
     }
 
@@ -152,7 +169,7 @@ impl PhaseOrder {
 
     fn metadata(&mut self, set: &str, action: &Action) -> Result<(), String> {
         match action {
-            Action::Remove => self.remove(set, "set"),
+            Action::Remove { .. } => self.remove(set, "set"),
             Action::Link { to } | Action::Symlink { to } => {
                 self.find(set, "set")?;
                 self.make(to, Thing::Set(Bytes(0)))
@@ -190,17 +207,43 @@ impl PhaseOrder {
     }
 }
 
+/// Whether files or names are other ones after the operation.
+fn changes_something(op: &Op) -> bool {
+    match op {
+        Op::Io(io) => io.access.writes() && io.engine != IoEngine::Null,
+        Op::Metadata { action, .. } => {
+            !matches!(action, Action::Open | Action::Stat { .. } | Action::Readdir)
+        }
+        Op::WriteStream { .. }
+        | Op::Preallocate { .. }
+        | Op::Sparse { .. }
+        | Op::Create(_)
+        | Op::PlantTree { .. }
+        | Op::CopyTree { .. }
+        | Op::RemoveTree { .. }
+        | Op::CopyFile { .. }
+        | Op::RemoveFile { .. } => true,
+        Op::ReadStream { .. }
+        | Op::ListTree { .. }
+        | Op::FindInTree { .. }
+        | Op::VerifyTree { .. }
+        | Op::Mkfs
+        | Op::Mount
+        | Op::Unmount
+        | Op::Fsck
+        | Op::Capacity
+        | Op::Probe { .. } => false,
+    }
+}
+
 /// `fsync` ends a phase that works on one file; what works on many can only sync them all.
 fn check_end(phase: &Phase) -> Result<(), String> {
-    let one_file_written = match &phase.op {
-        Op::Io(io) => io.access.writes(),
-        Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. } => true,
-        _ => false,
-    };
-    if phase.ends == End::Fsync && !one_file_written {
-        return Err(
-            "`ends = \"fsync\"` needs one file that is written; expected call or syncfs".into(),
-        );
+    let one_file = matches!(
+        &phase.op,
+        Op::Io(_) | Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. }
+    );
+    if phase.ends == End::Fsync && !one_file {
+        return Err("`ends = \"fsync\"` needs requests on a file; expected call or syncfs".into());
     }
     Ok(())
 }
@@ -263,6 +306,9 @@ fn check_io(io: &Io) -> Result<(), String> {
     }
     if io.verify && !io.access.reads() {
         return Err(format!("`verify` means nothing for `{}`", io.access.word()));
+    }
+    if io.include_open_close && io.threads > 1 {
+        return Err("`include_open_close` is for one thread: files of several are opened before the clock starts and closed after".into());
     }
     if io.fsync > 0 && !io.access.writes() {
         return Err(format!("`fsync` means nothing for `{}`", io.access.word()));

@@ -273,6 +273,28 @@ fn phases_that_touch_files_are_repeated_when_they_end_too_soon() {
     assert!(phases.into_iter().all(|p| p.scaling.is_some()));
 }
 
+/// A contender that is slow must not be given less to do than the others.
+#[test]
+fn no_time_limit_leaves_a_later_phase_less_to_work_on() {
+    let looks = |op: &Op| match op {
+        Op::Io(io) => !io.access.writes(),
+        Op::ReadStream { .. } => true,
+        Op::Metadata { action, .. } => {
+            matches!(action, Action::Open | Action::Stat { .. } | Action::Readdir)
+        }
+        _ => false,
+    };
+    let catalog = catalog();
+    for profile in Profile::ALL {
+        for test in tests(&catalog, profile) {
+            let (_, before_the_last) = test.phases.split_last().unwrap();
+            for phase in before_the_last.iter().filter(|p| p.at_most.is_some()) {
+                assert!(looks(&phase.op), "{profile}: {}/{}", test.name, phase.name);
+            }
+        }
+    }
+}
+
 /// The parameters that the published runs state.
 #[test]
 fn profile_study_has_the_published_parameters() {
@@ -297,7 +319,7 @@ fn profile_study_has_the_published_parameters() {
     assert!(matches!(
         op("bonnie-files", "delete-random"),
         Op::Metadata {
-            action: Action::Remove,
+            action: Action::Remove { .. },
             ..
         }
     ));

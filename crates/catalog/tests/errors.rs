@@ -190,7 +190,7 @@ fn suite_files() {
         changed("file = \"f\"\nblock", "file = \"g\"\nblock"),
         changed("cache = \"cold\"\n", ""),
         changed("cache = \"cold\"", "cache = \"chilly\""),
-        changed("ends = \"call\"", "ends = \"fsync\""),
+        phase("op = \"remove-file\"\nfile = \"f\"\ncache = \"warm\"\nends = \"fsync\""),
         changed("block = \"4 KiB\"", "block = \"8 MiB\""),
         changed("block = \"4 KiB\"", "block = 0"),
         changed("space = \"$size\"", "space = \"1 KiB\""),
@@ -213,6 +213,11 @@ fn suite_files() {
         phase("op = \"remove-file\"\nfile = \"f\"\ncache = \"direct\"\nends = \"call\""),
         phase(
             "op = \"remove-file\"\nfile = \"f\"\ncache = \"warm\"\nends = \"call\"\nat_most = \"soon\"",
+        ),
+        changed("ends = \"fsync\"", "ends = \"fsync\"\nat_most = \"1 s\""),
+        phase(
+            "op = \"read\"\nfile = \"f\"\nblock = 1\nthreads = 2\ninclude_open_close = true\n\
+             cache = \"warm\"\nends = \"call\"",
         ),
         phase("op = \"write-chars\"\nfile = \"f\"\nsize = 1\ncache = \"warm\"\nends = \"call\""),
         phase("op = \"probe\"\nfeature = \"wings\""),

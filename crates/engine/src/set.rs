@@ -406,6 +406,7 @@ mod tests {
                 size: Bytes(10),
                 order: order(random),
                 fsync: false,
+                fsync_directory: false,
                 threads,
                 sharing: if own { Sharing::Own } else { Sharing::Shared },
             },
@@ -555,6 +556,7 @@ mod tests {
             size: Bytes(0),
             order: Order::Sequential,
             fsync: false,
+            fsync_directory: false,
             threads: 1,
             sharing: Sharing::Shared,
         };
@@ -587,6 +589,7 @@ mod tests {
             size: Bytes(10),
             order: Order::Sequential,
             fsync: false,
+            fsync_directory: false,
             threads: 1,
             sharing: Sharing::Shared,
         });

@@ -1,12 +1,16 @@
 //! Counts what an operation does: calls, bytes, latency; says when its measured part begins, and when
 //! its time is over.
 
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::{Bytes, LatencyBucket, Nanos, PhaseResult};
+use nix::unistd::close;
 use sys::clock;
 
+use crate::error::{Context, OpError};
 use crate::latency::Latency;
 use crate::meter::Meter;
 
@@ -59,6 +63,8 @@ pub struct Tally {
     /// Whether the time limit came before the end.
     pub cut_short: bool,
     latency: Latency,
+    opening: Latency,
+    closing: Latency,
     last: Nanos,
     at_most: Option<Nanos>,
     /// The end of time where there is no limit: one comparison serves both.
@@ -86,6 +92,8 @@ impl Tally {
             offered_rate: None,
             cut_short: false,
             latency: Latency::default(),
+            opening: Latency::default(),
+            closing: Latency::default(),
             last: Nanos(0),
             at_most,
             deadline: Nanos(u64::MAX),
@@ -135,6 +143,8 @@ impl Tally {
         result.offered_rate = self.offered_rate;
         result.cut_short = self.cut_short;
         result.latency = self.latencies();
+        result.open = self.opening.buckets();
+        result.close = self.closing.buckets();
     }
 
     /// A tally of the same phase for a further thread, with the time limit of the part that has begun.
@@ -164,6 +174,28 @@ impl Tally {
         self.verified += other.verified;
         self.cut_short |= other.cut_short;
         self.latency.add(&other.latency);
+    }
+
+    /// Opens a file that requests are to go to, timed by itself.
+    ///
+    /// # Errors
+    /// Those of opening it.
+    pub fn opening<T>(&mut self, open: impl FnOnce() -> Result<T, OpError>) -> Result<T, OpError> {
+        let begun = clock::now();
+        let opened = open()?;
+        self.opening.record(clock::since(begun).0);
+        Ok(opened)
+    }
+
+    /// Closes a file that requests went to, timed by itself.
+    ///
+    /// # Errors
+    /// When the filesystem has kept an error back until then.
+    pub fn closing(&mut self, file: impl Into<OwnedFd>, path: &Path) -> Result<(), OpError> {
+        let begun = clock::now();
+        close(file.into()).of("close", path)?;
+        self.closing.record(clock::since(begun).0);
+        Ok(())
     }
 
     /// The end of the operation before, or the beginning of the timed part.

@@ -126,6 +126,8 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         space_after: None,
         device_size: None,
         latency: vec![LatencyBucket(Nanos(1_000_000), 256)],
+        open: Vec::new(),
+        close: Vec::new(),
         offered_rate: None,
         verified: Bytes(0),
         passes: Vec::new(),

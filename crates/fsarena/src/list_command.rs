@@ -155,7 +155,7 @@ const fn meaning(profile: Profile) -> &'static str {
         Profile::Smoke => "does it work at all? seconds a contender",
         Profile::Quick => "a first comparison, about a minute a contender",
         Profile::Standard => "large enough that caches do not decide",
-        Profile::Study => "the published parameters, to the byte",
+        Profile::Study => "the parameters of the published runs",
     }
 }
 

@@ -55,7 +55,7 @@ pub enum Profile {
     Quick,
     /// Large enough that caches do not decide.
     Standard,
-    /// The published parameters, to the byte.
+    /// The parameters of the published runs.
     Study,
 }
 

@@ -125,7 +125,7 @@ const fn of_access(access: Access) -> Group {
 
 const fn of_action(action: &Action) -> Group {
     match action {
-        Action::Link { .. } | Action::Symlink { .. } | Action::Remove => Group::ManyFiles,
+        Action::Link { .. } | Action::Symlink { .. } | Action::Remove { .. } => Group::ManyFiles,
         Action::Open
         | Action::Stat { .. }
         | Action::Readdir

@@ -49,6 +49,10 @@ pub struct Io {
     /// Whether every byte read is compared with what was written.
     #[serde(default)]
     pub verify: bool,
+    /// Whether opening and closing the file belong to the time of the phase, as with IOzone's `-c`; of one
+    /// thread only. They are timed by themselves either way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_open_close: bool,
 }
 
 impl Io {
@@ -68,6 +72,7 @@ impl Io {
             fsync: 0,
             rate: None,
             verify: false,
+            include_open_close: false,
         }
     }
 }

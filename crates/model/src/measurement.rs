@@ -54,6 +54,14 @@ pub enum Metric {
     /// Share of the operations that took longer than 10 s, as tiobench prints it.
     #[serde(rename = "latency-above-10s")]
     LatencyAbove10s,
+    /// Mean latency of opening a file that requests went to.
+    OpenMean,
+    /// Worst latency of opening a file that requests went to.
+    OpenMax,
+    /// Mean latency of closing a file that requests went to.
+    CloseMean,
+    /// Worst latency of closing a file that requests went to.
+    CloseMax,
     /// Bytes read from the device.
     DeviceRead,
     /// Bytes written to the device.
@@ -102,7 +110,7 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order of the reports.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 29] = [
         Self::Throughput,
         Self::Rate,
         Self::Elapsed,
@@ -123,6 +131,10 @@ impl Metric {
         Self::LatencyMean,
         Self::LatencyAbove2s,
         Self::LatencyAbove10s,
+        Self::OpenMean,
+        Self::OpenMax,
+        Self::CloseMean,
+        Self::CloseMax,
         Self::DeviceRead,
         Self::DeviceWritten,
         Self::DeviceFlushes,
@@ -153,6 +165,10 @@ impl Metric {
             Self::LatencyMean => "latency-mean",
             Self::LatencyAbove2s => "latency-above-2s",
             Self::LatencyAbove10s => "latency-above-10s",
+            Self::OpenMean => "open-mean",
+            Self::OpenMax => "open-max",
+            Self::CloseMean => "close-mean",
+            Self::CloseMax => "close-max",
             Self::DeviceRead => "device-read",
             Self::DeviceWritten => "device-written",
             Self::DeviceFlushes => "device-flushes",
@@ -174,7 +190,11 @@ impl Metric {
             | Self::LatencyP999
             | Self::LatencyP9999
             | Self::LatencyMax
-            | Self::LatencyMean => Unit::Seconds,
+            | Self::LatencyMean
+            | Self::OpenMean
+            | Self::OpenMax
+            | Self::CloseMean
+            | Self::CloseMax => Unit::Seconds,
             Self::Capacity
             | Self::Cpu
             | Self::CpuDriver
@@ -204,6 +224,10 @@ impl Metric {
             | Self::LatencyMean
             | Self::LatencyAbove2s
             | Self::LatencyAbove10s
+            | Self::OpenMean
+            | Self::OpenMax
+            | Self::CloseMean
+            | Self::CloseMax
             | Self::WriteAmplification => Direction::Lower,
             Self::Cpu
             | Self::CpuDriver
@@ -365,6 +389,15 @@ impl PhaseResult {
     }
 
     fn latencies(&self, numbers: &mut Vec<(Metric, f64)>) {
+        for (buckets, mean, max) in [
+            (&self.open, Metric::OpenMean, Metric::OpenMax),
+            (&self.close, Metric::CloseMean, Metric::CloseMax),
+        ] {
+            if let Some(worst) = buckets.last() {
+                numbers.push((mean, mean_of(buckets)));
+                numbers.push((max, worst.0.as_secs_f64()));
+            }
+        }
         let Some(worst) = self.latency.last() else {
             return;
         };
@@ -532,6 +565,25 @@ mod tests {
         assert_eq!(number(Metric::DeviceWritten), 2000.0);
         assert_eq!(number(Metric::DeviceFlushes), 1.0);
         assert_eq!(number(Metric::WriteAmplification), 2.0);
+    }
+
+    #[test]
+    fn opening_and_closing_have_numbers_of_their_own() {
+        let mut result = blank();
+        result.open = vec![
+            LatencyBucket(Nanos::from_secs(1), 1),
+            LatencyBucket(Nanos::from_secs(3), 1),
+        ];
+        let number = |metric| {
+            let all = result.measurements();
+            all.iter().find(|m| m.metric == metric).map(|m| m.value)
+        };
+        assert_eq!(number(Metric::OpenMean), Some(2.0));
+        assert_eq!(number(Metric::OpenMax), Some(3.0));
+        assert_eq!(
+            (number(Metric::CloseMean), number(Metric::LatencyMax)),
+            (None, None)
+        );
     }
 
     #[test]

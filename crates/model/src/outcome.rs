@@ -199,6 +199,13 @@ pub struct PhaseResult {
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
     /// In an open loop it counts from the intended start.
     pub latency: Vec<LatencyBucket>,
+    /// Latency of opening each file that requests went to; like that of closing it, it is part of the elapsed
+    /// time only where the phase says so ([`crate::Io::include_open_close`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<LatencyBucket>,
+    /// Latency of closing each file that requests went to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub close: Vec<LatencyBucket>,
     /// Arrivals per second that an open loop intended.
     #[serde(default)]
     pub offered_rate: Option<u64>,
@@ -258,6 +265,8 @@ impl PhaseResult {
             space_after: None,
             device_size: None,
             latency: Vec::new(),
+            open: Vec::new(),
+            close: Vec::new(),
             offered_rate: None,
             verified: Bytes(0),
             passes: Vec::new(),

@@ -175,6 +175,9 @@ pub struct Create {
     pub order: Order,
     /// Whether each file is fsynced before the next.
     pub fsync: bool,
+    /// Whether the directory of each file is fsynced behind it, as Bonnie++'s `-b` does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fsync_directory: bool,
     /// Threads, each with its share of the entries.
     pub threads: u32,
     /// Whether threads share the directories.
@@ -229,7 +232,11 @@ pub enum Action {
         size: Bytes,
     },
     /// Remove it: `unlink`, or `rmdir` where the set is one of directories.
-    Remove,
+    Remove {
+        /// Whether its directory is fsynced behind it, as Bonnie++'s `-b` does.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fsync: bool,
+    },
 }
 
 /// An operation of a phase. Words are fio's where fio has one.

@@ -272,6 +272,7 @@ mod tests {
             size: Bytes(100),
             order: Order::Random,
             fsync: false,
+            fsync_directory: false,
             threads: 1,
             sharing: Sharing::Shared,
         });

@@ -84,7 +84,7 @@ fn stats(op: &Op, wanted: Order) -> bool {
 }
 
 fn removes(op: &Op, wanted: Order) -> bool {
-    matches!(op, Op::Metadata { action: Action::Remove, order, .. } if *order == wanted)
+    matches!(op, Op::Metadata { action: Action::Remove { .. }, order, .. } if *order == wanted)
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {

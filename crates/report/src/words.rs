@@ -26,6 +26,10 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::LatencyMean => "Latency, mean",
         Metric::LatencyAbove2s => "Operations above 2 s",
         Metric::LatencyAbove10s => "Operations above 10 s",
+        Metric::OpenMean => "Opening a file, mean",
+        Metric::OpenMax => "Opening a file, worst",
+        Metric::CloseMean => "Closing a file, mean",
+        Metric::CloseMax => "Closing a file, worst",
         Metric::DeviceRead => "Read from the device",
         Metric::DeviceWritten => "Written to the device",
         Metric::DeviceFlushes => "Flushes of the device",
@@ -85,6 +89,12 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         }
         Metric::LatencyAbove10s => {
             "Operations that took longer than 10 s, as a share of all; per cent."
+        }
+        Metric::OpenMean | Metric::OpenMax => {
+            "Time to open a file that requests go to. It is no part of the throughput, unless the phase says so; seconds."
+        }
+        Metric::CloseMean | Metric::CloseMax => {
+            "Time to close a file that requests went to. It is no part of the throughput, unless the phase says so; seconds."
         }
         Metric::DeviceRead => {
             "Bytes that the block device was asked for during the phase, by its own counter."

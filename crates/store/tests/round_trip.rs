@@ -170,6 +170,8 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                     .into_iter()
                     .map(|(n, count)| LatencyBucket(n, u64::from(count)))
                     .collect(),
+                open: vec![LatencyBucket(Nanos(n[0]), 1)],
+                close: Vec::new(),
             }
         },
     )

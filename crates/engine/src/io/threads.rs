@@ -2,20 +2,26 @@
 
 use std::sync::{Barrier, OnceLock};
 
+use model::Nanos;
+
 use crate::error::OpError;
 use crate::side_by_side::side_by_side;
 use crate::tally::Tally;
 
 /// What each thread does, and what this one does for all.
-pub struct Part<Prepare, Open, Work, End> {
+pub struct Part<Prepare, Open, Work, End, Close> {
     /// In each thread, before the clock starts: memory, rings.
     pub prepare: Prepare,
-    /// In this thread, first of all that is timed.
+    /// In this thread, when all have prepared: what all work on.
     pub open: Open,
-    /// In each thread, with what it prepared and what was opened.
+    /// In each thread, with what it prepared, what was opened, and when the timed part began.
     pub work: Work,
     /// In this thread, when all have done their work; the last thing that is timed.
     pub end: End,
+    /// In this thread: lets go of what was opened.
+    pub close: Close,
+    /// Whether opening and closing are timed as well; of one thread only.
+    pub opening_is_timed: bool,
 }
 
 /// Runs a timed part of a phase in so many threads. What they prepared is let go after the clock has
@@ -24,18 +30,19 @@ pub struct Part<Prepare, Open, Work, End> {
 /// # Errors
 /// The first thing that went wrong, in the order of the threads; what was done stays in the tally. And when
 /// a thread cannot be started.
-pub fn run<P, O, Prepare, Open, Work, End>(
+pub fn run<P, O, Prepare, Open, Work, End, Close>(
     threads: u32,
     operations: u64,
     tally: &mut Tally,
-    part: Part<Prepare, Open, Work, End>,
+    part: Part<Prepare, Open, Work, End, Close>,
 ) -> Result<Vec<u64>, OpError>
 where
     O: Send + Sync,
     Prepare: Fn(u32) -> Result<P, OpError> + Sync,
-    Open: FnOnce() -> Result<O, OpError>,
-    Work: Fn(u32, &mut P, &O, &mut Tally) -> Result<(), OpError> + Sync,
+    Open: FnOnce(&mut Tally) -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, Nanos, &mut Tally) -> Result<(), OpError> + Sync,
     End: FnOnce(&O) -> Result<(), OpError>,
+    Close: FnOnce(O, &mut Tally) -> Result<(), OpError>,
 {
     if threads == 1 {
         return alone(operations, tally, part);
@@ -45,8 +52,10 @@ where
         open,
         work,
         end,
+        close,
+        ..
     } = part;
-    let opened: OnceLock<O> = OnceLock::new();
+    let opened: OnceLock<(O, Nanos)> = OnceLock::new();
     let barrier = Barrier::new(threads as usize + 1);
     let worker = |i: u32| {
         let mut worker = tally.fork();
@@ -57,7 +66,9 @@ where
             barrier.wait();
             worker.start();
             let outcome = match (&mut prepared, opened.get()) {
-                (Ok(prepared), Some(opened)) => work(i, prepared, opened, &mut worker),
+                (Ok(prepared), Some((opened, begun))) => {
+                    work(i, prepared, opened, *begun, &mut worker)
+                }
                 // Where the file could not be opened there is nothing to do.
                 _ => Ok(()),
             };
@@ -69,11 +80,13 @@ where
     let mut outcome = Ok(());
     let workers = side_by_side((0..threads).map(worker).collect(), || {
         barrier.wait();
-        tally.begin(operations);
-        outcome = open().map(|value| drop(opened.set(value)));
+        outcome = open(tally).map(|value| {
+            tally.begin(operations);
+            drop(opened.set((value, tally.last())));
+        });
         barrier.wait();
         barrier.wait();
-        if let Some(opened) = opened.get() {
+        if let Some((opened, _)) = opened.get() {
             outcome = end(opened);
         }
         tally.pause();
@@ -86,38 +99,52 @@ where
         tally.join(&worker);
         of_workers = of_workers.and(outcome);
     }
+    let closed = opened
+        .into_inner()
+        .map_or(Ok(()), |(opened, _)| close(opened, tally));
     // What went wrong in a thread was first.
-    of_workers.and(outcome).map(|()| done)
+    of_workers.and(outcome).and(closed).map(|()| done)
 }
 
-fn alone<P, O, Prepare, Open, Work, End>(
+fn alone<P, O, Prepare, Open, Work, End, Close>(
     operations: u64,
     tally: &mut Tally,
-    part: Part<Prepare, Open, Work, End>,
+    part: Part<Prepare, Open, Work, End, Close>,
 ) -> Result<Vec<u64>, OpError>
 where
     Prepare: Fn(u32) -> Result<P, OpError>,
-    Open: FnOnce() -> Result<O, OpError>,
-    Work: Fn(u32, &mut P, &O, &mut Tally) -> Result<(), OpError>,
+    Open: FnOnce(&mut Tally) -> Result<O, OpError>,
+    Work: Fn(u32, &mut P, &O, Nanos, &mut Tally) -> Result<(), OpError>,
     End: FnOnce(&O) -> Result<(), OpError>,
+    Close: FnOnce(O, &mut Tally) -> Result<(), OpError>,
 {
     let mut prepared = (part.prepare)(0)?;
     let mut worker = tally.fork();
-    tally.begin(operations);
-    let opened = (part.open)()?;
+    if part.opening_is_timed {
+        tally.begin(operations);
+    }
+    let opened = (part.open)(tally)?;
+    if !part.opening_is_timed {
+        tally.begin(operations);
+    }
     worker.start();
-    worker.resume(tally.last());
-    let worked = (part.work)(0, &mut prepared, &opened, &mut worker);
-    let outcome = worked.and_then(|()| (part.end)(&opened));
+    let begun = worker.last();
+    let worked = (part.work)(0, &mut prepared, &opened, begun, &mut worker);
+    let ended = worked.and_then(|()| (part.end)(&opened));
+    if !part.opening_is_timed {
+        tally.pause();
+    }
+    let closed = (part.close)(opened, tally);
     tally.pause();
     tally.join(&worker);
-    outcome.map(|()| vec![worker.operations])
+    ended.and(closed).map(|()| vec![worker.operations])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::meter::Meter;
+    use crate::tally::Progress;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -139,8 +166,8 @@ mod tests {
                     prepared.fetch_add(1, Ordering::SeqCst);
                     Ok(i)
                 },
-                open: || Ok(prepared.load(Ordering::SeqCst)),
-                work: |i, p: &mut u32, seen: &u32, tally: &mut Tally| {
+                open: |_: &mut Tally| Ok(prepared.load(Ordering::SeqCst)),
+                work: |i, p: &mut u32, seen: &u32, _, tally: &mut Tally| {
                     assert_eq!((i, *seen), (*p, threads));
                     (0..=i).for_each(|_| tally.lap_read(2));
                     ended.fetch_add(1, Ordering::SeqCst);
@@ -150,6 +177,8 @@ mod tests {
                     assert_eq!(ended.load(Ordering::SeqCst), threads);
                     Ok(())
                 },
+                close: |_, _: &mut Tally| Ok(()),
+                opening_is_timed: false,
             };
             let done = run(threads, 10, &mut tally, part).unwrap();
             let each: Vec<u64> = (1..=u64::from(threads)).collect();
@@ -158,19 +187,49 @@ mod tests {
         }
     }
 
+    /// The timed part has an elapsed time once it is over, and a total once it has begun.
+    #[test]
+    fn opening_and_closing_are_timed_only_where_that_is_asked_for() {
+        for (threads, opening_is_timed) in [(1, false), (3, false), (1, true)] {
+            let progress: Arc<Progress> = Arc::default();
+            let mut tally = Tally::new(None, Arc::clone(&progress), Meter::start(None, None));
+            let part = Part {
+                prepare: |_| Ok(()),
+                open: |tally: &mut Tally| {
+                    assert_eq!(progress.total().is_some(), opening_is_timed);
+                    tally.opening(|| Ok(()))
+                },
+                work: |_, (): &mut (), (): &(), _, tally: &mut Tally| {
+                    tally.lap();
+                    Ok(())
+                },
+                end: |(): &()| Ok(()),
+                close: |(), tally: &mut Tally| {
+                    assert_eq!(tally.elapsed() == Nanos(0), opening_is_timed);
+                    Ok(())
+                },
+                opening_is_timed,
+            };
+            run(threads, 3, &mut tally, part).unwrap();
+            assert!(tally.elapsed() > Nanos(0));
+        }
+    }
+
     #[test]
     fn an_error_anywhere_is_the_outcome() {
         for threads in [1, 3] {
-            for failing in ["prepare", "open", "work", "end"] {
+            for failing in ["prepare", "open", "work", "end", "close"] {
                 let step = |step: &str| match step == failing {
                     true => Err(missing(step)),
                     false => Ok(()),
                 };
                 let part = Part {
                     prepare: |_| step("prepare"),
-                    open: || step("open"),
-                    work: |_, (): &mut (), (): &(), _: &mut Tally| step("work"),
+                    open: |_: &mut Tally| step("open"),
+                    work: |_, (): &mut (), (): &(), _, _: &mut Tally| step("work"),
                     end: |(): &()| step("end"),
+                    close: |(), _: &mut Tally| step("close"),
+                    opening_is_timed: false,
                 };
                 let error = run(threads, 1, &mut tally(), part).unwrap_err();
                 assert!(error.to_string().starts_with(failing), "{error}");

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use model::{Bytes, End, StreamUnit};
+use sys::caches;
 
 use crate::content::FileState;
 use crate::error::{Context, OpError};
@@ -31,9 +32,9 @@ pub fn write(
     let step = step(unit);
     let mut pattern = ws.pattern(step);
     let state = FileState::new(name, size.0);
-    tally.begin(size.0.div_ceil(step as u64));
-    let file = data::create_new(&path)?;
+    let file = tally.opening(|| data::create_new(&path))?;
     let mut writer = BufWriter::with_capacity(buffer_size(&file, &path)?, file);
+    tally.begin(size.0.div_ceil(step as u64));
     let mut offset = 0;
     while offset < size.0 {
         let length = (size.0 - offset).min(step as u64) as usize;
@@ -48,7 +49,9 @@ pub fn write(
     let file = writer
         .into_inner()
         .map_err(std::io::IntoInnerError::into_error);
-    data::finish(&file.of("write", &path)?, &path, ends)?;
+    let file = file.of("write", &path)?;
+    data::finish(&file, &path, ends)?;
+    end(ws, tally, file, &path, ends)?;
     ws.files
         .insert(name.to_owned(), FileState::new(name, offset));
     Ok(())
@@ -86,14 +89,15 @@ pub fn read(
     tally: &mut Tally,
     name: &str,
     unit: StreamUnit,
+    ends: End,
 ) -> Result<(), OpError> {
     let path = ws.path(name);
     let size = ws.file(name)?.size;
     let step = step(unit) as u64;
-    tally.begin(size.div_ceil(step));
-    let file = File::open(&path).of("open", &path)?;
+    let file = tally.opening(|| File::open(&path).of("open", &path))?;
     let mut reader = BufReader::with_capacity(buffer_size(&file, &path)?, file);
     let mut taken = Vec::with_capacity(step.min(size) as usize);
+    tally.begin(size.div_ceil(step));
     let mut offset = 0;
     while offset < size {
         let length = (size - offset).min(step);
@@ -107,7 +111,22 @@ pub fn read(
             break;
         }
     }
-    Ok(())
+    end(ws, tally, reader.into_inner(), &path, ends)
+}
+
+/// Ends the timed part as the phase says it ends, and closes the file behind it.
+fn end(
+    ws: &Workspace,
+    tally: &mut Tally,
+    file: File,
+    path: &Path,
+    ends: End,
+) -> Result<(), OpError> {
+    if ends == End::Syncfs {
+        caches::sync_filesystem(ws.root()).of("syncfs", ws.root())?;
+    }
+    tally.pause();
+    tally.closing(file, path)
 }
 
 /// Takes so many bytes, or by whole lines at least so many; returns how many there were.

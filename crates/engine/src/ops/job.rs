@@ -199,11 +199,20 @@ impl Planned<'_> {
         tally.offered_rate = self.job.rate;
         let part = threads::Part {
             prepare: |_| self.prepare(&pattern, longest, in_place),
-            open: || self.open_shared(),
-            work: |thread, prepared: &mut Prepared<'_>, shared: &Shared, tally: &mut Tally| {
-                self.work(thread, prepared, shared, tally)
+            open: |tally: &mut Tally| self.open_all(tally),
+            work: |thread,
+                   prepared: &mut Prepared<'_>,
+                   targets: &Vec<Target>,
+                   begun,
+                   tally: &mut Tally| {
+                self.work(thread, prepared, targets, begun, tally)
             },
-            end: |shared: &Shared| self.end(shared.target.as_ref()),
+            end: |_: &Vec<Target>| self.end(),
+            close: |targets: Vec<Target>, tally: &mut Tally| {
+                let mut targets = targets.into_iter();
+                targets.try_for_each(|target| tally.closing(target.file, &target.path))
+            },
+            opening_is_timed: self.job.include_open_close,
         };
         threads::run(threads, operations, tally, part)
     }
@@ -232,14 +241,11 @@ impl Planned<'_> {
         })
     }
 
-    fn open_shared(&self) -> Result<Shared, OpError> {
-        let begun = clock::now();
-        let opens = self.job.sharing == Sharing::Shared && self.job.engine != IoEngine::Null;
-        let target = match opens {
-            true => Some(self.open(&self.files[0])?),
-            false => None,
-        };
-        Ok(Shared { target, begun })
+    /// One file, or one for each thread; none for those who do nothing.
+    fn open_all(&self, tally: &mut Tally) -> Result<Vec<Target>, OpError> {
+        let nothing = self.job.engine == IoEngine::Null;
+        let files = self.files.iter().filter(|_| !nothing);
+        files.map(|f| tally.opening(|| self.open(f))).collect()
     }
 
     fn open(&self, file: &PlannedFile) -> Result<Target, OpError> {
@@ -257,22 +263,16 @@ impl Planned<'_> {
         &self,
         thread: u32,
         prepared: &mut Prepared<'_>,
-        shared: &Shared,
+        targets: &[Target],
+        begun: Nanos,
         tally: &mut Tally,
     ) -> Result<(), OpError> {
         let file = self.file_of(thread);
         if self.job.engine == IoEngine::Null {
-            return self.work_on_nothing(thread, &mut prepared.memory, shared, tally);
+            return self.work_on_nothing(thread, &mut prepared.memory, begun, tally);
         }
-        let own;
-        let target = match &shared.target {
-            Some(target) => target,
-            None => {
-                own = self.open(file)?;
-                &own
-            }
-        };
-        let work = self.work_on(thread, target, shared.begun);
+        let target = &targets[thread as usize % targets.len()];
+        let work = self.work_on(thread, target, begun);
         let memory = &mut prepared.memory;
         match (self.job.engine, &mut prepared.ring) {
             (IoEngine::IoUring, Some(ring)) => uring::run(ring, memory.pattern, work, tally)?,
@@ -289,8 +289,10 @@ impl Planned<'_> {
                 turns::run(&mut way, &mut SystemClock, work, memory, tally)?;
             }
         }
-        let ends_here = shared.target.is_none() && self.setting.ends == End::Fsync;
-        if ends_here { target.sync() } else { Ok(()) }
+        match self.setting.ends {
+            End::Fsync => target.sync(),
+            End::Call | End::Syncfs => Ok(()),
+        }
     }
 
     fn work_on<'w>(&'w self, thread: u32, target: &'w Target, begun: Nanos) -> Work<'w> {
@@ -329,20 +331,19 @@ impl Planned<'_> {
         &self,
         thread: u32,
         memory: &mut Memory<'_>,
-        shared: &Shared,
+        begun: Nanos,
         tally: &mut Tally,
     ) -> Result<(), OpError> {
         let nowhere = self.root.as_path();
         let target = Target::open(nowhere, 0, Opened::ToRead, false)?;
-        let work = self.work_on(thread, &target, shared.begun);
+        let work = self.work_on(thread, &target, begun);
         turns::run(&mut Null, &mut SystemClock, work, memory, tally)
     }
 
-    fn end(&self, shared: Option<&Target>) -> Result<(), OpError> {
-        match (self.setting.ends, shared) {
-            (End::Fsync, Some(target)) => target.sync(),
-            (End::Syncfs, _) => caches::sync_filesystem(&self.root).of("syncfs", &self.root),
-            _ => Ok(()),
+    fn end(&self) -> Result<(), OpError> {
+        match self.setting.ends {
+            End::Syncfs => caches::sync_filesystem(&self.root).of("syncfs", &self.root),
+            End::Call | End::Fsync => Ok(()),
         }
     }
 
@@ -410,14 +411,6 @@ impl Planned<'_> {
 struct Prepared<'p> {
     memory: Memory<'p>,
     ring: Option<sys::uring::Ring>,
-}
-
-/// What all threads have from when the clock starts.
-#[derive(Debug)]
-struct Shared {
-    /// The file, where it is one for all.
-    target: Option<Target>,
-    begun: Nanos,
 }
 
 /// The ranges that requests wrote, put together where they touch.

@@ -67,9 +67,9 @@ pub fn perform(
     }
     match op {
         Op::WriteStream { file, size, unit } => {
-            chars::write(ws, tally, file, *size, *unit, ends)?;
+            return chars::write(ws, tally, file, *size, *unit, ends);
         }
-        Op::ReadStream { file, unit } => chars::read(ws, tally, file, *unit)?,
+        Op::ReadStream { file, unit } => return chars::read(ws, tally, file, *unit, ends),
         Op::Preallocate { file, size } => data::preallocate(ws, tally, file, *size, ends)?,
         Op::Sparse { file, size } => data::sparse(ws, tally, file, *size, ends)?,
         Op::Create(create) => sets::create(ws, tally, create)?,
@@ -126,7 +126,10 @@ pub fn perform(
 mod tests {
     use super::*;
     use crate::pattern::Kind;
-    use model::{Access, Action, Bytes, Create, EntryKind, Io, Nanos, Order, Sharing, StreamUnit};
+    use model::{
+        Access, Action, Bytes, CacheState, Create, EntryKind, Io, LatencyBucket, Nanos, Order,
+        Phase, PhaseResult, Sharing, StreamUnit,
+    };
     use std::fs;
     use std::os::unix::fs::FileExt;
 
@@ -159,6 +162,7 @@ mod tests {
             size: Bytes(size),
             order,
             fsync,
+            fsync_directory: false,
             threads: 1,
             sharing: Sharing::Shared,
         })
@@ -197,6 +201,58 @@ mod tests {
         }
     }
 
+    /// Each file that requests go to is opened and closed once, and no request holds any of it.
+    #[test]
+    fn every_opening_and_closing_is_counted_by_itself() {
+        let place = tempfile::tempdir().unwrap();
+        let mut ws = Workspace::new(place.path(), 3);
+        let own = |access, size| {
+            Op::Io(Io {
+                size,
+                threads: 3,
+                sharing: Sharing::Own,
+                ..Io::new("own", access, Bytes::kib(8))
+            })
+        };
+        let all = Op::Io(Io {
+            include_open_close: true,
+            ..Io::new("f", Access::Read, Bytes::kib(8))
+        });
+        let unit = StreamUnit::Record(Bytes::kib(4));
+        let file = || "stream".to_owned();
+        let size = Bytes(20_000);
+        for (op, files) in [
+            (write(), 1),
+            (all, 1),
+            (own(Access::Write, Some(size)), 3),
+            (own(Access::Read, None), 3),
+            (
+                Op::WriteStream {
+                    file: file(),
+                    size,
+                    unit,
+                },
+                1,
+            ),
+            (Op::ReadStream { file: file(), unit }, 1),
+        ] {
+            let mut result = PhaseResult::blank(&Phase {
+                name: "phase".into(),
+                cache: CacheState::Warm,
+                ends: End::Syncfs,
+                at_most: None,
+                scaling: None,
+                op: op.clone(),
+            });
+            let mut tally = run(&mut ws, &op).unwrap();
+            tally.end(&mut result);
+            let counted = |buckets: &[LatencyBucket]| buckets.iter().map(|b| b.1).sum::<u64>();
+            let of_files = (counted(&result.open), counted(&result.close));
+            assert_eq!(of_files, (files, files), "{op:?}");
+            assert_eq!(counted(&result.latency), result.operations, "{op:?}");
+        }
+    }
+
     #[test]
     fn damage_to_a_file_is_found_and_named() {
         let place = tempfile::tempdir().unwrap();
@@ -228,7 +284,7 @@ mod tests {
             assert_eq!((tally.operations, tally.bytes), (30, 300));
             let delete = Op::Metadata {
                 set: "set".into(),
-                action: Action::Remove,
+                action: Action::Remove { fsync: false },
                 order,
                 threads: 1,
             };

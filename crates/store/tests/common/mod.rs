@@ -135,6 +135,8 @@ pub fn phase(name: &str) -> PhaseResult {
         space_after: None,
         device_size: None,
         latency: vec![LatencyBucket(Nanos(1000), 100)],
+        open: vec![LatencyBucket(Nanos(2000), 1)],
+        close: vec![LatencyBucket(Nanos(3000), 1)],
         offered_rate: None,
         verified: Bytes(0),
         passes: Vec::new(),

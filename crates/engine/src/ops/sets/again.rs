@@ -45,7 +45,7 @@ pub fn take_back(ws: &mut Workspace, name: &str, action: &Action) -> Result<(), 
         Action::Rename { across } => rename_back(ws, name, *across),
         Action::Link { to } | Action::Symlink { to } => forget(ws, to),
         Action::Truncate { size } => restore_sizes(ws, name, size.0),
-        Action::Remove => make_again(ws, name),
+        Action::Remove { .. } => make_again(ws, name),
         Action::Open
         | Action::Stat { .. }
         | Action::Readdir

@@ -33,6 +33,9 @@ pub fn create(ws: &mut Workspace, tally: &mut Tally, create: &Create) -> Result<
             let entry = hand.set.planned(turn.position);
             hand.point(&entry);
             maker.make(hand, &entry)?;
+            if create.fsync_directory {
+                hand.sync_directory(&entry)?;
+            }
             tally.lap_written(entry.size as usize);
             Ok(())
         },

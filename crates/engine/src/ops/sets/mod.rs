@@ -24,6 +24,7 @@ use model::{Action, Order};
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::Mode;
+use nix::unistd::fsync;
 
 use crate::error::{Context, OpError};
 use crate::path_buffer::PathBuffer;
@@ -53,7 +54,7 @@ pub fn act(
         Action::Chmod => change::permissions(ws, tally, name, how),
         Action::SetXattr { size } => change::attributes(ws, tally, name, size.as_usize(), how),
         Action::Truncate { size } => change::truncate(ws, tally, name, size.0, how),
-        Action::Remove => remove::remove(ws, tally, name, how),
+        Action::Remove { fsync } => remove::remove(ws, tally, name, *fsync, how),
     }
 }
 
@@ -72,6 +73,8 @@ struct Hand<'a> {
     set: &'a FileSet,
     top: OwnedFd,
     path: PathBuffer,
+    /// The directory that was fsynced last, by its number.
+    synced: Option<(u64, OwnedFd)>,
 }
 
 impl<'a> Hand<'a> {
@@ -82,6 +85,7 @@ impl<'a> Hand<'a> {
             set,
             top,
             path: PathBuffer::new(&set.top),
+            synced: None,
         })
     }
 
@@ -94,6 +98,24 @@ impl<'a> Hand<'a> {
 
     fn point(&mut self, entry: &Entry) {
         self.set.write_path(entry, &mut self.path);
+    }
+
+    /// Brings the directory of an entry to the device; points to that directory then.
+    fn sync_directory(&mut self, entry: &Entry) -> Result<(), OpError> {
+        let number = self.set.directory(entry);
+        let levels = self.set.levels(number);
+        self.set.write_directory(number, levels, &mut self.path);
+        let directory = match self.synced.take() {
+            Some((open, directory)) if open == number => directory,
+            _ => {
+                let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+                let path = self.path.relative();
+                openat(&self.top, path, flags, Mode::empty()).of("open", self.path.path())?
+            }
+        };
+        fsync(&directory).of("fsync", self.path.path())?;
+        self.synced = Some((number, directory));
+        Ok(())
     }
 }
 

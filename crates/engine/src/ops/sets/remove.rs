@@ -19,8 +19,14 @@ pub struct Removed {
     pub part: Part,
 }
 
-/// Removes each entry; past its time limit it stops, and the rest stays until the unmount.
-pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str, how: How) -> Result<(), OpError> {
+/// Removes each entry, and fsyncs its directory behind it where that is asked for; past its time limit it stops, and the rest stays until the unmount.
+pub fn remove(
+    ws: &mut Workspace,
+    tally: &mut Tally,
+    name: &str,
+    fsync: bool,
+    how: How,
+) -> Result<(), OpError> {
     let set = ws.set(name)?;
     let (call, flag) = match set.kind {
         EntryKind::File => ("unlink", UnlinkatFlags::NoRemoveDir),
@@ -33,8 +39,11 @@ pub fn remove(ws: &mut Workspace, tally: &mut Tally, name: &str, how: How) -> Re
         set.len(),
         || Hand::on(set),
         |hand, turn, tally| {
-            hand.reach(turn.position);
+            let entry = hand.reach(turn.position);
             unlinkat(&hand.top, hand.path.relative(), flag).of(call, hand.path.path())?;
+            if fsync {
+                hand.sync_directory(&entry)?;
+            }
             tally.lap();
             Ok(())
         },

@@ -93,6 +93,7 @@ fn files(entries: u64) -> Create {
         size: Bytes(0),
         order: Order::Random,
         fsync: false,
+        fsync_directory: false,
         threads: THREADS,
         sharing: Sharing::Shared,
     }
@@ -152,7 +153,7 @@ fn every_layout_is_made_looked_at_and_removed() {
         let read = place.act(Action::Stat { read: true });
         assert_eq!((read.operations, read.bytes), (50, 5_000));
         assert_eq!(place.act(Action::Readdir).operations, 50);
-        assert_eq!(place.act(Action::Remove).operations, 50);
+        assert_eq!(place.act(Action::Remove { fsync: false }).operations, 50);
         assert!(place.is_empty(), "{create:?}");
     }
 }
@@ -180,7 +181,7 @@ fn directories_are_made_looked_at_renamed_and_removed() {
         assert_eq!((tally.operations, tally.bytes), (20, 0));
     }
     assert_eq!(listed().count(), 0, "all went to the second directory");
-    place.act(Action::Remove);
+    place.act(Action::Remove { fsync: false });
     assert!(place.is_empty());
 }
 
@@ -267,7 +268,7 @@ fn a_renaming_across_keeps_names_and_changes_directories() {
         place.undo(&on("set", rename.clone()));
         assert_eq!(place.entries("set"), before);
         place.act(rename);
-        place.act(Action::Remove);
+        place.act(Action::Remove { fsync: false });
         assert!(place.is_empty(), "{create:?}");
     }
 }
@@ -289,7 +290,7 @@ fn hard_links_are_a_set_of_second_names() {
         );
         let read = on("links", Action::Stat { read: true });
         assert_eq!(place.run(&read).unwrap().bytes, 5_000);
-        let remove = on("links", Action::Remove);
+        let remove = on("links", Action::Remove { fsync: false });
         place.run(&remove).unwrap();
         assert!(place.attributes("set").iter().all(|m| m.nlink() == 1));
         place.undo(&remove);
@@ -314,7 +315,9 @@ fn symbolic_links_lead_to_each_entry() {
         for action in [Action::Stat { read: true }, Action::Open, Action::Readdir] {
             assert_eq!(place.run(&on("links", action)).unwrap().operations, 50);
         }
-        place.run(&on("links", Action::Remove)).unwrap();
+        place
+            .run(&on("links", Action::Remove { fsync: false }))
+            .unwrap();
         assert_eq!(place.entries("set").len(), 50, "the files are still there");
     }
 }
@@ -401,7 +404,7 @@ fn what_is_done_can_be_done_again_after_it_was_undone() {
         place.run(&make).unwrap();
         place.act(Action::Rename { across: false });
         let before = place.entries("set");
-        let remove = on("set", Action::Remove);
+        let remove = on("set", Action::Remove { fsync: false });
         for _ in 0..2 {
             place.run(&remove).unwrap();
             assert!(place.is_empty());
@@ -426,7 +429,7 @@ fn what_was_cut_short_leaves_a_set_that_every_later_phase_can_use() {
         assert_eq!(made.operations, there, "one for each thread");
         assert_eq!(place.act(Action::Stat { read: true }).operations, there);
         assert_eq!(place.act(Action::Readdir).operations, there);
-        place.act(Action::Remove);
+        place.act(Action::Remove { fsync: false });
         assert!(place.is_empty(), "{create:?}");
     }
 }
@@ -458,7 +461,7 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
             place.run(&on("links", Action::Open)).unwrap().operations,
             short
         );
-        let remove = on("set", Action::Remove);
+        let remove = on("set", Action::Remove { fsync: false });
         let now = place.entries("set");
         place.run_within(&remove, SHORT).unwrap();
         assert_eq!(place.entries("set").len() as u64, 50 - short);
@@ -478,10 +481,12 @@ fn a_set_that_cannot_be_linked_says_so_in_later_phases() {
     let refused = place.run(&on("set", link)).unwrap_err();
     assert!(matches!(refused, OpError::Unsupported { .. }), "{refused}");
     assert!(refused.to_string().contains("EPERM"), "{refused}");
-    let later = place.run(&on("links", Action::Remove)).unwrap_err();
+    let later = place
+        .run(&on("links", Action::Remove { fsync: false }))
+        .unwrap_err();
     assert!(matches!(later, OpError::Unsupported { .. }), "{later}");
     assert!(!place.top("links").exists());
-    assert_eq!(place.act(Action::Remove).operations, 5);
+    assert_eq!(place.act(Action::Remove { fsync: false }).operations, 5);
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! Suite `bonnie` in profile study asks the kernel to write out what `bonnie++ -b` asks it to, phase by phase:
+//! both are traced, and their calls are counted.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use end_to_end::{Sandbox, run};
+
+/// Files in each part with many of them: `-n 1` is 1024.
+const FILES: u64 = 1024;
+
+/// Processes, or threads, that seek at the same time, in both programs.
+const SEEKERS: u64 = 5;
+
+/// A block, as both write it.
+const BLOCK: &str = ", 8192";
+
+/// Calls of one kind in a stretch of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Calls {
+    fsyncs: u64,
+    blocks_written: u64,
+}
+
+impl Calls {
+    fn count(&mut self, line: &str) {
+        let call = line.split_whitespace().nth(1).unwrap_or_default();
+        if call.starts_with("fsync(") {
+            self.fsyncs += 1;
+        }
+        let writes = call.starts_with("write(") || call.starts_with("pwrite64(");
+        if writes && line.contains(BLOCK) {
+            self.blocks_written += 1;
+        }
+    }
+}
+
+/// The program under strace; what it and its children call, a line each, in the order of the calls.
+fn traced(command: &Command, calls: &str, into: &Path) -> String {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-s", "256", "-e", calls, "-o"]);
+    strace.arg(into).arg(command.get_program());
+    strace.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => strace.env(name, value),
+            None => strace.env_remove(name),
+        };
+    }
+    run(&mut strace).with(0);
+    fs::read_to_string(into).expect("strace has written what it saw")
+}
+
+/// What our agent called in each phase: it says when one begins.
+fn of_fsarena(trace: &str) -> BTreeMap<String, Calls> {
+    let mut phases: BTreeMap<String, Calls> = BTreeMap::new();
+    let mut phase = String::new();
+    for line in trace.lines() {
+        if line.contains(r#"\"begin\",\"step\":\""#) && line.contains(" write(") {
+            let step = line.split(r#"\"step\":\""#).nth(1).unwrap_or_default();
+            phase = step.split('\\').next().unwrap_or_default().to_owned();
+        }
+        phases.entry(phase.clone()).or_default().count(line);
+    }
+    phases
+}
+
+/// The number of the process that made a call.
+fn process(line: &str) -> Option<&str> {
+    line.split_whitespace().next()
+}
+
+/// What bonnie++'s first process called between readings of its clocks, where it called anything; and what the
+/// seekers, its other processes, called.
+fn of_bonnie(trace: &str) -> (Vec<Calls>, Calls) {
+    let (mut parts, mut seekers) = (vec![Calls::default()], Calls::default());
+    let first = process(trace);
+    for line in trace.lines() {
+        if process(line) != first {
+            seekers.count(line);
+        } else if line.contains("getrusage(") {
+            parts.push(Calls::default());
+        } else if let Some(part) = parts.last_mut() {
+            part.count(line);
+        }
+    }
+    parts.retain(|part| *part != Calls::default());
+    (parts, seekers)
+}
+
+/// Profile study with a smaller file and fewer files, each phase once.
+fn small_study() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/suites/bonnie.toml");
+    let text = fs::read_to_string(file).expect("the suite is there");
+    let replaced = |text: String, from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    };
+    let text = replaced(text, "study = \"2200 MiB\"", "study = \"64 MiB\"");
+    let text = replaced(text, "study = \"2000 MiB\"", "study = \"32 MiB\"");
+    let text = replaced(text, "study = \"1 GiB\"", "study = \"64 MiB\"");
+    let text = replaced(text, "study = 512_000", &format!("study = {FILES}"));
+    replaced(text, "[[test.phase]]", "[[test.phase]]\nrepeat = false")
+}
+
+#[test]
+fn each_phase_of_suite_bonnie_fsyncs_what_bonnie_fsyncs_with_b() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("bonnie", &small_study());
+    let mut ours = sandbox.campaign(&["ext4"], "bonnie");
+    ours.args(["--profile", "study", "--size", "128MiB"]);
+    let calls = "trace=write,pwrite64,fsync";
+    let ours = of_fsarena(&traced(&ours, calls, &sandbox.path("ours.trace")));
+
+    let directory = sandbox.path("bonnie");
+    fs::create_dir(&directory).expect("a sandbox is writable");
+    let mut bonnie = Command::new("bonnie++");
+    bonnie.arg("-d").arg(&directory);
+    bonnie.args("-s 32M -r 16M -n 1 -u root -f -b -q -m x".split(' '));
+    let calls = "trace=write,fsync,getrusage";
+    let (parts, seekers) = of_bonnie(&traced(&bonnie, calls, &sandbox.path("bonnie.trace")));
+
+    let blocks = ["write", "rewrite", "read"];
+    let files = ["create-seq", "delete-seq", "create-random", "delete-random"];
+    // Before the phases it asks whether the filesystem can be synced at all; before the seekers work, it closes
+    // the file, which is none of our phases.
+    let [_, theirs @ ..] = &parts[..] else {
+        panic!("{parts:?}")
+    };
+    let (of_blocks, [_, of_files @ ..]) = theirs.split_at(blocks.len()) else {
+        panic!("{parts:?}")
+    };
+    assert_eq!(of_files.len(), files.len(), "{parts:?}");
+    let phases = blocks
+        .iter()
+        .zip(of_blocks)
+        .chain(files.iter().zip(of_files));
+    for (name, theirs) in phases {
+        assert_eq!(ours[*name], *theirs, "{name}: ours and bonnie++'s");
+    }
+    for (who, seeks) in [("fsarena", ours["seek"]), ("bonnie++", seekers)] {
+        assert!(seeks.blocks_written > 0, "{who} wrote no block back");
+        assert_eq!(seeks.fsyncs, seeks.blocks_written + SEEKERS, "{who}");
+    }
+    assert_eq!(ours["create-seq"].fsyncs, 2 * FILES);
+    assert_eq!(ours["delete-random"].fsyncs, FILES);
+}
