@@ -42,9 +42,9 @@ impl KernelLog {
     }
 }
 
-/// `6,339,5140900,-;text` as `<6> text`.
+/// A record, `6,339,5140900,-;text`, as the line `<6> text`; `None` where it is none.
 /// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
-fn line_of(record: &str) -> Option<String> {
+pub fn line_of(record: &str) -> Option<String> {
     let (prefix, text) = record.split_once(';')?;
     let priority: u32 = prefix.split(',').next()?.parse().ok()?;
     let text = text.lines().next().unwrap_or_default();

@@ -126,10 +126,13 @@ fn drivers() -> Nanos {
     Nanos(others.filter_map(|p| time_of(p.pid)).sum())
 }
 
-/// Busy time of all processors: everything but idle and waiting for I/O.
-/// Source: proc(5), `/proc/stat`, first line.
 fn machine() -> Nanos {
-    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    busy(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
+/// Busy time of all processors, from the text of `/proc/stat`: everything but idle and waiting for I/O.
+/// Source: proc(5), first line.
+pub fn busy(stat: &str) -> Nanos {
     let ticks: Vec<u64> = stat
         .lines()
         .next()
@@ -142,8 +145,8 @@ fn machine() -> Nanos {
     let busy = [0, 1, 2, 5, 6]
         .into_iter()
         .filter_map(|i| ticks.get(i))
-        .sum::<u64>();
-    Nanos(busy * TICK)
+        .fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
+    Nanos(busy.saturating_mul(TICK))
 }
 
 #[cfg(test)]
@@ -186,5 +189,11 @@ mod tests {
         let pages = vec![1u8; 64 << 20];
         let used = difference(&before, &read());
         assert!(used.faults.minor >= 1, "{used:?}, {} bytes", pages.len());
+    }
+
+    #[test]
+    fn ticks_beyond_all_numbers_are_no_panic() {
+        assert_eq!(busy("cpu 1 2 3 9 9 4 5 9"), Nanos(15 * TICK));
+        assert_eq!(busy("cpu 18446744073709551615 1"), Nanos(u64::MAX));
     }
 }
