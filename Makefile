@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test bench bench-report agreement gallery check-affs build check clean
+.PHONY: shootout test fuzz bench bench-report agreement gallery check-affs build check clean
 
 # Every contender that this machine can drive, three rounds, then a table and an HTML report. With BACKEND=vm
 # every contender that a guest can drive, without root, in a guest that is made first where it is not there.
@@ -49,6 +49,15 @@ gallery: build
 	$(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html || \
 	  { $(MAKE) shootout && $(SUDO) $(FSARENA) report --format html --output docs/gallery/report.html; }
 	cargo run --locked --package end-to-end --bin gallery -- docs/gallery/report.html docs/gallery
+
+# Every parser of outside input under a coverage-guided fuzzer, SECONDS each and JOBS at once; `make fuzz
+# FUZZ_TARGET=campaign` for one of them. What crashes is a fault: docs/architecture.md.
+FUZZ_TARGET := all
+SECONDS     := 60
+JOBS        := 1
+fuzz:
+	@scripts/install-packages.sh gcc g++ libc6-dev
+	scripts/fuzz.sh $(FUZZ_TARGET) $(SECONDS) $(JOBS)
 
 # Whether amitools, which pip brings, takes the AFFS volumes that `fsarena format` makes.
 check-affs: build

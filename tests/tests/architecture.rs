@@ -40,6 +40,22 @@ const EDGES: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
+    // No part of fsarena: every parser of outside input under inputs that nobody would write.
+    (
+        "fuzz",
+        &[
+            "analyse",
+            "catalog",
+            "guest",
+            "model",
+            "plan",
+            "provision",
+            "report",
+            "run",
+            "sys",
+            "wire",
+        ],
+    ),
     // No part of fsarena: it compares the engine with other programs.
     (
         "bench",
@@ -105,9 +121,9 @@ fn is_test_file(path: &Path) -> bool {
     text.contains("/tests/") || text.ends_with("_tests.rs") || text.contains("fixture")
 }
 
-/// The sources of every crate of ours, `bench` among them.
+/// The sources of every crate of ours, `bench` and `fuzz` among them.
 fn all_sources() -> Vec<PathBuf> {
-    let below = ["crates", "bench"].map(|directory| sources(&root().join(directory)));
+    let below = ["crates", "bench", "fuzz"].map(|directory| sources(&root().join(directory)));
     below.concat()
 }
 
@@ -115,7 +131,7 @@ fn crates() -> BTreeMap<String, toml::Table> {
     let mut crates = BTreeMap::new();
     let listed = fs::read_dir(root().join("crates")).unwrap();
     let listed = listed.map(|entry| entry.unwrap().path());
-    for path in listed.chain([root().join("bench")]) {
+    for path in listed.chain([root().join("bench"), root().join("fuzz")]) {
         let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         crates.insert(name, manifest.parse().unwrap());

@@ -34,6 +34,19 @@ struct Files {
     disks: Vec<(String, String)>,
 }
 
+/// What a file of a catalog describes; files of a kind lie in a directory of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A filesystem, in `filesystems/`.
+    Filesystem,
+    /// A suite, in `suites/`.
+    Suite,
+    /// A use, in `uses/`.
+    Use,
+    /// The model of a disk, in `disks/`.
+    Disk,
+}
+
 /// Filesystems, suites, uses, disks and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
@@ -61,16 +74,10 @@ impl Catalog {
             .get_file("defaults.toml")
             .and_then(include_dir::File::contents_utf8)
             .unwrap_or_default();
-        let mut catalog = Self {
-            filesystems: BTreeMap::new(),
-            suites: BTreeMap::new(),
-            uses: BTreeMap::new(),
-            disks: BTreeMap::new(),
-            defaults: Defaults::read(Source {
-                file: "catalog/defaults.toml",
-                text: defaults,
-            })?,
-        };
+        let mut catalog = Self::empty(Defaults::read(Source {
+            file: "catalog/defaults.toml",
+            text: defaults,
+        })?);
         catalog.take(&Files {
             filesystems: read("filesystems"),
             suites: read("suites"),
@@ -80,6 +87,32 @@ impl Catalog {
         for suite in &catalog.defaults.suites {
             catalog.suite(suite, Profile::Smoke)?;
         }
+        Ok(catalog)
+    }
+
+    const fn empty(defaults: Defaults) -> Self {
+        Self {
+            filesystems: BTreeMap::new(),
+            suites: BTreeMap::new(),
+            uses: BTreeMap::new(),
+            disks: BTreeMap::new(),
+            defaults,
+        }
+    }
+
+    /// A catalog of one file alone, with the profiles of this one; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// When the text says anything that cannot be.
+    pub fn of_file(&self, kind: Kind, file: &str, text: &str) -> Result<Self, CatalogError> {
+        let only = [(file.to_owned(), text.to_owned())];
+        let mut catalog = Self::empty(self.defaults.clone());
+        match kind {
+            Kind::Filesystem => catalog.take_filesystems(&only),
+            Kind::Suite => catalog.take_suites(&only),
+            Kind::Use => catalog.take_uses(&only),
+            Kind::Disk => catalog.take_disks(&only),
+        }?;
         Ok(catalog)
     }
 

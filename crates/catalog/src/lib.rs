@@ -27,7 +27,7 @@ mod text_file;
 mod uses_file;
 
 pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
-pub use catalog::Catalog;
+pub use catalog::{Catalog, Kind};
 pub use command_line::{Place, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use error::CatalogError;

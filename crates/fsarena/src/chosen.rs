@@ -6,7 +6,6 @@ use std::path::Path;
 
 use anyhow::Context;
 use model::CampaignResults;
-use serde::Deserialize;
 
 use crate::cli::Globals;
 use crate::exit::BadInput;
@@ -14,13 +13,6 @@ use crate::paths;
 
 /// How every SQLite database begins (SQLite's file format, §1.3).
 const SQLITE: &[u8] = b"SQLite format 3\0";
-
-/// A report in JSON, as far as it holds the facts.
-#[derive(Deserialize)]
-struct Report {
-    schema: String,
-    results: CampaignResults,
-}
 
 /// The campaign that is meant, the latest where none is named.
 ///
@@ -68,21 +60,12 @@ fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
         return Ok(store.load(paths::campaign_id(&store, None)?)?);
     }
     let bytes = fs::read(path).with_context(cannot)?;
-    let wrong = |why: String| {
-        BadInput(format!(
+    report::read_json(&bytes).map_err(|why| {
+        let wrong = format!(
             "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
-        ))
-    };
-    let report: Report = serde_json::from_slice(&bytes).map_err(|e| wrong(e.to_string()))?;
-    if report.schema != report::SCHEMA {
-        return Err(wrong(format!("its schema is `{}`", report.schema)).into());
-    }
-    let results = report.results;
-    let planned = results.cells.iter().map(|stored| stored.cell.round).max();
-    if planned.unwrap_or(0) < results.campaign.rounds {
-        return Err(wrong("it has fewer rounds than its campaign".to_owned()).into());
-    }
-    Ok(results)
+        );
+        BadInput(wrong).into()
+    })
 }
 
 fn is_database(path: &Path) -> io::Result<bool> {

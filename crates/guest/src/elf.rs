@@ -105,21 +105,23 @@ fn library_names(file: &[u8], dynamic: &Segment, loaded: &[&Segment]) -> Vec<u64
     const TEXTS: u64 = 5;
     const ENTRY: u64 = 16;
     let entries = (0..dynamic.length / ENTRY).map(|index| {
-        let at = dynamic.offset + index * ENTRY;
-        (number(file, at, 8), number(file, at + 8, 8))
+        let at = dynamic.offset.saturating_add(index * ENTRY);
+        (number(file, at, 8), number(file, at.saturating_add(8), 8))
     });
     let entries: Vec<(u64, u64)> = entries.take_while(|(tag, _)| *tag != END).collect();
     let texts = entries.iter().find(|(tag, _)| *tag == TEXTS);
     let Some((_, address)) = texts else {
         return Vec::new();
     };
-    let around = |s: &&&Segment| (s.address..s.address + s.length).contains(address);
+    let around = |s: &&&Segment| (s.address..s.address.saturating_add(s.length)).contains(address);
     let Some(segment) = loaded.iter().find(around) else {
         return Vec::new();
     };
-    let texts = address - segment.address + segment.offset;
+    let texts = (address - segment.address).saturating_add(segment.offset);
     let needed = entries.iter().filter(|(tag, _)| *tag == NEEDED);
-    needed.map(|(_, name)| texts + name).collect()
+    needed
+        .map(|(_, name)| texts.saturating_add(*name))
+        .collect()
 }
 
 /// A little-endian number; zero beyond the end.
@@ -191,6 +193,24 @@ mod tests {
         let output = Command::new(&program).arg("--list").output().unwrap();
         let listed = String::from_utf8(output.stdout).unwrap();
         assert!(listed.contains("a_program_runs_without"), "{listed}");
+    }
+
+    /// A table and a segment at the end of all addresses, as a damaged file has them.
+    #[test]
+    fn places_beyond_all_numbers_are_no_panic() {
+        let mut file = b"\x7fELF\x02\x01".to_vec();
+        file.resize(0x40, 0);
+        (file[0x20], file[0x36], file[0x38]) = (0x40, 56, 2);
+        let segment = |kind: u64, offset, address, length| {
+            [kind, offset, address, 0, length, 0, 0]
+                .map(u64::to_le_bytes)
+                .concat()
+        };
+        file.extend(segment(LOAD, u64::MAX, 1, u64::MAX));
+        file.extend(segment(DYNAMIC, 0x40 + 2 * 56, 0, u64::MAX));
+        file.extend([1, u64::MAX, 5, 7].map(u64::to_le_bytes).concat());
+        assert_eq!(needs(&file).libraries, [""]);
+        assert_eq!(loaded(&file), file);
     }
 
     #[test]

@@ -76,8 +76,8 @@ pub fn unpack(packed: &[u8], programs: &Programs) -> Result<Option<Vec<u8>>, Gue
     programs.filter(&mut unpack, package, packed).map(Some)
 }
 
-/// The packed kernel within the image.
-fn payload(image: &[u8]) -> Option<&[u8]> {
+/// The packed kernel within a boot image; `None` where the header is none of one.
+pub fn payload(image: &[u8]) -> Option<&[u8]> {
     let (at, mark) = MARK;
     if image.get(at..at + mark.len())? != mark {
         return None;

@@ -11,7 +11,7 @@ mod archive;
 mod build;
 mod cache;
 mod digest;
-mod elf;
+pub mod elf;
 mod error;
 mod files;
 #[cfg(test)]
@@ -39,6 +39,7 @@ pub use build::STRIPE_MODULE;
 pub use cache::directory as cache_directory;
 pub use error::GuestError;
 pub use guest::{Contents, Guest};
+pub use kernel::payload;
 pub use kvm::prove_kvm;
 pub use machine::{
     CHANNEL, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, QEMU, disks, memory_disks,

@@ -32,3 +32,19 @@ pub struct CampaignResults {
     /// Its cells in the order of the plan.
     pub cells: Vec<StoredCell>,
 }
+
+impl CampaignResults {
+    /// Refuses more rounds than may be asked for, before anything is made of each of them.
+    ///
+    /// # Errors
+    /// When it has more than [`Campaign::MOST_ROUNDS`].
+    pub fn check(&self) -> Result<(), String> {
+        match self.campaign.rounds {
+            0..=Campaign::MOST_ROUNDS => Ok(()),
+            rounds => Err(format!(
+                "it has {rounds} rounds, and a campaign {} at most",
+                Campaign::MOST_ROUNDS
+            )),
+        }
+    }
+}

@@ -90,7 +90,7 @@ fn hardware(device: Identity) -> String {
         .flatten()
         .and_then(|directory| fs::read_to_string(directory.join("size")).ok())
         .and_then(|sectors| sectors.trim().parse::<u64>().ok())
-        .map(|sectors| rounded(sectors * 512));
+        .map(|sectors| rounded(sectors.saturating_mul(512)));
     let kind = sysfs::attribute(device, "queue/rotational").map(|flag| match flag.as_str() {
         "1" => "rotating".to_owned(),
         _ => "not rotating".to_owned(),
@@ -132,15 +132,16 @@ fn kernel() -> String {
     parts.map(|part| part.to_string_lossy()).join(" ")
 }
 
-fn distribution(os_release: &str) -> String {
+/// The name of the distribution for people, from the text of `/etc/os-release`.
+pub fn distribution(os_release: &str) -> String {
     let line = os_release
         .lines()
         .find_map(|line| line.strip_prefix("PRETTY_NAME="));
     line.unwrap_or_default().trim_matches('"').to_owned()
 }
 
-/// `model name` on x86, `Model` or `cpu model` elsewhere.
-fn cpu_model(cpuinfo: &str) -> String {
+/// The processor, from the text of `/proc/cpuinfo`: `model name` on x86, `Model` or `cpu model` elsewhere.
+pub fn cpu_model(cpuinfo: &str) -> String {
     let value = |wanted: &str| {
         cpuinfo.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -155,12 +156,13 @@ fn cpu_model(cpuinfo: &str) -> String {
         .unwrap_or_default()
 }
 
-fn memory(meminfo: &str) -> Bytes {
-    let kib = meminfo
+/// All memory, from the text of `/proc/meminfo`; 0 where it does not tell.
+pub fn memory(meminfo: &str) -> Bytes {
+    let kib: Option<u64> = meminfo
         .lines()
         .find_map(|line| line.strip_prefix("MemTotal:")?.split_whitespace().next())
         .and_then(|number| number.parse().ok());
-    Bytes::kib(kib.unwrap_or(0))
+    Bytes(kib.and_then(|kib| kib.checked_mul(1024)).unwrap_or(0))
 }
 
 /// Caches of a processor; none where sysfs does not tell, as on some virtual machines.
@@ -213,6 +215,7 @@ mod tests {
         );
         assert_eq!(cpu_model("Model\t: Raspberry Pi\n"), "Raspberry Pi");
         assert_eq!(memory("MemTotal:  1024 kB\nMemFree: 1 kB\n"), Bytes::mib(1));
+        assert_eq!(memory("MemTotal:  18446744073709551615 kB\n"), Bytes(0));
         assert_eq!(
             (distribution(""), memory("junk")),
             (String::new(), Bytes(0))

@@ -26,11 +26,12 @@ pub fn available_memory() -> Option<Bytes> {
     available(&fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-fn available(meminfo: &str) -> Option<Bytes> {
+/// The same from the text of `/proc/meminfo`.
+pub fn available(meminfo: &str) -> Option<Bytes> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib = rest.split_whitespace().next()?.parse().ok()?;
-    Some(Bytes::kib(kib))
+    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024).map(Bytes)
 }
 
 /// Format: `*/device` is the device's kind, `*/features` a character for each feature that was agreed on,
@@ -54,6 +55,7 @@ mod tests {
         let meminfo = "MemTotal:  9 kB\nMemFree:   1 kB\nMemAvailable:    2048 kB\n";
         assert_eq!(available(meminfo), Some(Bytes::mib(2)));
         assert_eq!(available("MemTotal: 9 kB\n"), None);
+        assert_eq!(available("MemAvailable: 18446744073709551615 kB\n"), None);
         assert!(available_memory().is_some_and(|memory| memory > Bytes::mib(1)));
     }
 

@@ -82,7 +82,8 @@ pub fn partitions(device: Identity) -> io::Result<Vec<(String, Identity)>> {
         .collect()
 }
 
-fn numbered(text: &str) -> Option<Identity> {
+/// The block device of the text of a `dev`, `8:1`.
+pub fn numbered(text: &str) -> Option<Identity> {
     let (major, minor) = text.trim().split_once(':')?;
     Some(Identity::Block(major.parse().ok()?, minor.parse().ok()?))
 }

@@ -2,7 +2,7 @@
 
 use analyse::Analysis;
 use model::CampaignResults;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Names the shape of the document; it changes when that does.
 pub const SCHEMA: &str = "fsarena-report/1";
@@ -25,6 +25,30 @@ pub(crate) struct Report<'a> {
     results: &'a CampaignResults,
     /// What follows from them.
     analysis: &'a Analysis,
+}
+
+/// What such a document says of the facts; the analysis follows from them.
+#[derive(Deserialize)]
+struct Facts {
+    schema: String,
+    results: CampaignResults,
+}
+
+/// The facts of a campaign out of what `fsarena report --format json` has written.
+///
+/// # Errors
+/// When it is no such document, of another schema, or holds what no campaign can have.
+pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
+    let Facts { schema, results } = serde_json::from_slice(document).map_err(|e| e.to_string())?;
+    if schema != SCHEMA {
+        return Err(format!("its schema is `{schema}`"));
+    }
+    let planned = results.cells.iter().map(|stored| stored.cell.round).max();
+    if planned.unwrap_or(0) < results.campaign.rounds {
+        return Err("it has fewer rounds than its campaign".to_owned());
+    }
+    results.check()?;
+    Ok(results)
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -197,5 +221,20 @@ mod tests {
         assert_eq!(read, results);
         let read: Analysis = serde_json::from_value(value["analysis"].take()).unwrap();
         assert_eq!(read, analysis);
+    }
+
+    /// Of billions of rounds the analysis would take all memory.
+    #[test]
+    fn a_report_with_more_rounds_than_a_campaign_can_have_is_refused() {
+        let mut results = fixture::plain();
+        let written = |results: &CampaignResults| {
+            let report = serde_json::json!({ "schema": SCHEMA, "results": results });
+            report.to_string()
+        };
+        assert_eq!(read_json(written(&results).as_bytes()), Ok(results.clone()));
+        results.cells[0].cell.round = u32::MAX;
+        results.campaign.rounds = u32::MAX;
+        let error = read_json(written(&results).as_bytes()).unwrap_err();
+        assert!(error.starts_with("it has 4294967295 rounds"), "{error}");
     }
 }

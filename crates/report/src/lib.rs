@@ -51,7 +51,7 @@ pub use compare::{Form, Sides, compare_text};
 pub use drawing::{bars, curves};
 pub use format::{Format, Options, UnknownFormat, render};
 pub use history::history_text;
-pub use json::{JSON_SCHEMA, SCHEMA};
+pub use json::{JSON_SCHEMA, SCHEMA, read_json};
 #[cfg(feature = "parquet")]
 pub use parquet_table::parquet;
 pub use png::Rasterizer;

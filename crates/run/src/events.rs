@@ -1,6 +1,7 @@
 //! Reads the agent's events, and what it writes to its standard error, on threads of their own.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
@@ -11,6 +12,8 @@ use wire::Event;
 
 /// The last bytes of an agent's standard error that are kept as evidence.
 const ERRORS_KEPT: usize = 4096;
+/// Bytes beyond which a line is no event: nobody fills the memory with a line that never ends.
+const LONGEST: u64 = 16 << 20;
 /// How often a file is looked at for more.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -48,17 +51,24 @@ impl<R: Read> Read for Followed<R> {
 pub fn channel(output: impl Read + Send + 'static) -> io::Result<Receiver<Event>> {
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().spawn(move || {
-        for line in BufReader::new(output).lines() {
-            let Ok(line) = line else { return };
-            let Ok(event) = serde_json::from_str(&line) else {
-                return;
-            };
+        for event in read(output) {
             if sender.send(event).is_err() {
                 return;
             }
         }
     })?;
     Ok(receiver)
+}
+
+/// The events up to the first line that is none.
+pub fn read(output: impl Read) -> impl Iterator<Item = Event> {
+    let mut output = BufReader::new(output);
+    iter::from_fn(move || {
+        let mut line = Vec::new();
+        let mut rest = output.by_ref().take(LONGEST);
+        rest.read_until(b'\n', &mut line).ok()?;
+        serde_json::from_slice(&line).ok()
+    })
 }
 
 /// The end of what the agent writes to its standard error, once it has ended.
@@ -92,6 +102,12 @@ mod tests {
             .iter()
             .collect();
         assert_eq!(events, [Event::Hello { version: 1 }]);
+    }
+
+    /// A guest that never ends its line once had all the memory of its host.
+    #[test]
+    fn a_line_without_an_end_is_no_event_and_fills_no_memory() {
+        assert_eq!(read(io::repeat(b' ')).next(), None);
     }
 
     #[test]

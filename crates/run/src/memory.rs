@@ -117,7 +117,8 @@ impl MemoryLimit {
     }
 }
 
-fn kills(text: &str) -> Option<u64> {
+/// The count of killed processes in the text of such a file.
+pub fn kills(text: &str) -> Option<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
 }
@@ -158,9 +159,9 @@ fn hierarchy() -> Result<(PathBuf, &'static str), MemoryError> {
     Ok((unified.to_owned(), "memory.max"))
 }
 
-/// The memory group that a process is in, relative to the top.
+/// The memory group that a process is in, relative to the top, from the text of its `cgroup`.
 /// Format: `4:memory:/path`, cgroups(7).
-fn own_group(groups: &str) -> Option<&str> {
+pub fn own_group(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, path) = rest.split_once(':')?;

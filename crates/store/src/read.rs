@@ -27,14 +27,16 @@ impl Store {
                 let planned = cells.iter().map(|stored| stored.cell.round).max();
                 campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
             }
-            Ok(CampaignResults {
+            let results = CampaignResults {
                 id: id.0,
                 started,
                 campaign,
                 environments: environments(view, id)?,
                 calibration: calibration(view, id)?,
                 cells,
-            })
+            };
+            results.check().map_err(Trouble::Damaged)?;
+            Ok(results)
         })
     }
 

@@ -316,3 +316,17 @@ fn two_programs_may_open_a_new_file_at_once() {
         }
     });
 }
+
+/// Of billions of rounds the analysis would take all memory.
+#[test]
+fn more_rounds_than_a_campaign_can_have_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("results.db")).unwrap();
+    let mut campaign = common::campaign();
+    campaign.rounds = u32::MAX;
+    let id = store
+        .begin_campaign(&campaign, &common::cells(1), Nanos(1))
+        .unwrap();
+    let error = store.load(id).unwrap_err().to_string();
+    assert!(error.contains("it has 4294967295 rounds"), "{error}");
+}

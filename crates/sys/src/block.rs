@@ -76,29 +76,32 @@ pub const fn difference(before: DeviceCounters, after: DeviceCounters) -> Device
 /// What two devices did, or one at two times.
 pub const fn sum(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
     DeviceCounters {
-        reads: one.reads + other.reads,
-        read_bytes: Bytes(one.read_bytes.0 + other.read_bytes.0),
-        writes: one.writes + other.writes,
-        write_bytes: Bytes(one.write_bytes.0 + other.write_bytes.0),
-        flushes: one.flushes + other.flushes,
-        discards: one.discards + other.discards,
-        discard_bytes: Bytes(one.discard_bytes.0 + other.discard_bytes.0),
+        reads: one.reads.saturating_add(other.reads),
+        read_bytes: Bytes(one.read_bytes.0.saturating_add(other.read_bytes.0)),
+        writes: one.writes.saturating_add(other.writes),
+        write_bytes: Bytes(one.write_bytes.0.saturating_add(other.write_bytes.0)),
+        flushes: one.flushes.saturating_add(other.flushes),
+        discards: one.discards.saturating_add(other.discards),
+        discard_bytes: Bytes(one.discard_bytes.0.saturating_add(other.discard_bytes.0)),
     }
 }
 
-fn parse(stat: &str) -> Option<DeviceCounters> {
+/// The counters in the text of a `stat` file; `None` where it is none. Those that an older kernel lacks are 0.
+/// Source: Documentation/block/stat.rst of the kernel.
+pub fn parse(stat: &str) -> Option<DeviceCounters> {
     let fields: Vec<u64> = stat
         .split_whitespace()
         .map_while(|f| f.parse().ok())
         .collect();
     let field = |i: usize| fields.get(i).copied().unwrap_or(0);
+    let bytes = |i: usize| Bytes(field(i).saturating_mul(SECTOR));
     (fields.len() >= 11).then(|| DeviceCounters {
         reads: field(0),
-        read_bytes: Bytes(field(2) * SECTOR),
+        read_bytes: bytes(2),
         writes: field(4),
-        write_bytes: Bytes(field(6) * SECTOR),
+        write_bytes: bytes(6),
         discards: field(11),
-        discard_bytes: Bytes(field(13) * SECTOR),
+        discard_bytes: bytes(13),
         flushes: field(15),
     })
 }
@@ -136,5 +139,13 @@ mod tests {
         assert_eq!(parse("1 0 8 0 1 0 8 0 0 0 0").unwrap().flushes, 0);
         assert_eq!(parse("not numbers"), None);
         assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn counters_beyond_all_numbers_are_no_panic() {
+        let stat = "1 1 18446744073709551615 1 1 1 1 1 1 1 1";
+        let counters = parse(stat).unwrap();
+        assert_eq!(counters.read_bytes, Bytes(u64::MAX));
+        assert_eq!(sum(counters, counters).read_bytes, Bytes(u64::MAX));
     }
 }

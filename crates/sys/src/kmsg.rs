@@ -43,10 +43,11 @@ impl KernelLog {
     }
 }
 
-/// `6,339,5140900,-;text` as `<6> text`; nothing of a record that a program wrote. The number at its beginning is the
-/// level and, from the fourth bit on, the facility: 0 is the kernel, and it makes that 1 where a program claims it.
+/// A record, `6,339,5140900,-;text`, as the line `<6> text`; `None` where it is none, and of one that a program wrote.
+/// The number at its beginning is the level and, from the fourth bit on, the facility: 0 is the kernel, and it makes
+/// that 1 where a program claims it.
 /// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
-fn line_of(record: &str) -> Option<String> {
+pub fn line_of(record: &str) -> Option<String> {
     let (prefix, text) = record.split_once(';')?;
     let priority: u32 = prefix.split(',').next()?.parse().ok()?;
     if priority >> 3 != 0 {

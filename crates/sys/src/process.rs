@@ -134,8 +134,10 @@ fn maps_for_writing(process: &Path, is_it: &dyn Fn(&fs::Metadata) -> bool) -> bo
     })
 }
 
-/// `flags:` of proc_pid_fdinfo(5), in octal as open(2) takes them.
-fn is_for_writing(info: &str) -> bool {
+/// Whether the text of a `fdinfo` is that of a file which is open for writing; one that does not tell is.
+///
+/// Format: `flags:` of proc_pid_fdinfo(5), in octal as open(2) takes them.
+pub fn is_for_writing(info: &str) -> bool {
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
     flags.is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
@@ -186,8 +188,9 @@ fn read(directory: &Path) -> Option<Process> {
     parse(&String::from_utf8_lossy(&stat))
 }
 
-/// `pid (name) state parent …`; the name may itself hold spaces and brackets.
-fn parse(stat: &str) -> Option<Process> {
+/// The process of the text of a `stat`, `pid (name) state parent …`; `None` where it is none. The name may itself hold
+/// spaces and brackets. Format: proc_pid_stat(5).
+pub fn parse(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');

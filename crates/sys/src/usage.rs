@@ -142,15 +142,17 @@ pub fn processors() -> Processors {
     processors_of(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-/// Source: proc(5), `/proc/stat`, first line: user nice system idle iowait irq softirq steal; guest time is part of
+/// The same from the text of `/proc/stat`.
+/// Source: proc(5), first line: user nice system idle iowait irq softirq steal; guest time is part of
 /// user already.
-fn processors_of(stat: &str) -> Processors {
+pub fn processors_of(stat: &str) -> Processors {
     let first = stat.lines().next().unwrap_or_default();
     let fields = first.split_whitespace().skip(1);
     let ticks: Vec<u64> = fields.map_while(|f| f.parse().ok()).collect();
     let sum = |places: &[usize]| {
         let found = places.iter().filter_map(|&place| ticks.get(place));
-        Nanos(found.sum::<u64>() * TICK)
+        let ticks = found.fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
+        Nanos(ticks.saturating_mul(TICK))
     };
     Processors {
         user: sum(&[0, 1]),
@@ -162,7 +164,7 @@ fn processors_of(stat: &str) -> Processors {
 /// Busy time of all processors: everything but idle and waiting for I/O.
 fn machine() -> Nanos {
     let Processors { user, system, .. } = processors();
-    Nanos(user.0 + system.0)
+    Nanos(user.0.saturating_add(system.0))
 }
 
 /// Time in user mode of this process and of all that it has waited for, with theirs.
@@ -223,5 +225,15 @@ mod tests {
         let pages = vec![1u8; 64 << 20];
         let used = difference(&before, &read());
         assert!(used.faults.minor >= 1, "{used:?}, {} bytes", pages.len());
+    }
+
+    #[test]
+    fn ticks_beyond_all_numbers_are_no_panic() {
+        let of = processors_of("cpu 1 2 3 9 9 4 5 9");
+        assert_eq!((of.user, of.system), (Nanos(3 * TICK), Nanos(12 * TICK)));
+        assert_eq!(
+            processors_of("cpu 18446744073709551615 1").user,
+            Nanos(u64::MAX)
+        );
     }
 }

@@ -24,10 +24,10 @@ use nix::fcntl::{Flock, FlockArg, OFlag};
 use sys::disk::{self, Change};
 
 use crate::sysfs::{self, Identity};
-use content::Content;
 
-pub use content::Sight;
+pub use content::{Content, Sight, look};
 pub use refusal::Refusal;
+pub use users::swap_files;
 
 /// How long udev may look at a device that has just appeared.
 const LOCK_ATTEMPTS: u32 = 20;

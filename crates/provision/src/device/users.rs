@@ -100,8 +100,8 @@ fn swap(name: &str, part: Identity, table: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// The first column of `/proc/swaps`, below its heading.
-fn swap_files(table: &[u8]) -> impl Iterator<Item = PathBuf> {
+/// The files and devices in the text of `/proc/swaps`: the first column, below its heading.
+pub fn swap_files(table: &[u8]) -> impl Iterator<Item = PathBuf> {
     let lines = table.split(|byte| *byte == b'\n').skip(1);
     let names = lines.filter_map(|line| line.split(|byte| matches!(byte, b' ' | b'\t')).next());
     names.filter(|name| !name.is_empty()).map(mounts::unescape)

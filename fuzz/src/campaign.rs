@@ -1,0 +1,103 @@
+//! Campaign files, the words of the command line that mean the same, and the plan that follows.
+
+use std::path::{Path, PathBuf};
+
+use catalog::{CampaignFile, campaign_file};
+use model::{
+    Backend, Bytes, Campaign, Contender, DiskCache, FigurePattern, Nanos, Profile, Suite,
+    percentage,
+};
+
+use crate::property::{is_one_line, survives_json};
+use crate::sample::CATALOG;
+
+/// A plan of more is no question of parsing.
+const MOST_CELLS: u64 = 1000;
+
+/// A campaign file; each line of it is also read as a word of the command line.
+pub fn run(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else {
+        return;
+    };
+    text.lines().take(8).for_each(word);
+    match campaign_file::of_file(Path::new("/home/a/c.toml"), text, &CATALOG) {
+        Err(error) => is_one_line(&error),
+        Ok(file) => planned(&file),
+    }
+}
+
+/// The example of the README.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let readme = include_str!("../../README.md").split("```toml\n").nth(1);
+    let example = readme.and_then(|rest| rest.split("```").next());
+    vec![example.unwrap_or_default().into()]
+}
+
+fn planned(file: &CampaignFile) {
+    let profile = file.profile.unwrap_or(Profile::Smoke);
+    let suites = file.suites.iter().map(|name| {
+        let suite = CATALOG.suite(name, profile);
+        suite.expect("it was checked").clone()
+    });
+    let campaign = Campaign {
+        rounds: file.rounds.unwrap_or(1),
+        seed: file.seed.unwrap_or(1),
+        size: file.size.unwrap_or(Bytes::mib(64)),
+        ..campaign(file.contenders.clone(), suites.collect())
+    };
+    has_a_plan(&campaign);
+}
+
+/// A campaign has a cost, and a plan with each cell once.
+pub fn has_a_plan(campaign: &Campaign) {
+    let cost = plan::cost(campaign, plan::Pace::default());
+    let cells = plan::most_cells(campaign).expect("a small number");
+    assert_eq!(cost.cells, cells);
+    if cells <= MOST_CELLS {
+        assert_eq!(plan::plan(campaign).len() as u64, cells);
+    }
+    survives_json(campaign);
+}
+
+/// A campaign of one round.
+pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
+    Campaign {
+        name: "fuzz".into(),
+        contenders,
+        suites,
+        profile: Profile::Smoke,
+        rounds: 1,
+        until: None,
+        seed: 1,
+        size: Bytes::mib(64),
+        memory: None,
+        backend: Backend::Loop,
+        clock: model::Clock::Real,
+        guest: None,
+        device: None,
+        readahead: None,
+        work_dir: PathBuf::new(),
+        patience: Nanos::from_secs(60),
+        phase_limit: Profile::Smoke.phase_limit(),
+    }
+}
+
+fn word(word: &str) {
+    match CATALOG.contender(word) {
+        Err(error) => is_one_line(&error),
+        Ok(contender) => survives_json(&contender),
+    }
+    if let Err(error) = CATALOG.directory_contender(Path::new(word), None, Some(word)) {
+        is_one_line(&error);
+    }
+    if let Ok(bytes) = word.parse::<Bytes>() {
+        survives_json(&bytes);
+    }
+    if let Ok(time) = word.parse::<Nanos>() {
+        survives_json(&time);
+    }
+    if let Ok(pattern) = word.parse::<FigurePattern>() {
+        assert_eq!(pattern.to_string().parse(), Ok(pattern));
+    }
+    let _ = (percentage(word), word.parse::<DiskCache>());
+}

@@ -1,0 +1,86 @@
+//! Files of a catalog: filesystems with their command lines, suites with their plans, uses and disks.
+
+use std::fs;
+use std::path::Path;
+
+use catalog::{Catalog, Kind, Place, resolve};
+use model::{Bytes, Profile, check_name};
+
+use crate::campaign::{campaign, has_a_plan};
+use crate::property::{is_one_line, survives_json};
+use crate::sample::CATALOG;
+
+const KINDS: [Kind; 4] = [Kind::Filesystem, Kind::Suite, Kind::Use, Kind::Disk];
+
+/// One file, taken for one of each kind.
+pub fn run(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else {
+        return;
+    };
+    for kind in KINDS {
+        match CATALOG.of_file(kind, "own\n.toml", text) {
+            Err(error) => is_one_line(&error),
+            Ok(catalog) => is_sound(&catalog),
+        }
+    }
+}
+
+/// The files of the built-in catalog.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"));
+    let mut files = Vec::new();
+    for kind in ["filesystems", "suites", "uses", "disks"] {
+        let entries = fs::read_dir(root.join(kind)).into_iter().flatten();
+        files.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    files.sort();
+    let texts = files.iter().map(|file| fs::read(file).unwrap_or_default());
+    texts.collect()
+}
+
+fn is_sound(catalog: &Catalog) {
+    for filesystem in catalog.filesystems() {
+        assert_eq!(check_name(&filesystem.name), Ok(()));
+        survives_json(filesystem);
+        commands_are_filled(catalog, &filesystem.name);
+    }
+    for profile in Profile::ALL {
+        for suite in catalog.suites(profile) {
+            survives_json(suite);
+            has_a_plan(&campaign(Vec::new(), vec![suite.clone()]));
+            let contender = CATALOG.contender("ext4").expect("it is built in");
+            has_a_plan(&campaign(vec![contender], vec![suite.clone()]));
+        }
+    }
+    catalog.uses().for_each(survives_json);
+    catalog.disks().for_each(survives_json);
+}
+
+/// No placeholder is left, and nothing is mounted without the options that keep a machine safe.
+fn commands_are_filled(catalog: &Catalog, name: &str) {
+    let contender = catalog.contender(name).expect("it is in there");
+    let place = Place {
+        devices: &["/dev/a", "/dev/b"],
+        mountpoint: "/mnt",
+        size: Bytes::mib(64),
+        fsarena: "/bin/fsarena",
+    };
+    let commands = resolve(&contender, &place);
+    for line in [
+        &commands.mkfs,
+        &commands.mount,
+        &commands.umount,
+        &commands.fsck,
+    ] {
+        for word in line
+            .iter()
+            .filter(|word| !word.contains(char::is_whitespace))
+        {
+            assert!(!word.contains(['{', '}']), "{word}");
+        }
+    }
+    if !commands.mount.is_empty() {
+        let is_safe = |word: &String| word.contains("nosuid,nodev");
+        assert!(commands.mount.iter().any(is_safe), "{:?}", commands.mount);
+    }
+}

@@ -1,0 +1,72 @@
+//! What an agent or a guest says, and what becomes of it; the job that an agent reads.
+
+use analyse::fixture;
+use model::{CellId, MountIdentity, Nanos, PhaseResult, StepRecord};
+use run::{Collector, Ending, events};
+use wire::{Event, Job, Target};
+
+use crate::property::survives_json;
+use crate::sample::TEST;
+
+/// What was read from a channel; each line is also taken for a job.
+pub fn run(input: &[u8]) {
+    let mut collector = Collector::new(&TEST);
+    for event in events::read(input) {
+        let line = event.to_line();
+        assert_eq!(line.matches('\n').count(), 1, "an event is a line");
+        survives_json(&event);
+        collector.take(event);
+    }
+    let result = collector.finish(Ending::Done, None);
+    let phases = result.phases.iter().map(|phase| &phase.phase);
+    assert!(
+        phases.eq(TEST.phases.iter().map(|phase| &phase.name)),
+        "each planned phase stands once"
+    );
+    survives_json(&result);
+    for line in input.split(|byte| *byte == b'\n') {
+        if let Ok(job) = serde_json::from_slice::<Job>(line) {
+            survives_json(&job);
+            assert_eq!(job.to_line().matches('\n').count(), 1);
+        }
+    }
+}
+
+/// A session that goes well, one that fails, and a job.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let phases = TEST.phases.iter();
+    let well = phases.map(|phase| Event::Phase(Box::new(PhaseResult::blank(phase))));
+    let ended = Event::Step(StepRecord {
+        step: "mkfs".into(),
+        command: vec!["mkfs.ext4".into(), "/dev/a".into()],
+        exit: Some(0),
+        signal: None,
+        elapsed: Nanos(7),
+        output: "done".into(),
+    });
+    let well: String = well
+        .chain([ended, Event::Done])
+        .map(|e| e.to_line())
+        .collect();
+    let failed = Event::Failed {
+        crashed: true,
+        failure: fixture::failure("mount", "it said no", Some(("EIO", 5, "mount"))),
+    };
+    let job = Job {
+        version: wire::VERSION,
+        cell: CellId(1),
+        target: Target::Directory {
+            path: "/a/b".into(),
+            top: "/a".into(),
+            mount: MountIdentity {
+                device: (8, 1),
+                mount: 1,
+                inode: 2,
+            },
+        },
+        test: TEST.clone(),
+        seed: 1,
+        stacks_after: None,
+    };
+    vec![well.into(), failed.to_line().into(), job.to_line().into()]
+}

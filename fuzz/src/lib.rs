@@ -1,0 +1,86 @@
+//! Every parser of outside input as a function of some bytes, which must not panic whatever they are.
+//!
+//! `make fuzz` runs them under a coverage-guided fuzzer. `make test` runs them on the inputs that are kept in
+//! `corpus/` and on mutations of these (`tests/replay.rs`).
+
+mod campaign;
+mod catalog_file;
+mod database;
+mod device;
+mod events;
+mod guest_files;
+pub mod mutation;
+mod oops;
+mod proc;
+mod property;
+mod sample;
+
+/// A group of parsers, and what is known of their inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, and that of its directory in `corpus/`.
+    pub name: &'static str,
+    /// Has the parsers read an input; panics where a property does not hold.
+    pub run: fn(&[u8]),
+    /// Inputs that are made and not kept: files that are in the repository anyway, and binary ones.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+    /// Bytes beyond which an input shows nothing new.
+    pub longest: usize,
+}
+
+/// All of them.
+pub const TARGETS: [Target; 8] = [
+    Target {
+        name: "campaign",
+        run: campaign::run,
+        seeds: campaign::seeds,
+        longest: 4096,
+    },
+    Target {
+        name: "catalog",
+        run: catalog_file::run,
+        seeds: catalog_file::seeds,
+        longest: 8192,
+    },
+    Target {
+        name: "events",
+        run: events::run,
+        seeds: events::seeds,
+        longest: 8192,
+    },
+    Target {
+        name: "proc",
+        run: proc::run,
+        seeds: proc::seeds,
+        longest: 4096,
+    },
+    Target {
+        name: "oops",
+        run: oops::run,
+        seeds: Vec::new,
+        longest: 8192,
+    },
+    Target {
+        name: "database",
+        run: database::run,
+        seeds: database::seeds,
+        longest: 1024,
+    },
+    Target {
+        name: "device",
+        run: device::run,
+        seeds: device::seeds,
+        longest: 256,
+    },
+    Target {
+        name: "guest",
+        run: guest_files::run,
+        seeds: guest_files::seeds,
+        longest: 4096,
+    },
+];
+
+/// The target of a name.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

@@ -1,0 +1,51 @@
+//! What a kernel writes when it dies or stands still, on a guest's console and in this machine's log, and the
+//! judgement on it.
+
+use model::{CellResult, Nanos, Status};
+use run::trace::Trace;
+use run::{Collector, Ending, GuestEnd, Stall, console, stuck};
+use wire::Event;
+
+use crate::property::survives_json;
+use crate::sample::TEST;
+
+/// Lines of a console that are kept, and the note of those that are not.
+const MOST_LINES: usize = 501;
+
+/// The console of a guest.
+pub fn run(input: &[u8]) {
+    let lines = console::lines(input);
+    assert!(lines.len() <= MOST_LINES);
+    assert!(lines.iter().all(|line| !line.contains('\n')));
+    let last_words = console::last_words(input);
+    assert!(!last_words.contains('\n'));
+    let stacks = stuck::stacks(input);
+    let text = String::from_utf8_lossy(input);
+    if let Some(trace) = Trace::find(text.lines()) {
+        assert_eq!(trace.lines().lines().count(), trace.0.len());
+    }
+    judged(Ending::Done, &lines);
+    let end = GuestEnd::SwitchedOff;
+    judged(Ending::Guest { end, last_words }, &lines);
+    let stall = Stall::Silence(Nanos::from_secs(60));
+    let hung = Ending::Hung {
+        stall,
+        stacks,
+        unkillable: false,
+    };
+    judged(hung, &lines);
+}
+
+/// Each planned phase stands once, and a cell that is not well says why in one line.
+fn judged(ending: Ending, lines: &[String]) {
+    let mut collector = Collector::new(&TEST);
+    let step = TEST.phases[0].name.clone();
+    collector.take(Event::Begin { step });
+    let result: CellResult = collector.finish(ending, Some(lines.to_vec()));
+    assert_eq!(result.phases.len(), TEST.phases.len());
+    if result.status != Status::Ok {
+        let failure = result.failure.as_ref().expect("it says why");
+        assert!(!failure.reason.is_empty() && !failure.reason.contains('\n'));
+    }
+    survives_json(&result);
+}

@@ -1,0 +1,20 @@
+//! What holds for all parsers: errors are one line, and what was read is written and read again as it was.
+
+use std::fmt::{Debug, Display};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// An error is one line that a terminal shows as it is.
+pub fn is_one_line(error: &impl Display) {
+    let text = error.to_string();
+    assert!(!text.is_empty(), "an error says nothing");
+    assert!(!text.contains(char::is_control), "{text:?}");
+}
+
+/// What was read is said in JSON so that it is read again as it was.
+pub fn survives_json<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
+    let text = serde_json::to_string(value).expect("JSON can say it");
+    let again: T = serde_json::from_str(&text).expect("it is read again");
+    assert_eq!(*value, again);
+}

@@ -1,0 +1,17 @@
+//! What inputs are held against: the built-in catalog, and a test that an agent was to do.
+
+use std::sync::LazyLock;
+
+use analyse::fixture;
+use catalog::Catalog;
+use model::Test;
+
+/// The catalog that is compiled into the program.
+pub static CATALOG: LazyLock<Catalog> =
+    LazyLock::new(|| Catalog::builtin().expect("a test of the catalog holds that it is right"));
+
+/// A test of several phases.
+pub static TEST: LazyLock<Test> = LazyLock::new(|| {
+    let tests = fixture::lifecycle();
+    tests.into_iter().next().expect("it has one")
+});

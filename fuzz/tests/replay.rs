@@ -1,0 +1,80 @@
+//! Every target on the inputs that are kept, on those that are made, and on mutations of both, the same in every
+//! run.
+
+use std::fs;
+use std::path::Path;
+
+use fuzz::mutation::mutated;
+use fuzz::{TARGETS, Target, target};
+use model::SeededRng;
+
+/// Runs a target on its inputs, and on so many mutations of all of them together.
+fn replay(name: &str, mutations: usize) {
+    let target = target(name).expect("it is one");
+    let inputs = inputs(target);
+    for input in &inputs {
+        (target.run)(input);
+    }
+    let mut chance = SeededRng::for_purpose(1, name);
+    for number in 0..mutations {
+        let input = &inputs[number % inputs.len()];
+        (target.run)(&mutated(input, target.longest, &mut chance));
+    }
+}
+
+fn inputs(target: &Target) -> Vec<Vec<u8>> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let entries = fs::read_dir(corpus.join(target.name)).into_iter().flatten();
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let kept = files.iter().map(|file| fs::read(file).expect("it is kept"));
+    (target.seeds)().into_iter().chain(kept).collect()
+}
+
+#[test]
+fn campaign_files() {
+    replay("campaign", 6_000);
+}
+
+#[test]
+fn catalog_files() {
+    replay("catalog", 6_000);
+}
+
+#[test]
+fn events_and_jobs() {
+    replay("events", 6_000);
+}
+
+#[test]
+fn what_the_kernel_tells() {
+    replay("proc", 6_000);
+}
+
+#[test]
+fn deaths_of_kernels() {
+    replay("oops", 6_000);
+}
+
+#[test]
+fn stored_results() {
+    replay("database", 600);
+}
+
+#[test]
+fn contents_of_devices() {
+    replay("device", 6_000);
+}
+
+#[test]
+fn files_of_guests() {
+    replay("guest", 6_000);
+}
+
+#[test]
+fn no_target_is_left_out_of_this_file() {
+    let tests = include_str!("replay.rs");
+    for target in &TARGETS {
+        assert!(tests.contains(&format!("replay(\"{}\", ", target.name)));
+    }
+}
