@@ -25,17 +25,17 @@ build() {
     --target "$triple" --target-dir "$work"
 }
 
-# Runs one target until its time is over or it crashes.
+# Runs one target until its time is over or it crashes; what crashed it before is tried first.
 fuzz() {
   local target=$1 longest=$2
   local corpus=$work/corpus/$target crashes=$work/crashes/$target seeds=$work/seeds/$target
   # Binary inputs are not kept, but made.
   local kept=fuzz/corpus/$target
   [ -d "$kept" ] || kept=$seeds
-  rm -rf "$crashes" "$seeds"
+  rm -rf "$seeds"
   mkdir -p "$corpus" "$crashes"
   "$inputs" seeds "$target" "$seeds"
-  FUZZ_TARGET=$target "$fuzzer" "$corpus" "$kept" "$seeds" \
+  FUZZ_TARGET=$target "$fuzzer" "$corpus" "$kept" "$seeds" "$crashes" \
     -dict=fuzz/dictionary -max_total_time="$seconds" -max_len="$longest" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 -artifact_prefix="$crashes/" >"$work/$target.log" 2>&1 || true
 }
@@ -47,7 +47,7 @@ report() {
   speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
   coverage=$(sed -n 's/.* cov: \([0-9]*\) ft: \([0-9]*\) .*/\1 edges, \2 features/p' "$log" | tail -n 1)
   printf '%-9s %9s runs, %6s a second, %s: ' "$target" "${runs:-?}" "${speed:-?}" "${coverage:-no coverage}"
-  crash=$(find "$work/crashes/$target" -type f -print -quit)
+  crash=$(sed -n 's/.*Test unit written to //p' "$log")
   if [ -n "$crash" ]; then
     printf 'CRASH\n  input:  %s\n  said:   %s\n  replay: cargo run -p fuzz -- replay %s %s\n' \
       "$crash" "$log" "$target" "$crash"
