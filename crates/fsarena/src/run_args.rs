@@ -91,7 +91,7 @@ pub struct RunArgs {
 /// Options of `resume`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ResumeArgs {
-    /// Number of the campaign [default: the latest].
+    /// Number of the campaign [default: the latest that is not complete].
     #[arg(value_name = "ID")]
     pub id: Option<i64>,
     /// The campaign's device again, if it still holds what the campaign left there.
