@@ -136,7 +136,7 @@ fn a_read_only_disk_is_looked_at_and_not_written_to() {
         assert_told(run(&mut command), 3, &database, "read-only");
     }
     let new = disk.0.join("new.db");
-    assert_told(run(&mut campaign(&sandbox, &new)), 3, &new, "cannot open");
+    assert_told(run(&mut campaign(&sandbox, &new)), 3, &new, "cannot create");
 }
 
 /// It is waited for as long as another campaign may take to store a cell, and not longer.
