@@ -31,9 +31,6 @@ const FORBIDDEN: [&str; 27] = [
     "journal_path",
 ];
 
-/// What stops the whole kernel.
-const HARMFUL: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
-
 /// Beginnings of mount options that `mount` itself acts upon, outside the filesystem.
 const FORBIDDEN_BEGINNINGS: [&str; 3] = ["X-", "x-", "verity."];
 
@@ -48,11 +45,6 @@ pub(crate) fn check_mount_option(option: &str) -> Result<(), String> {
     if option.contains('/') {
         return Err(format!(
             "mount option `{option}` is refused: it names a path, and mounts stay on their own device"
-        ));
-    }
-    if HARMFUL.contains(&option) {
-        return Err(format!(
-            "mount option `{option}` is refused: an error of the filesystem would end this machine"
         ));
     }
     let name = option.split('=').next().unwrap_or(option);

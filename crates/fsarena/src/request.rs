@@ -93,6 +93,11 @@ pub fn read(
         }
     };
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
+    if backend == Backend::Loop {
+        contenders
+            .iter()
+            .try_for_each(refuse_what_ends_the_machine)?;
+    }
     if backend == Backend::Vm && !wishes.has_device() {
         let smaller = guest_request::smaller_disks(&contenders, size, wishes.disks());
         smaller.iter().for_each(|text| progress.note(text));
@@ -317,6 +322,19 @@ fn backend(
             Err(BadInput(complaint).into())
         }
         _ => Ok(backend),
+    }
+}
+
+/// With these, an error of a filesystem stops the whole kernel, which is well in a guest.
+fn refuse_what_ends_the_machine(contender: &Contender) -> Result<(), BadInput> {
+    const PANICS: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
+    let mut options = contender.mount_options.iter();
+    match options.find(|option| PANICS.contains(&option.as_str())) {
+        Some(option) => Err(BadInput(format!(
+            "mount option `{option}` is refused: an error of the filesystem would end this machine; in a guest \
+             (--backend vm) it may"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -165,3 +165,17 @@ fn a_working_directory_full_of_devices_is_not_where_programs_run() {
     let lines: Vec<&str> = mkfs.output.lines().collect();
     assert_eq!(lines, ["/run/fsarena-empty"], "an empty directory");
 }
+
+/// An error of a filesystem that is to be compared is no reason to lose the machine.
+#[test]
+fn an_option_that_lets_an_error_end_the_machine() {
+    let sandbox = Sandbox::new();
+    for contender in ["ext4:errors=panic", "btrfs:fatal_errors=panic"] {
+        let refused = run(&mut sandbox.campaign(&[contender], "trial")).with(2);
+        assert!(
+            refused.stderr.contains("would end this machine"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
