@@ -171,7 +171,7 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     );
     let line = doctor.lines().find(|line| line.starts_with(&named));
     let line = line.unwrap_or_else(|| panic!("{doctor}"));
-    assert!(line.contains("`fsarena resume 1`"), "{line}");
+    assert!(line.contains("`fsarena resume 1 --db "), "{line}");
     assert!(own.join("image-0").exists(), "who looks removes nothing");
 
     let ran = run(&mut campaign(&sandbox)).with(0).stderr;

@@ -151,11 +151,11 @@ fn a_dry_run_says_what_it_would_cost_and_does_nothing() {
     assert_eq!(plan["cells"].as_array().unwrap().len(), 3);
     // Three phases, each of the whole file.
     let moved = 3 * (4096 + 2 * (8 << 20));
+    // Phases on the small file come as often as their repetition is expected to take.
+    let again = 100 * 4096;
     let work = &plan["cost"]["work"];
-    assert_eq!(
-        work["read"].as_u64().unwrap() + work["written"].as_u64().unwrap(),
-        moved
-    );
+    let announced = work["read"].as_u64().unwrap() + work["written"].as_u64().unwrap();
+    assert!((moved..moved + again).contains(&announced), "{announced}");
     sandbox.assert_clean();
 }
 
