@@ -36,7 +36,7 @@ fuzz() {
   mkdir -p "$corpus" "$crashes"
   "$inputs" seeds "$target" "$seeds"
   FUZZ_TARGET=$target "$fuzzer" "$corpus" "$kept" "$seeds" "$crashes" \
-    -dict=fuzz/dictionary -max_total_time="$seconds" -max_len="$longest" -timeout=10 -rss_limit_mb=2048 \
+    -dict=fuzz/dictionary -max_total_time="$seconds" -max_len="$longest" -timeout=120 -rss_limit_mb=2048 \
     -print_final_stats=1 -artifact_prefix="$crashes/" >"$work/$target.log" 2>&1 || true
 }
 
