@@ -36,6 +36,7 @@ impl Stranger {
         command
             .args(arguments)
             .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
             .current_dir(self.directory.path())
             .stdin(Stdio::null());
         if geteuid().is_root() {
