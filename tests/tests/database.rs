@@ -155,3 +155,16 @@ fn a_database_that_another_program_holds_is_told() {
         assert_told(run(&mut command), 3, &database, "locked");
     }
 }
+
+/// They may lie in one directory, which then holds the pages of both.
+#[test]
+fn pages_of_two_databases_have_two_names() {
+    let sandbox = Sandbox::new();
+    for name in ["fsarena.db", "other.db"] {
+        run(&mut campaign(&sandbox, &sandbox.path(name))).with(0);
+    }
+    let pages = fs::read_dir(sandbox.path("reports")).unwrap();
+    let mut pages: Vec<_> = pages.map(|page| page.unwrap().file_name()).collect();
+    pages.sort();
+    assert_eq!(pages, ["campaign-1.html", "other-campaign-1.html"]);
+}

@@ -159,6 +159,17 @@ fn interrupt(place: &Place, words: &[&str], step: &str, signal: Signal) {
 }
 
 #[test]
+fn a_dry_run_makes_no_guest() {
+    let place = Place::new();
+    let words = ["run", "--backend", "vm", "--profile", "smoke", "--dry-run"];
+    let ended = run(&mut place.fsarena(&words)).with(3);
+    let said =
+        "fsarena: no guest is made yet, and a dry run makes none: `fsarena guest build` does";
+    assert_eq!(last_line(&ended.stderr), said);
+    place.assert_empty("after a dry run");
+}
+
+#[test]
 fn a_signal_ends_a_build_at_each_step_with_all_that_it_has_started() {
     let place = Place::new();
     for (step, signal) in STEPS.into_iter().zip(SIGNALS.into_iter().cycle()) {

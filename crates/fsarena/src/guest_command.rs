@@ -38,7 +38,17 @@ pub fn obtain(
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
-    choose(catalog, options, &|_| true, stop, say)
+    choose(catalog, options, &|_| true, Making::AsNeeded, stop, say)
+}
+
+/// The same where nothing is to be done: one that is made.
+pub fn made(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    choose(catalog, options, &|_| true, Making::Never, stop, say)
 }
 
 /// The same, of several that are made the one in which a campaign began.
@@ -51,7 +61,14 @@ pub fn obtain_again(
 ) -> anyhow::Result<Guest> {
     let made = campaign.guest.as_ref().map(|parts| parts.made.as_str());
     let fits = |guest: &Guest| Some(guest.name()) == made;
-    choose(catalog, options, &fits, stop, say)
+    choose(catalog, options, &fits, Making::AsNeeded, stop, say)
+}
+
+/// Whether a guest is made where none is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Making {
+    AsNeeded,
+    Never,
 }
 
 /// The first that fits of those that are made, or else the least that the options ask for. One that is damaged is
@@ -60,6 +77,7 @@ fn choose(
     catalog: &Catalog,
     options: &BuildOptions,
     fits: &dyn Fn(&Guest) -> bool,
+    making: Making,
     stop: &Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Guest> {
@@ -78,7 +96,9 @@ fn choose(
     let cache = guest::cache_directory()?;
     for recipe in &recipes {
         let found = match Guest::find(recipe, &cache, stop) {
-            Err(GuestError::Damaged { .. }) => Some(Guest::build(recipe, &cache, stop, say)?),
+            Err(GuestError::Damaged { .. }) if making == Making::AsNeeded => {
+                Some(Guest::build(recipe, &cache, stop, say)?)
+            }
             found => found?,
         };
         if let Some(guest) = found {
@@ -87,6 +107,10 @@ fn choose(
                 return Ok(guest);
             }
         }
+    }
+    if making == Making::Never {
+        let advice = "no guest is made yet, and a dry run makes none: `fsarena guest build` does";
+        return Err(Refused(advice.to_owned()).into());
     }
     let least = recipes.last().context("nothing to make a guest of")?;
     let guest = Guest::build(least, &cache, stop, say)?;

@@ -14,12 +14,15 @@ use sys::trusted::{Directory, Untrusted};
 use crate::cli::Globals;
 use crate::exit::{BadInput, Refused};
 
+/// What a database is called of which nobody says where it is.
+const USUAL: &str = "fsarena";
+
 /// The database of campaigns: `--db`, or `fsarena.db` in the user's data directory.
 pub fn database(globals: &Globals) -> anyhow::Result<PathBuf> {
     if let Some(path) = &globals.db {
         return absolute("--db", path);
     }
-    Ok(data_directory()?.join("fsarena.db"))
+    Ok(data_directory()?.join(USUAL).with_extension("db"))
 }
 
 /// The user's data directory for fsarena.
@@ -41,6 +44,17 @@ pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
 pub fn reports(globals: &Globals) -> anyhow::Result<Directory> {
     let (directory, _) = place_of(&database(globals)?)?;
     Ok(Directory::make(&directory)?.subdirectory("reports")?)
+}
+
+/// What the page of a campaign is called: of another database than the usual one, it bears that one's name, for both may
+/// lie in one directory.
+pub fn page(globals: &Globals, id: CampaignId) -> anyhow::Result<String> {
+    let database = database(globals)?;
+    let stem = database.file_stem().unwrap_or_default().to_string_lossy();
+    Ok(match &*stem {
+        USUAL => format!("campaign-{id}.html"),
+        other => format!("{other}-campaign-{id}.html"),
+    })
 }
 
 /// The absolute path of what an option names. A campaign, which is stored, holds paths in UTF-8 alone.

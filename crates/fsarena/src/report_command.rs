@@ -114,7 +114,7 @@ pub fn after_run(
     globals: &Globals,
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
-    let (reports, name) = (paths::reports(globals)?, format!("campaign-{id}.html"));
+    let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
     let analysis = analysed(&results, globals)?;
     let shown = |format| {
         report::render(

@@ -77,7 +77,7 @@ pub fn read(
     };
     let memory = args.memory.or(file.memory);
     let setting = match backend {
-        Backend::Vm => Setting::of_guests(&wishes, size, catalog, progress, stop)?,
+        Backend::Vm => Setting::of_guests(&wishes, size, args.dry_run, catalog, progress, stop)?,
         Backend::Loop | Backend::Dir => Setting::here(memory),
     };
     let contenders = match backend {
@@ -218,17 +218,21 @@ impl Setting {
         }
     }
 
-    /// Makes the guest, where it is not made yet.
+    /// Makes the guest, where it is not made yet and something is to be run.
     fn of_guests(
         wishes: &Wishes,
         size: Bytes,
+        dry_run: bool,
         catalog: &Catalog,
         progress: &Progress,
         stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
         guest_request::together(size, wishes.disks())?;
         let mut say = |text: &str| progress.note(text);
-        let guest = guest_command::obtain(catalog, &wishes.build, stop, &mut say)?;
+        let guest = match dry_run {
+            true => guest_command::made(catalog, &wishes.build, stop, &mut say)?,
+            false => guest_command::obtain(catalog, &wishes.build, stop, &mut say)?,
+        };
         let proof = guest_request::proof(wishes, &guest, stop)?;
         let (clock, parts) =
             guest_request::machine(wishes, size, &guest, proof, catalog, progress)?;

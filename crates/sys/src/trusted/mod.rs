@@ -1,0 +1,411 @@
+//! Directories in which nobody but this user and root can change, replace or rename anything.
+//!
+//! What root writes below a directory of somebody else can be led elsewhere by a link, at any moment. So every
+//! directory on the way is looked at, from the root on, and what lies in the last one is reached from its
+//! descriptor and through no link.
+
+mod owner;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::ffi::{CStr, OsStr};
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
+use nix::unistd::{Gid, Uid, UnlinkatFlags, fchown, unlinkat};
+
+use crate::attributes;
+use owner::{GROUP_WRITES, caller_of_sudo, others_write};
+use walk::{Missing, open_directory, walk};
+
+pub use owner::{is_trusted, require_own, usual_mode};
+
+const STICKY: u32 = 0o1000;
+/// The extended attribute of a list of access rights.
+const ACCESS_LIST: &CStr = c"system.posix_acl_access";
+
+/// Why a place cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Untrusted {
+    /// Somebody else owns it.
+    #[error(
+        "{} belongs to another user (uid {owner}), who could change or replace what is kept there: name a place \
+         of your own, or run as that user", path.display()
+    )]
+    Foreign {
+        /// The directory, file or link.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// Others may rename and remove what is in it.
+    #[error(
+        "{} may be changed by other users (mode {mode:o}), who could replace what is kept there: name another \
+         place, or `chmod go-w {}`", path.display(), path.display()
+    )]
+    Open {
+        /// The directory or file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Something else than a directory or a plain file of its own is in the way.
+    #[error("{} is {what}: move it away, or name another place", path.display())]
+    Other {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The kernel says no.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done: `open`, `create`.
+        doing: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// A directory that is held open.
+#[derive(Debug)]
+pub struct Directory {
+    file: File,
+    path: PathBuf,
+    /// Whether others may change it, and what is in it.
+    shared: bool,
+}
+
+impl Directory {
+    /// Opens a directory that exists.
+    ///
+    /// # Errors
+    /// When there is none, or anybody else could tamper with the way to it.
+    pub fn open(path: &Path) -> Result<Self, Untrusted> {
+        walk(path, Missing::IsAnError, false)
+    }
+
+    /// Opens a directory; what is missing on the way is made, with mode 0700.
+    ///
+    /// # Errors
+    /// As for [`Directory::open`], and when one cannot be made.
+    pub fn make(path: &Path) -> Result<Self, Untrusted> {
+        walk(path, Missing::IsMade, false)
+    }
+
+    /// Opens the last directory on the way to a path that is there; nothing is made.
+    ///
+    /// # Errors
+    /// As for [`Directory::open`].
+    pub fn nearest(path: &Path) -> Result<Self, Untrusted> {
+        walk(path, Missing::Stops, false)
+    }
+
+    /// Opens a directory whoever else may change it: what is kept there, and in directories that are made there,
+    /// is not relied upon. No link that others made leads root there.
+    ///
+    /// # Errors
+    /// When there is none, or somebody else's link is on the way.
+    pub fn shared(path: &Path) -> Result<Self, Untrusted> {
+        walk(path, Missing::IsAnError, true)
+    }
+
+    /// The same; what is missing on the way is made, as umask(2) has it.
+    ///
+    /// # Errors
+    /// As for [`Directory::shared`], and when one cannot be made.
+    pub fn shared_or_new(path: &Path) -> Result<Self, Untrusted> {
+        walk(path, Missing::IsMade, true)
+    }
+
+    /// Where it is, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the directory of this name in it, and makes it, with mode 0700, where there is none.
+    ///
+    /// # Errors
+    /// When something else has the name, or somebody else owns it.
+    pub fn subdirectory(&self, name: impl AsRef<OsStr>) -> Result<Self, Untrusted> {
+        self.make_child(name.as_ref())?;
+        self.child(name.as_ref())
+    }
+
+    /// Makes a file that only this user may read. Nothing may have the name yet, be it a link that leads nowhere.
+    ///
+    /// # Errors
+    /// When the name is taken, or the file cannot be made.
+    pub fn create(&self, name: impl AsRef<OsStr>) -> Result<File, Untrusted> {
+        let name = name.as_ref();
+        self.create_at(name)
+            .map_err(|error| self.io("create", name, error))
+    }
+
+    /// Opens a file for reading and writing, through no link; `None` where there is none.
+    ///
+    /// # Errors
+    /// When it is no plain file, has another name elsewhere, or somebody else owns it or may write to it.
+    pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, Untrusted> {
+        let name = name.as_ref();
+        match self.open_at(name) {
+            Err(Errno::ENOENT) => Ok(None),
+            Err(Errno::ELOOP) => Err(self.other(name, "a link")),
+            Err(error) => Err(self.io("open", name, error)),
+            Ok(file) => {
+                let found = fstat(&file).map_err(|error| self.io("examine", name, error))?;
+                self.require_own(name, &found)?;
+                Ok(Some(file))
+            }
+        }
+    }
+
+    /// Opens a file as [`Directory::file`] does, and makes it where there is none.
+    ///
+    /// # Errors
+    /// As for [`Directory::file`] and [`Directory::create`].
+    pub fn file_or_new(&self, name: impl AsRef<OsStr>) -> Result<File, Untrusted> {
+        let name = name.as_ref();
+        loop {
+            if let Some(file) = self.file(name)? {
+                return Ok(file);
+            }
+            match self.create_at(name) {
+                // Another process of this user made it meanwhile.
+                Err(Errno::EEXIST) => {}
+                other => return other.map_err(|error| self.io("create", name, error)),
+            }
+        }
+    }
+
+    /// Puts a file with this content, on the disk, in the place of whatever has the name: whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written; what was there stays then.
+    pub fn replace(
+        &self,
+        name: impl AsRef<OsStr>,
+        mode: u32,
+        content: &[u8],
+    ) -> Result<(), Untrusted> {
+        let name = name.as_ref();
+        let write = || -> io::Result<()> {
+            let here = self.here();
+            // A name at random that nobody has; what does not get the final one is removed.
+            let mut file = tempfile::Builder::new()
+                .prefix(".partial-")
+                .permissions(Permissions::from_mode(mode))
+                .tempfile_in(&here)?;
+            file.write_all(content)?;
+            if let Some((owner, group)) = self.heir()? {
+                fchown(file.as_file(), Some(owner), Some(group))?;
+            }
+            file.as_file().sync_all()?;
+            file.persist(here.join(name))?;
+            self.file.sync_all()
+        };
+        write().map_err(|error| self.io("write", name, error))
+    }
+
+    /// Removes a file or link; that there is none is no error.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: impl AsRef<OsStr>) -> Result<(), Untrusted> {
+        let name = name.as_ref();
+        match unlinkat(&self.file, name, UnlinkatFlags::NoRemoveDir) {
+            Ok(()) | Err(Errno::ENOENT) => Ok(()),
+            Err(error) => Err(self.io("remove", name, error)),
+        }
+    }
+
+    /// Removes whatever has the name, with all that is in it; links are removed and never followed.
+    ///
+    /// # Errors
+    /// When something of it cannot be removed.
+    pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> Result<(), Untrusted> {
+        let name = name.as_ref();
+        match fs::remove_dir_all(self.here().join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => self.remove(name),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.io("remove", name, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether others may make things in it, though not touch what is there (the sticky bit, as on `/tmp`).
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn is_common(&self) -> Result<bool, Untrusted> {
+        let found = self.file.metadata();
+        let found = found.map_err(|error| self.io("examine", OsStr::new(""), error))?;
+        let mode = found.mode();
+        Ok(others_write(mode, found.uid(), found.gid()) || self.has_writers(OsStr::new("."), mode))
+    }
+
+    /// Whether anything has the name, be it a link that leads nowhere.
+    pub fn has(&self, name: impl AsRef<OsStr>) -> bool {
+        fstatat(&self.file, name.as_ref(), AtFlags::AT_SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// Flushes names that were given, changed or removed in it.
+    ///
+    /// # Errors
+    /// When the kernel cannot.
+    pub fn flush(&self) -> Result<(), Untrusted> {
+        let flushed = self.file.sync_all();
+        flushed.map_err(|error| self.io("flush", OsStr::new(""), error))
+    }
+
+    /// It by its descriptor: its path may be led elsewhere meanwhile, or what it lies on be unmounted.
+    fn here(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
+    }
+
+    fn make_child(&self, name: &OsStr) -> Result<(), Untrusted> {
+        let mode = match self.shared {
+            true => Mode::S_IRWXU | Mode::S_IRWXG | Mode::S_IRWXO,
+            false => Mode::S_IRWXU,
+        };
+        match mkdirat(&self.file, name, mode) {
+            Ok(()) => self.hand_over(name),
+            Err(Errno::EEXIST) => Ok(()),
+            Err(error) => Err(self.io("create", name, error)),
+        }
+    }
+
+    /// Opens a directory in it; links are not followed.
+    fn child(&self, name: &OsStr) -> Result<Self, Untrusted> {
+        let file = open_directory(&self.file, name).map_err(|error| match error {
+            Errno::ENOTDIR | Errno::ELOOP => self.other(name, "no directory"),
+            error => self.io("open", name, error),
+        })?;
+        let child = Self {
+            file,
+            path: self.path.join(name),
+            shared: self.shared,
+        };
+        if !child.shared {
+            child.require_trusted()?;
+        }
+        Ok(child)
+    }
+
+    fn create_at(&self, name: &OsStr) -> nix::Result<File> {
+        let flags =
+            OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let file = openat(&self.file, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?;
+        if let Some((owner, group)) = self.heir()? {
+            fchown(&file, Some(owner), Some(group))?;
+        }
+        Ok(file.into())
+    }
+
+    /// A pipe in its place would make the open wait.
+    fn open_at(&self, name: &OsStr) -> nix::Result<File> {
+        let flags = OFlag::O_RDWR | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        openat(&self.file, name, flags, Mode::empty()).map(File::from)
+    }
+
+    /// Gives a new directory in it to whom it belongs itself.
+    fn hand_over(&self, name: &OsStr) -> Result<(), Untrusted> {
+        let handed = || -> nix::Result<()> {
+            if let Some((owner, group)) = self.heir()? {
+                let made = open_directory(&self.file, name)?;
+                fchown(&made, Some(owner), Some(group))?;
+            }
+            Ok(())
+        };
+        handed().map_err(|error| self.io("give away", name, error))
+    }
+
+    /// To whom what root makes in it is given: to the user who called sudo, in a directory of his.
+    ///
+    /// # Errors
+    /// When the kernel does not tell whose it is.
+    pub fn heir(&self) -> nix::Result<Option<(Uid, Gid)>> {
+        let here = fstat(&self.file)?;
+        let is_his = Some(here.st_uid) == caller_of_sudo();
+        Ok(is_his.then(|| (Uid::from_raw(here.st_uid), Gid::from_raw(here.st_gid))))
+    }
+
+    fn require_trusted(&self) -> Result<(), Untrusted> {
+        let found = self
+            .file
+            .metadata()
+            .map_err(|error| self.io("examine", OsStr::new(""), error))?;
+        let path = || self.path.clone();
+        if !is_trusted(found.uid()) {
+            return Err(Untrusted::Foreign {
+                path: path(),
+                owner: found.uid(),
+            });
+        }
+        let mode = found.mode() & 0o7777;
+        let open = mode & STICKY == 0
+            && (others_write(mode, found.uid(), found.gid())
+                || self.has_writers(OsStr::new("."), mode));
+        match open {
+            true => Err(Untrusted::Open { path: path(), mode }),
+            false => Ok(()),
+        }
+    }
+
+    fn require_own(&self, name: &OsStr, found: &FileStat) -> Result<(), Untrusted> {
+        let path = || self.path.join(name);
+        if SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
+            return Err(self.other(name, "no plain file"));
+        }
+        if !is_trusted(found.st_uid) {
+            return Err(Untrusted::Foreign {
+                path: path(),
+                owner: found.st_uid,
+            });
+        }
+        let mode = found.st_mode;
+        if others_write(mode, found.st_uid, found.st_gid) || self.has_writers(name, mode) {
+            let mode = found.st_mode & 0o7777;
+            return Err(Untrusted::Open { path: path(), mode });
+        }
+        match found.st_nlink {
+            0 | 1 => Ok(()),
+            _ => Err(self.other(name, "a file that has another name elsewhere (a hard link)")),
+        }
+    }
+
+    /// Whether a list of access rights (acl(5)) lets somebody write to something in it: the permissions of the group
+    /// are what the list may grant at most.
+    fn has_writers(&self, name: &OsStr, mode: u32) -> bool {
+        mode & GROUP_WRITES != 0 && attributes::has(&self.here().join(name), ACCESS_LIST)
+    }
+
+    fn other(&self, name: &OsStr, what: &'static str) -> Untrusted {
+        Untrusted::Other {
+            path: self.path.join(name),
+            what,
+        }
+    }
+
+    fn io(&self, doing: &'static str, name: &OsStr, source: impl Into<io::Error>) -> Untrusted {
+        let path = match name.is_empty() {
+            true => self.path.clone(),
+            false => self.path.join(name),
+        };
+        Untrusted::Io {
+            doing,
+            path,
+            source: source.into(),
+        }
+    }
+}
