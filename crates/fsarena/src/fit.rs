@@ -154,25 +154,13 @@ pub fn unsupported(test: &Test, misfit: &Misfit) -> CellResult {
 #[cfg(test)]
 mod tests {
     use catalog::Catalog;
-    use model::{Accelerator, Clock, GuestDisk, GuestMachine, Profile};
+    use model::{Clock, Profile};
 
     use super::*;
     use crate::fixture;
 
     fn campaign(backend: Backend, contenders: &[&str], size: Bytes) -> Campaign {
         let catalog = Catalog::builtin().unwrap();
-        let guest = GuestMachine {
-            memory: Bytes::mib(1024),
-            processors: 1,
-            accelerator: Accelerator::Tcg,
-            cpu: "max".into(),
-            disks: 1,
-            disk: GuestDisk::Model {
-                model: catalog.disk("nvme").unwrap().clone(),
-            },
-            kernel: "6.1.0".into(),
-            made: "guest-1".into(),
-        };
         let contender = |name: &&str| catalog.contender(name).unwrap();
         Campaign {
             backend,
@@ -184,7 +172,7 @@ mod tests {
                 .collect(),
             size,
             clock: Clock::Model,
-            guest: (backend == Backend::Vm).then_some(guest),
+            guest: (backend == Backend::Vm).then(fixture::guest),
             ..fixture::campaign()
         }
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use model::{
-    Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Failure, Faults,
-    Feature, Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Profile, Status,
-    StepRecord, StoredCell, Support, SystemError,
+    Accelerator, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End,
+    Failure, Faults, Feature, Features, GuestDisk, GuestMachine, LatencyBucket, Metric, Nanos,
+    Pass, PhaseResult, Profile, Status, StepRecord, StoredCell, Support, SystemError,
 };
 
 /// Two contenders in three rounds, and no suite yet.
@@ -31,6 +31,22 @@ pub fn campaign() -> Campaign {
         patience: Nanos::from_secs(60),
         readahead: None,
         phase_limit: Profile::Study.phase_limit(),
+    }
+}
+
+/// A small guest with the model of an NVMe disk.
+pub fn guest() -> GuestMachine {
+    let catalog = Catalog::builtin().expect("the catalog that is compiled in is right");
+    let model = catalog.disk("nvme").expect("it is in the catalog").clone();
+    GuestMachine {
+        memory: Bytes::mib(1024),
+        processors: 1,
+        accelerator: Accelerator::Tcg,
+        cpu: "max".into(),
+        disks: 1,
+        disk: GuestDisk::Model { model },
+        kernel: "6.1.0".into(),
+        made: "guest-1".into(),
     }
 }
 

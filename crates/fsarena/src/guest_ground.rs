@@ -339,7 +339,6 @@ fn attachment(disk: &GuestDisk) -> String {
 #[cfg(test)]
 mod tests {
     use catalog::Catalog;
-    use model::Accelerator;
 
     use super::*;
     use crate::fixture;
@@ -361,18 +360,7 @@ mod tests {
                     .clone(),
             ],
             size: Bytes::mib(384),
-            guest: Some(GuestMachine {
-                memory: Bytes::mib(1024),
-                processors: 1,
-                accelerator: Accelerator::Tcg,
-                cpu: "max".into(),
-                disks: 1,
-                disk: GuestDisk::Model {
-                    model: catalog.disk("nvme").unwrap().clone(),
-                },
-                kernel: "6.1.0".into(),
-                made: "guest-1".into(),
-            }),
+            guest: Some(fixture::guest()),
             ..fixture::campaign()
         }
     }

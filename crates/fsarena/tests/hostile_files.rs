@@ -1,12 +1,14 @@
 //! Campaign files and catalogs that are no plain files: pipes, directories, devices, files of any size.
 
+mod told;
+
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
+use told::assert_told;
 
 fn fsarena(home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
@@ -24,14 +27,6 @@ fn fsarena(home: &Path) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
-}
-
-#[track_caller]
-fn assert_told(output: &Output, code: i32, words: &str) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains(words), "{said}");
 }
 
 fn pipe(directory: &Path, name: &str) -> PathBuf {

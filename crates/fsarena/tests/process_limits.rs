@@ -1,5 +1,7 @@
 //! Limits of the process: what they forbid is told in one line, with an exit code, and never ends in a signal.
 
+mod told;
+
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -7,6 +9,7 @@ use std::process::{Command, Output, Stdio};
 use analyse::fixture;
 use model::Nanos;
 use store::Store;
+use told::assert_told;
 
 /// A database with a campaign in it.
 fn database(directory: &Path) -> std::path::PathBuf {
@@ -40,17 +43,6 @@ fn limited(limit: &str, database: &Path, arguments: &[&str]) -> Command {
         .env_remove("RUST_BACKTRACE")
         .stdin(Stdio::null());
     command
-}
-
-#[track_caller]
-fn assert_told(output: &Output, code: i32, words: &str) {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(
-        said.starts_with("fsarena: ") && said.contains(words),
-        "{said}"
-    );
 }
 
 #[test]

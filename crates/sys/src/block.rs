@@ -61,28 +61,30 @@ pub const fn numbers(device: u64) -> (u64, u64) {
 }
 
 /// What happened between two readings.
-pub const fn difference(before: DeviceCounters, after: DeviceCounters) -> DeviceCounters {
-    DeviceCounters {
-        reads: after.reads.saturating_sub(before.reads),
-        read_bytes: Bytes(after.read_bytes.0.saturating_sub(before.read_bytes.0)),
-        writes: after.writes.saturating_sub(before.writes),
-        write_bytes: Bytes(after.write_bytes.0.saturating_sub(before.write_bytes.0)),
-        flushes: after.flushes.saturating_sub(before.flushes),
-        discards: after.discards.saturating_sub(before.discards),
-        discard_bytes: Bytes(after.discard_bytes.0.saturating_sub(before.discard_bytes.0)),
-    }
+pub fn difference(before: DeviceCounters, after: DeviceCounters) -> DeviceCounters {
+    each(before, after, |before, after| after.saturating_sub(before))
 }
 
 /// What two devices did, or one at two times.
-pub const fn sum(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
+pub fn sum(one: DeviceCounters, other: DeviceCounters) -> DeviceCounters {
+    each(one, other, u64::saturating_add)
+}
+
+/// What comes of two readings, counter by counter.
+fn each(
+    one: DeviceCounters,
+    other: DeviceCounters,
+    of: impl Fn(u64, u64) -> u64,
+) -> DeviceCounters {
+    let bytes = |one: Bytes, other: Bytes| Bytes(of(one.0, other.0));
     DeviceCounters {
-        reads: one.reads.saturating_add(other.reads),
-        read_bytes: Bytes(one.read_bytes.0.saturating_add(other.read_bytes.0)),
-        writes: one.writes.saturating_add(other.writes),
-        write_bytes: Bytes(one.write_bytes.0.saturating_add(other.write_bytes.0)),
-        flushes: one.flushes.saturating_add(other.flushes),
-        discards: one.discards.saturating_add(other.discards),
-        discard_bytes: Bytes(one.discard_bytes.0.saturating_add(other.discard_bytes.0)),
+        reads: of(one.reads, other.reads),
+        read_bytes: bytes(one.read_bytes, other.read_bytes),
+        writes: of(one.writes, other.writes),
+        write_bytes: bytes(one.write_bytes, other.write_bytes),
+        flushes: of(one.flushes, other.flushes),
+        discards: of(one.discards, other.discards),
+        discard_bytes: bytes(one.discard_bytes, other.discard_bytes),
     }
 }
 
