@@ -58,8 +58,9 @@ impl Disturbance {
             Condition::Woken => {
                 let mut known = None;
                 disturbance.repeat(move || {
-                    known = known.or_else(|| emulator(below));
-                    // QEMU takes this signal in its main loop, and does nothing about it.
+                    // QEMU takes this signal in its main loop, once it has come to that, and does nothing about it.
+                    let takes_it = |emulator: &Pid| process::survives(*emulator, Signal::SIGIO);
+                    known = known.or_else(|| emulator(below).filter(takes_it));
                     known = known.filter(|&emulator| kill(emulator, Signal::SIGIO).is_ok());
                     let longest = if known.is_some() { AWAKE } else { RUNNING };
                     pause(&mut random, longest);

@@ -1,6 +1,6 @@
 //! Exit codes, and how an error is told: one line that says what to do.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -86,14 +86,12 @@ pub fn tell(text: &str, json: bool) {
 /// Tells a wrong command line in one line; help and version are no errors.
 pub fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // Whoever reads the help may stop reading it.
-        let _ = error.print();
-        return if error.use_stderr() {
-            Code::BadInput
-        } else {
-            Code::Done
-        }
-        .into();
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        return match printed {
+            Err(error) => report(&output::not_written(&error).into(), json_is_asked_for()),
+            Ok(()) if error.use_stderr() => Code::BadInput.into(),
+            Ok(()) => Code::Done.into(),
+        };
     }
     let text = match error.kind() {
         ErrorKind::InvalidUtf8 => not_utf8(),

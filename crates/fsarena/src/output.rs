@@ -17,9 +17,15 @@ pub fn print(text: &str) -> io::Result<()> {
     let written = output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush());
-    let told =
-        |e: io::Error| io::Error::new(e.kind(), format!("cannot write standard output: {e}"));
-    written.map_err(told)
+    written.map_err(|error| not_written(&error))
+}
+
+/// Why standard output could not be written.
+pub fn not_written(error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("cannot write standard output: {error}"),
+    )
 }
 
 /// Writes a value as JSON.

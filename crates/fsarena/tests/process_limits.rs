@@ -74,6 +74,17 @@ fn a_file_beyond_the_limit_of_sizes_is_told() {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [&["--help"][..], &["run", "--help"], &["--version"]] {
+        let mut command = limited("-f unlimited", &directory.path().join("a.db"), arguments);
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = command.stdout(full).output().unwrap();
+        assert_told(&output, 3, "cannot write standard output: No space left");
+    }
+}
+
+#[test]
 fn too_few_descriptors_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let database = database(directory.path());

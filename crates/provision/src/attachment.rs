@@ -28,7 +28,7 @@ pub fn is_attached(file: &Path, patience: Duration) -> bool {
 fn holds(file: Identity) -> bool {
     let devices = sysfs::loop_devices();
     devices.map_or(true, |devices| {
-        devices.iter().any(|device| device.tied == file)
+        devices.iter().any(|device| device.backing == file)
     })
 }
 

@@ -54,10 +54,10 @@ impl From<&fs::Metadata> for Identity {
     }
 }
 
-impl From<loopdev::Tied> for Identity {
-    fn from(tied: loopdev::Tied) -> Self {
-        match tied.own_device {
-            0 => Self::File(tied.device, tied.inode),
+impl From<loopdev::Backing> for Identity {
+    fn from(backing: loopdev::Backing) -> Self {
+        match backing.own_device {
+            0 => Self::File(backing.device, backing.inode),
             number => {
                 let (major, minor) = block::numbers(number);
                 Self::Block(major, minor)
@@ -134,10 +134,10 @@ pub struct Loop {
     pub name: String,
     /// The device itself.
     pub device: Identity,
-    /// The path by which a file was tied to it, or a device; it may lead elsewhere by now.
+    /// The path of its backing file or device when it was attached; it may lead elsewhere by now.
     pub file: PathBuf,
     /// That file or device.
-    pub tied: Identity,
+    pub backing: Identity,
 }
 
 /// Every loop device in use.
@@ -161,12 +161,12 @@ fn loop_device(name: &str) -> io::Result<Loop> {
     let mut file = fs::read(Path::new(BLOCK).join(name).join("loop/backing_file"))?;
     file.pop_if(|end| *end == b'\n');
     let file = PathBuf::from(OsString::from_vec(file));
-    let tied = match File::open(Path::new("/dev").join(name)) {
-        Ok(device) => Identity::from(loopdev::tied_to(&device)?),
+    let backing = match File::open(Path::new("/dev").join(name)) {
+        Ok(device) => Identity::from(loopdev::backing(&device)?),
         // Without its node, the path has to do.
         Err(_) => Identity::of(&file).ok_or_else(|| {
             io::Error::other(format!(
-                "nobody knows what {name} is tied to: {}",
+                "nobody knows the backing file of {name}: {}",
                 file.display()
             ))
         })?,
@@ -175,7 +175,7 @@ fn loop_device(name: &str) -> io::Result<Loop> {
         device: disk(name)?,
         name: name.to_owned(),
         file,
-        tied,
+        backing,
     })
 }
 

@@ -15,7 +15,7 @@ use common::{Disk, Undo, on};
 use model::Bytes;
 use provision::{Image, LoopDevice};
 
-/// What a loop device is tied to, by sysfs.
+/// The backing file of a loop device, by sysfs.
 fn backing(device: &Path) -> Option<PathBuf> {
     let name = device.file_name().unwrap();
     let file = Path::new("/sys/block").join(name).join("loop/backing_file");

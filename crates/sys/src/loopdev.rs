@@ -61,7 +61,7 @@ pub fn add(control: &File, number: u32) -> io::Result<()> {
 /// Removes a loop device that nobody uses.
 ///
 /// # Errors
-/// `EBUSY` where it is open or tied to a file, `ENODEV` where there is none; `control` must be
+/// `EBUSY` where it is open or has a backing file, `ENODEV` where there is none; `control` must be
 /// `/dev/loop-control`.
 pub fn remove(control: &File, number: u32) -> io::Result<()> {
     control_request(control, LOOP_CTL_REMOVE, number)
@@ -107,9 +107,9 @@ pub fn attach(device: &File, backing: &File, name: &str, direct: bool) -> io::Re
     checked(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &raw const config) })
 }
 
-/// What a loop device is tied to, as stat(2) knows it whatever its path is now.
+/// The file or device behind a loop device, as stat(2) knows it whatever its path is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tied {
+pub struct Backing {
     /// The number of the filesystem that holds it.
     pub device: u64,
     /// Its inode there.
@@ -118,11 +118,11 @@ pub struct Tied {
     pub own_device: u64,
 }
 
-/// What a loop device is tied to.
+/// The file or device behind a loop device.
 ///
 /// # Errors
-/// `ENXIO` where nothing is tied to it.
-pub fn tied_to(device: &File) -> io::Result<Tied> {
+/// `ENXIO` where it has none.
+pub fn backing(device: &File) -> io::Result<Backing> {
     let mut info = MaybeUninit::<LoopInfo>::zeroed();
     // SAFETY: the kernel writes one `struct loop_info64` to the pointer, which is valid for the whole call and has
     // the kernel's layout (repr(C), size asserted above); the descriptor is open for as long as `device` is borrowed.
@@ -135,17 +135,17 @@ pub fn tied_to(device: &File) -> io::Result<Tied> {
     })?;
     // SAFETY: every bit pattern is a value of this struct of numbers, and it was zero before.
     let info = unsafe { info.assume_init() };
-    Ok(Tied {
+    Ok(Backing {
         device: info.device,
         inode: info.inode,
         own_device: info.rdevice,
     })
 }
 
-/// Unties a loop device from its file; where others still have it open, when the last one closes it.
+/// Detaches a loop device from its file; where others still have it open, when the last one closes it.
 ///
 /// # Errors
-/// `ENXIO` where nothing is tied to it.
+/// `ENXIO` where it has none.
 pub fn detach(device: &File) -> io::Result<()> {
     // SAFETY: this request takes no argument and touches no memory of ours; the descriptor is open
     // for as long as `device` is borrowed.

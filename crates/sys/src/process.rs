@@ -34,6 +34,20 @@ impl Process {
     }
 }
 
+/// Whether a signal that ends a process by default leaves this one alone: it catches, blocks or ignores it. Format:
+/// `proc_pid_status(5)`.
+pub fn survives(pid: Pid, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = |field: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
+        line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+    };
+    let masks = ["SigBlk:", "SigIgn:", "SigCgt:"].map(|field| mask(field).unwrap_or(0));
+    masks
+        .iter()
+        .any(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+}
+
 /// How long the thread of a process that waited longest was ready to run and got no processor, since it began; zero
 /// where the kernel does not count that. Source: Documentation/scheduler/sched-stats.rst of the kernel.
 pub fn waited_for_processor(process: &Process) -> Nanos {
@@ -226,6 +240,26 @@ mod tests {
         };
         let mut child = std::thread::spawn(start).join().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_signal_that_is_ignored_ends_nobody() {
+        let io = Signal::SIGIO as i32;
+        for (before, expected) in [(String::new(), false), (format!("trap '' {io};"), true)] {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("{before} echo ready; exec sleep 600")]);
+            let mut child = command
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut ready = [0; 6];
+            let mut said = child.stdout.take().unwrap();
+            io::Read::read_exact(&mut said, &mut ready).unwrap();
+            let pid = Pid::from_raw(child.id().cast_signed());
+            assert_eq!(survives(pid, Signal::SIGIO), expected);
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

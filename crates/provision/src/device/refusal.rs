@@ -96,9 +96,9 @@ pub enum Refusal {
         /// The device above.
         by: String,
     },
-    /// A loop device is tied to it.
+    /// It is behind a loop device.
     #[error(
-        "{name} is tied to /dev/{by}: `losetup -d /dev/{by}` first (--erase does not override this)"
+        "{name} backs /dev/{by}: `losetup -d /dev/{by}` first (--erase does not override this)"
     )]
     Backing {
         /// The device, file or partition.

@@ -49,7 +49,7 @@ pub fn require_unused(path: &Path, device: Identity) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a device is a part of, or lies upon: the disk of a partition, and what a loop device is tied to, with the
+/// What a device is a part of, or lies upon: the disk of a partition, and what backs a loop device, with the
 /// partitions of that; and the loop devices beside those through which it lies there.
 #[expect(
     clippy::type_complexity,
@@ -66,8 +66,8 @@ fn below(
             here = sysfs::disk(&disk)?;
             found.push((disk, here));
         } else if let Some(place) = loops.iter().position(|other| other.device == here) {
-            let Loop { file, tied, .. } = loops.swap_remove(place);
-            here = tied;
+            let Loop { file, backing, .. } = loops.swap_remove(place);
+            here = backing;
             found.push((file.display().to_string(), here));
             found.extend(sysfs::partitions(here)?);
         } else {
@@ -119,7 +119,7 @@ fn held(name: &str, holders: Vec<String>) -> Result<(), Refusal> {
 
 /// The kernel does not count a loop device on top as a holder.
 fn backing(name: &str, part: Identity, loops: &[Loop]) -> Result<(), Refusal> {
-    match loops.iter().find(|device| device.tied == part) {
+    match loops.iter().find(|device| device.backing == part) {
         Some(device) => Err(Refusal::Backing {
             name: name.to_owned(),
             by: device.name.clone(),
