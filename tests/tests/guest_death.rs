@@ -83,6 +83,22 @@ fn want_of_memory_ends_the_guest_and_is_named_with_who_asked() {
 }
 
 #[test]
+fn a_program_that_speaks_like_a_dying_kernel_crashes_nothing() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("minix");
+    let mut job = bench.job("minix", &executor, &tree(&bench));
+    let Target::Volume(volume) = &job.target else {
+        panic!("a cell in a guest has a volume");
+    };
+    let mkfs = volume.commands.mkfs.clone();
+    let mkfs: Vec<&str> = mkfs.iter().map(String::as_str).collect();
+    let speak = "echo '<0>kernel BUG at fs/minix/inode.c:1!' >/dev/kmsg; exec \"$0\" \"$@\"";
+    script(&mut job, "mkfs", speak, &mkfs);
+    let result = execute(&mut executor, &job);
+    assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
+}
+
+#[test]
 fn a_guest_that_is_killed_from_outside_says_so() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("hpfs");

@@ -15,7 +15,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::unistd::{dup2_stdin, dup2_stdout};
 use sys::clock;
 
-use crate::isolation;
+use crate::{isolation, stuck};
 
 /// Files of modules, and a list of them in the order in which they load, each with what it is told.
 const MODULES: &str = "/modules";
@@ -49,6 +49,7 @@ pub fn attend(channel: &str) -> io::Error {
 
 fn prepare(channel: &str) -> io::Result<()> {
     furnish()?;
+    stuck::close_log();
     let device = find(channel)?;
     let port = OpenOptions::new().read(true).write(true).open(device)?;
     dup2_stdout(&port)?;

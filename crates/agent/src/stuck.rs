@@ -12,12 +12,18 @@ use crate::voice::Voice;
 
 /// Where a line that is written becomes one of the kernel's log, in order with the kernel's own.
 const LOG: &str = "/dev/kmsg";
-/// Whether everything that is written there is taken, and not only some lines of it.
+/// Whether what programs write there is taken: all of it, some lines, or nothing.
 const LOG_SETTING: &str = "/proc/sys/kernel/printk_devkmsg";
 const COMMANDS: &str = "/proc/sysrq-trigger";
 /// As Documentation/admin-guide/sysrq.rst has them: all of the log to the console; tasks that cannot be
 /// interrupted; what the processors are at; warnings and worse to the console, as it was.
 const SHOW: [&str; 4] = ["9", "w", "l", "5"];
+
+/// Closes the kernel's log to programs until something is told: on the console, their lines would look like the kernel's
+/// own, and a cell would die of what one of them says. A kernel without this switch has no such log.
+pub fn close_log() {
+    let _ = fs::write(LOG_SETTING, "off\n");
+}
 
 /// Watches a voice, and tells whenever it was silent for so long.
 ///
