@@ -78,7 +78,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         readahead: None,
         work_dir: PathBuf::new(),
         patience: Nanos::from_secs(60),
-        phase_limit: Profile::Smoke.phase_limit(),
+        phase_limit: Profile::Smoke.phase_limit(Backend::Loop),
     }
 }
 

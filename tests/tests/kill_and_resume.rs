@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::gate::Gate;
-use end_to_end::{Ended, Sandbox, leftovers, program, run};
+use end_to_end::{Ended, Sandbox, leftovers, program, run, succeed};
 use model::{CampaignResults, SeededRng};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -196,6 +196,28 @@ fn what_a_killed_campaign_has_left_is_named_and_removed_by_the_next() {
     let ended = Ended::from(living.wait_with_output().expect("it is our child"));
     ended.with(0);
     fs::remove_dir_all(other).expect("it is as the advice says");
+}
+
+/// A person may have looked into the image, or used the empty directory: what is mounted there is not fsarena's.
+#[test]
+fn what_somebody_has_mounted_in_what_is_left_stays() {
+    let sandbox = Sandbox::new();
+    kill_with_an_image(&sandbox, "fsarena.db", "7");
+    let left = sandbox.path("work/fsarena-1-7");
+    let precious = sandbox.path("precious");
+    fs::create_dir(&precious).expect("a sandbox is writable");
+    fs::write(precious.join("photo"), "theirs").expect("a sandbox is writable");
+    let mut mount = Command::new("mount");
+    succeed(mount.arg("--bind").arg(&precious).arg(left.join("mnt")));
+    let ran = run(&mut campaign(&sandbox)).with(0).stderr;
+    let resumed = run(resume(&sandbox).arg("1")).stderr;
+    let unmounted = Command::new("umount").arg(left.join("mnt")).status();
+    assert!(unmounted.expect("umount runs").success());
+    let told = format!("something is mounted in {}", left.join("mnt").display());
+    assert!(ran.contains(&told), "{ran}");
+    assert!(precious.join("photo").exists(), "{ran}\n{resumed}");
+    run(&mut campaign(&sandbox)).with(0);
+    assert!(!left.exists(), "it is known again once nothing is mounted");
 }
 
 #[test]

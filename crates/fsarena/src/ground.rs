@@ -311,6 +311,7 @@ impl Ground {
             .place
             .as_ref()
             .context("the work directory is not taken")?;
+        place.require_there()?;
         let mountpoint = place.mountpoint()?;
         if !contender.filesystem.commands.need_device() {
             return Ok(Plot::Bare(volume(
@@ -323,6 +324,7 @@ impl Ground {
         self.replace_held_image()?;
         match &mut self.kind {
             Kind::Image { image, .. } => {
+                image.require_there()?;
                 let device = LoopDevice::attach(image.path())?;
                 set_readahead(&device, campaign)?;
                 on_loop(contender, device, image.size(), mountpoint)

@@ -1,14 +1,14 @@
 //! Files that the user asks for: written whole or not at all, and never through a link that somebody else made.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use anyhow::Context;
 use sys::trusted::{self, Directory};
 
-use crate::exit::Refused;
+use crate::exit::{BadInput, Refused};
 
 /// Writes a file, in the place of one that is there; the directories that it lies in are made. What is no plain file
 /// (a pipe, a terminal) is written as it is; a block device is not.
@@ -21,6 +21,7 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let directory = Directory::shared_or_new(parent.unwrap_or(Path::new(".")))?;
     let path = directory.path().join(name);
+    refuse_database(&path)?;
     let kind = fs::metadata(&path).map(|metadata| metadata.file_type());
     match kind {
         Ok(kind) if kind.is_block_device() => {
@@ -32,6 +33,27 @@ pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
             pass_on(&path, content).with_context(cannot)
         }
         _ => Ok(directory.replace(name, trusted::usual_mode(), content)?),
+    }
+}
+
+/// No report takes the place of results, or of what SQLite keeps beside them.
+fn refuse_database(path: &Path) -> Result<(), BadInput> {
+    /// Source: "Database File Format" of SQLite's documentation, 1.3.1.
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let is_database = |path: &Path| {
+        let mut begin = [0; MAGIC.len()];
+        let is_plain = fs::metadata(path).is_ok_and(|found| found.is_file());
+        let mut read = || File::open(path)?.read_exact(&mut begin);
+        is_plain && read().is_ok() && begin == *MAGIC
+    };
+    let text = path.to_string_lossy();
+    let beside = ["-wal", "-shm", "-journal"];
+    let of = beside.iter().find_map(|end| text.strip_suffix(end));
+    match is_database(path) || of.is_some_and(|of| is_database(Path::new(of))) {
+        true => Err(BadInput(format!(
+            "{text} is a database, or belongs to one: name another file"
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -60,6 +82,20 @@ mod tests {
             trusted::usual_mode()
         );
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_database_is_not_replaced_nor_what_is_kept_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let database = place.path().join("a.db");
+        fs::write(&database, b"SQLite format 3\0 and all results").unwrap();
+        for end in ["", "-wal", "-shm", "-journal"] {
+            let path = place.path().join(format!("a.db{end}"));
+            let refused = write(&path, b"a report").unwrap_err().to_string();
+            assert!(refused.contains("name another file"), "{refused}");
+        }
+        write(&place.path().join("b.db-wal"), b"a report").unwrap();
+        assert!(fs::read(&database).unwrap().starts_with(b"SQLite"));
     }
 
     #[test]

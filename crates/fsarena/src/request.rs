@@ -139,7 +139,7 @@ pub fn read(
         device,
         work_dir,
         patience,
-        phase_limit: args.phase_limit.unwrap_or(profile.phase_limit()),
+        phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
     refuse_too_many_cells(&campaign)?;
     Ok(Request {
@@ -332,14 +332,20 @@ fn backend(
 /// With these, an error of a filesystem stops the whole kernel, which is well in a guest.
 fn refuse_what_ends_the_machine(contender: &Contender) -> Result<(), BadInput> {
     const PANICS: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
-    let mut options = contender.mount_options.iter();
-    match options.find(|option| PANICS.contains(&option.as_str())) {
-        Some(option) => Err(BadInput(format!(
-            "mount option `{option}` is refused: an error of the filesystem would end this machine; in a guest \
-             (--backend vm) it may"
-        ))),
-        None => Ok(()),
-    }
+    let mut mount_options = contender.mount_options.iter();
+    let of_mount = mount_options.find(|option| PANICS.contains(&option.as_str()));
+    // mke2fs takes it as a word of its own (`-e panic`) and behind letters (`-vepanic`).
+    let mut mkfs_options = contender.mkfs_options.iter();
+    let of_mkfs = mkfs_options.find(|option| option.to_lowercase().contains("panic"));
+    let (of, option) = match (of_mount, of_mkfs) {
+        (Some(option), _) => ("mount", option),
+        (None, Some(option)) => ("mkfs", option),
+        (None, None) => return Ok(()),
+    };
+    Err(BadInput(format!(
+        "{of} option `{option}` is refused: an error of the filesystem would end this machine; in a guest \
+         (--backend vm) it may"
+    )))
 }
 
 /// Every cell would die of these, and the filesystem would be blamed.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use model::{Campaign, CellId};
 use nix::fcntl::{Flock, FlockArg};
+use provision::Refusal;
 use store::CampaignId;
 use sys::trusted::{Directory, Untrusted};
 
@@ -116,6 +117,19 @@ impl WorkPlace {
         self.directory.path().join(format!("image-{number}"))
     }
 
+    /// Whether it is still there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn require_there(&self) -> Result<(), Refusal> {
+        match self.directory.is_there() {
+            true => Ok(()),
+            false => Err(Refusal::Gone {
+                path: self.directory.path().to_owned(),
+            }),
+        }
+    }
+
     /// An existing directory to mount on.
     ///
     /// # Errors
@@ -136,11 +150,16 @@ impl WorkPlace {
         Ok(CellDirectory(path))
     }
 
-    /// Removes it with everything in it.
+    /// Removes it with everything in it; the lock, without which nobody knows it again, at last.
     ///
     /// # Errors
     /// When something in it cannot be removed.
     pub fn remove(&self) -> Result<(), Untrusted> {
+        let entries = fs::read_dir(self.directory.path()).into_iter().flatten();
+        let names = entries.flatten().map(|entry| entry.file_name());
+        for name in names.filter(|name| name != LOCK) {
+            self.directory.remove_tree(name)?;
+        }
         self.around
             .remove_tree(self.directory.path().file_name().unwrap_or_default())
     }
@@ -165,8 +184,10 @@ impl CellDirectory {
 
 impl Drop for CellDirectory {
     fn drop(&mut self) {
+        let name = self.0.file_name().unwrap_or_default();
+        let around = self.0.parent().unwrap_or(Path::new("/"));
         // What cannot be removed goes, or is complained of, with the campaign's directory.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = Directory::open(around).and_then(|around| around.remove_tree(name));
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 use nix::unistd::{Gid, Uid};
+use sys::trusted::Directory;
 
 use crate::GuestError;
 
@@ -75,10 +76,9 @@ pub fn remove(path: &Path, stop: &AtomicBool) -> bool {
 
 /// That it could not be removed is seen by whether it is there.
 fn remove_whole(path: &Path) {
-    let _ = match path.is_dir() && !path.is_symlink() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    };
+    let name = path.file_name().unwrap_or_default();
+    let around = path.parent().unwrap_or(Path::new("/"));
+    let _ = Directory::open(around).and_then(|around| around.remove_tree(name));
 }
 
 /// Takes from others the right to write what some program has made, and gives it to whom it is made for.

@@ -6,13 +6,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use model::{Bytes, SeededRng};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-use crate::{ProvisionError, space};
+use crate::{ProvisionError, Refusal, space};
 
 const CHUNK: usize = 1 << 20;
 /// After so many bytes they are flushed, so that progress is true and an interruption is quick.
@@ -77,6 +77,19 @@ impl Image {
         &self.path
     }
 
+    /// Whether it is still there as it was made.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn require_there(&self) -> Result<(), Refusal> {
+        match self.is_complete() {
+            true => Ok(()),
+            false => Err(Refusal::Gone {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
     /// How large it is.
     pub const fn size(&self) -> Bytes {
         self.size
@@ -98,9 +111,11 @@ impl Image {
         Ok(())
     }
 
-    /// A plain file of the right size under the final name was written to its end.
+    /// A plain file of the right size under the final name was written to its end. One that has another name
+    /// is kept by somebody under that.
     fn is_complete(&self) -> bool {
-        fs::symlink_metadata(&self.path).is_ok_and(|m| m.is_file() && m.len() == self.size.0)
+        let is_ours = |m: fs::Metadata| m.is_file() && m.len() == self.size.0 && m.nlink() == 1;
+        fs::symlink_metadata(&self.path).is_ok_and(is_ours)
     }
 }
 

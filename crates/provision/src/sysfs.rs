@@ -100,6 +100,16 @@ pub fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
     }
 }
 
+/// The node of a block device by the kernel's own name for it; `None` where that is not there, or another device's.
+pub fn node(device: Identity) -> Option<PathBuf> {
+    let event = fs::read_to_string(device.directory().ok()??.join("uevent")).ok()?;
+    let name = event
+        .lines()
+        .find_map(|line| line.strip_prefix("DEVNAME="))?;
+    let node = Path::new("/dev").join(name);
+    (Identity::of(&node) == Some(device)).then_some(node)
+}
+
 /// The disk that a partition is on; `None` for anything else.
 pub fn disk_of(device: Identity) -> io::Result<Option<String>> {
     let directory = device.directory()?.filter(|d| d.join("partition").exists());

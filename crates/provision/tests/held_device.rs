@@ -5,8 +5,8 @@ mod common;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Disk, Undo, mount, on};
@@ -85,25 +85,80 @@ fn a_filesystem_that_somebody_made_and_mounted_is_seen() {
     assert!(matches!(refused, Refusal::Changed { .. }), "{refused}");
 }
 
-/// A stick that is pulled out and another one that gets its name: here the node is led to another disk.
+fn make_node(node: &Path, of: u64) {
+    use nix::sys::stat::{Mode, SFlag, mknod};
+    mknod(node, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, of).unwrap();
+}
+
+/// A stick that is pulled out and another one that gets its name: here a node is led to another disk, and the kernel's
+/// own is not there, as in a container.
 #[test]
 fn another_disk_under_the_same_name_is_not_written_to() {
     let (first, second) = (Disk::blank(16), Disk::blank(16));
-    let directory = tempfile::tempdir().unwrap();
-    let node = directory.path().join("disk");
-    let make = |disk: &Disk| {
-        use nix::sys::stat::{Mode, SFlag, mknod};
-        use std::os::unix::fs::MetadataExt;
-        let number = disk.path().metadata().unwrap().rdev();
-        mknod(&node, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, number).unwrap();
-    };
-    make(&first);
+    let [number, other] = [&first, &second].map(|disk| disk.path().metadata().unwrap().rdev());
+    let named = |what: &str| PathBuf::from(format!("/dev/fsarena-{}-{what}", std::process::id()));
+    let (node, own) = (named("node"), named("own"));
+    make_node(&node, number);
+    fs::rename(first.path(), &own).unwrap();
+    let _undo = Undo(|| {
+        fs::rename(&own, first.path()).unwrap();
+        fs::remove_file(&node).unwrap();
+    });
     let mut device = HeldDevice::take(&node, None).unwrap();
     drop(device.claim().unwrap());
     fs::remove_file(&node).unwrap();
-    make(&second);
+    make_node(&node, other);
     let refused = device.claim().unwrap_err();
     assert!(matches!(refused, Refusal::OtherDisk { .. }), "{refused}");
+}
+
+/// Whoever locks a device locks its node: a second one must be no way around that.
+#[test]
+fn another_node_of_a_device_is_taken_for_the_device() {
+    let disk = Disk::blank(16);
+    let directory = tempfile::tempdir().unwrap();
+    let node = directory.path().join("disk");
+    make_node(&node, disk.path().metadata().unwrap().rdev());
+    let first = held(&disk);
+    let refused = HeldDevice::take(&node, Some(&node)).unwrap_err();
+    assert!(
+        matches!(refused, Refusal::Locked { .. } | Refusal::Busy { .. }),
+        "{refused}"
+    );
+    drop(first);
+    let device = HeldDevice::take(&node, Some(&node)).unwrap();
+    assert_eq!(device.path(), disk.path());
+}
+
+#[test]
+fn a_device_that_is_made_read_only_is_not_written_to() {
+    let disk = Disk::blank(16);
+    let mut device = held(&disk);
+    device.ready().unwrap();
+    on(&disk, &["blockdev", "--setro"]);
+    let refused = device.ready().unwrap_err();
+    on(&disk, &["blockdev", "--setrw"]);
+    assert!(matches!(refused, Refusal::ReadOnly { .. }), "{refused}");
+    device.ready().unwrap();
+}
+
+/// Also where that is done while a cell writes to it, which makes the file fsarena's own work.
+#[test]
+fn a_file_of_another_size_is_not_taken_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("disk.img");
+    let file = File::create(&path).unwrap();
+    file.set_len(16 << 20).unwrap();
+    let mut device = HeldDevice::take(&path, None).unwrap();
+    drop(device.claim().unwrap());
+    file.set_len(8 << 20).unwrap();
+    drop(file);
+    device.wrote();
+    let refused = device.claim().unwrap_err().to_string();
+    assert!(
+        refused.contains("its size was 16 MiB and is 8 MiB"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use end_to_end::{Ended, Entry, Gate, Sandbox, cells_of, run, succeed};
-use model::Status;
+use model::{Status, StoredCell};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::process;
@@ -171,4 +171,35 @@ fn a_directory_whose_filesystem_is_unmounted_in_the_middle() {
         .collect();
     assert!(!done.is_empty() && done.len() < 200, "{}", done.len());
     assert!(done.iter().all(|cell| cell.status == Status::Ok));
+}
+
+#[test]
+fn a_work_directory_that_is_taken_away_in_the_middle() {
+    let sandbox = Sandbox::new();
+    let gate = Gate::new(&sandbox);
+    let child = sandbox
+        .campaign(&["gate", "ext4"], "trial")
+        .args(["--rounds", "2"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let waiting = gate.reached();
+    let place = fs::read_dir(sandbox.path("work")).unwrap().next().unwrap();
+    let (place, away) = (place.unwrap().path(), sandbox.path("away"));
+    fs::rename(&place, &away).unwrap();
+    waiting.go_on();
+    let ended = Ended::from(child.wait_with_output().unwrap()).with(3);
+    assert!(
+        ended.stderr.contains("is not what fsarena made there"),
+        "{}",
+        ended.stderr
+    );
+    let results = sandbox.results();
+    let failed = |cell: &StoredCell| {
+        let result = cell.result.as_ref();
+        result.is_some_and(|result| result.status != Status::Ok)
+    };
+    assert!(!results.cells.iter().any(failed), "nobody is blamed");
+    fs::remove_dir_all(&away).unwrap();
 }

@@ -178,4 +178,19 @@ fn an_option_that_lets_an_error_end_the_machine() {
             refused.stderr
         );
     }
+    for options in ["[\"-e\", \"panic\"]", "[\"-vepanic\"]"] {
+        let contender =
+            format!("{{ name = \"e\", filesystem = \"ext4\", mkfs_options = {options} }}");
+        let file =
+            format!("contenders = [{contender}]\nsuites = [\"trial\"]\nprofile = \"smoke\"\n");
+        fs::write(sandbox.path("panic.toml"), file).unwrap();
+        let mut command = sandbox.fsarena();
+        command.arg("run").arg(sandbox.path("panic.toml"));
+        let refused = run(&mut command).with(2);
+        assert!(
+            refused.stderr.contains("would end this machine"),
+            "{}",
+            refused.stderr
+        );
+    }
 }

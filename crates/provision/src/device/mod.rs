@@ -165,6 +165,11 @@ impl HeldDevice {
             });
         }
         let identity = self.identity_of_handle()?;
+        if sysfs::is_read_only(identity) {
+            return Err(Refusal::ReadOnly {
+                path: self.path.clone(),
+            });
+        }
         match &self.kind {
             Kind::Block(state) => {
                 let claim = users::claim_unused(&self.path, identity)?;
@@ -173,10 +178,16 @@ impl HeldDevice {
             }
             Kind::File(state) => {
                 users::require_unused(&self.path, identity)?;
-                if FileState::of(&self.handle).map_err(|e| unreadable(&self.path, e))? != *state {
+                let now = FileState::of(&self.handle).map_err(|e| unreadable(&self.path, e))?;
+                if now != *state {
                     return Err(Refusal::Changed {
                         path: self.path.clone(),
                     });
+                }
+                // What was done in the middle of a cell counts as done by that.
+                if now.size != self.size.0 {
+                    let (was, is) = (self.size, Bytes(now.size));
+                    return Err(self.other_disk(format!("its size was {was} and is {is}")));
                 }
                 self.handle
                     .try_clone()
@@ -351,11 +362,21 @@ fn lock(path: &Path, writable: bool, how: FlockArg) -> Result<Flock<File>, Refus
     })
 }
 
+/// The path behind links; of a block device its usual node, which all who lock it lock.
 fn resolve(path: &Path) -> Result<PathBuf, Refusal> {
-    path.canonicalize().map_err(|source| match source.kind() {
+    let resolved = path.canonicalize().map_err(|source| match source.kind() {
         ErrorKind::NotFound => absent(path),
         _ => unreadable(path, source),
-    })
+    })?;
+    let Some(device @ Identity::Block(..)) = Identity::of(&resolved) else {
+        return Ok(resolved);
+    };
+    match sysfs::node(device) {
+        Some(node) => Ok(node),
+        // A container may have it under another name.
+        None if resolved.starts_with("/dev") => Ok(resolved),
+        None => Err(Refusal::NoNode { path: resolved }),
+    }
 }
 
 /// Whether it is a block device rather than a regular file; anything else is refused.
@@ -373,7 +394,7 @@ fn is_block(path: &Path) -> Result<bool, Refusal> {
 }
 
 fn require_same(path: &Path, resolved: &Path, erase: &Path) -> Result<(), Refusal> {
-    if erase.canonicalize().is_ok_and(|erase| erase == resolved) {
+    if resolve(erase).is_ok_and(|erase| erase == resolved) {
         return Ok(());
     }
     Err(Refusal::OtherErase {

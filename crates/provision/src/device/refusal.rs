@@ -162,6 +162,21 @@ pub enum Refusal {
         /// The directory.
         path: PathBuf,
     },
+    /// A node somewhere else, of a device that has none in `/dev`.
+    #[error("{} is a node of a device that has none in /dev: make one there (`mknod`), and name that", path.display())]
+    NoNode {
+        /// The node.
+        path: PathBuf,
+    },
+    /// What fsarena made for a campaign is not there any more.
+    #[error(
+        "{} is not what fsarena made there: somebody removed, changed or renamed it, or mounted something over it; \
+         nothing more is run", path.display()
+    )]
+    Gone {
+        /// The directory or image.
+        path: PathBuf,
+    },
     /// Another disk has its name.
     #[error("{} is not the disk that it was: {difference}; nothing is written to it", path.display())]
     OtherDisk {

@@ -7,10 +7,11 @@
 mod owner;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod walk;
 
 use std::ffi::{CStr, OsStr};
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -63,6 +64,12 @@ pub enum Untrusted {
         path: PathBuf,
         /// What it is.
         what: &'static str,
+    },
+    /// Somebody uses a place in it as a mount point.
+    #[error("something is mounted in {}: unmount it first; nothing was removed", path.display())]
+    Mounted {
+        /// The directory that was to be removed.
+        path: PathBuf,
     },
     /// The kernel says no.
     #[error("cannot {doing} {}: {source}", path.display())]
@@ -231,16 +238,15 @@ impl Directory {
     /// Removes whatever has the name, with all that is in it; links are removed and never followed.
     ///
     /// # Errors
-    /// When something of it cannot be removed.
+    /// When something of it cannot be removed. Where something is mounted in it, nothing is.
     pub fn remove_tree(&self, name: impl AsRef<OsStr>) -> Result<(), Untrusted> {
         let name = name.as_ref();
-        match fs::remove_dir_all(self.here().join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => self.remove(name),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(self.io("remove", name, error))
-            }
-            _ => Ok(()),
-        }
+        tree::remove(&self.file, name).map_err(|error| match error.kind() {
+            io::ErrorKind::CrossesDevices => Untrusted::Mounted {
+                path: self.path.join(name),
+            },
+            _ => self.io("remove", name, error),
+        })
     }
 
     /// Whether others may make things in it, though not touch what is there (the sticky bit, as on `/tmp`).
@@ -252,6 +258,13 @@ impl Directory {
         let found = found.map_err(|error| self.io("examine", OsStr::new(""), error))?;
         let mode = found.mode();
         Ok(others_write(mode, found.uid(), found.gid()) || self.has_writers(OsStr::new("."), mode))
+    }
+
+    /// Whether its path still leads to it: it was neither removed nor renamed, and nothing is mounted over it.
+    pub fn is_there(&self) -> bool {
+        let place = |found: Metadata| (found.dev(), found.ino());
+        let here = self.file.metadata().map(place).ok();
+        here.is_some() && here == std::fs::symlink_metadata(&self.path).map(place).ok()
     }
 
     /// Whether anything has the name, be it a link that leads nowhere.

@@ -1,5 +1,6 @@
 //! Another user in the way, in every place on it. Needs root, to give files to that user.
 
+use std::fs;
 use std::os::unix::fs::{chown, symlink};
 
 use nix::unistd::geteuid;
@@ -203,4 +204,44 @@ fn what_is_removed_is_the_link_and_not_what_it_leads_to() {
     directory.remove_tree("none").unwrap();
     assert!(precious.join("file").exists());
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+/// Another filesystem, and another place of the same one; on a directory and on a file.
+#[test]
+fn what_is_mounted_in_a_directory_that_is_removed_stays_and_so_does_the_directory() {
+    let place = place();
+    let precious = place.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("file"), "theirs").unwrap();
+    let directory = Directory::make(&place.path().join("d")).unwrap();
+    let top = directory.subdirectory("tree").unwrap();
+    top.create("ours").unwrap();
+    top.create("point").unwrap();
+    top.subdirectory("sub").unwrap();
+    let run = |words: &[&str], on: &Path| {
+        let mut command = std::process::Command::new(words[0]);
+        assert!(
+            command
+                .args(&words[1..])
+                .arg(on)
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    let (file, source) = (precious.join("file"), precious.to_str().unwrap());
+    for (mount, on) in [
+        (&["mount", "--bind", source][..], "sub"),
+        (&["mount", "-t", "tmpfs", "none"], "sub"),
+        (&["mount", "--bind", file.to_str().unwrap()], "point"),
+    ] {
+        let on = top.path().join(on);
+        run(mount, &on);
+        let refused = directory.remove_tree("tree").unwrap_err().to_string();
+        assert!(refused.contains("something is mounted in it"), "{refused}");
+        assert!(top.has("ours") && file.exists(), "{mount:?}");
+        run(&["umount"], &on);
+    }
+    directory.remove_tree("tree").unwrap();
+    assert!(file.exists() && !directory.has("tree"));
 }

@@ -1,0 +1,87 @@
+//! Removes a directory with all that is in it, and nothing of what somebody has mounted there.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, OpenHow, ResolveFlag, openat, openat2};
+use nix::sys::stat::{Mode, fstat, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+/// Removes what has a name in an open directory, with all that is in it; links are removed and never followed. Where
+/// something is mounted in it, nothing at all is removed.
+///
+/// # Errors
+/// `EXDEV` where something is mounted in it; when something cannot be removed.
+pub fn remove(at: &File, name: &OsStr) -> io::Result<()> {
+    require_one_mount(at, name)?;
+    remove_all(at, name)
+}
+
+/// Below a mount point is somebody else's filesystem, or another place of this one.
+fn require_one_mount(at: &File, name: &OsStr) -> io::Result<()> {
+    let found = match on_this_mount(at, name, OFlag::O_PATH) {
+        Err(Errno::ENOENT) => return Ok(()),
+        found => found?,
+    };
+    if !found.metadata()?.is_dir() {
+        return Ok(());
+    }
+    let directory = on_this_mount(at, name, OFlag::O_RDONLY | OFlag::O_DIRECTORY)?;
+    for entry in entries(&directory)? {
+        require_one_mount(&directory, &entry?.file_name())?;
+    }
+    Ok(())
+}
+
+fn remove_all(at: &File, name: &OsStr) -> io::Result<()> {
+    match unlinkat(at, name, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => return Ok(()),
+        // POSIX allows either for a directory.
+        Err(Errno::EISDIR | Errno::EPERM) => {}
+        Err(error) => return Err(error.into()),
+    }
+    match on_this_mount(at, name, OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
+        Err(Errno::ENOENT) => return Ok(()),
+        // It is no directory, and may not be removed.
+        Err(Errno::ENOTDIR) => return Err(Errno::EPERM.into()),
+        Err(error) => return Err(error.into()),
+        Ok(directory) => {
+            for entry in entries(&directory)? {
+                remove_all(&directory, &entry?.file_name())?;
+            }
+        }
+    }
+    match unlinkat(at, name, UnlinkatFlags::RemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens something in a directory that lies on the same mount; `EXDEV` where it is a mount point.
+fn on_this_mount(at: &File, name: &OsStr, flags: OFlag) -> nix::Result<File> {
+    let flags = flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let how = OpenHow::new()
+        .flags(flags)
+        .resolve(ResolveFlag::RESOLVE_NO_XDEV);
+    match openat2(at, name, how) {
+        Err(Errno::ENOSYS) => on_this_filesystem(at, name, flags),
+        opened => opened.map(File::from),
+    }
+}
+
+/// The same before Linux 5.6, which does not see that another place of the same filesystem is mounted.
+fn on_this_filesystem(at: &File, name: &OsStr, flags: OFlag) -> nix::Result<File> {
+    let found = fstatat(at, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+    if found.st_dev != fstat(at)?.st_dev {
+        return Err(Errno::EXDEV);
+    }
+    let opened: OwnedFd = openat(at, name, flags, Mode::empty())?;
+    Ok(opened.into())
+}
+
+fn entries(directory: &File) -> io::Result<fs::ReadDir> {
+    fs::read_dir(format!("/proc/self/fd/{}", directory.as_raw_fd()))
+}
