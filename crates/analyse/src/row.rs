@@ -44,6 +44,9 @@ pub struct Row {
     pub direction: Direction,
     /// Whether the tables judge the phase by this metric.
     pub headline: bool,
+    /// Whether the tables show it: what judges the phase, and of random I/O the throughput beside it.
+    #[serde(default)]
+    pub shown: bool,
     /// What the timed part includes at its end.
     pub ends: End,
     /// The cache state that was planned.
@@ -62,7 +65,7 @@ pub struct Row {
     pub figures: Vec<Figure>,
 }
 
-/// Every row of a campaign, in the order of its suites; of a phase the headline comes first.
+/// Every row of a campaign, in the order of its suites; of a phase what the tables show comes first.
 pub(crate) fn rows(results: &CampaignResults, facts: &Facts<'_>) -> Vec<Row> {
     let bounds = Bounds {
         calibration: results.calibration.as_ref(),
@@ -96,17 +99,16 @@ fn rows_of_phase(
             rounds: facts.phase(&c.name, &test.name, &phase.name),
         })
         .collect();
-    let headline = phase.op.headline();
+    let shown: Vec<Metric> = phase.op.shown().collect();
     let seen: BTreeSet<Metric> = contenders
         .iter()
         .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
         .map(|number| number.metric)
         .collect();
-    let others = seen.into_iter().filter(|metric| *metric != headline);
-    std::iter::once(headline)
-        .chain(others)
-        .map(|metric| row(test, phase, metric, &contenders, bounds))
-        .collect()
+    let others = seen.into_iter().filter(|metric| !shown.contains(metric));
+    let metrics = shown.iter().copied().chain(others);
+    let rows = metrics.map(|metric| row(test, phase, metric, &contenders, bounds));
+    rows.collect()
 }
 
 /// A contender with what is known of a phase.
@@ -142,6 +144,7 @@ fn row(
         unit: metric.unit(),
         direction: metric.direction(),
         headline: metric == phase.op.headline(),
+        shown: phase.op.shown().any(|shown| shown == metric),
         ends: phase.ends,
         cache: phase.cache,
         caches,
