@@ -65,6 +65,9 @@ struct Page {
     capacity: Option<String>,
     sweeps: Vec<curves::SweepView>,
     features: Vec<evidence::FeatureView>,
+    /// What the classes mean.
+    classes: &'static str,
+    known: Vec<evidence::FactView>,
     failures: Vec<evidence::FailureView>,
     complaints: Vec<evidence::ComplaintView>,
     environments: Vec<setting::EnvironmentView>,
@@ -164,6 +167,8 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         tests,
         sweeps: curves::sweeps(results, analysis),
         features: evidence::features(analysis),
+        classes: words::CLASSES,
+        known: evidence::facts(analysis),
         failures: evidence::failures(analysis),
         complaints: evidence::complaints(analysis),
         environments: setting::environments(results),
