@@ -76,12 +76,15 @@ impl Entry {
         let top = [
             ("name", self.name.as_str()),
             ("title", self.name.as_str()),
-            ("class", "native"),
             ("driver", self.driver),
             ("source", "made for a test"),
         ];
         for (key, value) in top {
             writeln!(text, "{key} = {value:?}").expect("a string takes it");
+        }
+        if self.driver == "kernel" {
+            let reader = r#"{ system = "linux", writes = true, source = "made for a test" }"#;
+            writeln!(text, "read_by = [{reader}]").expect("a string takes it");
         }
         let Self {
             programs,

@@ -27,7 +27,7 @@ impl Gate {
             pipe.display()
         );
         let entry = format!(
-            "name = \"gate\"\ntitle = \"gate\"\nclass = \"floor\"\ndriver = \"kernel\"\n\
+            "name = \"gate\"\ntitle = \"gate\"\nbaseline = true\ndriver = \"kernel\"\n\
              source = \"made for a test\"\n[requires]\nkernel = \"tmpfs\"\nprograms = [\"cat\"]\n\
              smallest = \"1 MiB\"\n[commands]\n\
              mount = [\"sh\", \"-c\", '{script}', \"sh\", \"{{options}}\", \"{{mountpoint}}\"]\n"

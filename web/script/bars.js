@@ -25,7 +25,7 @@ function barChart(row, phase, shown, marked = null) {
     bottom + BARS.axis,
     `Bar chart: ${metricOf(row).title} of ${phase.name}, ${row.n[0]}, by contender.`,
   );
-  barAxis(chart, axis, x, bottom, row.u);
+  barAxis(chart, axis, x, bottom, axisUnit(row));
   order.forEach((contender, index) => {
     const y = BARS.top + BARS.row * (index + 0.5);
     chart.append(bar(row, contender, figures[index], x, y, contender === marked));

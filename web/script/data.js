@@ -55,6 +55,8 @@ function textOf(row, figure) {
   return bound + numberOf(row, figure.median) + figure.signs.slice(bound.length);
 }
 
+// What the numbers along an axis are.
+const axisUnit = (row) => row.axis ?? row.u;
 // The unit behind a number, with its space.
 const unitBehind = (row) => (row.u ? ` ${row.u}` : "");
 

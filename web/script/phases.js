@@ -17,31 +17,29 @@ const TABS = [
 ];
 
 function headlineView(phase, shown) {
-  return [barChart(phase.rows[0], phase, shown)];
+  const beside = phase.rows.filter((row) => row.beside);
+  return [barChart(phase.rows[0], phase, shown), ...beside.map((row) => metricFigure(row, phase, shown))];
 }
 
 // A table that opens below its chart.
 const behind = (made) => element("details", { class: "data" }, element("summary", {}, "Numbers"), made);
 
 function everyMetric(phase, shown) {
-  const cards = phase.rows.slice(1).map((row) => {
-    const metric = metricOf(row);
-    const notes = row.n.map((note) => element("span", {}, note));
-    const caption = element(
-      "figcaption",
-      {},
-      element("strong", { title: metric.definition }, metric.title),
-      ...notes,
-    );
-    return element(
-      "figure",
-      {},
-      caption,
-      barChart(row, phase, shown),
-      behind(figureTable(row, phase, shown)),
-    );
-  });
+  const cards = phase.rows.slice(1).map((row) => metricFigure(row, phase, shown));
   return [element("div", { class: "others" }, ...cards)];
+}
+
+// A metric with its caption, its bars and its numbers.
+function metricFigure(row, phase, shown) {
+  const metric = metricOf(row);
+  const notes = row.n.map((note) => element("span", {}, note));
+  const caption = element(
+    "figcaption",
+    {},
+    element("strong", { title: metric.definition }, metric.title),
+    ...notes,
+  );
+  return element("figure", {}, caption, barChart(row, phase, shown), behind(figureTable(row, phase, shown)));
 }
 
 function phaseCard(article) {

@@ -46,7 +46,7 @@ function processorChart(phase, shown) {
   for (const tick of up.ticks) chart.append(label("level", LINES.left - 6, y(tick) + 4, tickLabel(tick)));
   for (const tick of across.ticks) chart.append(label("tick", x(tick), bottom + 15, tickLabel(tick)));
   chart.append(label("unit-above", 2, LINES.top - 7, `% of one processor, ${processorTitle(phase)}`));
-  const below = `${metricOf(row).title}, ${row.u} (${row.n[0]})`;
+  const below = `${metricOf(row).title}, ${axisUnit(row)} (${row.n[0]})`;
   chart.append(label("below", (LINES.left + LINES.right) / 2, bottom + 30, below));
   const places = points.map((p) => [x(p.figure.median), y(p.cpu)]);
   points.forEach(({ contender, figure, cpu }, index) => {

@@ -46,7 +46,7 @@ function sweepCurve(sweep, phase, view, shown) {
   return lineChart({
     description: `Line chart: ${phase.name} over ${axis.name}, a line for each contender${held.length ? `, at ${held.join(", ")}` : ""}.`,
     ticks: points.map((point) => axis.shown[point.at[view.axis]]),
-    unit: `${row.u}, ${row.n[0]}`,
+    unit: `${axisUnit(row)}, ${row.n[0]}`,
     below: [axis.name, ...held].join(" · "),
     series,
     rules:
@@ -103,7 +103,7 @@ function surface(sweep, phase, contender, [down, across], held) {
   });
   const row = phase.points[0].row;
   const [first, second] = [sweep.axes[down], sweep.axes[across]];
-  const caption = `${phase.name} of ${contenders[contender].label}, ${row.u}: ${first.name} down, ${second.name} across`;
+  const caption = `${phase.name} of ${contenders[contender].label}, ${axisUnit(row)}: ${first.name} down, ${second.name} across`;
   const made = table(caption, [[first.name, "n"], ...second.shown.map((text) => [text, "n"])], rows);
   made.querySelector("table").className = "surface";
   return made;

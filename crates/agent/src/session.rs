@@ -283,7 +283,7 @@ impl<'a> Session<'a> {
             let found = found.map_err(|error| self.judge(&error))?;
             self.features.0.insert(feature, found.clone());
             return match found {
-                Support::Yes => Ok(()),
+                Support::Yes | Support::UpTo(_) => Ok(()),
                 Support::No(reason) => Err(Trouble::Unsupported(reason)),
             };
         }

@@ -119,7 +119,8 @@ fn figures_from_different_cache_states_are_not_ranked() {
 fn a_floor_in_another_cache_state_does_not_keep_the_others_from_being_ranked() {
     let mut results = fixture::rising(7, 0.01);
     let without = analyse(&results);
-    let floor = fixture::contender("floor", Class::Floor, model::Driver::Kernel);
+    let mut floor = fixture::contender("floor", model::Driver::Kernel);
+    fixture::make_baseline(&mut floor);
     results.campaign.contenders.push(floor);
     let of_fast = results.cells.clone().into_iter();
     let of_fast: Vec<_> = of_fast.filter(|c| c.cell.contender == "fast").collect();
@@ -159,10 +160,10 @@ fn a_floor_in_another_cache_state_does_not_keep_the_others_from_being_ranked() {
 }
 
 #[test]
-fn a_campaign_of_floors_alone_sets_none_of_them_apart() {
+fn a_campaign_of_baselines_alone_sets_none_of_them_apart() {
     let mut results = fixture::plain();
     for contender in &mut results.campaign.contenders {
-        contender.filesystem.class = Class::Floor;
+        fixture::make_baseline(contender);
     }
     each_phase(&mut results, |_, _, phase| phase.cache = CacheState::Warm);
     let analysis = analyse(&results);
@@ -322,10 +323,10 @@ fn features_are_merged_and_the_class_follows() {
             .unwrap()
     };
     let script = of(SCRIPT);
-    assert_eq!(script.class, Class::Foreign);
+    assert_eq!(script.class, Class::PartialPosix);
     assert_eq!(script.features[0].found, Found::Varies("EPERM".to_owned()));
     assert_eq!(script.features[1].found, Found::Yes);
-    assert_eq!(of(CONTROL).class, Class::ForeignUnix);
+    assert_eq!(of(CONTROL).class, Class::Posix);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Campaigns side by side: regressions, false alarms, refusals, failures.
 
 use model::{
-    Access, Backend, Bytes, CacheState, CampaignResults, Class, Driver, End, Io, Nanos, Op,
-    SeededRng, Status,
+    Access, Backend, Bytes, CacheState, CampaignResults, Driver, End, Io, Nanos, Op, SeededRng,
+    Status,
 };
 
 use super::*;
@@ -14,7 +14,7 @@ fn campaign(costs: &[(&str, u64)], rounds: u32, seed: u64) -> CampaignResults {
     io.size = Some(Bytes(100_000_000));
     let phase = fixture::phase("write", Op::Io(io), CacheState::Warm, End::Fsync);
     let contenders = costs.iter().map(|(name, _)| *name);
-    let contenders = contenders.map(|n| fixture::contender(n, Class::Native, Driver::Kernel));
+    let contenders = contenders.map(|n| fixture::contender(n, Driver::Kernel));
     let test = fixture::test("file", "One file", vec![phase]);
     let mut rng = SeededRng::new(seed);
     fixture::campaign(

@@ -1,6 +1,6 @@
 //! What each contender was found able to do, merged over its cells, and the class that follows.
 
-use model::{CampaignResults, Class, Contender, Driver, Feature, Features, Support};
+use model::{Bytes, CampaignResults, Class, Contender, Driver, Facts, Feature, Features, Support};
 use serde::{Deserialize, Serialize};
 
 /// What the probes of several cells came to.
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Found {
     /// It worked wherever it was tried.
     Yes,
+    /// It worked up to this size wherever it was tried, and in some cell no further.
+    UpTo(Bytes),
     /// It worked nowhere; the reason is that of the first cell.
     No(String),
     /// It worked in some cells and not in others; the reason is that of the first that said no.
@@ -36,10 +38,10 @@ pub struct ContenderFeatures {
     pub contender: String,
     /// Who drives it.
     pub driver: Driver,
-    /// The class that its catalog entry expects.
-    pub expected: Class,
     /// The class that follows from the probes.
     pub class: Class,
+    /// What the catalog knows of it, with sources.
+    pub facts: Facts,
     /// Every feature, in the order of [`Feature::ALL`].
     pub features: Vec<FeatureState>,
 }
@@ -68,8 +70,8 @@ fn of_contender(results: &CampaignResults, contender: &Contender) -> ContenderFe
     ContenderFeatures {
         contender: contender.name.clone(),
         driver: contender.filesystem.driver,
-        expected: contender.filesystem.class,
-        class: Class::derive(contender.filesystem.class, &merged(&features)),
+        class: Class::of(contender.filesystem.is_baseline(), &merged(&features)),
+        facts: contender.filesystem.facts.clone(),
         features: features.into(),
     }
 }
@@ -78,13 +80,19 @@ fn merge(feature: Feature, probed: &[&Features]) -> Found {
     let answers: Vec<&Support> = probed.iter().filter_map(|f| f.0.get(&feature)).collect();
     let refusal = answers.iter().find_map(|answer| match answer {
         Support::No(reason) => Some(reason.clone()),
-        Support::Yes => None,
+        Support::Yes | Support::UpTo(_) => None,
     });
-    match refusal {
-        None if answers.is_empty() => Found::NotProbed,
-        None => Found::Yes,
-        Some(reason) if answers.contains(&&Support::Yes) => Found::Varies(reason),
-        Some(reason) => Found::No(reason),
+    let limits = answers.iter().filter_map(|answer| match answer {
+        Support::UpTo(size) => Some(*size),
+        Support::Yes | Support::No(_) => None,
+    });
+    let worked = |answer: &&Support| !matches!(answer, Support::No(_));
+    match (refusal, limits.min()) {
+        (None, _) if answers.is_empty() => Found::NotProbed,
+        (None, Some(size)) => Found::UpTo(size),
+        (None, None) => Found::Yes,
+        (Some(reason), _) if answers.iter().any(worked) => Found::Varies(reason),
+        (Some(reason), _) => Found::No(reason),
     }
 }
 
@@ -92,6 +100,7 @@ fn merge(feature: Feature, probed: &[&Features]) -> Found {
 fn merged(states: &[FeatureState]) -> Features {
     let support = |state: &FeatureState| match &state.found {
         Found::Yes => Some(Support::Yes),
+        Found::UpTo(size) => Some(Support::UpTo(*size)),
         Found::No(reason) | Found::Varies(reason) => Some(Support::No(reason.clone())),
         Found::NotProbed => None,
     };
@@ -121,5 +130,7 @@ mod tests {
         assert_eq!(found(&[&none, &yes]), Found::Yes);
         assert_eq!(found(&[&no, &none]), Found::No("ENOTSUP".into()));
         assert_eq!(found(&[&yes, &no]), Found::Varies("ENOTSUP".into()));
+        let [small, large] = [Bytes::mib(1), Bytes::mib(2)].map(|s| probe(Some(Support::UpTo(s))));
+        assert_eq!(found(&[&large, &small]), Found::UpTo(Bytes::mib(1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{Mark, analyse, fixture};
-use model::{Access, Bytes, CacheState, Class, Driver, End, Io, Nanos, Op, Status};
+use model::{Access, Bytes, CacheState, Driver, End, Io, Nanos, Op, Status};
 
 /// Two contenders, seven rounds: `left` writes in 1 s and reads in 3 s, `right` writes in 2 s and reads in
 /// 1 s; ±1 % by round.
@@ -16,7 +16,7 @@ fn crossed() -> CampaignResults {
     fixture::campaign(
         "crossed",
         names
-            .map(|name| fixture::contender(name, Class::Native, Driver::Kernel))
+            .map(|name| fixture::contender(name, Driver::Kernel))
             .into(),
         vec![fixture::test("file", "One file", phases)],
         7,

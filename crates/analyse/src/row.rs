@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{CacheState, CampaignResults, Class, Direction, End, Metric, Phase, Test, Unit};
+use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit};
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::{Bounds, CeilingRange};
@@ -22,7 +22,7 @@ pub enum Ranking {
     Neutral,
     /// A time limit ended the phase for some, so that totals are over different work.
     CutShort,
-    /// The figures were taken in different cache states, and not those of floors alone.
+    /// The figures were taken in different cache states, and not those of baselines alone.
     DifferentCaches,
 }
 
@@ -44,6 +44,9 @@ pub struct Row {
     pub direction: Direction,
     /// Whether the tables judge the phase by this metric.
     pub headline: bool,
+    /// Whether the tables show it: what judges the phase, and of random I/O the throughput beside it.
+    #[serde(default)]
+    pub shown: bool,
     /// What the timed part includes at its end.
     pub ends: End,
     /// The cache state that was planned.
@@ -62,7 +65,7 @@ pub struct Row {
     pub figures: Vec<Figure>,
 }
 
-/// Every row of a campaign, in the order of its suites; of a phase the headline comes first.
+/// Every row of a campaign, in the order of its suites; of a phase what the tables show comes first.
 pub(crate) fn rows(results: &CampaignResults, facts: &Facts<'_>) -> Vec<Row> {
     let bounds = Bounds {
         calibration: results.calibration.as_ref(),
@@ -92,27 +95,26 @@ fn rows_of_phase(
         .iter()
         .map(|c| Measured {
             name: &c.name,
-            is_floor: c.filesystem.class == Class::Floor,
+            is_baseline: c.filesystem.is_baseline(),
             rounds: facts.phase(&c.name, &test.name, &phase.name),
         })
         .collect();
-    let headline = phase.op.headline();
+    let shown: Vec<Metric> = phase.op.shown().collect();
     let seen: BTreeSet<Metric> = contenders
         .iter()
         .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
         .map(|number| number.metric)
         .collect();
-    let others = seen.into_iter().filter(|metric| *metric != headline);
-    std::iter::once(headline)
-        .chain(others)
-        .map(|metric| row(test, phase, metric, &contenders, bounds))
-        .collect()
+    let others = seen.into_iter().filter(|metric| !shown.contains(metric));
+    let metrics = shown.iter().copied().chain(others);
+    let rows = metrics.map(|metric| row(test, phase, metric, &contenders, bounds));
+    rows.collect()
 }
 
 /// A contender with what is known of a phase.
 struct Measured<'a> {
     name: &'a str,
-    is_floor: bool,
+    is_baseline: bool,
     rounds: Vec<PhaseFact<'a>>,
 }
 
@@ -128,7 +130,7 @@ fn row(
         .iter()
         .map(|c| Figure::new(c.name, c.rounds.iter().map(round).collect()))
         .collect();
-    set_floors_apart(&mut figures, contenders);
+    set_baselines_apart(&mut figures, contenders);
     let caches = caches_of(&figures);
     let ranking = ranking(metric, &figures);
     if ranking == Ranking::Ranked {
@@ -142,6 +144,7 @@ fn row(
         unit: metric.unit(),
         direction: metric.direction(),
         headline: metric == phase.op.headline(),
+        shown: phase.op.shown().any(|shown| shown == metric),
         ends: phase.ends,
         cache: phase.cache,
         caches,
@@ -197,16 +200,24 @@ fn caches_of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<CacheStat
     caches.into_iter().collect()
 }
 
-/// Floors whose cache state is not that of the others, which is to be expected of what lives in memory, must
+/// Baselines whose cache state is not that of the others, which is to be expected of what lives in memory, must
 /// not keep the others from being ranked.
-fn set_floors_apart(figures: &mut [Figure], contenders: &[Measured<'_>]) {
-    let floors = || contenders.iter().map(|c| c.is_floor);
-    let others = figures.iter().zip(floors());
-    let common = caches_of(others.filter(|(_, floor)| !floor).map(|(figure, _)| figure));
+fn set_baselines_apart(figures: &mut [Figure], contenders: &[Measured<'_>]) {
+    let baselines = || contenders.iter().map(|c| c.is_baseline);
+    let others = figures.iter().zip(baselines());
+    let common = caches_of(
+        others
+            .filter(|(_, baseline)| !baseline)
+            .map(|(figure, _)| figure),
+    );
     if common.is_empty() {
         return;
     }
-    for (figure, _) in figures.iter_mut().zip(floors()).filter(|(_, floor)| *floor) {
+    for (figure, _) in figures
+        .iter_mut()
+        .zip(baselines())
+        .filter(|(_, baseline)| *baseline)
+    {
         let own = caches_of([&*figure]);
         figure.set_apart = own.iter().any(|cache| !common.contains(cache));
     }

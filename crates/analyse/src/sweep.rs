@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Axis, Bytes, CampaignResults, Create, Io, Op, Test};
+use model::{Axis, Bytes, CampaignResults, Create, Io, Metric, Op, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
@@ -28,12 +28,14 @@ pub struct Sweep {
     pub phases: Vec<SweptPhase>,
 }
 
-/// A phase of a sweep.
+/// A metric of a phase of a sweep: the one that judges it, and of random I/O also the throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptPhase {
     /// Name of the phase.
     pub phase: String,
+    /// What its numbers say.
+    pub metric: Metric,
     /// The points at which it was planned.
     pub points: Vec<SweptRow>,
     /// Where the curve over concurrency bends, for each contender in the campaign's order; empty unless
@@ -47,7 +49,7 @@ pub struct SweptPhase {
 pub struct SweptRow {
     /// The value on each axis.
     pub at: BTreeMap<Axis, u64>,
-    /// Number of the row that judges it, in [`crate::Analysis::rows`].
+    /// Number of the row that holds its figures, in [`crate::Analysis::rows`].
     pub row: usize,
 }
 
@@ -131,9 +133,9 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
     let cpu_cache = environment.and_then(model::Environment::cpu_cache);
     let all = environment.map(|e| e.memory).filter(|memory| memory.0 > 0);
     let memory = campaign.memory.or(all);
-    let mut judged: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
-    for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.headline) {
-        judged
+    let mut shown: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.shown) {
+        shown
             .entry((row.suite.as_str(), row.test.as_str()))
             .or_default()
             .push(number);
@@ -157,7 +159,7 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
             });
             sweeps.len() - 1
         });
-        let of_test = judged.get(&(test.suite.as_str(), test.name.as_str()));
+        let of_test = shown.get(&(test.suite.as_str(), test.name.as_str()));
         let of_test = of_test.map_or(&[][..], Vec::as_slice);
         take(&mut sweeps[index], test, &point.at, rows, of_test);
     }
@@ -171,8 +173,8 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
     sweeps
 }
 
-/// Adds a point to its sweep; `judged` are the numbers of the rows by which its phases are judged.
-fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], judged: &[usize]) {
+/// Adds a point to its sweep; `shown` are the numbers of the rows that tables show of its phases.
+fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], shown: &[usize]) {
     sweep.tests.push(test.name.clone());
     for (axis, value) in at {
         let values = sweep.axes.entry(*axis).or_default();
@@ -180,12 +182,14 @@ fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], 
             values.insert(place, *value);
         }
     }
-    for &row in judged {
+    for &row in shown {
         let of = &rows[row];
-        let known = sweep.phases.iter().position(|p| p.phase == of.phase);
+        let is_same = |p: &SweptPhase| p.phase == of.phase && p.metric == of.metric;
+        let known = sweep.phases.iter().position(is_same);
         let index = known.unwrap_or_else(|| {
             sweep.phases.push(SweptPhase {
                 phase: of.phase.clone(),
+                metric: of.metric,
                 points: Vec::new(),
                 bends: Vec::new(),
             });
@@ -217,9 +221,9 @@ fn find_bends(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
             .points
             .first()
             .map_or(0, |p| rows[p.row].figures.len());
-        let is_speed =
-            |row: &Row| matches!(row.metric, model::Metric::Rate | model::Metric::Throughput);
-        if !phase.points.iter().all(|point| is_speed(&rows[point.row])) {
+        // A curve of throughput beside one of operations bends at the same place.
+        let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
+        if !is_speed || !phase.points.iter().all(|point| rows[point.row].headline) {
             continue;
         }
         let curve = |contender: usize| -> Option<Vec<(u64, f64)>> {

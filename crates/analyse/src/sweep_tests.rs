@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Axis, Bytes};
+use model::{Axis, Bytes, Metric};
 
 use crate::{Analysis, Slice, Sweep, analyse, fixture};
 
@@ -26,10 +26,43 @@ fn points_come_together_with_their_axes() {
     for phase in &grid.phases {
         for point in &phase.points {
             let row = &analysis.rows[point.row];
-            assert!(row.headline && row.phase == phase.phase);
+            assert!(row.shown && row.phase == phase.phase && row.metric == phase.metric);
             let block = Axis::Block.short(point.at[&Axis::Block]);
             assert!(row.test.ends_with(&format!("-{block}")), "{}", row.test);
         }
+    }
+}
+
+/// Requests of 4 KiB and of 16 MiB are compared by bytes, and IOzone's figures of random I/O are such.
+#[test]
+fn random_io_is_there_as_operations_and_as_throughput() {
+    let analysis = swept();
+    let threads = &analysis.sweeps[1];
+    let shown: Vec<(&str, Metric)> = threads
+        .phases
+        .iter()
+        .map(|p| (p.phase.as_str(), p.metric))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("alone", Metric::Throughput),
+            ("random-read", Metric::Rate),
+            ("random-read", Metric::Throughput)
+        ]
+    );
+    assert_eq!(
+        threads.phases[1].points.len(),
+        threads.phases[2].points.len()
+    );
+    assert!(
+        threads.phases[2].bends.is_empty(),
+        "it bends where operations do"
+    );
+    for row in &analysis.rows {
+        let beside = row.shown && !row.headline;
+        let is_random = row.phase == "random-read" && row.metric == Metric::Throughput;
+        assert_eq!(beside, is_random, "{} {}", row.phase, row.metric);
     }
 }
 
@@ -79,8 +112,8 @@ fn borders_lie_between_two_sizes() {
 fn curves_over_threads_bend_and_those_over_sizes_do_not() {
     let analysis = swept();
     assert!(analysis.sweeps[0].phases.iter().all(|p| p.bends.is_empty()));
-    let [alone, together] = &analysis.sweeps[1].phases[..] else {
-        panic!("two phases")
+    let [alone, together, _] = &analysis.sweeps[1].phases[..] else {
+        panic!("two phases, one of them twice")
     };
     assert!(alone.bends.is_empty(), "one thread at every point");
     let bends = &together.bends;

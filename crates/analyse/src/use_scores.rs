@@ -11,7 +11,7 @@
 //!
 //! and the cost of a contender is the median over rounds. Groups without figures have no part in it.
 
-use model::{Class, Feature, Group, Use};
+use model::{Class, Feature, Group, Readers, System, Use};
 use serde::{Deserialize, Serialize};
 
 use crate::overall::standing;
@@ -24,11 +24,13 @@ use crate::{
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum RuledOut {
-    /// It is of a class that the use does not choose among.
-    Class {
-        /// The class.
-        class: Class,
-        /// Why no such class.
+    /// It is a baseline, which keeps nothing.
+    Baseline,
+    /// None of the systems reads it that the use asks for.
+    Readers {
+        /// Which systems do.
+        read_by: Vec<System>,
+        /// What cannot be done without one of those.
         why: String,
     },
     /// It lacks a feature that the use cannot do without.
@@ -199,16 +201,14 @@ fn counting<'a>(one: &Use, analysis: &'a Analysis) -> Vec<&'a Row> {
 fn candidate(one: &Use, features: &ContenderFeatures) -> Candidate {
     let mut ruled_out = Vec::new();
     let mut not_probed = Vec::new();
-    if !one.classes.contains(&features.class) {
-        ruled_out.push(RuledOut::Class {
-            class: features.class,
-            why: one.classes_why.clone(),
-        });
+    if features.class == Class::Baseline {
+        ruled_out.push(RuledOut::Baseline);
     }
+    ruled_out.extend(one.readers.as_ref().and_then(|r| unread(r, features)));
     for need in &one.needs {
         let state = features.features.iter().find(|s| s.feature == need.feature);
         match state.map(|s| &s.found) {
-            Some(Found::Yes) => {}
+            Some(Found::Yes | Found::UpTo(_)) => {}
             Some(Found::No(found) | Found::Varies(found)) => ruled_out.push(RuledOut::Feature {
                 feature: need.feature,
                 found: found.clone(),
@@ -222,6 +222,17 @@ fn candidate(one: &Use, features: &ContenderFeatures) -> Candidate {
         ruled_out,
         not_probed,
     }
+}
+
+/// Whether none of the systems asked for reads it; where nobody said who does, nothing is known against it.
+fn unread(readers: &Readers, features: &ContenderFeatures) -> Option<RuledOut> {
+    let read_by = features.facts.read_by.iter().map(|reader| reader.system);
+    let read_by: Vec<System> = read_by.collect();
+    let none = !read_by.is_empty() && !read_by.iter().any(|by| readers.one_of.contains(by));
+    none.then(|| RuledOut::Readers {
+        read_by,
+        why: readers.why.clone(),
+    })
 }
 
 /// What failed of the figures that count, else whether there are none at all.

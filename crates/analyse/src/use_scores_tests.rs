@@ -1,15 +1,14 @@
 //! Uses weighed by hand, reasons for being ruled out, and the formula that the page uses as well.
 
-use model::{Nanos, Need, Status, Support};
+use model::{Nanos, Need, Reader, Readers, Status, Support};
 use proptest::prelude::*;
 
 use super::*;
 use crate::{analyse, fixture};
 
-/// A use that takes what has hard links, native or foreign.
+/// A use that takes what has hard links.
 fn one(weights: &[(Group, f64)]) -> Use {
     Use {
-        classes: vec![Class::Native, Class::ForeignUnix],
         needs: vec![Need {
             feature: Feature::HardLinks,
             why: "links".to_owned(),
@@ -46,7 +45,7 @@ fn costs_are_the_weighted_geometric_mean_by_hand() {
 #[test]
 fn a_contender_is_ruled_out_with_every_reason() {
     let mut results = fixture::plain();
-    results.campaign.contenders[0].filesystem.class = Class::Floor;
+    fixture::make_baseline(&mut results.campaign.contenders[0]);
     for stored in &mut results.cells {
         let result = stored.result.as_mut().unwrap();
         match stored.cell.contender.as_str() {
@@ -63,10 +62,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
         panic!("three contenders")
     };
     let wanted = [
-        RuledOut::Class {
-            class: Class::Floor,
-            why: "others are not".to_owned(),
-        },
+        RuledOut::Baseline,
         RuledOut::Feature {
             feature: Feature::HardLinks,
             found: "EPERM".to_owned(),
@@ -85,6 +81,36 @@ fn a_contender_is_ruled_out_with_every_reason() {
     assert_eq!(slow.ruled_out, [failure]);
     let costs = scores.weighed(|group| group.weight);
     assert!(costs[0].ratio.is_none() && costs[1].ratio.is_some() && costs[2].ratio.is_none());
+}
+
+#[test]
+fn what_no_other_system_reads_is_ruled_out_where_a_disk_is_carried() {
+    let mut results = fixture::plain();
+    let read_by = |system, writes| Reader {
+        system,
+        writes,
+        source: "a manual".to_owned(),
+    };
+    let contenders = &mut results.campaign.contenders;
+    contenders[1].filesystem.facts.read_by = vec![read_by(System::Linux, true)];
+    contenders[2].filesystem.facts.read_by =
+        vec![read_by(System::Linux, true), read_by(System::Os2, false)];
+    let carried = Use {
+        readers: Some(Readers {
+            one_of: vec![System::Windows, System::Os2],
+            why: "it is carried".to_owned(),
+        }),
+        ..one(&STREAMS)
+    };
+    let scores = UseScores::of(&carried, &analyse(&results));
+    let reasons = |index: usize| &scores.candidates[index].ruled_out[..];
+    assert_eq!(reasons(0), [], "nobody said who reads it");
+    let unread = RuledOut::Readers {
+        read_by: vec![System::Linux],
+        why: "it is carried".to_owned(),
+    };
+    assert_eq!(reasons(1), [unread]);
+    assert_eq!(reasons(2), [], "OS/2 reads it");
 }
 
 #[test]

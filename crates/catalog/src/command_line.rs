@@ -201,7 +201,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Class, Driver, Filesystem, Requirements};
+    use model::{Driver, Facts, Filesystem, Requirements};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -214,8 +214,8 @@ mod tests {
                 name: "x".into(),
                 title: "X".into(),
                 aliases: vec![],
-                class: Class::Native,
                 driver: Driver::Kernel,
+                facts: Facts::default(),
                 source: "x(5)".into(),
                 requires: Requirements::default(),
                 commands: Commands {

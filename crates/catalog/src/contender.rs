@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use model::{Class, Commands, Contender, Driver, Filesystem, Requirements};
+use model::{Commands, Contender, Driver, Facts, Filesystem, Requirements};
 
 use crate::command_line::DEFAULT_OPTIONS;
 use crate::options::{check_mkfs_options, check_mount_option};
@@ -57,7 +57,7 @@ impl Catalog {
     /// The contender that a mounted directory is.
     ///
     /// It is called by `name`, or else after its path. `kind` is what the system says is mounted
-    /// there (`ext4`, `fuseblk`, `nfs4`); where the catalog knows that, its entry says the class.
+    /// there (`ext4`, `fuseblk`, `nfs4`); where the catalog knows that, its entry says the rest.
     ///
     /// # Errors
     /// When the name is none, or a path has nothing to make one of.
@@ -121,16 +121,14 @@ fn name_of(path: &Path) -> String {
 }
 
 /// A filesystem of which only the name that the system gives it is known.
-///
-/// It is expected to be foreign, so that what the probes find decides its class.
 fn mounted(kind: Option<&str>) -> Filesystem {
     let kind = kind.unwrap_or("mounted directory");
     Filesystem {
         name: kind.to_owned(),
         title: kind.to_owned(),
         aliases: Vec::new(),
-        class: Class::Foreign,
         driver: Driver::Kernel,
+        facts: Facts::default(),
         source: "found mounted".to_owned(),
         requires: Requirements::default(),
         commands: Commands::default(),

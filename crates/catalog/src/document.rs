@@ -14,7 +14,7 @@ use crate::error::{did_you_mean, either};
 use crate::parameters::Parameters;
 
 /// Words that an error lists; of more, it asks which was meant.
-const READABLE_AT_ONCE: usize = 12;
+const READABLE_AT_ONCE: usize = 13;
 
 /// A data file in memory.
 #[derive(Clone, Copy)]

@@ -2,19 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use model::{Class, Commands, Driver, Filesystem, Requirements};
+use model::{
+    BootLoader, Commands, Driver, Facts, Filesystem, Limit, Origin, Reader, Requirements, System,
+};
 
 use crate::CatalogError;
 use crate::command_line::{DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, Rule, UMOUNT, VERSION};
 use crate::document::{Claims, Source, Table, Value};
 use crate::options::{check_mkfs_options, check_mount_option};
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 17] = [
     "name",
     "title",
     "aliases",
-    "class",
+    "baseline",
     "driver",
+    "origin",
+    "read_by",
+    "booted_by",
+    "largest_file",
+    "largest_volume",
     "source",
     "quirks",
     "unavailable",
@@ -43,12 +50,10 @@ const COMMANDS: [&str; 9] = [
     "mount_options",
     "version",
 ];
-const CLASSES: [(&str, Class); 4] = [
-    ("native", Class::Native),
-    ("foreign-unix", Class::ForeignUnix),
-    ("foreign", Class::Foreign),
-    ("floor", Class::Floor),
-];
+const ORIGIN: [&str; 3] = ["system", "year", "source"];
+const READER: [&str; 3] = ["system", "writes", "source"];
+const BOOT_LOADER: [&str; 2] = ["name", "source"];
+const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, Driver); 2] = [("kernel", Driver::Kernel), ("fuse", Driver::Fuse)];
 
 /// Programs that every machine has: no package brings them for the sake of a filesystem.
@@ -65,9 +70,15 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Filesystem, Claims), CatalogEr
         None if unavailable.is_some() => Commands::default(),
         None => return Err(top.error("missing key `commands`".into())),
     };
-    let class = top.need("class")?.word(&CLASSES)?;
-    if commands.mkfs.is_empty() && class != Class::Floor && unavailable.is_none() {
-        return Err(top.error("missing key `mkfs` in `commands`; only a floor goes without".into()));
+    let is_baseline = top.read("baseline", |v| v.flag())?.unwrap_or(false);
+    if commands.mkfs.is_empty() != is_baseline && unavailable.is_none() {
+        return Err(top.error(match is_baseline {
+            true => "what `baseline` marks has no `mkfs` in `commands`".into(),
+            false => {
+                "missing key `mkfs` in `commands`; only a baseline (`baseline = true`) goes without"
+                    .into()
+            }
+        }));
     }
     let name = top.need("name")?;
     let mut claims = vec![(name.name()?, name.line())];
@@ -81,8 +92,8 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Filesystem, Claims), CatalogEr
         name: name.name()?,
         title: top.text("title")?,
         aliases: claims[1..].iter().map(|(alias, _)| alias.clone()).collect(),
-        class,
         driver: top.need("driver")?.word(&DRIVERS)?,
+        facts: facts(&top)?,
         source: top.text("source")?,
         requires,
         commands,
@@ -92,6 +103,69 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Filesystem, Claims), CatalogEr
         only_when_named: top.read("only_when_named", |v| v.text())?,
     };
     Ok((filesystem, claims))
+}
+
+/// What is known of it and cannot be found by trying; each fact with its source.
+fn facts(top: &Table<'_>) -> Result<Facts, CatalogError> {
+    let limit = |key| top.read(key, |v| limit(&v));
+    Ok(Facts {
+        origin: top.read("origin", |v| origin(&v))?,
+        read_by: each(top, "read_by", "systems", reader)?,
+        booted_by: each(top, "booted_by", "boot loaders", boot_loader)?,
+        largest_file: limit("largest_file")?,
+        largest_volume: limit("largest_volume")?,
+    })
+}
+
+/// The elements of a list; none where the key is missing.
+fn each<T>(
+    top: &Table<'_>,
+    key: &'static str,
+    of: &str,
+    read: fn(&Value<'_>) -> Result<T, CatalogError>,
+) -> Result<Vec<T>, CatalogError> {
+    let listed = top.read(key, |v| v.list(of))?.unwrap_or_default();
+    listed.iter().map(read).collect()
+}
+
+fn origin(value: &Value<'_>) -> Result<Origin, CatalogError> {
+    let table = value.table(&ORIGIN)?;
+    let year = table.read("year", |v| v.count(1956..2100))?;
+    Ok(Origin {
+        system: table.text("system")?,
+        year: year.and_then(|year| u16::try_from(year).ok()),
+        source: table.text("source")?,
+    })
+}
+
+fn reader(value: &Value<'_>) -> Result<Reader, CatalogError> {
+    let table = value.table(&READER)?;
+    Ok(Reader {
+        system: system(&table.need("system")?)?,
+        writes: table.need("writes")?.flag()?,
+        source: table.text("source")?,
+    })
+}
+
+/// A system that may read a disk.
+pub(crate) fn system(value: &Value<'_>) -> Result<System, CatalogError> {
+    value.word(&System::ALL.map(|system| (system.name(), system)))
+}
+
+fn boot_loader(value: &Value<'_>) -> Result<BootLoader, CatalogError> {
+    let table = value.table(&BOOT_LOADER)?;
+    Ok(BootLoader {
+        name: table.text("name")?,
+        source: table.text("source")?,
+    })
+}
+
+fn limit(value: &Value<'_>) -> Result<Limit, CatalogError> {
+    let table = value.table(&LIMIT)?;
+    Ok(Limit {
+        size: table.text("size")?,
+        source: table.text("source")?,
+    })
 }
 
 /// What cannot be run need not say how small it may be.
@@ -221,5 +295,13 @@ fn options(
 /// Every key that such a file may hold.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter().chain(REQUIRES).chain(COMMANDS)
+    let facts = ORIGIN
+        .into_iter()
+        .chain(READER)
+        .chain(BOOT_LOADER)
+        .chain(LIMIT);
+    KEYS.into_iter()
+        .chain(facts)
+        .chain(REQUIRES)
+        .chain(COMMANDS)
 }

@@ -1,30 +1,23 @@
 //! One file of `uses/`: raw TOML → a checked [`Use`].
 
-use model::{Class, Feature, Group, Need, Use, Weight};
+use model::{Feature, Group, Need, Readers, Use, Weight};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
+use crate::filesystem_file::system;
 
 const KEYS: [&str; 7] = [
     "name",
     "title",
     "source",
     "rationale",
-    "classes",
+    "readers",
     "need",
     "weight",
 ];
-const CLASSES: [&str; 2] = ["among", "why"];
+const READERS: [&str; 2] = ["one_of", "why"];
 const NEED: [&str; 2] = ["feature", "why"];
 const WEIGHT: [&str; 3] = ["group", "parts", "why"];
-
-/// What a use may choose among: a floor keeps nothing and is in no use.
-const CHOICE: [(&str, Class); 3] = [
-    ("native", Class::Native),
-    ("foreign-unix", Class::ForeignUnix),
-    ("foreign", Class::Foreign),
-];
-const NO_FLOOR: &str = "what lives in memory keeps nothing";
 
 /// Reads one use; it claims its name.
 pub(crate) fn read(source: Source<'_>) -> Result<(Use, Claims), CatalogError> {
@@ -32,34 +25,33 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Use, Claims), CatalogError> {
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?;
     let claims = vec![(name.name()?, name.line())];
-    let (classes, classes_why) = classes(&top)?;
     let read = Use {
         name: name.name()?,
         title: top.text("title")?,
         source: top.text("source")?,
         rationale: top.text("rationale")?,
-        classes,
-        classes_why,
+        readers: readers(&top)?,
         needs: needs(&top)?,
         weights: weights(&top)?,
     };
     Ok((read, claims))
 }
 
-/// The classes that come into question, and why; all but a floor where the file does not say.
-fn classes(top: &Table<'_>) -> Result<(Vec<Class>, String), CatalogError> {
-    let Some(value) = top.get("classes")? else {
-        let all = CHOICE.map(|(_, class)| class).into();
-        return Ok((all, NO_FLOOR.to_owned()));
+/// The systems of which one must read it, and why; none where the file does not say.
+fn readers(top: &Table<'_>) -> Result<Option<Readers>, CatalogError> {
+    let Some(value) = top.get("readers")? else {
+        return Ok(None);
     };
-    let table = value.table(&CLASSES)?;
-    let among = table.need("among")?;
-    let words = among.list("classes")?;
-    if words.is_empty() {
-        return Err(among.wrong("at least one class"));
+    let table = value.table(&READERS)?;
+    let one_of = table.need("one_of")?;
+    let systems = one_of.list("systems")?;
+    if systems.is_empty() {
+        return Err(one_of.wrong("at least one system"));
     }
-    let classes = words.iter().map(|word| word.word(&CHOICE));
-    Ok((classes.collect::<Result<_, _>>()?, table.text("why")?))
+    Ok(Some(Readers {
+        one_of: systems.iter().map(system).collect::<Result<_, _>>()?,
+        why: table.text("why")?,
+    }))
 }
 
 fn needs(top: &Table<'_>) -> Result<Vec<Need>, CatalogError> {
@@ -106,5 +98,5 @@ fn weights(top: &Table<'_>) -> Result<Vec<Weight>, CatalogError> {
 /// Every key that such a file may hold.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter().chain(CLASSES).chain(NEED).chain(WEIGHT)
+    KEYS.into_iter().chain(READERS).chain(NEED).chain(WEIGHT)
 }

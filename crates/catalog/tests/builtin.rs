@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::{Catalog, Place, resolve};
 use model::{
-    Access, Action, Axis, Bytes, CacheState, Class, Feature, Group, Io, IoEngine, Op, Profile, Test,
+    Access, Action, Axis, Bytes, CacheState, FACTS, Feature, Group, Io, IoEngine, Op, Profile,
+    System, Test,
 };
 
 fn catalog() -> Catalog {
@@ -21,10 +22,54 @@ fn every_filesystem_names_its_source_and_says_what_it_requires() {
         }
         assert!(f.requires.kernel.is_some(), "{}", f.name);
         assert!(f.requires.smallest > Bytes(0), "{}", f.name);
-        if f.class != Class::Floor {
+        if !f.is_baseline() {
             assert!(!f.requires.programs.is_empty(), "{}", f.name);
             assert!(f.commands.need_device(), "{}", f.name);
         }
+    }
+}
+
+#[test]
+fn every_filesystem_says_where_it_comes_from_and_every_fact_has_its_source() {
+    for f in catalog().filesystems() {
+        assert!(f.facts.origin.is_some(), "{}", f.name);
+        for ((fact, said), sources) in FACTS.iter().zip(f.facts.lines()).zip(f.facts.sources()) {
+            assert_eq!(said.is_empty(), sources.is_empty(), "{}: {fact}", f.name);
+            for source in sources {
+                assert!(source.len() > 5, "{}: {fact}: {source}", f.name);
+            }
+        }
+        let systems: BTreeSet<System> = f.facts.read_by.iter().map(|r| r.system).collect();
+        assert_eq!(systems.len(), f.facts.read_by.len(), "{}", f.name);
+        if !f.is_baseline() && f.unavailable.is_none() && f.only_in_guest.is_none() {
+            assert!(systems.contains(&System::Linux), "{}", f.name);
+        }
+    }
+}
+
+/// JFS was called native, so that it was ruled out for disks that are carried; OS/2, whose it is, reads it.
+#[test]
+fn a_removable_disk_is_for_what_another_system_reads() {
+    let catalog = catalog();
+    let removable = catalog.use_named("removable").unwrap();
+    let readers = removable.readers.as_ref().unwrap();
+    assert!(!readers.one_of.contains(&System::Linux));
+    let is_read = |name: &str| {
+        let facts = &catalog.filesystem(name).unwrap().facts;
+        let mut read_by = facts.read_by.iter().map(|reader| reader.system);
+        read_by.any(|system| readers.one_of.contains(&system))
+    };
+    for name in ["jfs", "minix", "ext4", "fat32", "exfat", "ntfs3", "ufs2"] {
+        assert!(is_read(name), "{name}");
+    }
+    for name in ["xfs", "f2fs", "bcachefs"] {
+        assert!(
+            !is_read(name),
+            "{name}: no system but Linux has a driver for it"
+        );
+    }
+    for one in catalog.uses().filter(|one| one.name != "removable") {
+        assert_eq!(one.readers, None, "{}", one.name);
     }
 }
 
@@ -357,7 +402,6 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
     let measured: BTreeSet<Group> = phases.filter_map(Group::of).collect();
     for one in catalog.uses() {
         assert_eq!(one.whole(), 100.0, "{}: weights are shares", one.name);
-        assert!(!one.classes.contains(&Class::Floor), "{}", one.name);
         assert!(one.source.len() > 40 && one.rationale.contains("Left out"));
         let reasons = one.weights.iter().map(|w| &w.why);
         for why in reasons.chain(one.needs.iter().map(|n| &n.why)) {

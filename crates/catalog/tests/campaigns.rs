@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use catalog::{Catalog, Directory, RoundRule, campaign_file};
-use model::{Backend, Bytes, Class, Nanos, Profile};
+use model::{Backend, Bytes, Nanos, Profile};
 use proptest::prelude::*;
 
 /// Read once: thousands of texts are held against it.
@@ -78,7 +78,7 @@ fn a_mounted_directory_is_a_contender() {
         .directory_contender(path, None, Some("xfs"))
         .unwrap();
     assert_eq!(known.name, "mnt-big-disk-x");
-    assert_eq!(known.filesystem.class, Class::Native);
+    assert_eq!(known.filesystem.name, "xfs");
     assert_eq!(known.directory.as_deref(), Some(path));
     let unknown = catalog
         .directory_contender(path, Some("nas"), Some("nfs4"))

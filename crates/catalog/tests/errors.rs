@@ -88,8 +88,11 @@ fn campaign_files() {
 
 const FILESYSTEM: &str = r#"name = "mine"
 title = "Mine"
-class = "native"
 driver = "kernel"
+origin = { system = "Mine", year = 1999, source = "made for a test" }
+read_by = [{ system = "linux", writes = true, source = "made for a test" }]
+booted_by = [{ name = "Mine", source = "made for a test" }]
+largest_file = { size = "1 EiB", source = "made for a test" }
 source = "made for a test"
 
 [requires]
@@ -110,9 +113,15 @@ fn filesystem_files() {
     let texts = [
         changed("name = \"mine\"\n", ""),
         changed("name = \"mine\"", "name = \"../mine\""),
-        changed("class = \"native\"", "class = \"odd\""),
+        changed("driver = ", "class = \"native\"\ndriver = "),
+        changed("driver = ", "baseline = true\ndriver = "),
+        changed("year = 1999", "year = \"1999\""),
+        changed("system = \"linux\"", "system = \"plan9\""),
+        changed("writes = true, ", ""),
+        changed("1 EiB\", source = \"made for a test\"", "1 EiB\""),
+        changed("{ name = \"Mine\", source", "{ name = \"Mine\", where"),
         changed("driver = \"kernel\"", "driver = [\"kernel\"]"),
-        changed("source = \"made for a test\"", "source = \"  \""),
+        changed("\nsource = \"made for a test\"", "\nsource = \"  \""),
         changed("smallest", "smalest"),
         changed("smallest = \"1 MiB\"", ""),
         changed(

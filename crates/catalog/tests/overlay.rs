@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use catalog::Catalog;
-use model::Profile;
+use model::{Profile, System};
 
 fn write(directory: &Path, file: &str, text: &str) {
     let path = directory.join(file);
@@ -16,7 +16,6 @@ fn filesystem(name: &str, alias: &str) -> String {
         r#"name = "{name}"
 title = "Mine"
 aliases = ["{alias}"]
-class = "native"
 driver = "kernel"
 source = "made for a test"
 [requires]
@@ -154,9 +153,9 @@ const USE: &str = r#"name = "mine"
 title = "Mine"
 source = "made for a test"
 rationale = "To see whether it is read."
-[classes]
-among = ["native"]
-why = "others are not"
+[readers]
+one_of = ["os2"]
+why = "it is carried there"
 [[need]]
 feature = "xattrs"
 why = "notes are kept there"
@@ -178,7 +177,7 @@ fn uses_add_and_override() {
     assert_eq!(catalog.uses().count(), before + 1);
     assert_eq!(catalog.use_named("desktop").unwrap().title, "Mine");
     let mine = catalog.use_named("mine").unwrap();
-    assert_eq!(mine.classes, [model::Class::Native]);
+    assert_eq!(mine.readers.as_ref().unwrap().one_of, [System::Os2]);
     assert_eq!(mine.needs[0].feature, model::Feature::Xattrs);
     assert_eq!(mine.weight(model::Group::Trees), 3.0);
     assert_eq!(mine.weight(model::Group::Names), 0.0);
@@ -232,9 +231,9 @@ fn what_is_wrong_with_a_use_is_told_with_its_line() {
             "mine.toml:9: `feature` is `wings`; expected hard-links, ",
         ),
         (
-            "[\"native\"]",
-            "[\"floor\"]",
-            "mine.toml:6: `among` is `floor`; expected native, foreign-unix or foreign",
+            "[\"os2\"]",
+            "[\"plan9\"]",
+            "mine.toml:6: `one_of` is `plan9`; expected linux, windows, ",
         ),
         (
             "why = \"notes",

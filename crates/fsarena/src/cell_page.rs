@@ -156,6 +156,7 @@ fn features(features: &Features) -> String {
     for (feature, support) in &features.0 {
         let found = match support {
             Support::Yes => "yes".to_owned(),
+            Support::UpTo(size) => format!("up to {}", size.as_limit()),
             Support::No(reason) => format!("no: {}", line(reason)),
         };
         writeln!(text, "  {feature:<15} {found}").expect("a string takes all");

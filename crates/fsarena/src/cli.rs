@@ -95,6 +95,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   fsarena list                the filesystems of the catalog
+  fsarena list --long         the same with all that is known of each, and the sources
   fsarena list suites         the suites with their tests
   fsarena list uses           what `advise` can advise on, with weights and needs
   fsarena list campaigns      what was run")]
@@ -189,6 +190,9 @@ pub struct ListArgs {
     /// What to list.
     #[arg(value_enum, default_value_t = Listing::Filesystems)]
     pub what: Listing,
+    /// Of each filesystem origin, readers, boot loaders and limits, with sources.
+    #[arg(long)]
+    pub long: bool,
 }
 
 /// What can be listed.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use catalog::Catalog;
-use model::{Backend, DiskModel, Driver, Filesystem, Nanos, Profile, Suite, Test, Use};
+use model::{Backend, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test, Use};
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
@@ -15,7 +15,7 @@ use crate::paths;
 /// Writes the list that is asked for.
 pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let (text, value) = match args.what {
-        Listing::Filesystems => filesystems(&paths::catalog(globals)?),
+        Listing::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
         Listing::Suites => suites(&paths::catalog(globals)?),
         Listing::Profiles => profiles(&paths::catalog(globals)?),
         Listing::Uses => uses(&paths::catalog(globals)?),
@@ -30,16 +30,21 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     Ok(Code::Done.into())
 }
 
-fn filesystems(catalog: &Catalog) -> (String, Value) {
+fn filesystems(catalog: &Catalog, long: bool) -> (String, Value) {
     let all: Vec<&Filesystem> = catalog.filesystems().collect();
+    let text = match long {
+        true => all.iter().map(|f| known(f)).collect::<Vec<_>>().join("\n"),
+        false => summary(&all),
+    };
+    (text, json!(all))
+}
+
+/// A line for each filesystem.
+fn summary(all: &[&Filesystem]) -> String {
     let row = |f: &&Filesystem| {
-        let driver = match f.driver {
-            Driver::Kernel => "kernel",
-            Driver::Fuse => "fuse",
-        };
         [
             f.name.clone(),
-            driver.to_owned(),
+            driver(f).to_owned(),
             line(&f.title),
             line(&f.aliases.join(" ")),
             by_default(f),
@@ -47,13 +52,33 @@ fn filesystems(catalog: &Catalog) -> (String, Value) {
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
-    (
-        table(
-            ["name", "driver", "title", "also", "by default", "note"],
-            &rows,
-        ),
-        json!(all),
+    table(
+        ["name", "driver", "title", "also", "by default", "note"],
+        &rows,
     )
+}
+
+const fn driver(filesystem: &Filesystem) -> &'static str {
+    match filesystem.driver {
+        Driver::Kernel => "kernel",
+        Driver::Fuse => "fuse",
+    }
+}
+
+/// All that the catalog knows of a filesystem: a line for each fact, and below it one for its sources.
+fn known(filesystem: &Filesystem) -> String {
+    let head = [filesystem.name.as_str(), &filesystem.title].map(line);
+    let mut text = format!("{}: {}, {}\n", head[0], head[1], driver(filesystem));
+    let facts = FACTS.iter().zip(filesystem.facts.lines());
+    for ((fact, said), sources) in facts.zip(filesystem.facts.sources()) {
+        if said.is_empty() {
+            text += &format!("  {fact:<14}  not said\n");
+        } else {
+            text += &format!("  {fact:<14}  {}\n", line(&said));
+            text += &format!("  {:<14}  ({})\n", "", line(&sources.join("; ")));
+        }
+    }
+    text
 }
 
 /// On which backends a filesystem competes that nobody has named, where a machine has all that it needs.
@@ -162,7 +187,12 @@ const fn meaning(profile: Profile) -> &'static str {
 fn uses(catalog: &Catalog) -> (String, Value) {
     let all: Vec<&Use> = catalog.uses().collect();
     let row = |one: &&Use| {
-        let needs: Vec<&str> = one.needs.iter().map(|n| n.feature.name()).collect();
+        let features = one.needs.iter().map(|need| need.feature.name().to_owned());
+        let readers = one.readers.iter().map(|readers| {
+            let systems: Vec<String> = readers.one_of.iter().map(ToString::to_string).collect();
+            format!("read-by({})", systems.join("|"))
+        });
+        let needs: Vec<String> = features.chain(readers).collect();
         let weights = one.weights.iter();
         let weights = weights.map(|w| format!("{} {}", w.group, w.weight));
         [

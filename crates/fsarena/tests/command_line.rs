@@ -155,6 +155,12 @@ fn a_campaign_that_is_refused_is_not_stored() {
 #[test]
 fn every_list_is_there_for_people_and_for_programs() {
     assert!(said(&["list"]).contains("\next4 "));
+    let long = said(&["list", "--long"]);
+    let jfs = long.split("\n\n").find(|entry| entry.starts_with("jfs: "));
+    let jfs = jfs.expect("each filesystem has a paragraph");
+    for fact in ["OS/2", "Linux, OS/2", "GRUB", "4 PiB", "(D. Vadala, "] {
+        assert!(jfs.contains(fact), "{fact}: {jfs}");
+    }
     assert!(said(&["list", "suites"]).contains("\nlifecycle "));
     assert!(said(&["list", "profiles"]).contains("\nstudy "));
     let names = json(&["list", "--json"]);

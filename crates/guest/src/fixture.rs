@@ -1,6 +1,6 @@
 //! Filesystems for tests.
 
-use model::{Bytes, Class, Commands, Driver, Filesystem, Requirements};
+use model::{Bytes, Commands, Driver, Facts, Filesystem, Requirements};
 
 /// One that needs one module, one package and one program.
 pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Filesystem {
@@ -8,8 +8,8 @@ pub fn filesystem(name: &str, module: &str, package: &str, program: &str) -> Fil
         name: name.into(),
         title: name.into(),
         aliases: Vec::new(),
-        class: Class::Native,
         driver: Driver::Kernel,
+        facts: Facts::default(),
         source: "a manual".into(),
         requires: Requirements {
             kernel: Some(name.into()),

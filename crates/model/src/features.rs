@@ -5,19 +5,22 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The classes of the studies (S3.4).
+use crate::Bytes;
+
+/// What a filesystem gives to programs, as found by trying (S3.4). For which system it was made, and which systems
+/// read it, are facts of their own ([`crate::Facts`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Made for Linux.
-    Native,
-    /// Made for another system, with all that Unix needs: permissions, links, owners.
-    ForeignUnix,
-    /// Made for another system, without permissions or links.
-    Foreign,
-    /// No filesystem on a disk, but a floor to compare with (tmpfs).
-    Floor,
+    /// All of POSIX semantics: permissions, owners, hard links, symbolic links and special files.
+    Posix,
+    /// Some of that, but not all.
+    PartialPosix,
+    /// Not all of that was tried, and nothing of it was missing.
+    NotProbed,
+    /// A baseline to compare with, which keeps nothing on a disk (tmpfs).
+    Baseline,
 }
 
 /// A thing that a filesystem can or cannot do.
@@ -33,6 +36,8 @@ pub enum Feature {
     Permissions,
     /// An owner that stays as set.
     Ownership,
+    /// Named pipes, which stand for all special files: to make them needs no privilege.
+    SpecialFiles,
     /// Extended attributes of users.
     Xattrs,
     /// Holes that take no space.
@@ -47,15 +52,18 @@ pub enum Feature {
     SharedMmap,
     /// Space reserved by `fallocate`.
     Preallocation,
+    /// How far a file may reach.
+    LargestFile,
 }
 
 impl Feature {
     /// Every feature, in the order of the tables.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::HardLinks,
         Self::Symlinks,
         Self::Permissions,
         Self::Ownership,
+        Self::SpecialFiles,
         Self::Xattrs,
         Self::SparseFiles,
         Self::CaseSensitive,
@@ -63,6 +71,7 @@ impl Feature {
         Self::DirectIo,
         Self::SharedMmap,
         Self::Preallocation,
+        Self::LargestFile,
     ];
 
     /// The word in data files and results.
@@ -72,6 +81,7 @@ impl Feature {
             Self::Symlinks => "symlinks",
             Self::Permissions => "permissions",
             Self::Ownership => "ownership",
+            Self::SpecialFiles => "special-files",
             Self::Xattrs => "xattrs",
             Self::SparseFiles => "sparse-files",
             Self::CaseSensitive => "case-sensitive",
@@ -79,6 +89,7 @@ impl Feature {
             Self::DirectIo => "direct-io",
             Self::SharedMmap => "shared-mmap",
             Self::Preallocation => "preallocation",
+            Self::LargestFile => "largest-file",
         }
     }
 }
@@ -96,6 +107,8 @@ impl fmt::Display for Feature {
 pub enum Support {
     /// It works.
     Yes,
+    /// It works up to this size, and no further.
+    UpTo(Bytes),
     /// It does not; the reason is an errno's name or what was seen instead.
     No(String),
 }
@@ -109,31 +122,37 @@ pub struct Features(pub BTreeMap<Feature, Support>);
 impl Features {
     /// Whether the probe found the feature working; `None` where it was not probed.
     pub fn supports(&self, feature: Feature) -> Option<bool> {
-        self.0.get(&feature).map(|s| *s == Support::Yes)
+        self.0
+            .get(&feature)
+            .map(|found| !matches!(found, Support::No(_)))
     }
 
-    /// Whether everything that Unix programs take for granted was found.
-    pub fn unix_semantics(&self) -> Option<bool> {
+    /// Whether everything that POSIX programs take for granted was found; `None` where something was not tried and
+    /// nothing is missing.
+    fn posix_semantics(&self) -> Option<bool> {
         let needed = [
             Feature::HardLinks,
             Feature::Symlinks,
             Feature::Permissions,
             Feature::Ownership,
+            Feature::SpecialFiles,
         ];
-        needed
-            .into_iter()
-            .map(|f| self.supports(f))
-            .try_fold(true, |all, one| Some(all && one?))
+        let found = needed.map(|feature| self.supports(feature));
+        match found.contains(&Some(false)) {
+            true => Some(false),
+            false => found.iter().all(Option::is_some).then_some(true),
+        }
     }
 }
 
 impl Class {
-    /// The class that the probes give; what is native or a floor is so by its origin.
-    pub fn derive(expected: Self, features: &Features) -> Self {
-        match (expected, features.unix_semantics()) {
-            (Self::Native | Self::Floor, _) | (_, None) => expected,
-            (_, Some(true)) => Self::ForeignUnix,
-            (_, Some(false)) => Self::Foreign,
+    /// The class that the probes give; a baseline is one whatever it can do.
+    pub fn of(is_baseline: bool, features: &Features) -> Self {
+        match (is_baseline, features.posix_semantics()) {
+            (true, _) => Self::Baseline,
+            (false, Some(true)) => Self::Posix,
+            (false, Some(false)) => Self::PartialPosix,
+            (false, None) => Self::NotProbed,
         }
     }
 }
@@ -143,18 +162,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_class_follows_the_probes_and_not_the_catalog() {
+    fn the_class_is_what_the_probes_say() {
         let mut features = Features::default();
-        assert_eq!(Class::derive(Class::Foreign, &features), Class::Foreign);
+        assert_eq!(Class::of(false, &features), Class::NotProbed);
         for feature in Feature::ALL {
             features.0.insert(feature, Support::Yes);
         }
-        assert_eq!(Class::derive(Class::Foreign, &features), Class::ForeignUnix);
+        assert_eq!(Class::of(false, &features), Class::Posix);
+        assert_eq!(Class::of(true, &features), Class::Baseline);
+        for feature in [
+            Feature::HardLinks,
+            Feature::Symlinks,
+            Feature::Permissions,
+            Feature::Ownership,
+            Feature::SpecialFiles,
+        ] {
+            let mut without = features.clone();
+            without.0.remove(&feature);
+            assert_eq!(Class::of(false, &without), Class::NotProbed, "{feature}");
+            without.0.insert(feature, Support::No("EPERM".into()));
+            assert_eq!(Class::of(false, &without), Class::PartialPosix, "{feature}");
+        }
         features
             .0
-            .insert(Feature::HardLinks, Support::No("EPERM".into()));
-        assert_eq!(Class::derive(Class::ForeignUnix, &features), Class::Foreign);
-        assert_eq!(Class::derive(Class::Native, &features), Class::Native);
+            .insert(Feature::Xattrs, Support::No("ENOTSUP".into()));
+        assert_eq!(Class::of(false, &features), Class::Posix);
     }
 
     #[test]

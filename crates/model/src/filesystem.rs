@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Bytes, Class};
+use crate::{Backend, Bytes, Facts};
 
 /// Who does the work below the system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,10 +27,11 @@ pub struct Filesystem {
     pub title: String,
     /// Other words that users may type for it.
     pub aliases: Vec<String>,
-    /// The class it is expected in; what a run probes is stored beside it and wins.
-    pub class: Class,
     /// Who drives it.
     pub driver: Driver,
+    /// What is known of it and cannot be found by trying.
+    #[serde(default)]
+    pub facts: Facts,
     /// Where the facts of this entry come from.
     pub source: String,
     /// What must be there before it can run.
@@ -49,10 +50,15 @@ pub struct Filesystem {
 }
 
 impl Filesystem {
-    /// Whether it competes in a campaign that names no contenders, where a machine has all that it needs. Floors do in
-    /// guests: the memory that they take is the guest's.
+    /// Whether it is a baseline to compare with, which nothing makes and which keeps nothing on a disk (tmpfs).
+    pub fn is_baseline(&self) -> bool {
+        self.commands.mkfs.is_empty() && !self.commands.mount.is_empty()
+    }
+
+    /// Whether it competes in a campaign that names no contenders, where a machine has all that it needs. Baselines do
+    /// in guests: the memory that they take is the guest's.
     pub fn competes_unnamed(&self, backend: Backend) -> bool {
-        let (here, in_guests) = (self.only_in_guest.is_none(), self.class == Class::Floor);
+        let (here, in_guests) = (self.only_in_guest.is_none(), self.is_baseline());
         let asked = self.only_when_named.is_none();
         self.unavailable.is_none()
             && match backend {

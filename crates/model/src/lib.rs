@@ -9,6 +9,7 @@ mod cell;
 mod disk_identity;
 mod disturbance;
 mod environment;
+mod facts;
 mod features;
 mod figure_pattern;
 mod filesystem;
@@ -34,6 +35,7 @@ pub use contender::Contender;
 pub use disk_identity::{DiskIdentity, DiskState};
 pub use disturbance::{Disturbance, Pressure};
 pub use environment::{Condition, CpuCache, Environment, Tool};
+pub use facts::{BootLoader, FACTS, Facts, Limit, Origin, Reader, System};
 pub use features::{Class, Feature, Features, Support};
 pub use figure_pattern::FigurePattern;
 pub use filesystem::{Commands, Driver, Filesystem, Requirements};
@@ -55,6 +57,6 @@ pub use suite::{
 pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};
-pub use uses::{Need, Use, Weight};
+pub use uses::{Need, Readers, Use, Weight};
 
 mod contender;

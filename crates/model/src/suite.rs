@@ -395,6 +395,13 @@ impl Op {
         }
     }
 
+    /// What the tables show of this operation, the headline first. Random I/O has its throughput beside it:
+    /// operations of several request sizes are no common measure.
+    pub fn shown(&self) -> impl Iterator<Item = Metric> {
+        let is_random = matches!(self, Self::Io(io) if io.access.is_random());
+        std::iter::once(self.headline()).chain(is_random.then_some(Metric::Throughput))
+    }
+
     /// Whether it does nothing but read what is there: a warm cache can serve all of it.
     pub const fn only_reads(&self) -> bool {
         match self {

@@ -34,7 +34,9 @@ impl fmt::Display for ParseUnitError {
 
 impl std::error::Error for ParseUnitError {}
 
-const BINARY: [(&str, u64); 4] = [
+const BINARY: [(&str, u64); 6] = [
+    ("EiB", 1 << 60),
+    ("PiB", 1 << 50),
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -68,6 +70,17 @@ impl Bytes {
     /// So many MiB (1024 KiB).
     pub const fn mib(n: u64) -> Self {
         Self(n << 20)
+    }
+
+    /// The quantity as what a limit is: `4 GiB - 1 B`, where it is little below a power of two.
+    pub fn as_limit(self) -> String {
+        let above = self.0.checked_next_power_of_two().map(Self);
+        match above.map(|above| (above, Self(above.0 - self.0))) {
+            Some((above, below)) if below.0 > 0 && below.0 <= above.0 >> 10 => {
+                format!("{above} - {below}")
+            }
+            _ => self.to_string(),
+        }
     }
 
     /// The quantity as a `usize`, for buffer lengths.
@@ -267,6 +280,20 @@ mod tests {
         }
         assert_eq!("8388607 TiB".parse(), Ok(Bytes(((8 << 20) - 1) << 40)));
         assert!("2562048 h".parse::<Nanos>().is_err(), "beyond 292 years");
+    }
+
+    #[test]
+    fn a_limit_little_below_a_power_of_two_says_so() {
+        let limits = [
+            ((1 << 32) - 1, "4 GiB - 1 B"),
+            ((1 << 44) - 4096, "16 TiB - 4 KiB"),
+            (i64::MAX as u64, "8 EiB - 1 B"),
+            (1 << 41, "2 TiB"),
+            (3 << 30, "3 GiB"),
+        ];
+        for (bytes, shown) in limits {
+            assert_eq!(Bytes(bytes).as_limit(), shown);
+        }
     }
 
     #[test]

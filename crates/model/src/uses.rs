@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Class, Feature, Group};
+use crate::{Feature, Group, System};
 
 /// A use, as a data file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,14 +18,22 @@ pub struct Use {
     pub source: String,
     /// What such a machine does all day, and what was left out.
     pub rationale: String,
-    /// The classes that come into question; a floor, which keeps nothing, never does.
-    pub classes: Vec<Class>,
-    /// Why no others.
-    pub classes_why: String,
+    /// Which other systems must read it, where that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readers: Option<Readers>,
     /// What it must not be without.
     pub needs: Vec<Need>,
     /// What counts, and how much.
     pub weights: Vec<Weight>,
+}
+
+/// Systems of which one at least must read the filesystem as it comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Readers {
+    /// One of these must.
+    pub one_of: Vec<System>,
+    /// What cannot be done otherwise.
+    pub why: String,
 }
 
 /// A feature that a use cannot do without.

@@ -1,7 +1,7 @@
 //! A small campaign for this crate's tests.
 
 use model::{
-    Backend, Bytes, Campaign, Class, Commands, Contender, Driver, Filesystem, Profile,
+    Backend, Bytes, Campaign, Commands, Contender, Driver, Facts, Filesystem, Profile,
     Requirements, Suite, Test,
 };
 
@@ -53,8 +53,8 @@ fn contender(number: usize) -> Contender {
             title: name.clone(),
             name,
             aliases: Vec::new(),
-            class: Class::Native,
             driver: Driver::Kernel,
+            facts: Facts::default(),
             source: "this test".into(),
             requires: Requirements::default(),
             commands: Commands::default(),

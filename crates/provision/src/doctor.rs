@@ -219,7 +219,7 @@ fn as_root(machine: &Machine, command: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Class, Commands, Requirements};
+    use model::{Commands, Facts, Requirements};
 
     use super::*;
     use crate::GuestStock;
@@ -243,8 +243,8 @@ mod tests {
             name: "it".into(),
             title: "It".into(),
             aliases: Vec::new(),
-            class: Class::Native,
             driver,
+            facts: Facts::default(),
             source: "a test".into(),
             requires: Requirements {
                 kernel: Some(kernel.into()),

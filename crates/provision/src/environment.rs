@@ -199,7 +199,7 @@ fn read(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Class, Commands, Driver, Requirements};
+    use model::{Commands, Driver, Facts, Requirements};
 
     use super::*;
 
@@ -256,8 +256,8 @@ mod tests {
             name: "it".into(),
             title: "It".into(),
             aliases: Vec::new(),
-            class: Class::Native,
             driver: Driver::Kernel,
+            facts: Facts::default(),
             source: "a test".into(),
             requires: Requirements::default(),
             commands: Commands {

@@ -277,7 +277,7 @@ pub(crate) fn wrapped(text: &str) -> String {
 mod tests {
     use super::*;
     use analyse::{advise, analyse, fixture};
-    use model::{Class, Feature, Need, Use, Weight};
+    use model::{Feature, Need, Use, Weight};
 
     fn file_server() -> Use {
         let weight = |group, weight| Weight {
@@ -290,8 +290,7 @@ mod tests {
             title: "File server".to_owned(),
             source: "made for a test".to_owned(),
             rationale: "Nothing".to_owned(),
-            classes: vec![Class::Native, Class::ForeignUnix, Class::Foreign],
-            classes_why: "what lives in memory keeps nothing".to_owned(),
+            readers: None,
             needs: vec![Need {
                 feature: Feature::HardLinks,
                 why: "backups link what has not changed".to_owned(),

@@ -162,7 +162,7 @@ fn caption(row: &Row) -> String {
         clean(&row.test),
         clean(&row.phase),
         words::title(row.metric),
-        scale_of(row).symbol(),
+        scale_of(row).axis(),
         words::direction(row.direction)
     )
 }
@@ -177,7 +177,7 @@ fn of_sweep(files: &mut Files, sweep: &Sweep, analysis: &Analysis) {
                 continue;
             };
             let row = &analysis.rows[point.row];
-            let name = format!("{}-{}-by-{}", sweep.name, phase.phase, slice.axis);
+            let name = format!("{}-by-{}", swept_name(sweep, phase, analysis), slice.axis);
             let caption = format!(
                 "{}/{}: {} {} ({})",
                 clean(&sweep.name),
@@ -192,18 +192,30 @@ fn of_sweep(files: &mut Files, sweep: &Sweep, analysis: &Analysis) {
     }
 }
 
+/// What a picture of a swept phase is called: a metric that does not judge it is named.
+fn swept_name(sweep: &Sweep, phase: &SweptPhase, analysis: &Analysis) -> String {
+    let name = format!("{}-{}", sweep.name, phase.phase);
+    let mut points = phase.points.iter();
+    match points.all(|point| analysis.rows[point.row].headline) {
+        true => name,
+        false => format!("{name}-{}", phase.metric),
+    }
+}
+
 /// File size × record size, a picture for each contender.
 fn surfaces(files: &mut Files, sweep: &Sweep, phase: &SweptPhase, analysis: &Analysis) {
     for (index, contender) in analysis.contenders.iter().enumerate() {
         let Some(drawn) = heat_chart::surface(sweep, phase, index, analysis) else {
             continue;
         };
-        let name = format!("{}-{}-surface-{contender}", sweep.name, phase.phase);
+        let name = swept_name(sweep, phase, analysis);
+        let name = format!("{name}-surface-{contender}");
         let caption = format!(
-            "{}/{}, {}: by file size (down) and record size (across)",
+            "{}/{}, {}: {} by file size (down) and record size (across)",
             clean(&sweep.name),
             clean(&phase.phase),
-            clean(contender)
+            clean(contender),
+            words::title(phase.metric)
         );
         files.add(&name, &caption, &drawn);
     }
@@ -318,6 +330,66 @@ mod tests {
             .count();
         assert_eq!(charts.len(), slices + surfaces);
         assert_eq!(surfaces, 2 * analysis.sweeps[0].phases.len(), "the grid's");
+    }
+
+    /// The text of a chart that says what its numbers are.
+    fn unit(svg: &str) -> Option<&str> {
+        let text = svg.split(r#"<text class="unit""#).nth(1)?;
+        let text = text.split_once('>')?.1.split_once('<')?.0;
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// An upright axis whose numbers have their unit behind each: `12.0 ms`.
+    fn every_level_has_a_unit(svg: &str) -> bool {
+        let mut levels = svg.split(r#"<text class="level""#).skip(1).peekable();
+        let number = |text: &str| {
+            text.split_once('>')?
+                .1
+                .split_once('<')
+                .map(|(n, _)| n.contains(' '))
+        };
+        levels.peek().is_some() && levels.all(|text| number(text) == Some(true))
+    }
+
+    #[test]
+    fn no_chart_is_without_a_unit() {
+        let mut row = analyse(&fixture::plain()).rows.swap_remove(0);
+        for metric in model::Metric::ALL {
+            (row.metric, row.unit) = (metric, metric.unit());
+            assert!(unit(&bars(&row)).is_some(), "{metric}");
+            let caption = caption(&row);
+            assert!(!caption.contains(",  ("), "{caption}");
+        }
+        let campaigns = [
+            fixture::plain(),
+            fixture::realistic(),
+            fixture::swept(),
+            fixture::over_disks(),
+            fixture::hostile(),
+        ];
+        for chart in campaigns
+            .iter()
+            .flat_map(|results| charts(&analyse(results)))
+        {
+            let said = unit(&chart.svg).is_some() || every_level_has_a_unit(&chart.svg);
+            assert!(said, "{}: {}", chart.name, chart.svg);
+        }
+    }
+
+    /// An axis that ends at 1000 and means thousands has to say so.
+    #[test]
+    fn curves_over_thousands_of_operations_say_so() {
+        let all = charts(&analyse(&fixture::swept()));
+        let of = |name: &str| all.iter().find(|c| c.name == name).map(|c| unit(&c.svg));
+        assert_eq!(
+            of("threads-random-read-by-threads"),
+            Some(Some("thousands/s"))
+        );
+        // And the same in bytes.
+        assert_eq!(
+            of("threads-random-read-throughput-by-threads"),
+            Some(Some("MB/s"))
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn bars(row: &Row) -> String {
             clean(&row.phase),
             words::direction(row.direction)
         ),
-        unit: scale.symbol().to_owned(),
+        unit: scale.axis().to_owned(),
         bars: figures
             .map(|(figure, label)| bar(row, figure, label, &scale))
             .collect(),
@@ -85,8 +85,9 @@ pub fn curves(
             "Line chart: {} {}, in {}, a line for each contender.",
             clean(&phase.phase),
             over(slice),
-            scale.symbol()
+            scale.axis()
         ),
+        unit: scale.axis(),
         ticks: places.clone().map(|value| slice.axis.show(value)).collect(),
         rules: match slice.axis {
             Axis::Size => rules(sweep, places),

@@ -29,6 +29,8 @@ struct Cell {
 #[derive(Clone, Debug, PartialEq)]
 struct HeatChart {
     description: String,
+    /// What the numbers are.
+    unit: &'static str,
     columns: Vec<String>,
     rows: Vec<(String, Vec<Cell>)>,
 }
@@ -65,6 +67,7 @@ pub(crate) fn overview(analysis: &Analysis) -> Option<String> {
         draw(&HeatChart {
             description: "Heat map: how many times the cost of the best, by phase and contender."
                 .to_owned(),
+            unit: "× the cost of the best",
             columns: short_names(&analysis.contenders, HEAD_COLUMNS),
             rows,
         })
@@ -80,7 +83,7 @@ fn of_figure(row: &Row, figure: &Figure) -> Cell {
         None => Cell {
             text: figure.estimate.map_or_else(
                 || status_words(figure),
-                |e| Scale::of(row.unit, [e.median]).number(e.median),
+                |e| Scale::of(row.unit, [e.median]).with_unit(e.median),
             ),
             shade: None,
         },
@@ -158,8 +161,9 @@ pub(crate) fn surface(
             "Heat map: {} of {} in {}, by file size and record size.",
             clean(&phase.phase),
             clean(&analysis.contenders[contender]),
-            scale.symbol()
+            scale.axis()
         ),
+        unit: scale.axis(),
         columns: blocks
             .iter()
             .map(|block| Axis::Block.show(*block))
@@ -186,6 +190,13 @@ fn draw(chart: &HeatChart) -> String {
         number(width),
         number(height),
         escape(&chart.description)
+    );
+    let _ = write!(
+        out,
+        r#"<text class="unit" x="{}" y="{}">{}</text>"#,
+        number(LEFT - 8.0),
+        number(TOP - 6.0),
+        escape(chart.unit)
     );
     for (index, name) in chart.columns.iter().enumerate() {
         let x = number(LEFT + COLUMN * (index as f64 + 0.5));

@@ -65,6 +65,9 @@ struct Page {
     capacity: Option<String>,
     sweeps: Vec<curves::SweepView>,
     features: Vec<evidence::FeatureView>,
+    /// What the classes mean.
+    classes: &'static str,
+    known: Vec<evidence::FactView>,
     failures: Vec<evidence::FailureView>,
     complaints: Vec<evidence::ComplaintView>,
     environments: Vec<setting::EnvironmentView>,
@@ -164,6 +167,8 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         tests,
         sweeps: curves::sweeps(results, analysis),
         features: evidence::features(analysis),
+        classes: words::CLASSES,
+        known: evidence::facts(analysis),
         failures: evidence::failures(analysis),
         complaints: evidence::complaints(analysis),
         environments: setting::environments(results),
@@ -226,14 +231,19 @@ fn blocks(results: &CampaignResults, analysis: &Analysis, numbers: &Numbers) -> 
 }
 
 fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<LineView> {
-    let lines = block.lines.iter().enumerate();
     let number = |phase: usize| numbers.get(&(block.number?, phase)).copied();
+    let place = |row: &Row| {
+        let mut phases = block.test.phases.iter();
+        phases.position(|phase| phase.name == row.phase)
+    };
+    let lines = block.lines.iter();
     lines
+        .map(|line| (line.row.and_then(place), line))
         .map(|(phase, line)| LineView {
-            number: number(phase),
+            number: phase.and_then(number),
             derived: line.row.is_none(),
-            id: match (block.number, line.row) {
-                (Some(test), Some(row)) => link(test, phase, row),
+            id: match (block.number, phase, line.row) {
+                (Some(test), Some(phase), Some(row)) => link(test, phase, row),
                 _ => sweep_id(&block.name, analysis),
             },
             phase: line.label.clone(),

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use analyse::{Analysis, Row, Sweep, SweptPhase};
+use analyse::{Analysis, Sweep, SweptPhase};
 use model::{Axis, CampaignResults, Metric};
 
 use crate::text::{clean, no_formula};
@@ -42,8 +42,10 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
                 quotable(&sweep.name),
                 results.id
             );
-            for phase in &sweep.phases {
-                out += &report(sweep, phase, index, analysis);
+            // IOzone knows throughput only, of random I/O as well.
+            let phases = sweep.phases.iter();
+            for phase in phases.filter(|phase| phase.metric == Metric::Throughput) {
+                out += &report(phase, index, analysis);
             }
             out.push('\n');
         }
@@ -54,7 +56,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out
 }
 
-fn report(sweep: &Sweep, phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
+fn report(phase: &SweptPhase, contender: usize, analysis: &Analysis) -> String {
     let known = REPORTS.iter().find(|(name, _)| *name == phase.phase);
     let title = known.map_or_else(
         || format!("{} report", no_formula(&quotable(&phase.phase))),
@@ -73,7 +75,7 @@ fn report(sweep: &Sweep, phase: &SweptPhase, contender: usize, analysis: &Analys
     for size in &sizes {
         let _ = write!(out, "\"{}\"  ", kilobytes(*size));
         for block in &blocks {
-            let rate = throughput(sweep, phase, contender, analysis, *size, *block);
+            let rate = throughput(phase, contender, analysis, *size, *block);
             let _ = write!(out, " {:.0} ", rate.unwrap_or(0.0) / 1024.0);
         }
         out.push('\n');
@@ -91,9 +93,8 @@ fn kilobytes(bytes: u64) -> String {
     (bytes as f64 / 1024.0).to_string()
 }
 
-/// The median throughput at a point, in bytes per second.
+/// The median at a point, in bytes per second.
 fn throughput(
-    sweep: &Sweep,
     phase: &SweptPhase,
     contender: usize,
     analysis: &Analysis,
@@ -103,15 +104,8 @@ fn throughput(
     let at = |axis: Axis, value: u64| move |p: &&analyse::SweptRow| p.at.get(&axis) == Some(&value);
     let mut points = phase.points.iter().filter(at(Axis::Size, size));
     let point = points.find(at(Axis::Block, block))?;
-    let judged = &analysis.rows[point.row];
-    // A phase may be judged by its rate; IOzone knows throughput only. The rows of a phase stand together,
-    // that which judges it first.
-    let of_phase = |row: &&Row| {
-        row.suite == sweep.suite && row.test == judged.test && row.phase == judged.phase
-    };
-    let mut rows = analysis.rows[point.row..].iter().take_while(of_phase);
-    let row = rows.find(|row| row.metric == Metric::Throughput)?;
-    Some(row.figures[contender].estimate?.median)
+    let figure = &analysis.rows[point.row].figures[contender];
+    Some(figure.estimate?.median)
 }
 
 #[cfg(test)]

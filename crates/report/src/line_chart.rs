@@ -14,6 +14,8 @@ use crate::text::shorten;
 pub(crate) struct LineChart {
     /// What it shows, for those who cannot see it.
     pub description: String,
+    /// What the numbers of the upright axis are.
+    pub unit: &'static str,
     /// The values of the level axis, in rising order.
     pub ticks: Vec<String>,
     /// What ends before the tick of this number.
@@ -98,7 +100,13 @@ fn grid(out: &mut String, place: &Place, chart: &LineChart) {
             tick_label(*tick)
         );
     }
-    let _ = write!(out, r#"<path class="grid" d="{path}"/>"#);
+    let _ = write!(
+        out,
+        r#"<path class="grid" d="{path}"/><text class="unit" x="{}" y="{}">{}</text>"#,
+        number(LEFT + 40.0),
+        number(TOP - 6.0),
+        escape(chart.unit)
+    );
     let step = chart.ticks.len().div_ceil(MOST_LABELS).max(1);
     for (index, tick) in chart.ticks.iter().enumerate().step_by(step) {
         let _ = write!(
@@ -178,6 +186,7 @@ mod tests {
     fn chart() -> LineChart {
         LineChart {
             description: "A <chart>".into(),
+            unit: "MB/s",
             ticks: ["1 MiB", "2 MiB", "4 MiB"].map(String::from).into(),
             rules: vec![(2, "memory ends")],
             curves: vec![

@@ -1,7 +1,7 @@
 //! The report as Markdown, with tables as GitHub and most wikis draw them.
 
-use analyse::{Analysis, ContenderFeatures, Found};
-use model::{CampaignResults, Feature};
+use analyse::{Analysis, ContenderFeatures};
+use model::{CampaignResults, FACTS, Feature};
 
 use crate::calibration;
 use crate::complaint_lines::complaint_lines;
@@ -148,19 +148,37 @@ fn features(analysis: &Analysis, names: &[String]) -> String {
     out += &row("Driver", &|c| words::driver(c.driver).to_owned());
     for (index, feature) in Feature::ALL.into_iter().enumerate() {
         out += &row(words::feature(feature), &|c| {
-            found(&c.features[index].found)
+            escape(&words::found(&c.features[index].found))
         });
     }
-    out
+    out + &format!("\n{}\n", escape(words::CLASSES)) + &facts(analysis, &header)
 }
 
-fn found(found: &Found) -> String {
-    match found {
-        Found::Yes => "yes".to_owned(),
-        Found::No(reason) => format!("no: {}", escape(&clean(reason))),
-        Found::Varies(reason) => format!("varies: {}", escape(&clean(reason))),
-        Found::NotProbed => "not tried".to_owned(),
+/// What the catalog says of each contender, and its sources below.
+fn facts(analysis: &Analysis, header: &[String]) -> String {
+    let mut out = "\n## Facts from the catalog\n\n".to_owned();
+    out += &line(header);
+    out += &line(&vec![":--".to_owned(); header.len()]);
+    let mut sources = Vec::new();
+    for (index, fact) in FACTS.into_iter().enumerate() {
+        let mut cells = vec![fact.to_owned()];
+        for contender in &analysis.features {
+            let said = clean(&contender.facts.lines()[index]);
+            if said.is_empty() {
+                cells.push("not said".to_owned());
+                continue;
+            }
+            cells.push(escape(&said));
+            let name = escape(&clean(&contender.contender));
+            let source = clean(&contender.facts.sources()[index].join("; "));
+            sources.push(format!("- {fact}, {name}: {}\n", escape(&source)));
+        }
+        out += &line(&cells);
     }
+    if !sources.is_empty() {
+        out += &format!("\nSources:\n\n{}", sources.concat());
+    }
+    out
 }
 
 fn failures(analysis: &Analysis) -> String {

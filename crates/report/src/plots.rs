@@ -81,6 +81,7 @@ pub(crate) fn steps(rows: &[&Row], analysis: &Analysis) -> Option<String> {
             tick_label(*tick)
         );
     }
+    text(&mut out, "unit", WIDTH - 4.0, bottom + 14.0, scale.axis());
     let names = short_names(&analysis.contenders, NAME_COLUMNS);
     for (contender, (name, (total, known))) in names.iter().zip(&totals).enumerate() {
         let top = TOP + BAR_LINE * contender as f64;
@@ -271,7 +272,7 @@ pub(crate) fn processor(rows: &[&Row], phase: &str, analysis: &Analysis) -> Opti
             &format!("{} %", tick_label(*tick)),
         );
     }
-    text(&mut out, "unit", WIDTH - 4.0, BOTTOM + 16.0, scale.symbol());
+    text(&mut out, "unit", WIDTH - 4.0, BOTTOM + 16.0, scale.axis());
     let names = short_names(&analysis.contenders, NAME_COLUMNS);
     for (contender, speed, busy) in points {
         let (at_x, at_y) = (x(speed), y(busy));

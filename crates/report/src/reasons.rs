@@ -27,7 +27,11 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
 
 fn in_words(reason: &RuledOut) -> String {
     match reason {
-        RuledOut::Class { class, why } => format!("{}, and {}", words::class(*class), prose(why)),
+        RuledOut::Baseline => "a baseline, which keeps nothing".to_owned(),
+        RuledOut::Readers { read_by, why } => {
+            let reads = if read_by.len() == 1 { "reads" } else { "read" };
+            format!("only {} {reads} it: {}", words::listed(read_by), prose(why))
+        }
         RuledOut::Feature {
             feature,
             found,
@@ -52,7 +56,7 @@ fn in_words(reason: &RuledOut) -> String {
 mod tests {
     use super::*;
     use analyse::Outcome;
-    use model::{Class, Feature};
+    use model::{Feature, System};
 
     #[test]
     fn each_reason_is_said_and_failures_are_counted() {
@@ -66,9 +70,14 @@ mod tests {
         let candidate = Candidate {
             contender: "fat".to_owned(),
             ruled_out: vec![
-                RuledOut::Class {
-                    class: Class::Floor,
-                    why: "it keeps\nnothing".to_owned(),
+                RuledOut::Baseline,
+                RuledOut::Readers {
+                    read_by: vec![System::Linux],
+                    why: "it is\ncarried".to_owned(),
+                },
+                RuledOut::Readers {
+                    read_by: vec![System::Linux, System::Haiku],
+                    why: "it is carried".to_owned(),
                 },
                 RuledOut::Feature {
                     feature: Feature::HardLinks,
@@ -84,7 +93,9 @@ mod tests {
         assert_eq!(
             reasons(&candidate),
             [
-                "floor, and it keeps nothing",
+                "a baseline, which keeps nothing",
+                "only Linux reads it: it is carried",
+                "only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
                 "tree/copy-in: crashed in 1 of 3 rounds",
                 "and 2 failures more",

@@ -252,5 +252,55 @@ fn what_the_page_weighs_is_what_an_advice_ranks_by() {
         assert!((cost - ranked.cost.median).abs() < 1e-9 * cost);
         checked += 1;
     }
-    assert_eq!(checked, 6);
+    assert_eq!(checked, 7);
+}
+
+/// What was probed and what the catalog knows, where it comes from, and who says so.
+#[test]
+fn every_report_has_class_limits_and_facts_of_the_contenders() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    for (format, words) in [
+        (
+            Format::Table,
+            [
+                "ext4: POSIX semantics; files here up to 16 TiB - 4 KiB; comes from Linux <2.6> (2008)",
+                "read by Linux, FreeBSD (read only); boots with GRUB",
+                "largest file 16 TiB; largest volume 1 EiB",
+                "exfat-fuse: POSIX semantics in part",
+            ],
+        ),
+        (
+            Format::Markdown,
+            [
+                "| Largest file here | 16 TiB - 4 KiB |",
+                "| Linux, FreeBSD (read only) |",
+                "- Boots with, ext4: another manual",
+                "| Largest volume | not said | not said | 1 EiB |",
+            ],
+        ),
+        (
+            Format::Html,
+            [
+                "Linux &#60;2.6&#62; (2008) <small class=\"source\">a|kernel</small>",
+                ">POSIX semantics in part</td>",
+                ">16 TiB - 4 KiB</td>",
+                ">not said</td>",
+            ],
+        ),
+        (
+            Format::Json,
+            [
+                "\"partial-posix\"",
+                "\"another manual\"",
+                "\"1 EiB\"",
+                "\"up-to\"",
+            ],
+        ),
+    ] {
+        let report = shown(format, &results, &analysis);
+        for words in words {
+            assert!(report.contains(words), "{format:?}: {words}\n{report}");
+        }
+    }
 }

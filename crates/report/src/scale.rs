@@ -66,6 +66,20 @@ impl Scale {
         self.symbol
     }
 
+    /// What the numbers along an axis are: the symbol, or words where that alone could be missed.
+    pub fn axis(&self) -> &'static str {
+        match self.symbol {
+            "" => "count",
+            "k" => "thousands",
+            "M" => "millions",
+            "G" => "billions",
+            "/s" => "per second",
+            "k/s" => "thousands/s",
+            "M/s" => "millions/s",
+            symbol => symbol,
+        }
+    }
+
     /// A value in this scale, not rounded.
     pub fn scaled(&self, value: f64) -> f64 {
         value / self.factor

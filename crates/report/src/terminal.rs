@@ -11,7 +11,7 @@ use crate::format::Options;
 use crate::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names, width};
 use crate::verdict::{overall, remarks};
-use crate::{complaint_lines::complaint_lines, failure_lines::failure_lines, summary};
+use crate::{complaint_lines::complaint_lines, failure_lines::failure_lines, summary, words};
 
 /// The widest a contender's name may make its column.
 const WIDEST_NAME: usize = 17;
@@ -36,6 +36,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &trust(results, analysis, options.width, paint);
     out += &of_the_ceiling(results, analysis, &names, options.width, paint);
     out += &full_names(&analysis.contenders, &names);
+    out += &contenders(analysis, options.width);
     out += &failures(analysis, paint);
     out += &complaints(analysis, paint);
     out
@@ -311,6 +312,21 @@ fn full_names(names: &[String], short: &[String]) -> String {
     } else {
         format!("\nNames in full:\n{lines}")
     }
+}
+
+/// What each contender gives to programs, and what the catalog knows of it.
+fn contenders(analysis: &Analysis, terminal: usize) -> String {
+    let mut out = "\nContenders:\n".to_owned();
+    for contender in &analysis.features {
+        let text = format!(
+            "{}: {}",
+            clean(&contender.contender),
+            words::abilities(contender)
+        );
+        let lines = wrapped(&text, terminal.max(40) - 4);
+        out += &format!("  {}\n", lines.join("\n    "));
+    }
+    out
 }
 
 fn failures(analysis: &Analysis, paint: Paint) -> String {

@@ -1,7 +1,9 @@
 //! The words of the reports: what every metric, state and rule is called and how it is defined.
 
-use analyse::Ranking;
-use model::{CacheState, Class, Clock, Direction, Driver, End, Feature, Metric};
+use analyse::{ContenderFeatures, Found, Ranking};
+use model::{CacheState, Class, Clock, Direction, Driver, End, FACTS, Feature, Metric};
+
+use crate::text::clean;
 
 /// What a metric is called above a chart.
 pub(crate) const fn title(metric: Metric) -> &'static str {
@@ -208,10 +210,50 @@ pub(crate) const fn not_ranked(ranking: Ranking) -> Option<&'static str> {
 /// A class of filesystems.
 pub(crate) const fn class(class: Class) -> &'static str {
     match class {
-        Class::Native => "native",
-        Class::ForeignUnix => "foreign, all that Unix needs",
-        Class::Foreign => "foreign, not all that Unix needs",
-        Class::Floor => "floor",
+        Class::Posix => "POSIX semantics",
+        Class::PartialPosix => "POSIX semantics in part",
+        Class::NotProbed => "not probed",
+        Class::Baseline => "baseline",
+    }
+}
+
+/// What the classes mean.
+pub(crate) const CLASSES: &str = "POSIX semantics are permissions, owners, hard links, symbolic links and special \
+    files; a filesystem that lacks one of them has them in part.";
+
+/// What was found of a feature.
+pub(crate) fn found(found: &Found) -> String {
+    match found {
+        Found::Yes => "yes".to_owned(),
+        Found::UpTo(size) => size.as_limit(),
+        Found::No(reason) => format!("no: {}", clean(reason)),
+        Found::Varies(reason) => format!("varies: {}", clean(reason)),
+        Found::NotProbed => "not tried".to_owned(),
+    }
+}
+
+/// What a contender gives to programs, and what the catalog knows of it, in one line.
+pub(crate) fn abilities(contender: &ContenderFeatures) -> String {
+    let facts = FACTS.iter().zip(contender.facts.lines());
+    let said = facts.filter(|(_, line)| !line.is_empty());
+    let said = said.map(|(fact, line)| format!("{} {}", fact.to_lowercase(), clean(&line)));
+    let here = contender
+        .features
+        .iter()
+        .find_map(|state| match state.found {
+            Found::UpTo(size) => Some(format!("files here up to {}", size.as_limit())),
+            _ => None,
+        });
+    let class = std::iter::once(class(contender.class).to_owned());
+    class.chain(here).chain(said).collect::<Vec<_>>().join("; ")
+}
+
+/// Things one after the other: `Linux`, `Linux and OS/2`, `Linux, macOS and OS/2`.
+pub(crate) fn listed<T: ToString>(things: &[T]) -> String {
+    let words: Vec<String> = things.iter().map(T::to_string).collect();
+    match words.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        _ => words.concat(),
     }
 }
 
@@ -230,6 +272,7 @@ pub(crate) const fn feature(feature: Feature) -> &'static str {
         Feature::Symlinks => "Symbolic links",
         Feature::Permissions => "Permissions",
         Feature::Ownership => "Ownership",
+        Feature::SpecialFiles => "Special files",
         Feature::Xattrs => "Extended attributes",
         Feature::SparseFiles => "Sparse files",
         Feature::CaseSensitive => "Case-sensitive names",
@@ -237,6 +280,7 @@ pub(crate) const fn feature(feature: Feature) -> &'static str {
         Feature::DirectIo => "Direct I/O",
         Feature::SharedMmap => "Shared memory maps",
         Feature::Preallocation => "Preallocation",
+        Feature::LargestFile => "Largest file here",
     }
 }
 

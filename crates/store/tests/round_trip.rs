@@ -78,7 +78,11 @@ fn step() -> impl Strategy<Value = StepRecord> {
 }
 
 fn features() -> impl Strategy<Value = Features> {
-    let support = prop_oneof![Just(Support::Yes), text().prop_map(Support::No)];
+    let support = prop_oneof![
+        Just(Support::Yes),
+        bytes().prop_map(Support::UpTo),
+        text().prop_map(Support::No)
+    ];
     btree_map(select(Feature::ALL.to_vec()), support, 0..6).prop_map(Features)
 }
 

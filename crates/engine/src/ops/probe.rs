@@ -1,15 +1,20 @@
 //! Tries what a filesystem can do; nothing is believed that was not seen.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{
+    FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink,
+};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use model::{Feature, Nanos, Support};
+use model::{Bytes, Feature, Nanos, Support};
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, OFlag, fallocate};
+use nix::sys::stat::Mode;
+use nix::sys::statfs::{FUSE_SUPER_MAGIC, statfs};
+use nix::unistd::mkfifo;
 use sys::clock;
 
 use crate::OpError;
@@ -40,9 +45,11 @@ pub fn probe(feature: Feature, directory: &Path) -> Result<Support, OpError> {
     fs::create_dir(&place).of("mkdir", &place)?;
     let found = attempt(feature, &place);
     let cleared = clear(&place);
-    match found.and_then(|seen| cleared.map(|()| seen)) {
-        Ok(None) => Ok(Support::Yes),
-        Ok(Some(instead)) => Ok(Support::No(instead.to_owned())),
+    match found.and_then(|found| cleared.map(|()| found)) {
+        Ok(support) => Ok(support),
+        Err(error) if is_untold(&error) => Err(OpError::Unsupported {
+            reason: error.to_string(),
+        }),
         Err(error) if is_broken(&error) => Err(error).of("probe", &place),
         Err(error) => Ok(Support::No(sys::errno::describe(&error))),
     }
@@ -51,6 +58,11 @@ pub fn probe(feature: Feature, directory: &Path) -> Result<Support, OpError> {
 fn is_broken(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     errno.is_some_and(|errno| BROKEN.contains(&errno))
+}
+
+/// Whether a probe itself says that it could not find out.
+fn is_untold(error: &io::Error) -> bool {
+    error.raw_os_error().is_none() && error.kind() == ErrorKind::Unsupported
 }
 
 /// Removes what a probe has made. A FUSE driver may hear of a close only after the removal, and libfuse
@@ -67,8 +79,7 @@ fn clear(place: &Path) -> io::Result<()> {
     }
 }
 
-/// What was seen instead of the feature; nothing where it works.
-type Seen = io::Result<Option<&'static str>>;
+type Seen = io::Result<Support>;
 
 fn attempt(feature: Feature, place: &Path) -> Seen {
     match feature {
@@ -76,6 +87,7 @@ fn attempt(feature: Feature, place: &Path) -> Seen {
         Feature::Symlinks => symlinks(place),
         Feature::Permissions => permissions(place),
         Feature::Ownership => ownership(place),
+        Feature::SpecialFiles => special_files(place),
         Feature::Xattrs => xattrs(place),
         Feature::SparseFiles => sparse_files(place),
         Feature::CaseSensitive => case_sensitive(place),
@@ -83,11 +95,16 @@ fn attempt(feature: Feature, place: &Path) -> Seen {
         Feature::DirectIo => direct_io(place),
         Feature::SharedMmap => shared_mmap(place),
         Feature::Preallocation => preallocation(place),
+        Feature::LargestFile => largest_file(place),
     }
 }
 
-fn unless(works: bool, instead: &'static str) -> Seen {
-    Ok((!works).then_some(instead))
+/// Support, or what was seen instead.
+fn unless(works: bool, instead: &str) -> Seen {
+    Ok(match works {
+        true => Support::Yes,
+        false => Support::No(instead.to_owned()),
+    })
 }
 
 fn hard_links(place: &Path) -> Seen {
@@ -115,10 +132,10 @@ fn permissions(place: &Path) -> Seen {
     for mode in [0o640, 0o751] {
         fs::set_permissions(&file, Permissions::from_mode(mode))?;
         if fs::metadata(&file)?.mode() & 0o7777 != mode {
-            return Ok(Some("the mode did not stay as set"));
+            return Ok(Support::No("the mode did not stay as set".to_owned()));
         }
     }
-    Ok(None)
+    Ok(Support::Yes)
 }
 
 fn ownership(place: &Path) -> Seen {
@@ -137,6 +154,15 @@ fn ownership(place: &Path) -> Seen {
     unless(
         (after.uid(), after.gid()) == (user, group),
         "the owner did not stay as set",
+    )
+}
+
+fn special_files(place: &Path) -> Seen {
+    let pipe = place.join("pipe");
+    mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR)?;
+    unless(
+        fs::symlink_metadata(&pipe)?.file_type().is_fifo(),
+        "the pipe became another kind of file",
     )
 }
 
@@ -224,6 +250,33 @@ fn preallocation(place: &Path) -> Seen {
     )
 }
 
+/// The largest offset that the driver lets a program seek to is where its files end: Linux refuses to seek and to
+/// write beyond it (`s_maxbytes` in vfs_setpos() and generic_write_checks() of fs/read_write.c). Nothing is written. Of
+/// a FUSE driver the kernel does not know it.
+fn largest_file(place: &Path) -> Seen {
+    if statfs(place)?.filesystem_type() == FUSE_SUPER_MAGIC {
+        return Err(io::Error::new(
+            ErrorKind::Unsupported,
+            "the kernel does not know how large a FUSE driver's files may be",
+        ));
+    }
+    let mut file = File::create(place.join("file"))?;
+    let mut reaches = |offset: u64| match file.seek(SeekFrom::Start(offset)) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(Errno::EINVAL as i32) => Ok(false),
+        Err(error) => Err(error),
+    };
+    let (mut reached, mut refused) = (0, Bytes::LARGEST.0 + 1);
+    while refused - reached > 1 {
+        let middle = reached + (refused - reached) / 2;
+        match reaches(middle)? {
+            true => reached = middle,
+            false => refused = middle,
+        }
+    }
+    Ok(Support::UpTo(Bytes(reached)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,12 +301,42 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_file_is_as_large_as_the_driver_lets_it_be_and_no_larger() {
+        let place = tempfile::tempdir().unwrap();
+        let found = probe(Feature::LargestFile, place.path());
+        if statfs(place.path()).unwrap().filesystem_type() == FUSE_SUPER_MAGIC {
+            assert!(
+                matches!(found, Err(OpError::Unsupported { .. })),
+                "{found:?}"
+            );
+            return;
+        }
+        let Ok(Support::UpTo(largest)) = found else {
+            panic!("{found:?}");
+        };
+        let file = File::create(place.path().join("file")).unwrap();
+        let byte_at = |offset: u64| file.write_at(b"b", offset).map(|_| ());
+        let beyond = byte_at(largest.0).unwrap_err();
+        assert!(
+            [Errno::EFBIG as i32, Errno::EINVAL as i32].contains(&beyond.raw_os_error().unwrap()),
+            "{beyond}"
+        );
+    }
+
+    #[test]
+    fn a_named_pipe_is_a_special_file() {
+        let place = tempfile::tempdir().unwrap();
+        let found = probe(Feature::SpecialFiles, place.path()).unwrap();
+        assert_eq!(found, Support::Yes);
+    }
+
+    #[test]
     fn probing_leaves_the_directory_as_it_was() {
         let place = tempfile::tempdir().unwrap();
         let links = probe(Feature::HardLinks, place.path()).unwrap();
         assert_eq!(links, Support::Yes);
         for feature in Feature::ALL {
-            probe(feature, place.path()).unwrap();
+            probe(feature, place.path()).unwrap_or_else(|e| panic!("{feature}: {e}"));
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{feature}");
         }
     }

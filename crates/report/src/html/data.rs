@@ -76,11 +76,17 @@ pub(super) struct RowData<'a> {
     m: usize,
     /// The unit of all its numbers.
     u: &'static str,
+    /// What an axis is marked with, where that is more than the unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    axis: Option<&'static str>,
     /// 1 where more is better, −1 where less is, 0 where neither.
     d: i8,
     /// Whether whole numbers are shown as such.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     whole: bool,
+    /// Whether it is drawn beside the figure that judges the phase.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    beside: bool,
     /// What stands in the caption.
     n: Vec<String>,
     /// The order of the table, where there is one.
@@ -128,12 +134,14 @@ impl<'a> RowData<'a> {
         Self {
             m: metrics.place(row.metric),
             u: scale.symbol(),
+            axis: Some(scale.axis()).filter(|words| *words != scale.symbol()),
             d: match row.direction {
                 Direction::Higher => 1,
                 Direction::Lower => -1,
                 Direction::Neutral => 0,
             },
             whole: counts && scale.scaled(1.0) == 1.0,
+            beside: row.shown && !row.headline,
             n: notes(row),
             o: match row.headline {
                 true => reading_order(row),

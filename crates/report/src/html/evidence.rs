@@ -1,7 +1,7 @@
 //! What was found besides figures: features, failures with all their evidence, kernel complaints.
 
 use analyse::{Analysis, CellFailure, Found, PhaseFailure};
-use model::{Feature, StepRecord};
+use model::{FACTS, Feature, StepRecord};
 
 use crate::complaint_lines::{ComplaintLine, complaint_lines};
 use crate::failure_lines::{FailureLine, failure_lines, with_error};
@@ -18,6 +18,18 @@ pub(super) struct FeatureView {
 pub(super) struct FeatureCell {
     pub text: String,
     pub class: &'static str,
+}
+
+/// A row of the table of facts.
+pub(super) struct FactView {
+    pub title: &'static str,
+    pub cells: Vec<FactCell>,
+}
+
+/// A fact of one contender; empty where nobody said.
+pub(super) struct FactCell {
+    pub text: String,
+    pub source: String,
 }
 
 /// Rounds that ended in the same way.
@@ -79,14 +91,33 @@ pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
     rows
 }
 
-fn found(found: &Found) -> FeatureCell {
-    let (text, class) = match found {
-        Found::Yes => ("yes".to_owned(), "yes"),
-        Found::No(reason) => (format!("no: {}", clean(reason)), "no"),
-        Found::Varies(reason) => (format!("varies: {}", clean(reason)), "no"),
-        Found::NotProbed => ("not tried".to_owned(), "absent"),
+/// What the catalog says of each contender: a row for each fact, its sources in a title.
+pub(super) fn facts(analysis: &Analysis) -> Vec<FactView> {
+    let facts = FACTS.into_iter().enumerate();
+    let view = |(index, title): (usize, &'static str)| FactView {
+        title,
+        cells: analysis
+            .features
+            .iter()
+            .map(|c| FactCell {
+                text: clean(&c.facts.lines()[index]),
+                source: clean(&c.facts.sources()[index].join("; ")),
+            })
+            .collect(),
     };
-    FeatureCell { text, class }
+    facts.map(view).collect()
+}
+
+fn found(found: &Found) -> FeatureCell {
+    FeatureCell {
+        text: words::found(found),
+        class: match found {
+            Found::Yes => "yes",
+            Found::UpTo(_) => "plain",
+            Found::No(_) | Found::Varies(_) => "no",
+            Found::NotProbed => "absent",
+        },
+    }
 }
 
 pub(super) fn failures(analysis: &Analysis) -> Vec<FailureView> {
