@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use model::{
-    Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Failure, Faults,
-    Feature, Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Profile, Status,
-    StepRecord, StoredCell, Support, SystemError,
+    Accelerator, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime,
+    DiskModel, End, Failure, Faults, Feature, Features, GuestDisk, GuestMachine, LatencyBucket,
+    Metric, Nanos, Pass, PhaseResult, Profile, Status, StepRecord, StoredCell, Support,
+    SystemError,
 };
 
 /// Two contenders in three rounds, and no suite yet.
@@ -30,7 +31,22 @@ pub fn campaign() -> Campaign {
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
         readahead: None,
+        max_written: None,
         phase_limit: Profile::Study.phase_limit(),
+    }
+}
+
+/// A guest in model time with a disk after this model.
+pub fn guest(model: DiskModel) -> GuestMachine {
+    GuestMachine {
+        memory: Bytes::mib(1024),
+        processors: 1,
+        accelerator: Accelerator::Tcg,
+        cpu: "max".into(),
+        disks: 1,
+        disk: GuestDisk::Model { model },
+        kernel: "6.1.0".into(),
+        made: "guest-1".into(),
     }
 }
 
