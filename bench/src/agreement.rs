@@ -68,7 +68,7 @@ fn synced(phase: Phase) -> Phase {
     ending(End::Fsync, phase)
 }
 
-/// IOzone's `-c`: closing the file is within the time.
+/// IOzone's `-c` puts closing the file within the time. Ours puts opening it there as well, once for a whole file.
 fn with_close(mut phase: Phase) -> Phase {
     if let Op::Io(io) = &mut phase.op {
         io.include_open_close = true;

@@ -50,7 +50,7 @@ fn planned(file: &CampaignFile) {
 
 /// A campaign has a cost, and a plan with each cell once.
 pub fn has_a_plan(campaign: &Campaign) {
-    let cost = plan::cost(campaign, plan::Pace::default());
+    let cost = plan::cost(campaign, plan::Pace::default(), 1);
     let cells = plan::most_cells(campaign).expect("a small number");
     assert_eq!(cost.cells, cells);
     if cells <= MOST_CELLS {
@@ -76,6 +76,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         guest: None,
         device: None,
         readahead: None,
+        max_written: None,
         work_dir: PathBuf::new(),
         patience: Nanos::from_secs(60),
         phase_limit: Profile::Smoke.phase_limit(Backend::Loop),

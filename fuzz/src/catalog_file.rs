@@ -1,4 +1,4 @@
-//! Files of a catalog: filesystems with their command lines, suites with their plans, uses and disks.
+//! Files of a catalog: filesystems with their command lines, suites and studies with their plans, uses and disks.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,13 @@ use crate::campaign::{campaign, has_a_plan};
 use crate::property::{is_one_line, survives_json};
 use crate::sample::CATALOG;
 
-const KINDS: [Kind; 4] = [Kind::Filesystem, Kind::Suite, Kind::Use, Kind::Disk];
+const KINDS: [Kind; 5] = [
+    Kind::Filesystem,
+    Kind::Suite,
+    Kind::Use,
+    Kind::Disk,
+    Kind::Study,
+];
 
 /// One file, taken for one of each kind.
 pub fn run(input: &[u8]) {
@@ -20,6 +26,7 @@ pub fn run(input: &[u8]) {
     for kind in KINDS {
         match CATALOG.of_file(kind, "own\n.toml", text) {
             Err(error) => is_one_line(&error),
+            Ok(catalog) if kind == Kind::Study => studies_are_sound(&catalog),
             Ok(catalog) => is_sound(&catalog),
         }
     }
@@ -29,13 +36,20 @@ pub fn run(input: &[u8]) {
 pub fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"));
     let mut files = Vec::new();
-    for kind in ["filesystems", "suites", "uses", "disks"] {
+    for kind in ["filesystems", "suites", "uses", "disks", "studies"] {
         let entries = fs::read_dir(root.join(kind)).into_iter().flatten();
         files.extend(entries.flatten().map(|entry| entry.path()));
     }
     files.sort();
     let texts = files.iter().map(|file| fs::read(file).unwrap_or_default());
     texts.collect()
+}
+
+fn studies_are_sound(catalog: &Catalog) {
+    for study in catalog.studies().expect("they were read once") {
+        assert_eq!(check_name(&study.name), Ok(()));
+        has_a_plan(&campaign(Vec::new(), study.suites));
+    }
 }
 
 fn is_sound(catalog: &Catalog) {

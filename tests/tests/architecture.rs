@@ -284,7 +284,7 @@ fn every_promise_of_the_specification_is_held_by_a_test_that_exists() {
 
 #[test]
 fn every_catalog_file_names_its_source() {
-    for kind in ["filesystems", "suites"] {
+    for kind in ["filesystems", "suites", "studies"] {
         for entry in fs::read_dir(root().join("catalog").join(kind)).unwrap() {
             let path = entry.unwrap().path();
             let table: toml::Table = fs::read_to_string(&path).unwrap().parse().unwrap();

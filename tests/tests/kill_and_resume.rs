@@ -128,6 +128,31 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
     }
 }
 
+#[test]
+fn a_resumed_campaign_knows_what_it_may_write() {
+    let sandbox = Sandbox::new();
+    let gate = Gate::new(&sandbox);
+    let mut begun = campaign(&sandbox);
+    begun.args(["--contender", "gate", "--max-written", "200 MiB"]);
+    let child = start(&mut begun);
+    let waiting = gate.reached();
+    assert!(kill_after(child, Duration::ZERO));
+    waiting.go_on();
+    let refused = run(resume(&sandbox).args(["--max-written", "1 MiB"])).with(3);
+    assert!(
+        refused.stderr.contains("--max-written is 1 MiB"),
+        "{}",
+        refused.stderr
+    );
+    let resumed = run(&mut resume(&sandbox)).with(0);
+    assert!(
+        resumed.stderr.contains("of 200 MiB at most"),
+        "{}",
+        resumed.stderr
+    );
+    sandbox.assert_clean();
+}
+
 /// Begins a campaign on an image of so many MiB, and kills it when that is there and the first cell begins.
 fn kill_with_an_image(sandbox: &Sandbox, database: &str, seed: &str) {
     let gate = Gate::new(sandbox);

@@ -9,7 +9,7 @@ use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "name",
     "contenders",
     "directories",
@@ -24,6 +24,7 @@ const KEYS: [&str; 21] = [
     "size",
     "memory",
     "readahead",
+    "max_written",
     "backend",
     "device",
     "clock",
@@ -68,6 +69,8 @@ pub struct CampaignFile {
     pub memory: Option<Bytes>,
     /// How far ahead of a sequential reader the kernel reads on an image.
     pub readahead: Option<Bytes>,
+    /// The most that may be written to disks of this machine's.
+    pub max_written: Option<Bytes>,
     /// Where contenders live.
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
@@ -147,6 +150,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         size: top.read("size", |v| v.size())?,
         memory: top.read("memory", |v| v.size())?,
         readahead: top.read("readahead", |v| v.size())?,
+        max_written: top.read("max_written", |v| v.size())?,
         backend: top.read("backend", |v| v.word(&BACKENDS))?,
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
         machine: machine(&top, catalog)?,

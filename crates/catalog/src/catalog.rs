@@ -8,6 +8,7 @@ use model::{DiskModel, Filesystem, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::document::{Claims, Source};
+use crate::study_file::{self, Study};
 use crate::text_file::read_plain;
 use crate::{CatalogError, disk_file, filesystem_file, suite_file, uses_file};
 
@@ -32,6 +33,7 @@ struct Files {
     suites: Vec<(String, String)>,
     uses: Vec<(String, String)>,
     disks: Vec<(String, String)>,
+    studies: Vec<(String, String)>,
 }
 
 /// What a file of a catalog describes; files of a kind lie in a directory of their own.
@@ -45,9 +47,11 @@ pub enum Kind {
     Use,
     /// The model of a disk, in `disks/`.
     Disk,
+    /// A published comparison, in `studies/`.
+    Study,
 }
 
-/// Filesystems, suites, uses, disks and the defaults of profiles; every entry is checked.
+/// Filesystems, suites, uses, disks, studies and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
@@ -55,6 +59,10 @@ pub struct Catalog {
     suites: Entries<[Suite; 4]>,
     uses: Entries<Use>,
     disks: Entries<DiskModel>,
+    /// Texts of studies, which depend on the suites that there are.
+    studies: Entries<String>,
+    /// Texts of suites, which studies resolve in their own sizes.
+    texts: BTreeMap<String, (String, String)>,
     defaults: Defaults,
 }
 
@@ -83,6 +91,7 @@ impl Catalog {
             suites: read("suites"),
             uses: read("uses"),
             disks: read("disks"),
+            studies: read("studies"),
         })?;
         for suite in &catalog.defaults.suites {
             catalog.suite(suite, Profile::Smoke)?;
@@ -96,11 +105,14 @@ impl Catalog {
             suites: BTreeMap::new(),
             uses: BTreeMap::new(),
             disks: BTreeMap::new(),
+            studies: BTreeMap::new(),
+            texts: BTreeMap::new(),
             defaults,
         }
     }
 
-    /// A catalog of one file alone, with the profiles of this one; `file` is what errors call it.
+    /// A catalog of one file alone, with the profiles of this one; a study also has its filesystems and suites.
+    /// `file` is what errors call it.
     ///
     /// # Errors
     /// When the text says anything that cannot be.
@@ -112,15 +124,24 @@ impl Catalog {
             Kind::Suite => catalog.take_suites(&only),
             Kind::Use => catalog.take_uses(&only),
             Kind::Disk => catalog.take_disks(&only),
+            Kind::Study => {
+                // Most texts of a fuzzer's are none, and a whole catalog is much to copy.
+                study_file::read(Source { file, text }, self)?;
+                catalog = Self {
+                    studies: BTreeMap::new(),
+                    ..self.clone()
+                };
+                catalog.take_studies(&only)
+            }
         }?;
         Ok(catalog)
     }
 
     /// Adds the files of a user's directory; an entry of the same name is replaced.
     ///
-    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml` and `DIR/disks/*.toml`; a
-    /// directory that has none of these is taken to hold filesystems itself. Nothing is taken over when any
-    /// file is wrong.
+    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml` and
+    /// `DIR/studies/*.toml`; a directory that has none of these is taken to hold filesystems itself. Nothing is
+    /// taken over when any file is wrong.
     ///
     /// # Errors
     /// When the directory is no catalog, or a file cannot be read or is wrong.
@@ -134,6 +155,7 @@ impl Catalog {
             below("suites")?,
             below("uses")?,
             below("disks")?,
+            below("studies")?,
         ];
         let files = if found.iter().all(Option::is_none) {
             Files {
@@ -141,12 +163,13 @@ impl Catalog {
                 ..Files::default()
             }
         } else {
-            let [filesystems, suites, uses, disks] = found.map(Option::unwrap_or_default);
+            let [filesystems, suites, uses, disks, studies] = found.map(Option::unwrap_or_default);
             Files {
                 filesystems,
                 suites,
                 uses,
                 disks,
+                studies,
             }
         };
         let Files {
@@ -154,8 +177,9 @@ impl Catalog {
             suites,
             uses,
             disks,
+            studies,
         } = &files;
-        if [filesystems, suites, uses, disks]
+        if [filesystems, suites, uses, disks, studies]
             .iter()
             .all(|f| f.is_empty())
         {
@@ -174,7 +198,8 @@ impl Catalog {
         self.take_filesystems(&files.filesystems)?;
         self.take_suites(&files.suites)?;
         self.take_uses(&files.uses)?;
-        self.take_disks(&files.disks)
+        self.take_disks(&files.disks)?;
+        self.take_studies(&files.studies)
     }
 
     fn take_filesystems(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
@@ -206,6 +231,8 @@ impl Catalog {
             ];
             claims.sort();
             claims.dedup();
+            let text = (file.clone(), text.clone());
+            self.texts.insert(suite[0].name.clone(), text);
             add(&mut new, suite[0].name.clone(), suite, file, claims)?;
         }
         merge(&mut self.suites, new)
@@ -227,6 +254,20 @@ impl Catalog {
             add(&mut new, value.name.clone(), value, file, claims)?;
         }
         merge(&mut self.disks, new)
+    }
+
+    /// Studies are kept as texts: what one says depends on suites, which may be replaced later.
+    fn take_studies(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        let mut names = Vec::new();
+        for (file, text) in files {
+            let name = study_file::name(Source { file, text })?;
+            let claims = vec![(name.clone(), 1)];
+            names.push(name.clone());
+            add(&mut new, name, text.clone(), file, claims)?;
+        }
+        merge(&mut self.studies, new)?;
+        names.iter().try_for_each(|name| self.study(name).map(drop))
     }
 
     /// Every filesystem, by name.
@@ -309,6 +350,38 @@ impl Catalog {
             .get(name)
             .map(|entry| &entry.value)
             .ok_or_else(|| CatalogError::unknown("disk", name, known))
+    }
+
+    /// Every study, by name.
+    ///
+    /// # Errors
+    /// When a suite that one names was replaced by one without its tests.
+    pub fn studies(&self) -> Result<Vec<Study>, CatalogError> {
+        let entries = self.studies.values();
+        entries.map(|entry| self.read_study(entry)).collect()
+    }
+
+    /// The study of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn study(&self, name: &str) -> Result<Study, CatalogError> {
+        let known = self.studies.keys().map(String::as_str);
+        let entry = self.studies.get(name);
+        self.read_study(entry.ok_or_else(|| CatalogError::unknown("study", name, known))?)
+    }
+
+    fn read_study(&self, entry: &Entry<String>) -> Result<Study, CatalogError> {
+        let (file, text) = (entry.file.as_str(), entry.value.as_str());
+        study_file::read(Source { file, text }, self)
+    }
+
+    /// The file and the text of a suite.
+    pub(crate) fn suite_text(&self, name: &str) -> Result<(&str, &str), CatalogError> {
+        let known = self.texts.keys().map(String::as_str);
+        let found = self.texts.get(name);
+        let (file, text) = found.ok_or_else(|| CatalogError::unknown("suite", name, known))?;
+        Ok((file.as_str(), text.as_str()))
     }
 
     /// What a profile sets where the user does not.

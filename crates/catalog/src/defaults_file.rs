@@ -4,6 +4,7 @@ use model::{Bytes, Campaign, Profile, Scaling};
 
 use crate::CatalogError;
 use crate::document::{Source, Table, Value};
+use crate::study_file::Study;
 
 /// What a profile sets where the user does not.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,8 +13,26 @@ pub struct ProfileDefaults {
     pub size: Bytes,
     /// How often each test is repeated.
     pub rounds: u32,
+    /// Memory of a cell; all of it where absent.
+    pub memory: Option<Bytes>,
     /// When a phase is repeated because it ended too soon.
     pub scaling: Scaling,
+}
+
+impl ProfileDefaults {
+    /// The same with what a study states.
+    #[must_use]
+    pub fn of_study(self, study: Option<&Study>) -> Self {
+        match study {
+            Some(study) => Self {
+                size: study.size,
+                rounds: study.rounds.unwrap_or(self.rounds),
+                memory: study.memory,
+                ..self
+            },
+            None => self,
+        }
+    }
 }
 
 /// The whole file.
@@ -60,6 +79,7 @@ fn read_profile(profiles: &Table<'_>, profile: Profile) -> Result<ProfileDefault
     Ok(ProfileDefaults {
         size: table.need("size")?.size()?,
         rounds: rounds(&table.need("rounds")?)?,
+        memory: None,
         scaling: scaling(&table.need("scaling")?)?,
     })
 }

@@ -3,12 +3,15 @@
 use model::Profile;
 
 use crate::document::Source;
-use crate::{disk_file, filesystem_file, operation, suite_file, uses_file};
+use crate::{
+    Catalog, Kind, disk_file, filesystem_file, operation, study_file, suite_file, uses_file,
+};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
 
 const USE: &str = include_str!("../../../docs/adding-a-use.md");
+const STUDY: &str = include_str!("../../../docs/adding-a-study.md");
 const DISK: &str = include_str!("../../../docs/adding-a-disk.md");
 
 /// The TOML of a page.
@@ -62,6 +65,14 @@ fn the_example_of_a_disk_loads() {
 }
 
 #[test]
+fn the_example_of_a_study_loads() {
+    let catalog = Catalog::builtin().unwrap();
+    let catalog = catalog.of_file(Kind::Study, "ours.toml", example(STUDY));
+    let study = catalog.unwrap().study("archive-2019").unwrap();
+    assert_eq!(study.suites[0].tests.len(), 1);
+}
+
+#[test]
 fn every_key_and_operation_is_described() {
     let described = |page: &str, word: &str| {
         let quoted = page.contains(&format!("`{word}`"));
@@ -78,6 +89,9 @@ fn every_key_and_operation_is_described() {
     }
     for key in suite_file::all_keys() {
         described(SUITE, key);
+    }
+    for key in study_file::all_keys() {
+        described(STUDY, key);
     }
     for key in uses_file::all_keys() {
         described(USE, key);

@@ -26,7 +26,7 @@ pub enum CatalogError {
     },
     /// A directory that was named as a catalog holds nothing of one.
     #[error(
-        "{}: no catalog; expected filesystems/*.toml, suites/*.toml, uses/*.toml or *.toml in it",
+        "{}: no catalog; expected filesystems/*.toml, suites/*.toml, uses/*.toml, disks/*.toml, studies/*.toml or *.toml in it",
         one_line(&path.display().to_string())
     )]
     NoCatalog {
@@ -70,7 +70,11 @@ impl CatalogError {
 
 /// `did you mean …?`, or the command that lists all where nothing is near.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
-    did_you_mean(name, known).unwrap_or_else(|| format!("`fsarena list {kind}s` shows all"))
+    let all = match kind.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{kind}s"),
+    };
+    did_you_mean(name, known).unwrap_or_else(|| format!("`fsarena list {all}` shows all"))
 }
 
 /// The question with the words most like one, where any is like it.

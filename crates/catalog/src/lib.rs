@@ -1,4 +1,4 @@
-//! Filesystems, suites, uses and disks as data: TOML in, checked model out.
+//! Filesystems, suites, uses, disks and studies as data: TOML in, checked model out.
 //!
 //! The catalog is compiled in and overlaid by files of the user's own. Whatever is wrong with a
 //! file is said in one line with file, line and what was expected. This crate runs nothing, mounts
@@ -21,6 +21,7 @@ mod parameters;
 mod phase_order;
 #[cfg(test)]
 mod reading_tests;
+mod study_file;
 mod suite_file;
 mod sweep;
 mod text_file;
@@ -31,4 +32,5 @@ pub use catalog::{Catalog, Kind};
 pub use command_line::{Place, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use error::CatalogError;
+pub use study_file::Study;
 pub use text_file::read_text;

@@ -1,5 +1,5 @@
-//! Parameters of a test: one value for all profiles, or one for each; and those that a point of a
-//! sweep sets.
+//! Parameters of a test: one value for all profiles, or one for each; those that a point of a sweep sets; and
+//! those that a study has instead.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,9 @@ use crate::CatalogError;
 use crate::document::{Table, Value};
 use crate::sweep::{Point, RANGE};
 
+/// What a study sets in place of a profile, by test.
+pub(crate) type Instead<'a> = BTreeMap<&'a str, Table<'a>>;
+
 /// The parameters of a test as one profile sets them.
 pub(crate) struct Parameters<'a> {
     values: BTreeMap<&'a str, Value<'a>>,
@@ -17,21 +20,34 @@ pub(crate) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Reads `[test.parameters]`, where there are any, and adds those of a point.
+    /// Reads `[test.parameters]`, where there are any, and adds those of a point; a study has its own values in
+    /// place of some.
     pub fn read(
         test: &Table<'a>,
         profile: Profile,
         point: &Point<'a>,
+        instead: &Instead<'a>,
     ) -> Result<Self, CatalogError> {
         let mut values: BTreeMap<_, _> = point.parameters().collect();
+        let name = test.need("name")?.name()?;
+        let mut others: BTreeMap<_, _> = match instead.get(name.as_str()) {
+            Some(table) => table.entries().collect(),
+            None => BTreeMap::new(),
+        };
         if let Some(table) = test.read("parameters", |v| v.any_table())? {
             for (name, value) in table.entries() {
                 model::check_name(name).map_err(|e| value.error(format!("parameter {e}")))?;
-                if values.insert(name, for_profile(value, profile)?).is_some() {
+                let resolved = for_profile(value, profile)?;
+                let resolved = others.remove(name).unwrap_or(resolved);
+                if values.insert(name, resolved).is_some() {
                     let message = format!("`{name}` is an axis of the sweep; leave it out here");
                     return Err(value.error(message));
                 }
             }
+        }
+        if let Some((other, value)) = others.first_key_value() {
+            let message = format!("the test `{name}` has no parameter `{other}`");
+            return Err(value.error(message));
         }
         Ok(Self {
             values,

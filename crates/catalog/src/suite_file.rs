@@ -5,7 +5,7 @@ use model::{Bytes, CacheState, End, Op, Phase, Profile, Scaling, Suite, Test};
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
 use crate::operation;
-use crate::parameters::{Parameters, for_profile};
+use crate::parameters::{Instead, Parameters, for_profile};
 use crate::phase_order::PhaseOrder;
 use crate::sweep::{self, Point};
 
@@ -42,6 +42,16 @@ pub(crate) fn read(
     profile: Profile,
     scaling: Option<Scaling>,
 ) -> Result<(Suite, Claims), CatalogError> {
+    read_instead(source, profile, scaling, &Instead::new())
+}
+
+/// The same with the values that a study has in place of the profile's.
+pub(crate) fn read_instead(
+    source: Source<'_>,
+    profile: Profile,
+    scaling: Option<Scaling>,
+    instead: &Instead<'_>,
+) -> Result<(Suite, Claims), CatalogError> {
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?.name()?;
@@ -50,7 +60,7 @@ pub(crate) fn read(
     for value in top.need("test")?.list("tests, each under [[test]]")? {
         let raw = value.table(&TEST)?;
         let line = raw.need("name")?.line();
-        for test in read_points(&raw, profile, &name, scaling)? {
+        for test in read_points(&raw, profile, &name, scaling, instead)? {
             if tests.iter().any(|t| t.name == test.name) {
                 return Err(raw.error(format!("the suite has two tests `{}`", test.name)));
             }
@@ -76,22 +86,23 @@ pub(crate) fn read(
 }
 
 /// The test, or one for each point of its sweep.
-fn read_points(
-    raw: &Table<'_>,
+fn read_points<'a>(
+    raw: &Table<'a>,
     profile: Profile,
     suite: &str,
     scaling: Option<Scaling>,
+    instead: &Instead<'a>,
 ) -> Result<Vec<Test>, CatalogError> {
     let resolve = |value| for_profile(value, profile);
     let points = raw.read("sweep", |sweep| sweep::points(&sweep, resolve))?;
     let Some(points) = points else {
-        let parameters = Parameters::read(raw, profile, &Point::default())?;
+        let parameters = Parameters::read(raw, profile, &Point::default(), instead)?;
         return Ok(vec![read_test(raw, &parameters, suite, scaling, None)?]);
     };
     points
         .iter()
         .map(|point| {
-            let parameters = Parameters::read(raw, profile, point)?;
+            let parameters = Parameters::read(raw, profile, point, instead)?;
             read_test(raw, &parameters, suite, scaling, Some(point))
         })
         .collect()

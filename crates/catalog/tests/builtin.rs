@@ -106,6 +106,9 @@ fn every_file_is_called_after_what_it_describes() {
     assert_eq!(uses, names("uses"));
     let disks: Vec<String> = catalog.disks().map(|d| d.name.clone()).collect();
     assert_eq!(disks, names("disks"));
+    let studies = catalog.studies().unwrap();
+    let studies: Vec<String> = studies.into_iter().map(|study| study.name).collect();
+    assert_eq!(studies, names("studies"));
 }
 
 #[test]
@@ -382,6 +385,115 @@ fn profile_study_has_the_published_parameters() {
         }
     ));
     assert_eq!(catalog.profile(Profile::Study).size, Bytes(20_000_000_000));
+}
+
+/// What the suites' files say of the programs that they follow.
+#[test]
+fn profile_study_has_the_parameters_of_the_programs_that_it_follows() {
+    let catalog = catalog();
+    let study = |suite| catalog.suite(suite, Profile::Study).unwrap();
+    let threads: Vec<u64> = study("tiobench")
+        .tests
+        .iter()
+        .map(|test| test.sweep.as_ref().unwrap().at[&Axis::Threads])
+        .collect();
+    assert_eq!(threads, [1, 2, 4, 8]);
+    for phase in study("tiobench").tests.iter().flat_map(|t| &t.phases) {
+        let Op::Io(io) = &phase.op else {
+            panic!("{}", phase.name)
+        };
+        assert_eq!(io.block, Bytes::kib(4));
+        let random = phase.name.starts_with("random");
+        assert_eq!(io.operations, random.then_some(4_000));
+    }
+    for test in &study("fs-mark").tests {
+        let Op::Create(create) = &test.phases[0].op else {
+            panic!("{}", test.name)
+        };
+        assert!(create.size == Bytes(51_200) && create.fsync);
+    }
+    let chars = &study("bonnie-chars").tests[0].phases[0].op;
+    assert!(matches!(chars, Op::WriteStream { size, .. } if *size == Bytes::mib(2000)));
+}
+
+/// Sizes in which the published comparisons differ from each other; the rest is what profile study has.
+#[test]
+fn every_study_has_its_published_sizes() {
+    let catalog = catalog();
+    let studies = catalog.studies().unwrap();
+    let sizes: Vec<_> = studies
+        .iter()
+        .map(|study| {
+            let memory = study.memory.map(|bytes| bytes.0 >> 20);
+            (study.name.as_str(), study.size.0, memory, study.rounds)
+        })
+        .collect();
+    let gb = 1_000_000_000;
+    assert_eq!(
+        sizes,
+        [
+            ("bonnie-linux-2011", 20 * gb, Some(3 << 10), None),
+            ("debian-file-server-2006", 20 * gb, Some(512), Some(3)),
+            ("emerging-filesystems-2007", 20 * gb, Some(8 << 10), None),
+            ("os2-shootout-2002", gb, Some(256), Some(3)),
+            ("vanninen-wang-2003", 20 * gb, Some(512), None),
+        ]
+    );
+    let test = |study: &str, test: &str| {
+        let study = catalog.study(study).unwrap();
+        let mut tests = study.suites.into_iter().flat_map(|suite| suite.tests);
+        tests.find(|t| t.name == test).unwrap()
+    };
+    let written = |study, name| match &test(study, name).phases[0].op {
+        Op::Io(io) if io.access == Access::Write => io.size.unwrap(),
+        other => panic!("{other:?}"),
+    };
+    let made = |study| match &test(study, "bonnie-files").phases[0].op {
+        Op::Create(create) => (create.entries, create.fsync, create.fsync_directory),
+        other => panic!("{other:?}"),
+    };
+    let (s3, s5) = ("bonnie-linux-2011", "emerging-filesystems-2007");
+    assert_eq!(written(s5, "bonnie-block"), Bytes::mib(16 << 10));
+    assert_eq!(made(s5), (102_400, false, false));
+    assert_eq!(written(s3, "bonnie-block"), Bytes::mib(2000));
+    assert_eq!(made(s3), (512_000, true, true));
+    let seek = |study| match &test(study, "bonnie-block").phases[3].op {
+        Op::Io(io) => io.fsync,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((seek(s3), seek(s5)), (1, 0));
+    let s1 = catalog.study("os2-shootout-2002").unwrap();
+    let tests: Vec<_> = s1.suites.iter().flat_map(|suite| &suite.tests).collect();
+    let names: Vec<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+    assert_eq!(names, ["lifecycle", "features", "large-read"]);
+    assert_eq!(
+        written("os2-shootout-2002", "large-read"),
+        Bytes(600_000_000)
+    );
+    let grid = catalog.study("vanninen-wang-2003").unwrap();
+    let whole = catalog.suite("iozone", Profile::Study).unwrap();
+    let swept = |test: &&Test| {
+        test.sweep
+            .as_ref()
+            .is_some_and(|point| point.of == "iozone")
+    };
+    assert!(
+        grid.suites[0]
+            .tests
+            .iter()
+            .eq(whole.tests.iter().filter(swept))
+    );
+}
+
+#[test]
+fn every_study_fits_its_volume_and_says_what_it_leaves_out() {
+    for study in catalog().studies().unwrap() {
+        for test in study.suites.iter().flat_map(|suite| &suite.tests) {
+            assert!(test.space <= study.size, "{}: {}", study.name, test.name);
+        }
+        assert!(study.rationale.len() > 100 && study.source.len() > 40);
+        assert!(!study.contenders.is_empty(), "{}", study.name);
+    }
 }
 
 #[test]

@@ -255,3 +255,74 @@ fn what_is_wrong_with_a_use_is_told_with_its_line() {
         assert_eq!(error.lines().count(), 1);
     }
 }
+
+const STUDY: &str = r#"name = "ours"
+title = "Ours"
+source = "made for a test"
+rationale = "What we once measured."
+contenders = ["ext4"]
+suites = ["mine", "tree"]
+tests = ["mine"]
+size = "1 GiB"
+[parameters.mine]
+size = "7 MiB"
+"#;
+
+#[test]
+fn a_study_has_its_own_values_in_place_of_the_profiles() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "suites/mine.toml", SUITE);
+    write(dir.path(), "studies/ours.toml", STUDY);
+    let mut catalog = Catalog::builtin().unwrap();
+    catalog.overlay(dir.path()).unwrap();
+    let study = catalog.study("ours").unwrap();
+    assert_eq!(study.suites.len(), 1, "the other has no test of the study");
+    assert_eq!(study.suites[0].tests[0].space, model::Bytes::mib(7));
+    let suite = catalog.suite("mine", Profile::Study).unwrap();
+    assert_eq!(suite.tests[0].space, model::Bytes::mib(4));
+}
+
+#[test]
+fn what_is_wrong_with_a_study_is_told_with_its_line() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "suites/mine.toml", SUITE);
+    for (right, wrong, told) in [
+        (
+            "size = \"7 MiB\"",
+            "sise = \"7 MiB\"",
+            ":10: the test `mine` has no parameter `sise`",
+        ),
+        (
+            "[parameters.mine]",
+            "[parameters.other]",
+            ":9: the study's suites have no test `other`",
+        ),
+        (
+            "tests = [\"mine\"]",
+            "tests = [\"other\"]",
+            ":7: the study's suites have no test `other`",
+        ),
+        (
+            "\"mine\", \"tree\"",
+            "\"main\"",
+            ":6: there is no suite `main`",
+        ),
+        (
+            "[\"ext4\"]",
+            "[\"ext44\"]",
+            ":5: there is no filesystem `ext44`",
+        ),
+        (
+            "1 GiB",
+            "6 MiB",
+            ":8: `size` is `6 MiB`; expected at least 7 MiB",
+        ),
+    ] {
+        let text = STUDY.replace(right, wrong);
+        assert_ne!(text, STUDY, "{right}");
+        write(dir.path(), "studies/ours.toml", &text);
+        let mut catalog = Catalog::builtin().unwrap();
+        let error = catalog.overlay(dir.path()).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}

@@ -2,13 +2,14 @@
 //! machine, side by side in guests where time passes only inside.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use analyse::StopReason;
 use anyhow::Context;
 use guest::Guest;
 use model::{Bytes, Campaign, Cell, CellId, Environment, Nanos, StoredCell, Test};
+use plan::Pace;
 use provision::{HeldDevice, ProvisionError};
 use run::{CellCache, Stopped};
 use store::{CampaignId, Store};
@@ -24,7 +25,8 @@ use crate::fit::Misfits;
 use crate::ground::{Ground, Held};
 use crate::progress::{Position, Progress};
 use crate::site::Site;
-use crate::{rounds, run_command};
+use crate::written::Written;
+use crate::{guest_ground, rounds, run_command};
 
 /// How a campaign ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub struct Means<'a> {
     pub consent: Consent,
     /// How many cells may run side by side, where any may.
     pub jobs: Option<u32>,
-    /// How much may be written before phases are no longer repeated, where the user says.
+    /// The most that may be written from now on, in place of what the campaign began with.
     pub max_written: Option<Bytes>,
     /// Brings the place where results are kept that need not be brought about twice; asked for guests only.
     pub cache: &'a dyn Fn() -> Option<CellCache>,
@@ -86,7 +88,10 @@ pub fn drive(
     let each = stored.cells.iter().filter_map(|c| c.result.as_ref());
     let cells_wrote = each.fold(0, |sum: u64, r| sum.saturating_add(plan::written(r).0));
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
-    let campaign = stored.campaign;
+    let campaign = Campaign {
+        max_written: means.max_written.or(stored.campaign.max_written),
+        ..stored.campaign
+    };
     if is_over {
         Site::sweep(id, &campaign)?;
         progress.note(&format!(
@@ -94,6 +99,8 @@ pub fn drive(
         ));
         return Ok(Ended::Complete);
     }
+    let cost = run_command::cost(&campaign, Some(store), means.jobs)?;
+    let most = run_command::allowance(&campaign, &cost)?;
     let held = match held {
         Some(held) => held,
         None => Ground::hold(&campaign, &means.consent, progress, &stop)?,
@@ -103,17 +110,15 @@ pub fn drive(
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
     };
-    let cost = run_command::cost(&campaign, Some(store))?;
-    let most = means
-        .max_written
-        .unwrap_or(Bytes(cost.written().0.saturating_mul(TWICE)));
+    let so_far = Bytes(cells_wrote.saturating_add(cost.preparation.0));
+    let unfinished = plan.iter().filter(|cell| !finished.contains_key(&cell.id));
+    let reserved = plan::written_by(&campaign, unfinished);
+    let named = campaign.max_written.is_some();
     Drive {
         store,
         id,
-        written: Written {
-            so_far: Bytes(cells_wrote.saturating_add(cost.preparation.0)),
-            most,
-        },
+        written: most.map(|most| Written::new(so_far, reserved, most, named)),
+        expected: expected(&campaign, cost.pace),
         campaign,
         plan,
         finished,
@@ -146,30 +151,6 @@ fn require_same_disk(held: &Held, sessions: &[Environment]) -> Result<(), Refuse
     }
 }
 
-/// How much more than announced may be written before phases are no longer repeated.
-const TWICE: u64 = 2;
-
-/// What a campaign has written, its image among it.
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    so_far: Bytes,
-    /// From here on phases are not repeated.
-    most: Bytes,
-}
-
-impl Written {
-    const fn left(self) -> Bytes {
-        Bytes(self.most.0.saturating_sub(self.so_far.0))
-    }
-
-    /// Takes in what a cell wrote; true where that was the last that repetitions may write.
-    const fn add(&mut self, bytes: Bytes) -> bool {
-        let before = self.left();
-        self.so_far = Bytes(self.so_far.0.saturating_add(bytes.0));
-        before.0 > 0 && self.left().0 == 0
-    }
-}
-
 /// A campaign being driven.
 struct Drive<'a> {
     store: &'a mut Store,
@@ -180,7 +161,10 @@ struct Drive<'a> {
     /// Whether what fsarena costs and what the device can do is known already.
     calibrated: bool,
     site: Site,
-    written: Written,
+    /// What is written to disks of this machine's, where cells write to any.
+    written: Option<Written>,
+    /// About how long a cell of each test takes.
+    expected: BTreeMap<String, Nanos>,
     /// How many cells may run side by side.
     jobs: Option<u32>,
     progress: &'a Progress,
@@ -193,10 +177,10 @@ impl Drive<'_> {
     fn run(mut self) -> anyhow::Result<Ended> {
         let ended = self.rounds();
         self.progress.finish();
-        if let Site::Here(_) = self.site {
-            let Written { so_far, most } = self.written;
+        if let Some(written) = self.written {
+            let (so_far, most) = (written.so_far(), written.most());
             self.progress
-                .note(&format!("written: {so_far}, of {most} with repetitions"));
+                .note(&format!("written: {so_far}, of {most} at most"));
         }
         self.site.clear()?;
         ended
@@ -240,6 +224,8 @@ impl Drive<'_> {
             campaign,
             plan,
             finished,
+            written,
+            expected,
             site: Site::Guests(ground),
             jobs,
             progress,
@@ -252,24 +238,42 @@ impl Drive<'_> {
         for cell in cells {
             test_of(campaign, cell)?;
         }
-        let abreast = ground.abreast(*jobs);
-        let work = |cell: &Cell, observe: &mut dyn FnMut(&Event)| {
-            let test = test_of(campaign, cell).expect("it was looked for above");
-            ground.execute(cell, test, observe)
-        };
-        crew::work_off(cells, abreast, stop, &work, &mut |news| {
-            match news {
-                News::Begins(cell) => progress.begin(cell, position(plan, finished, abreast)),
-                News::Event(cell, event) => progress.event(cell, &event),
-                News::Withdrawn(reason) => return Err(Refused(withdrawn(*id, &reason)).into()),
-                News::Ends(cell, result) => {
-                    store.record(*id, cell, &result)?;
-                    finished.insert(cell.id, result.elapsed);
-                    progress.end(cell, &result, position(plan, finished, abreast));
+        let abreast = guest_ground::abreast(campaign, *jobs);
+        let test_of = |cell: &Cell| test_of(campaign, cell).expect("it was looked for above");
+        let shared = Mutex::new(*written);
+        let ended = crew::work_off(
+            cells,
+            abreast,
+            stop,
+            &|cell, observe| {
+                let test = within(*lock(&shared), test_of(cell)).map_err(Stopped::Withdrawn)?;
+                ground.execute(cell, &test, observe)
+            },
+            &mut |news| {
+                let position = |finished: &BTreeMap<CellId, Nanos>| Position {
+                    written: lock(&shared).map(Written::so_far),
+                    ..position(plan, finished, expected, abreast)
+                };
+                match news {
+                    News::Begins(cell) => progress.begin(cell, position(finished)),
+                    News::Event(cell, event) => progress.event(cell, &event),
+                    News::Withdrawn(reason) => {
+                        return Err(Refused(withdrawn(*id, &reason)).into());
+                    }
+                    News::Ends(cell, result) => {
+                        store.record(*id, cell, &result)?;
+                        finished.insert(cell.id, result.elapsed);
+                        if let Some(written) = lock(&shared).as_mut() {
+                            count(written, test_of(cell), plan::written(&result), progress);
+                        }
+                        progress.end(cell, &result, position(finished));
+                    }
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            },
+        );
+        *written = *lock(&shared);
+        ended
     }
 
     /// Plans and stores one more round where the campaign's rule wants it; false where it has enough.
@@ -290,6 +294,9 @@ impl Drive<'_> {
         let planned = u32::try_from(results.cells.len()).context("the plan is too long")?;
         let cells = plan::further_round(&self.campaign, results.campaign.rounds + 1, planned);
         self.store.extend_plan(self.id, &cells)?;
+        if let Some(written) = self.written.as_mut() {
+            written.reserve(plan::written_by(&self.campaign, cells.iter()));
+        }
         self.plan.extend(cells);
         Ok(true)
     }
@@ -326,8 +333,10 @@ impl Drive<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(false);
         }
+        let whole = test_of(&self.campaign, cell)?.clone();
+        let refused = |reason: String| Refused(withdrawn(self.id, &reason));
+        let test = within(self.written, &whole).map_err(refused)?;
         self.progress.begin(cell, self.position());
-        let test = plan::within(test_of(&self.campaign, cell)?, self.written.left());
         let progress = self.progress;
         let mut observe = |event: &Event| progress.event(cell, event);
         let mut execute = || match self.site.execute(&self.campaign, cell, &test, &mut observe) {
@@ -338,31 +347,65 @@ impl Drive<'_> {
         let Some(mut result) = execute()? else {
             return Ok(false);
         };
+        let mut spent = plan::written(&result);
         if self.again.is_due(&result) {
             progress.note(&again::words(cell, &result));
             // One that is interrupted in its second run has a whole result already.
             if let Some(second) = execute()? {
+                spent = Bytes(spent.0.saturating_add(plan::written(&second).0));
                 result = self.again.instead(result, second);
             }
         }
         self.store.record(self.id, cell, &result)?;
         self.finished.insert(cell.id, result.elapsed);
-        self.progress.end(cell, &result, self.position());
-        if self.written.add(plan::written(&result)) {
-            let Written { so_far, most } = self.written;
-            self.progress.note(&format!(
-                "{so_far} are written, and {most} is the most (--max-written): from here on each phase is done once"
-            ));
+        if let Some(written) = self.written.as_mut() {
+            count(written, &whole, spent, progress);
         }
+        self.progress.end(cell, &result, self.position());
         Ok(true)
     }
 
     fn position(&self) -> Position {
         Position {
-            written: Some(self.written.so_far),
-            ..position(&self.plan, &self.finished, 1)
+            written: self.written.map(Written::so_far),
+            ..position(&self.plan, &self.finished, &self.expected, 1)
         }
     }
+}
+
+/// About how long a cell of each test takes.
+fn expected(campaign: &Campaign, pace: Pace) -> BTreeMap<String, Nanos> {
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let wears = plan::wears_disks(campaign);
+    let time = |test: &Test| (test.name.clone(), plan::cell_time(test, pace, wears));
+    tests.map(time).collect()
+}
+
+/// A test whose repetitions write no more than there is left; why it does not begin, where not even once is left.
+fn within(written: Option<Written>, test: &Test) -> Result<Test, String> {
+    let Some(written) = written else {
+        return Ok(test.clone());
+    };
+    match written.refusal(plan::written_once(test)) {
+        Some(reason) => Err(reason),
+        None => Ok(plan::within(test, written.left())),
+    }
+}
+
+/// Counts what a cell wrote, and says when nothing is left for repetitions.
+fn count(written: &mut Written, test: &Test, spent: Bytes, progress: &Progress) {
+    if written.add(spent, plan::written_once(test)) {
+        progress.note(&format!(
+            "{} are written, and {} is the most (--max-written): from here on each phase is done once",
+            written.so_far(),
+            written.most()
+        ));
+    }
+}
+
+/// What one thread left is whole: nothing that holds the lock can panic half-way.
+fn lock(written: &Mutex<Option<Written>>) -> MutexGuard<'_, Option<Written>> {
+    written.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why a campaign ends before its last cell, and how it goes on.
@@ -378,30 +421,17 @@ fn test_of<'a>(campaign: &'a Campaign, cell: &Cell) -> anyhow::Result<&'a Test> 
 }
 
 /// How far a campaign is of which so many cells run side by side.
-fn position(plan: &[Cell], finished: &BTreeMap<CellId, Nanos>, abreast: usize) -> Position {
-    let one_by_one = plan::time_left(plan, finished);
+fn position(
+    plan: &[Cell],
+    finished: &BTreeMap<CellId, Nanos>,
+    expected: &BTreeMap<String, Nanos>,
+    abreast: usize,
+) -> Position {
+    let one_by_one = plan::time_left(plan, finished, expected);
     Position {
         done: finished.len() as u64,
         total: plan.len() as u64,
-        left: one_by_one.map(|left| Nanos(left.0 / abreast as u64)),
+        left: Nanos(one_by_one.0 / abreast as u64),
         written: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_of_what_may_be_written_is_told_once() {
-        let mut written = Written {
-            so_far: Bytes(5),
-            most: Bytes(20),
-        };
-        assert!(!written.add(Bytes(10)));
-        assert_eq!(written.left(), Bytes(5));
-        assert!(written.add(Bytes(10)));
-        assert_eq!(written.left(), Bytes(0));
-        assert!(!written.add(Bytes(10)));
     }
 }

@@ -91,7 +91,7 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// List what there is: filesystems, suites, profiles, uses, disks or campaigns.
+    /// List what there is: filesystems, suites, profiles, studies, uses, disks or campaigns.
     #[command(after_help = "\
 Examples:
   fsarena list                the filesystems of the catalog
@@ -204,6 +204,8 @@ pub enum Listing {
     Suites,
     /// The sizes of tests.
     Profiles,
+    /// Published comparisons that can be run again.
+    Studies,
     /// What `advise` can advise on.
     Uses,
     /// Models of disks, for guests.

@@ -19,11 +19,12 @@ pub struct Choice<'a> {
 
 impl Choice<'_> {
     /// The contenders that are named, on the command line or else in the file, each of which must be able to
-    /// run; or all that are.
+    /// run; or all that are, or those among them that a study had.
     pub fn contenders(
         &self,
         specs: &[String],
         file: &CampaignFile,
+        among: Option<&[String]>,
         progress: &Progress,
     ) -> anyhow::Result<Vec<Contender>> {
         let named = if specs.is_empty() {
@@ -39,7 +40,7 @@ impl Choice<'_> {
             }
         }
         if named.is_empty() {
-            self.all_that_run(progress)
+            self.all_that_run(among, progress)
         } else {
             Ok(named)
         }
@@ -60,14 +61,22 @@ impl Choice<'_> {
 
     /// Every contender that runs here, whatever the size of the device; what is left out for something that
     /// can be mended is said.
-    fn all_that_run(&self, progress: &Progress) -> anyhow::Result<Vec<Contender>> {
+    fn all_that_run(
+        &self,
+        among: Option<&[String]>,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
         let mut contenders = Vec::new();
         let mut impossible = Vec::new();
-        let filesystems = self.catalog.filesystems();
-        for filesystem in filesystems.filter(|f| f.competes_unnamed(self.backend)) {
+        let competes = |filesystem: &&Filesystem| match among {
+            Some(among) => among.contains(&filesystem.name),
+            None => filesystem.competes_unnamed(self.backend),
+        };
+        for filesystem in self.catalog.filesystems().filter(competes) {
             let obstacle = match self.verdict(filesystem) {
                 Verdict::Runs => None,
                 Verdict::Missing { needs } => Some(list(&needs)),
+                Verdict::Impossible { why } if among.is_some() => Some(why),
                 Verdict::Impossible { .. } => {
                     impossible.push(filesystem.name.as_str());
                     continue;
@@ -137,7 +146,9 @@ mod tests {
             machine,
         };
         let file = CampaignFile::default();
-        let chosen = choice.contenders(&[], &file, &Progress::Quiet).unwrap();
+        let chosen = choice
+            .contenders(&[], &file, None, &Progress::Quiet)
+            .unwrap();
         let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
         assert_eq!(names(&chosen), asked);
     }
@@ -167,7 +178,9 @@ mod tests {
                 machine: &everything,
             };
             let file = CampaignFile::default();
-            let chosen = choice.contenders(&[], &file, &Progress::Quiet).unwrap();
+            let chosen = choice
+                .contenders(&[], &file, None, &Progress::Quiet)
+                .unwrap();
             let says = |f: &&Filesystem| {
                 let backends = list_command::by_default(f);
                 backends.split(' ').any(|one| one == backend.to_string())
@@ -187,7 +200,8 @@ mod tests {
             machine,
         };
         let file = CampaignFile::default();
-        let named = |name: &str| choice.contenders(&[name.to_owned()], &file, &Progress::Quiet);
+        let named =
+            |name: &str| choice.contenders(&[name.to_owned()], &file, None, &Progress::Quiet);
         assert_eq!(names(&named("hpfs").unwrap()), ["hpfs"]);
         let error = named("jfs").unwrap_err().to_string();
         assert!(

@@ -1,8 +1,8 @@
 //! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
 //! Pure.
 
-use model::{Accelerator, Backend, Bytes, Campaign, Ceiling, Nanos, Unit};
-use plan::{Cost, Pace, TestCost};
+use model::{Backend, Bytes, Campaign, Ceiling, Nanos, Unit};
+use plan::{Cost, Pace, TestCost, TooMuch};
 use report::Scale;
 
 use crate::output::{line, table};
@@ -12,10 +12,8 @@ const TWO_HOURS: Nanos = Nanos::from_secs(7200);
 
 /// The pace at which things are expected to go: as the device was measured last, where it was.
 pub fn pace(campaign: &Campaign, ceiling: Option<&Ceiling>) -> Pace {
-    if campaign.backend == Backend::Vm {
-        return in_guests(campaign);
-    }
-    let assumed = Pace::default();
+    let assumed = Pace::of(campaign);
+    let ceiling = ceiling.filter(|_| campaign.backend != Backend::Vm);
     let both = ceiling.and_then(|c| c.sequential_read.zip(c.sequential_write));
     match both {
         // As many bytes one way as the other: the harmonic mean.
@@ -28,36 +26,24 @@ pub fn pace(campaign: &Campaign, ceiling: Option<&Ceiling>) -> Pace {
     }
 }
 
-/// What guests take on this machine; that each boots counts more than what it does. Where every instruction is
-/// emulated, all is slower, however short the time that passes inside.
-fn in_guests(campaign: &Campaign) -> Pace {
-    let accelerator = campaign.guest.as_ref().map(|guest| guest.accelerator);
-    match accelerator {
-        Some(Accelerator::Kvm) => Pace {
-            cell: Nanos::from_secs(3),
-            ..Pace::default()
-        },
-        _ => Pace {
-            throughput: 200e6,
-            rate: 20e3,
-            cell: Nanos::from_secs(10),
-            ..Pace::default()
-        },
-    }
-}
-
-/// A line for each sweep, and one for all.
-pub fn notes(cost: &Cost) -> Vec<String> {
+/// A line for each sweep, and one for all with the most that may be written.
+pub fn notes(cost: &Cost, most: Option<Bytes>) -> Vec<String> {
     let sweeps = cost.tests.iter().filter(|test| test.points > 0);
     let mut notes: Vec<String> = sweeps.map(|test| sweep(test, cost)).collect();
-    notes.push(format!(
-        "in all {} cells, {} to move, {} to write; {}",
+    notes.push(all(cost, most));
+    notes
+}
+
+fn all(cost: &Cost, most: Option<Bytes>) -> String {
+    let written = most.map_or(cost.written(), |most| most.min(cost.written()));
+    let most = most.map_or_else(String::new, |most| format!(" ({} at most)", bytes(most)));
+    format!(
+        "in all {} cells, {} to move, {} to write{most}; {}",
         cost.cells,
         bytes(cost.work.moved()),
-        bytes(cost.written()),
+        bytes(written),
         time(cost)
-    ));
-    notes
+    )
 }
 
 fn sweep(test: &TestCost, cost: &Cost) -> String {
@@ -94,8 +80,16 @@ fn time(cost: &Cost) -> String {
         true => "as the device was measured last",
         false => "which is assumed",
     };
+    let slow = match pace.slowdown > 1.0 {
+        true => format!(" of a time that is {} times as long here", pace.slowdown),
+        false => String::new(),
+    };
+    let abreast = match cost.abreast {
+        1 => String::new(),
+        several => format!(", {several} cells side by side"),
+    };
     format!(
-        "about {} at {}, {whence}, and {} around each cell",
+        "about {} at {}{slow}, {whence}, and {} around each cell{abreast}",
         long(cost.time),
         Scale::of(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
         pace.cell
@@ -108,7 +102,12 @@ fn bytes(bytes: Bytes) -> String {
 }
 
 /// The whole plan of a campaign with its costs.
-pub fn text(campaign: &Campaign, cost: &Cost, misfits: &[String]) -> String {
+pub fn text(
+    campaign: &Campaign,
+    cost: &Cost,
+    misfits: &[String],
+    allowance: Result<Option<Bytes>, TooMuch>,
+) -> String {
     let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
     let mut text = format!(
         "campaign {}, not run: profile {}, rounds {}, seed {}\n\n",
@@ -148,6 +147,9 @@ pub fn text(campaign: &Campaign, cost: &Cost, misfits: &[String]) -> String {
     for misfit in misfits {
         text += &format!("  {:<11} {}\n", "unsupported", line(misfit));
     }
+    if let Err(too_much) = allowance {
+        text += &format!("  {:<11} {too_much}\n", "refused");
+    }
     let rows: Vec<_> = cost.tests.iter().map(row).collect();
     let heading = [
         "suite",
@@ -161,10 +163,7 @@ pub fn text(campaign: &Campaign, cost: &Cost, misfits: &[String]) -> String {
         "about",
     ];
     text += &format!("\n{}\n", table(heading, &rows));
-    text + &notes(cost)
-        .last()
-        .map(|all| format!("{all}\n"))
-        .unwrap_or_default()
+    text + &all(cost, allowance.ok().flatten()) + "\n"
 }
 
 fn row(test: &TestCost) -> [String; 9] {
@@ -204,18 +203,60 @@ mod tests {
     #[test]
     fn the_plan_of_a_dry_run() {
         let campaign = campaign();
+        let cost = plan::cost(&campaign, Pace::default(), 1);
         insta::assert_snapshot!(text(
             &campaign,
-            &plan::cost(&campaign, Pace::default()),
-            &["fat12: takes 255 MiB at most".to_owned()]
+            &cost,
+            &["fat12: takes 255 MiB at most".to_owned()],
+            plan::allowance(&campaign, &cost)
         ));
     }
 
     #[test]
     fn what_is_said_before_a_sweep_begins() {
-        let cost = plan::cost(&campaign(), Pace::default());
+        let cost = plan::cost(&campaign(), Pace::default(), 1);
         assert!(cost.is_large());
-        insta::assert_snapshot!(notes(&cost).join("\n"));
+        insta::assert_snapshot!(notes(&cost, Some(plan::UNASKED)).join("\n"));
+    }
+
+    /// Of ext4, once: on an image seconds by the clock, in guests in model time the processor time of fsarena and
+    /// QEMU, which is what they take where nothing else runs.
+    #[test]
+    fn what_was_measured_had_been_announced_within_a_factor_of_two() {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let nvme = fixture::guest(catalog.disk("nvme").unwrap().clone());
+        let announced = |suite, profile, guest: Option<model::GuestMachine>| {
+            let mut campaign = Campaign {
+                suites: vec![catalog.suite(suite, profile).unwrap().clone()],
+                contenders: vec![catalog.contender("ext4").unwrap()],
+                size: catalog.profile(profile).size,
+                rounds: 1,
+                profile,
+                ..fixture::campaign()
+            };
+            if guest.is_some() {
+                campaign.backend = Backend::Vm;
+                campaign.clock = model::Clock::Model;
+                campaign.guest = guest;
+            }
+            let pace = pace(&campaign, None);
+            plan::cost(&campaign, pace, 1).time.as_secs_f64()
+        };
+        for (suite, profile, guest, took) in [
+            ("bonnie-chars", Profile::Quick, None, 5.5),
+            ("tree", Profile::Smoke, Some(&nvme), 10.4),
+            ("bonnie", Profile::Smoke, Some(&nvme), 22.4),
+            ("bonnie-chars", Profile::Smoke, Some(&nvme), 12.6),
+            ("bonnie", Profile::Quick, Some(&nvme), 37.0),
+            ("bonnie-chars", Profile::Quick, Some(&nvme), 22.0),
+        ] {
+            let seconds = announced(suite, profile, guest.cloned());
+            let off = seconds / took;
+            assert!(
+                (0.5..2.0).contains(&off),
+                "{suite}, {profile}: {seconds} s, not {took}"
+            );
+        }
     }
 
     #[test]

@@ -161,6 +161,7 @@ mod tests {
 
     fn campaign(backend: Backend, contenders: &[&str], size: Bytes) -> Campaign {
         let catalog = Catalog::builtin().unwrap();
+        let guest = fixture::guest(catalog.disk("nvme").unwrap().clone());
         let contender = |name: &&str| catalog.contender(name).unwrap();
         Campaign {
             backend,
@@ -172,7 +173,7 @@ mod tests {
                 .collect(),
             size,
             clock: Clock::Model,
-            guest: (backend == Backend::Vm).then(fixture::guest),
+            guest: (backend == Backend::Vm).then_some(guest),
             ..fixture::campaign()
         }
     }
@@ -235,6 +236,29 @@ mod tests {
                 "fat12: the test `{name}` needs 300 MiB, not 255 MiB"
             )),
             "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_study_that_has_no_room_is_unsupported_or_refused_with_the_reason() {
+        let catalog = Catalog::builtin().unwrap();
+        let study = catalog.study("emerging-filesystems-2007").unwrap();
+        let campaign = Campaign {
+            suites: study.suites,
+            ..campaign(Backend::Loop, &["ext4", "fat16"], study.size)
+        };
+        let lines = lines(&campaign, None);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with("fat16: takes 2 GiB at most"),
+            "{lines:?}"
+        );
+        let small = Misfits::of(&campaign, Some(Bytes::mib(4 << 10))).unwrap_err();
+        assert!(small.is::<BadInput>(), "{small}");
+        let text = small.to_string();
+        assert!(
+            text.contains("`bonnie-block` needs 17 GiB, not 4 GiB"),
+            "{text}"
         );
     }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use model::{
-    Accelerator, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End,
-    Failure, Faults, Feature, Features, GuestDisk, GuestMachine, LatencyBucket, Metric, Nanos,
-    Pass, PhaseResult, Profile, Status, StepRecord, StoredCell, Support, SystemError,
+    Accelerator, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime,
+    DiskModel, End, Failure, Faults, Feature, Features, GuestDisk, GuestMachine, LatencyBucket,
+    Metric, Nanos, Pass, PhaseResult, Profile, Status, StepRecord, StoredCell, Support,
+    SystemError,
 };
 
 /// Two contenders in three rounds, and no suite yet.
@@ -30,14 +31,13 @@ pub fn campaign() -> Campaign {
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
         readahead: None,
+        max_written: None,
         phase_limit: Profile::Study.phase_limit(Backend::Loop),
     }
 }
 
-/// A small guest with the model of an NVMe disk.
-pub fn guest() -> GuestMachine {
-    let catalog = Catalog::builtin().expect("the catalog that is compiled in is right");
-    let model = catalog.disk("nvme").expect("it is in the catalog").clone();
+/// A guest in model time with a disk after this model.
+pub fn guest(model: DiskModel) -> GuestMachine {
     GuestMachine {
         memory: Bytes::mib(1024),
         processors: 1,

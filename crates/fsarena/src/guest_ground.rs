@@ -84,21 +84,6 @@ impl GuestGround {
         self.cache = cache;
     }
 
-    /// How many cells run side by side: where time passes as outside, they would disturb each other; in model
-    /// time as many as the user says, or as there are processors, and memory for their guests.
-    pub fn abreast(&self, jobs: Option<u32>) -> usize {
-        if self.campaign.clock == Clock::Real {
-            return 1;
-        }
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        let memory = provision::available_memory();
-        let fit = memory.map_or(processors, |memory| {
-            usize::try_from(memory.0 / self.parts.memory.0.max(1)).unwrap_or(processors)
-        });
-        let chosen = jobs.map_or(processors.min(fit), |jobs| jobs as usize);
-        chosen.max(1)
-    }
-
     /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
     pub fn environment(&self) -> Environment {
         let Self { parts, .. } = self;
@@ -298,6 +283,25 @@ fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
         .collect()
 }
 
+/// How many cells run side by side: where time passes as outside, they would disturb each other; in model
+/// time as many as the user says, or as there are processors, and memory for their guests.
+pub fn abreast(campaign: &Campaign, jobs: Option<u32>) -> usize {
+    let Some(parts) = campaign
+        .guest
+        .as_ref()
+        .filter(|_| campaign.clock == Clock::Model)
+    else {
+        return 1;
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let memory = provision::available_memory();
+    let fit = memory.map_or(processors, |memory| {
+        usize::try_from(memory.0 / parts.memory.0.max(1)).unwrap_or(processors)
+    });
+    let chosen = jobs.map_or(processors.min(fit), |jobs| jobs as usize);
+    chosen.max(1)
+}
+
 /// How large each of the disks is that a contender gets: a device has its size, and any others are whole MiB, as
 /// disks in memory and stripes are, and together no larger than what the filesystem takes.
 pub fn disk_size(contender: &Contender, size: Bytes, count: u32, device: Option<Bytes>) -> Bytes {
@@ -360,7 +364,7 @@ mod tests {
                     .clone(),
             ],
             size: Bytes::mib(384),
-            guest: Some(fixture::guest()),
+            guest: Some(fixture::guest(catalog.disk("nvme").unwrap().clone())),
             ..fixture::campaign()
         }
     }

@@ -46,12 +46,12 @@ pub struct Wishes {
 }
 
 impl Wishes {
-    /// Those of the command line; of the campaign file where that says nothing.
-    pub fn of(args: &RunArgs, file: &CampaignFile) -> Self {
+    /// Those of the command line; of the campaign file where that says nothing. So much memory is asked for by either.
+    pub fn of(args: &RunArgs, file: &CampaignFile, memory: Option<Bytes>) -> Self {
         let (asked, filed) = (&args.machine, &file.machine);
         Self {
             clock: asked.clock.or(filed.clock),
-            memory: args.memory.or(file.memory),
+            memory,
             processors: asked.processors.or(filed.processors),
             disk: asked.disk.clone().or_else(|| filed.disk.clone()),
             disks: asked.disks.or(filed.disks),

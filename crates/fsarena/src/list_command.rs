@@ -1,8 +1,8 @@
-//! `fsarena list`: filesystems, suites, profiles, uses, disks, campaigns.
+//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, campaigns.
 
 use std::process::ExitCode;
 
-use catalog::Catalog;
+use catalog::{Catalog, Study};
 use model::{Backend, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test, Use};
 use serde_json::{Value, json};
 use store::CampaignSummary;
@@ -18,6 +18,7 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Listing::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
         Listing::Suites => suites(&paths::catalog(globals)?),
         Listing::Profiles => profiles(&paths::catalog(globals)?),
+        Listing::Studies => studies(&paths::catalog(globals)?)?,
         Listing::Uses => uses(&paths::catalog(globals)?),
         Listing::Disks => disks(&paths::catalog(globals)?),
         Listing::Campaigns => campaigns(&stored(globals)?),
@@ -182,6 +183,38 @@ const fn meaning(profile: Profile) -> &'static str {
         Profile::Standard => "large enough that caches do not decide",
         Profile::Study => "the parameters of the published runs",
     }
+}
+
+fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
+    let all = catalog.studies()?;
+    let row = |study: &Study| {
+        let tests = study.suites.iter().flat_map(|suite| sweeps(&suite.tests));
+        let name = |tests: &[Test]| match &tests[0].sweep {
+            Some(point) => point.of.clone(),
+            None => tests[0].name.clone(),
+        };
+        [
+            study.name.clone(),
+            study.size.to_string(),
+            study
+                .memory
+                .map_or_else(String::new, |memory| memory.to_string()),
+            tests.map(name).collect::<Vec<_>>().join(" "),
+            line(&study.title),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let value = |study: &Study| {
+        json!({
+            "name": study.name, "title": study.title, "source": study.source, "rationale": study.rationale,
+            "contenders": study.contenders, "size": study.size, "memory": study.memory, "rounds": study.rounds,
+            "suites": study.suites,
+        })
+    };
+    Ok((
+        table(["study", "volume", "memory", "tests", "title"], &rows),
+        all.iter().map(value).collect(),
+    ))
 }
 
 fn uses(catalog: &Catalog) -> (String, Value) {

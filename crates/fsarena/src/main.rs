@@ -57,6 +57,7 @@ mod site;
 mod stop;
 mod storage_args;
 mod work_place;
+mod written;
 
 use std::process::ExitCode;
 

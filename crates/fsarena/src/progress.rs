@@ -38,8 +38,8 @@ pub struct Position {
     pub done: u64,
     /// Cells of the campaign.
     pub total: u64,
-    /// Time left, where enough cells have run to say.
-    pub left: Option<Nanos>,
+    /// About how much time is left.
+    pub left: Nanos,
     /// What the campaign has written, where that is a disk of this machine's.
     pub written: Option<Bytes>,
 }
@@ -168,17 +168,13 @@ impl Progress {
 fn place(bar: &ProgressBar, position: Position) {
     bar.set_length(position.total);
     bar.set_position(position.done);
-    let left = position
-        .left
-        .map(|l| format!(", {l} left"))
-        .unwrap_or_default();
     let written = position
         .written
         .map(|bytes| format!(", {bytes} written"))
         .unwrap_or_default();
     bar.set_prefix(format!(
-        "{}/{}{left}{written}",
-        position.done, position.total
+        "{}/{}, {} left{written}",
+        position.done, position.total, position.left
     ));
 }
 
@@ -239,7 +235,7 @@ mod tests {
         let position = Position {
             done: 0,
             total: 2,
-            left: None,
+            left: Nanos(0),
             written: None,
         };
         let (hpfs, jfs) = (cell(0, "hpfs"), cell(1, "jfs"));

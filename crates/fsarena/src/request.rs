@@ -58,8 +58,13 @@ pub fn read(
         Some(path) => campaign_file::of_file(path, &campaign_text::read(path, stop)?, catalog)?,
         None => CampaignFile::default(),
     };
-    let profile = args.profile.or(file.profile).unwrap_or(Profile::Quick);
-    let defaults = catalog.profile(profile);
+    let study = args.study.as_ref().map(|name| catalog.study(name));
+    let study = study.transpose()?;
+    let profile = match study {
+        Some(_) => Profile::Study,
+        None => args.profile.or(file.profile).unwrap_or(Profile::Quick),
+    };
+    let defaults = catalog.profile(profile).of_study(study.as_ref());
     let directories = directories(args, &file);
     let backend = backend(args, &file, &directories)?;
     if backend == Backend::Dir {
@@ -67,15 +72,20 @@ pub fn read(
     }
     ground::require_root(backend)?;
     let size = args.size.or(file.size).unwrap_or(defaults.size);
-    let wishes = Wishes::of(args, &file);
+    // Whoever compares mounted directories may have no right to limit memory.
+    let of_study = defaults.memory.filter(|_| backend != Backend::Dir);
+    let memory = args.memory.or(file.memory).or(of_study);
+    let wishes = Wishes::of(args, &file, memory);
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
-    let suites = suites(args, &file.suites, catalog, profile)?;
+    let suites = match &study {
+        Some(study) => study.suites.clone(),
+        None => suites(args, &file.suites, catalog, profile)?,
+    };
     let work_dir = match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory)?,
         None => paths::work_directory(globals)?,
     };
-    let memory = args.memory.or(file.memory);
     let setting = match backend {
         Backend::Vm => Setting::of_guests(&wishes, size, args.dry_run, catalog, progress, stop)?,
         Backend::Loop | Backend::Dir => Setting::here(memory),
@@ -89,7 +99,8 @@ pub fn read(
                 backend,
                 machine,
             };
-            choice.contenders(&args.contenders, &file, progress)?
+            let among = study.as_ref().map(|study| study.contenders.as_slice());
+            choice.contenders(&args.contenders, &file, among, progress)?
         }
     };
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
@@ -106,6 +117,7 @@ pub fn read(
         .name
         .clone()
         .or(file.name)
+        .or(study.map(|study| study.name))
         .unwrap_or_else(|| profile.name().to_owned());
     let patience = args.patience.unwrap_or(PATIENCE);
     refuse_too_little(memory, patience)?;
@@ -115,6 +127,8 @@ pub fn read(
     if let Some(found) = device.as_ref().and_then(|path| path.canonicalize().ok()) {
         paths::require_utf8("--device", &found)?;
     }
+    let wanted = args.max_written.or(file.max_written);
+    let max_written = max_written(wanted, setting.parts.as_ref())?;
     let campaign = Campaign {
         name,
         contenders,
@@ -136,6 +150,7 @@ pub fn read(
             backend,
             device.as_deref(),
         )?,
+        max_written,
         device,
         work_dir,
         patience,
@@ -166,6 +181,19 @@ fn readahead(
             "--readahead {size} is no multiple of {PAGE}, in which the kernel reads"
         ))),
         Some(size) => Ok(Some(size)),
+    }
+}
+
+/// The most that may be written, which means nothing where disks lie in memory.
+fn max_written(
+    wanted: Option<Bytes>,
+    guest: Option<&GuestMachine>,
+) -> Result<Option<Bytes>, BadInput> {
+    match guest.and_then(GuestMachine::model) {
+        Some(_) if wanted.is_some() => Err(BadInput(
+            "--max-written is for disks of this machine's, and a guest's disks lie in its memory: leave it out".into(),
+        )),
+        _ => Ok(wanted),
     }
 }
 
@@ -447,6 +475,20 @@ fn refuse_doubles<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_on_what_is_written_is_refused_where_disks_lie_in_memory() {
+        let catalog = Catalog::builtin().unwrap();
+        let mut guest = crate::fixture::guest(catalog.disk("nvme").unwrap().clone());
+        let wanted = Some(Bytes(1));
+        assert_eq!(max_written(wanted, None).unwrap(), wanted);
+        assert_eq!(max_written(None, Some(&guest)).unwrap(), None);
+        assert!(max_written(wanted, Some(&guest)).is_err());
+        guest.disk = model::GuestDisk::Image {
+            cache: model::DiskCache::Writeback,
+        };
+        assert_eq!(max_written(wanted, Some(&guest)).unwrap(), wanted);
+    }
 
     #[test]
     fn readahead_is_pinned_on_images_and_refused_elsewhere() {

@@ -23,6 +23,10 @@ pub struct RunArgs {
     /// A suite [default: those of a shootout].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
+    /// A published comparison: its suites in its sizes, on its volume, in its memory, among its filesystems that
+    /// run here; options given beside it win.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["suites", "profile", "file"])]
+    pub study: Option<String>,
     /// How large [default: quick].
     #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]
     pub profile: Option<Profile>,
@@ -41,8 +45,8 @@ pub struct RunArgs {
     /// Time of all cells after which no further round is added: 2h [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Nanos>,
-    /// Once so much is written, phases are not repeated any more, and each is done once [default: twice what is
-    /// announced]; not for guests.
+    /// The most that the campaign may write to disks of this machine's [default: twice what is announced, and
+    /// 1.5 TB at most].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_written: Option<Bytes>,
     /// The seed of every random choice [default: drawn and printed; 1 in model time].
@@ -106,7 +110,7 @@ pub struct ResumeArgs {
     /// Run every cell, also those of which an equal one was run before in a guest in model time.
     #[arg(long)]
     pub no_cache: bool,
-    /// Once the campaign has written so much, phases are not repeated any more [default: twice what is announced].
+    /// The most that the campaign may write, until the next resume [default: what it began with].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_written: Option<Bytes>,
     /// End with 1 if any cell is not ok.
@@ -130,7 +134,7 @@ mod tests {
     }
 
     /// A key of campaign files with values: numbers as they are, all else in quotes.
-    const BOTH: [(&str, &[&str]); 13] = [
+    const BOTH: [(&str, &[&str]); 14] = [
         ("rounds", &["0", "1", "1000", "1001", "4294967296"]),
         ("max_rounds", &["0", "1", "1000", "1001", "10000"]),
         ("processors", &["0", "1", "64", "65"]),
@@ -145,6 +149,7 @@ mod tests {
         ),
         ("memory", &["0 KiB", "1 KiB", "8388608 TiB"]),
         ("readahead", &["0 KiB", "1 KiB", "4 KiB", "8388608 TiB"]),
+        ("max_written", &["0 B", "1 GB", "8388608 TiB"]),
         ("max_time", &["0 s", "1 s", "2562047 h", "2562048 h"]),
         ("until_width", &["0%", "0.1%", "100%", "101%", "5"]),
         ("until_share", &["0%", "0.1%", "100%", "101%", "5"]),

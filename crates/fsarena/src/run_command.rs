@@ -4,19 +4,21 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use model::{Campaign, Cell};
+use model::{Bytes, Campaign, Cell};
 use plan::Cost;
 use serde_json::json;
 use store::Store;
 
 use crate::campaign::{self, Ended, Means};
 use crate::cli::Globals;
-use crate::exit::Code;
+use crate::exit::{Code, Refused};
 use crate::fit::{self, Misfits};
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::run_args::RunArgs;
-use crate::{cost_page, guest_command, leftovers, output, paths, report_command, request, stop};
+use crate::{
+    cost_page, guest_command, guest_ground, leftovers, output, paths, report_command, request, stop,
+};
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -29,12 +31,13 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         true => paths::store_if_any(globals)?,
         false => Some(paths::store(globals)?),
     };
-    let cost = cost(&campaign, store.as_ref())?;
+    let cost = cost(&campaign, store.as_ref(), args.machine.jobs)?;
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
         return dry_run(&campaign, &plan, &cost, globals);
     };
+    let most = allowance(&campaign, &cost)?;
     if cost.is_large() {
-        cost_page::notes(&cost)
+        cost_page::notes(&cost, most)
             .iter()
             .for_each(|line| progress.note(line));
     }
@@ -45,7 +48,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let means = Means {
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
-        max_written: args.max_written,
+        max_written: None,
         cache: &|| guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text)),
         guest: &|_| {
             guest
@@ -68,7 +71,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 }
 
 /// What the campaign would cost, at the pace of the device as it was measured last.
-pub fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> {
+pub fn cost(campaign: &Campaign, store: Option<&Store>, jobs: Option<u32>) -> anyhow::Result<Cost> {
     let calibration = match store {
         Some(store) => store.last_calibration()?,
         None => None,
@@ -77,7 +80,13 @@ pub fn cost(campaign: &Campaign, store: Option<&Store>) -> anyhow::Result<Cost> 
     Ok(plan::cost(
         campaign,
         cost_page::pace(campaign, ceiling.as_ref()),
+        guest_ground::abreast(campaign, jobs) as u64,
     ))
+}
+
+/// The most that a campaign may write to disks of this machine's; nothing where it writes to none.
+pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, Refused> {
+    plan::allowance(campaign, cost).map_err(|too_much| Refused(too_much.to_string()))
 }
 
 /// Says what would be done, and does nothing.
@@ -89,17 +98,20 @@ fn dry_run(
 ) -> anyhow::Result<ExitCode> {
     let misfits = Misfits::of(campaign, fit::size_of_device(campaign))?;
     let misfits: Vec<String> = misfits.lines().collect();
+    let allowance = plan::allowance(campaign, cost);
     if globals.json {
         let plan = json!({
             "event": "dry-run",
             "campaign": campaign,
             "cost": cost,
             "unsupported": misfits,
+            "max_written": allowance.ok().flatten(),
+            "refused": allowance.err().map(|too_much| too_much.to_string()),
             "cells": cells,
         });
         output::print(&format!("{plan}\n"))?;
     } else {
-        output::print(&cost_page::text(campaign, cost, &misfits))?;
+        output::print(&cost_page::text(campaign, cost, &misfits, allowance))?;
     }
     Ok(Code::Done.into())
 }

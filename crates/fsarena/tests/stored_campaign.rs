@@ -62,6 +62,7 @@ fn campaign() -> Campaign {
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
         readahead: None,
+        max_written: None,
         phase_limit: Nanos::from_secs(600),
     }
 }

@@ -204,6 +204,10 @@ pub struct Campaign {
     /// all that is no image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readahead: Option<Bytes>,
+    /// The most that the campaign may write to disks of this machine's, where the user says: phases are repeated only
+    /// as far as that leaves room for, and no cell begins that would write more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_written: Option<Bytes>,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

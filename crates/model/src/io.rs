@@ -49,8 +49,8 @@ pub struct Io {
     /// Whether every byte read is compared with what was written.
     #[serde(default)]
     pub verify: bool,
-    /// Whether opening and closing the file belong to the time of the phase, as with IOzone's `-c`; of one
-    /// thread only. They are timed by themselves either way.
+    /// Whether opening and closing the file belong to the time of the phase; of one thread only. They are timed
+    /// by themselves either way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_open_close: bool,
 }

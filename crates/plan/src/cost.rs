@@ -1,41 +1,14 @@
 //! What a campaign costs, told before it begins: cells, bytes, operations, space, and about how long.
 //!
-//! Bytes and operations follow from the plan. The time is a guess, and says what it assumes: nobody
-//! knows a filesystem's speed before it was measured.
+//! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Nanos, Op, Phase, Test};
+use model::{Backend, Bytes, Campaign, Nanos, Phase, Test};
 use serde::{Deserialize, Serialize};
 
+use crate::allowance::{wears_disks, written_once};
+use crate::pace::Pace;
 use crate::repetition::MOST_REPEATED;
 use crate::work::{self, Work};
-
-/// How fast things are assumed to go.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pace {
-    /// Bytes per second, either way.
-    pub throughput: f64,
-    /// Operations per second where few bytes are moved: names, small requests.
-    pub rate: f64,
-    /// What surrounds the phases of a cell: making, mounting, unmounting, checking.
-    pub cell: Nanos,
-    /// Making cold, and what else surrounds a pass.
-    pub cold: Nanos,
-    /// Whether the throughput was measured on this machine, and not assumed.
-    pub measured: bool,
-}
-
-impl Default for Pace {
-    /// A solid-state disk behind a common filesystem.
-    fn default() -> Self {
-        Self {
-            throughput: 500e6,
-            rate: 100e3,
-            cell: Nanos(500_000_000),
-            cold: Nanos(50_000_000),
-            measured: false,
-        }
-    }
-}
 
 /// What a test costs, or a sweep with all its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,9 +25,11 @@ pub struct TestCost {
     pub cells: u64,
     /// What all cells move, phases that are repeated as often as is expected.
     pub work: Work,
+    /// Bytes that all cells write where no phase is repeated.
+    pub least_written: Bytes,
     /// Space that the largest point needs.
     pub space: Bytes,
-    /// About how long all cells take.
+    /// About how long all cells take, one after the other.
     pub time: Nanos,
 }
 
@@ -71,10 +46,14 @@ pub struct Cost {
     pub work: Work,
     /// Bytes written before the first cell: an image is filled once.
     pub preparation: Bytes,
+    /// Bytes that are written where no phase is repeated, the preparation among them.
+    pub least_written: Bytes,
     /// Space that the largest test needs.
     pub space: Bytes,
     /// About how long all takes.
     pub time: Nanos,
+    /// Cells that run side by side.
+    pub abreast: u64,
     /// What the time assumes.
     pub pace: Pace,
     /// The tests, in the order of the suites.
@@ -96,13 +75,13 @@ impl Cost {
     }
 }
 
-/// The cost of a campaign at a pace.
-pub fn cost(campaign: &Campaign, pace: Pace) -> Cost {
+/// The cost of a campaign at a pace, so many of its cells side by side.
+pub fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
     let contenders = campaign.contenders.len() as u64;
     let times = contenders * u64::from(campaign.rounds);
     let mut tests: Vec<TestCost> = Vec::new();
     for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
-        let one = of_test(test, pace, times);
+        let one = of_test(test, pace, times, wears_disks(campaign));
         match tests.last_mut() {
             Some(last) if one.points > 0 && last.test == one.test && last.suite == one.suite => {
                 add(last, &one);
@@ -125,7 +104,11 @@ pub fn cost(campaign: &Campaign, pace: Pace) -> Cost {
             .max()
             .unwrap_or_default(),
         preparation,
-        time: Nanos(sum(|test| test.time.0).saturating_add(filling.round() as u64)),
+        least_written: Bytes(sum(|test| test.least_written.0).saturating_add(preparation.0)),
+        time: Nanos(
+            (sum(|test| test.time.0) / abreast.max(1)).saturating_add(filling.round() as u64),
+        ),
+        abreast: abreast.max(1),
         pace,
         tests,
     }
@@ -139,11 +122,17 @@ fn preparation(campaign: &Campaign) -> Bytes {
     }
 }
 
-fn of_test(test: &Test, pace: Pace, times: u64) -> TestCost {
+/// About how long a cell of a test takes, where disks of this machine's wear out by it or not.
+pub fn cell_time(test: &Test, pace: Pace, wears: bool) -> Nanos {
+    of_test(test, pace, 1, wears).time
+}
+
+fn of_test(test: &Test, pace: Pace, times: u64, wears: bool) -> TestCost {
     let works = work::of_phases(test);
     let (mut time, mut work) = (pace.cell.0, Work::default());
     for (phase, once) in test.phases.iter().zip(works) {
-        let (passes, one) = (passes(phase, once, pace), whole(phase, once, pace));
+        let passes = passes(phase, once, pace, wears);
+        let one = pace.here(pace.whole(phase, once));
         time = time.saturating_add(one.0.saturating_mul(passes));
         work = work + once * passes;
     }
@@ -158,6 +147,7 @@ fn of_test(test: &Test, pace: Pace, times: u64) -> TestCost {
         phases: test.phases.len() as u64,
         cells: times,
         work: work * times,
+        least_written: Bytes(written_once(test).0.saturating_mul(times)),
         space: test.space,
         time: Nanos(time.saturating_mul(times)),
     }
@@ -168,35 +158,9 @@ fn add(sum: &mut TestCost, one: &TestCost) {
     sum.phases = sum.phases.max(one.phases);
     sum.cells += one.cells;
     sum.work = sum.work + one.work;
+    sum.least_written = Bytes(sum.least_written.0.saturating_add(one.least_written.0));
     sum.space = sum.space.max(one.space);
     sum.time = Nanos(sum.time.0.saturating_add(one.time.0));
-}
-
-/// About how long one pass of a phase takes: its bytes and operations at the pace or at the rate that it offers
-/// itself, no longer than its limit.
-fn pass(phase: &Phase, work: Work, pace: Pace) -> Nanos {
-    let offered = match &phase.op {
-        Op::Io(io) => io.rate.map(|rate| rate as f64),
-        _ => None,
-    };
-    let seconds = match offered {
-        Some(rate) => work.operations as f64 / rate,
-        None => {
-            let bytes = work.moved().0 as f64 / pace.throughput;
-            bytes.max(work.operations as f64 / pace.rate)
-        }
-    };
-    let pass = Nanos((seconds * 1e9) as u64);
-    phase.at_most.map_or(pass, |limit| pass.min(limit))
-}
-
-/// The same with what surrounds it.
-fn whole(phase: &Phase, work: Work, pace: Pace) -> Nanos {
-    let between = match phase.cache {
-        model::CacheState::Cold => pace.cold.0,
-        _ => 0,
-    };
-    Nanos(pass(phase, work, pace).0.saturating_add(between))
 }
 
 /// By how much the rates of passes are assumed to differ, as a share of their mean (their standard deviation): what
@@ -206,17 +170,17 @@ const VARIATION: f64 = 0.25;
 const NORMAL: f64 = 1.96;
 
 /// About how often a phase is done: until it can be timed and its passes agree, as far as its limits allow.
-fn passes(phase: &Phase, work: Work, pace: Pace) -> u64 {
-    let pass = pass(phase, work, pace);
+fn passes(phase: &Phase, work: Work, pace: Pace, wears: bool) -> u64 {
+    let pass = pace.pass(phase, work);
     let Some(scaling) = phase.scaling else {
         return 1;
     };
-    if pass >= scaling.at_least || work.written > MOST_REPEATED {
+    if pass >= scaling.at_least || (wears && work.written > MOST_REPEATED) {
         return 1;
     }
     let timed = scaling.at_least.0.div_ceil(pass.0.max(1));
     let agree = (NORMAL * VARIATION / scaling.width).powi(2).ceil() as u64;
-    let limit = scaling.limit.0.div_ceil(whole(phase, work, pace).0.max(1));
+    let limit = scaling.limit.0.div_ceil(pace.whole(phase, work).0.max(1));
     let wanted = timed.max(agree).max(2);
     wanted.min(u64::from(scaling.passes)).min(limit.max(1))
 }
@@ -225,11 +189,26 @@ fn passes(phase: &Phase, work: Work, pace: Pace) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::{Access, Axis, CacheState, End, Io, Scaling, SweepPoint};
+    use model::{Access, Axis, CacheState, End, Io, Op, Scaling, SweepPoint};
     use proptest::prelude::*;
 
     use super::*;
     use crate::fixture::campaign;
+
+    /// Half a gigabyte a second, and half a second around each cell.
+    const EVEN: Pace = Pace {
+        throughput: 500e6,
+        cached: 500e6,
+        request: Nanos(0),
+        seek: Nanos(0),
+        name: Nanos(0),
+        sync: Nanos(0),
+        byte: Nanos(0),
+        cold: Nanos(0),
+        cell: Nanos(500_000_000),
+        slowdown: 1.0,
+        measured: false,
+    };
 
     /// A campaign of which each test writes so many MB once.
     fn writing(tests: usize, megabytes: u64) -> Campaign {
@@ -252,7 +231,7 @@ mod tests {
 
     #[test]
     fn bytes_by_speed_and_what_surrounds_a_cell() {
-        let cost = cost(&writing(2, 1_000), Pace::default());
+        let cost = cost(&writing(2, 1_000), EVEN, 1);
         assert_eq!((cost.cells, cost.tests.len()), (12, 2));
         assert_eq!(cost.work.written, Bytes(12_000_000_000));
         assert_eq!(cost.work.operations, 12_000);
@@ -272,7 +251,7 @@ mod tests {
                 at: BTreeMap::from([(Axis::Threads, at)]),
             });
         }
-        let cost = cost(&campaign, Pace::default());
+        let cost = cost(&campaign, EVEN, 1);
         let lines: Vec<_> = cost
             .tests
             .iter()
@@ -295,8 +274,7 @@ mod tests {
                 written: Bytes(bytes),
                 ..Work::default()
             };
-            let pace = Pace::default();
-            passes(phase, work, pace) as f64 * whole(phase, work, pace).as_secs_f64()
+            passes(phase, work, EVEN, true) as f64 * EVEN.whole(phase, work).as_secs_f64()
         };
         let limited = phase(Some(Nanos::from_secs(1)), None);
         assert_eq!(seconds(&limited, 5_000_000_000), 1.0);
@@ -341,8 +319,39 @@ mod tests {
             passes: 200,
             limit: Nanos::from_secs(120),
         });
-        let cost = cost(&campaign, Pace::default());
+        let cost = cost(&campaign, EVEN, 1);
         assert_eq!(cost.work.written, Bytes(6 * 200 * 5_000_000));
+    }
+
+    #[test]
+    fn cells_side_by_side_share_the_time_and_slow_time_takes_longer() {
+        let campaign = Campaign {
+            backend: Backend::Dir,
+            ..writing(2, 1_000)
+        };
+        let time = |pace, abreast| cost(&campaign, pace, abreast).time;
+        assert_eq!(time(EVEN, 1), Nanos::from_secs(30));
+        assert_eq!(time(EVEN, 3), Nanos::from_secs(10));
+        let slow = Pace {
+            slowdown: 5.0,
+            ..EVEN
+        };
+        assert_eq!(time(slow, 1), Nanos::from_secs(6 + 5 * 24));
+    }
+
+    #[test]
+    fn what_is_written_to_memory_is_repeated_however_much_it_is() {
+        let mut campaign = writing(1, 300);
+        campaign.suites[0].tests[0].phases[0].scaling = Some(Scaling {
+            at_least: Nanos::from_secs(1),
+            width: 1.0,
+            passes: 20,
+            limit: Nanos::from_secs(10),
+        });
+        let written = |campaign: &Campaign| cost(campaign, EVEN, 1).work.written.0;
+        assert_eq!(written(&campaign), 6 * 300_000_000);
+        campaign.guest = Some(crate::fixture::guest_in_memory());
+        assert_eq!(written(&campaign), 6 * 2 * 300_000_000);
     }
 
     #[test]
@@ -353,14 +362,14 @@ mod tests {
             (io.operations, io.rate) = (Some(500), Some(100));
         }
         campaign.backend = Backend::Dir;
-        let cost = cost(&campaign, Pace::default());
+        let cost = cost(&campaign, EVEN, 1);
         assert_eq!(cost.time, Nanos(6 * 5_500_000_000));
     }
 
     proptest! {
         #[test]
         fn a_campaign_costs_what_its_tests_cost(tests in 0usize..6, megabytes in 1u64..10_000) {
-            let cost = cost(&writing(tests, megabytes), Pace::default());
+            let cost = cost(&writing(tests, megabytes), EVEN, 1);
             prop_assert_eq!(cost.cells, tests as u64 * 6);
             prop_assert_eq!(cost.work.written.0, cost.cells * megabytes * 1_000_000);
             let sum: u64 = cost.tests.iter().map(|t| t.time.0).sum();
@@ -371,9 +380,9 @@ mod tests {
         #[test]
         fn a_faster_device_never_takes_longer(megabytes in 1u64..10_000, faster in 1.0..10.0f64) {
             let campaign = writing(2, megabytes);
-            let slow = cost(&campaign, Pace::default());
-            let pace = Pace { throughput: 500e6 * faster, ..Pace::default() };
-            prop_assert!(cost(&campaign, pace).time <= slow.time);
+            let slow = cost(&campaign, EVEN, 1);
+            let pace = Pace { throughput: 500e6 * faster, ..EVEN };
+            prop_assert!(cost(&campaign, pace, 1).time <= slow.time);
         }
     }
 }

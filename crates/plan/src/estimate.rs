@@ -1,15 +1,19 @@
-//! How long the rest of a campaign will take, judged by what has finished.
+//! How long the rest of a campaign will take, judged by what was expected and by what has finished.
 
 use std::collections::BTreeMap;
 
 use model::{Cell, CellId, Nanos};
 
-/// The time that the unfinished cells of a plan will take; `None` before any cell has finished.
+/// The time that the unfinished cells of a plan will take.
 ///
-/// A cell is expected to take the median of the finished cells of its contender × test; before there
-/// is one, the median of its test over all contenders; before that, the mean of the tests' medians
-/// (a sum over tests of very different length wants a mean).
-pub fn time_left(cells: &[Cell], finished: &BTreeMap<CellId, Nanos>) -> Option<Nanos> {
+/// A cell is expected to take the median of the finished cells of its contender × test; before there is one, the
+/// median of its test over all contenders; before that, what was `expected` of its test, multiplied by how far the
+/// finished ones were off together.
+pub fn time_left(
+    cells: &[Cell],
+    finished: &BTreeMap<CellId, Nanos>,
+    expected: &BTreeMap<String, Nanos>,
+) -> Nanos {
     let mut by_pair: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
     let mut by_test: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for cell in cells {
@@ -21,21 +25,24 @@ pub fn time_left(cells: &[Cell], finished: &BTreeMap<CellId, Nanos>) -> Option<N
     }
     let pairs = medians(by_pair);
     let tests = medians(by_test);
-    let known = u64::try_from(tests.len()).expect("a count of tests fits 64 bits");
-    let anything = tests
-        .values()
-        .fold(0, |sum: u64, m| sum.saturating_add(*m))
-        .checked_div(known)?;
+    let of = |test: &str| expected.get(test).map_or(0.0, |time| time.0 as f64);
+    let (mut took, mut thought) = (0.0, 0.0);
+    for (test, median) in &tests {
+        took += *median as f64;
+        thought += of(test);
+    }
+    let off = if thought > 0.0 { took / thought } else { 1.0 };
     let left = cells
         .iter()
         .filter(|cell| !finished.contains_key(&cell.id))
         .map(|cell| {
             let pair = (cell.contender.as_str(), cell.test.as_str());
             let of_test = || tests.get(cell.test.as_str());
-            *pairs.get(&pair).or_else(of_test).unwrap_or(&anything)
+            let known = pairs.get(&pair).or_else(of_test);
+            known.map_or_else(|| (of(&cell.test) * off) as u64, |median| *median)
         })
         .fold(0, u64::saturating_add);
-    Some(Nanos(left))
+    Nanos(left)
 }
 
 fn medians<K: Ord>(groups: BTreeMap<K, Vec<u64>>) -> BTreeMap<K, u64> {
@@ -69,11 +76,20 @@ mod tests {
             .collect()
     }
 
+    /// As long as they take, and twice as long.
+    fn expected(times: u64) -> BTreeMap<String, Nanos> {
+        let seconds = [("test0", 10), ("test1", 100), ("test2", 100)];
+        let each = seconds.map(|(test, time)| (test.to_owned(), Nanos::from_secs(time * times)));
+        each.into()
+    }
+
     #[test]
-    fn nothing_is_known_before_the_first_cell_and_nothing_left_after_the_last() {
+    fn before_the_first_cell_it_is_what_was_expected_and_after_the_last_nothing() {
         let cells = plan(&campaign(3, 2, 2, 1));
-        assert_eq!(time_left(&cells, &BTreeMap::new()), None);
-        assert_eq!(time_left(&cells, &durations(&cells)), Some(Nanos(0)));
+        let before = time_left(&cells, &BTreeMap::new(), &expected(1));
+        assert_eq!(before, Nanos::from_secs(6 * 110));
+        let after = time_left(&cells, &durations(&cells), &expected(1));
+        assert_eq!(after, Nanos(0));
     }
 
     #[test]
@@ -81,16 +97,17 @@ mod tests {
         let cells = plan(&campaign(3, 2, 2, 1));
         let mut finished = durations(&cells);
         finished.retain(|id, _| id.0 < 6);
-        let expected = Nanos::from_secs(3 * 10 + 3 * 100);
-        assert_eq!(time_left(&cells, &finished), Some(expected));
+        let left = time_left(&cells, &finished, &expected(7));
+        assert_eq!(left, Nanos::from_secs(3 * 10 + 3 * 100));
     }
 
     #[test]
-    fn a_test_that_never_ran_is_expected_to_take_the_mean_of_the_others() {
+    fn what_was_expected_of_a_test_is_corrected_by_the_others() {
         let cells = plan(&campaign(1, 3, 1, 1));
         let mut finished = durations(&cells);
         finished.retain(|id, _| cells[id.0 as usize].test != "test2");
-        assert_eq!(time_left(&cells, &finished), Some(Nanos::from_secs(55)));
+        let left = time_left(&cells, &finished, &expected(2));
+        assert_eq!(left, Nanos::from_secs(100));
     }
 
     #[test]
@@ -106,7 +123,7 @@ mod tests {
             let cells = plan(&campaign(3, 2, 4, 9));
             let finished: BTreeMap<_, _> =
                 cells.iter().zip(&times).map(|(c, t)| (c.id, Nanos(*t))).collect();
-            let left = time_left(&cells, &finished).unwrap().0;
+            let left = time_left(&cells, &finished, &expected(1)).0;
             let unfinished = (cells.len() - finished.len()) as u64;
             prop_assert!(left >= unfinished * times.iter().min().unwrap());
             prop_assert!(left <= unfinished * times.iter().max().unwrap());

@@ -1,8 +1,8 @@
 //! A small campaign for this crate's tests.
 
 use model::{
-    Backend, Bytes, Campaign, Commands, Contender, Driver, Facts, Filesystem, Profile,
-    Requirements, Suite, Test,
+    Accelerator, Backend, Bytes, Campaign, Commands, Contender, DiskModel, Driver, Facts,
+    Filesystem, GuestDisk, GuestMachine, Profile, Requirements, Suite, Test,
 };
 
 /// A campaign of the given measures; names are `fs0`, `test0` and so on.
@@ -28,8 +28,30 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         work_dir: "/var/tmp/fsarena".into(),
         patience: model::Nanos::from_secs(60),
         readahead: None,
+        max_written: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
+    }
+}
+
+/// A guest in model time.
+pub fn guest_in_memory() -> GuestMachine {
+    let model = DiskModel {
+        name: "fast".into(),
+        title: "A fast one".into(),
+        source: "this test".into(),
+        latency: model::Nanos(10_000),
+        bandwidth: Some(Bytes(1_000_000_000)),
+    };
+    GuestMachine {
+        memory: Bytes::mib(1024),
+        processors: 1,
+        accelerator: Accelerator::Tcg,
+        cpu: "max".into(),
+        disks: 1,
+        disk: GuestDisk::Model { model },
+        kernel: "6.1.0".into(),
+        made: "guest-1".into(),
     }
 }
 

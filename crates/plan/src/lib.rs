@@ -4,15 +4,19 @@
 //! Pure: no clock, no file, no environment. The same campaign gives the same plan on every machine
 //! and in every version; a stored campaign is nevertheless resumed from its stored plan.
 
+mod allowance;
 mod cost;
 mod estimate;
 mod order;
+mod pace;
 mod repetition;
 mod work;
 
-pub use cost::{Cost, Pace, TestCost, cost};
+pub use allowance::{TooMuch, UNASKED, allowance, wears_disks, written_by, written_once};
+pub use cost::{Cost, TestCost, cell_time, cost};
 pub use estimate::time_left;
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
+pub use pace::Pace;
 pub use repetition::{within, written};
 pub use work::Work;
 

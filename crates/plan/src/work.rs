@@ -18,6 +18,8 @@ pub struct Work {
     pub written: Bytes,
     /// Operations.
     pub operations: u64,
+    /// Operations that wait for an fsync of their own.
+    pub syncs: u64,
 }
 
 impl Work {
@@ -26,7 +28,12 @@ impl Work {
             read: Bytes(read),
             written: Bytes(written),
             operations,
+            syncs: 0,
         }
+    }
+
+    const fn with_syncs(self, syncs: u64) -> Self {
+        Self { syncs, ..self }
     }
 
     /// Bytes either way.
@@ -44,6 +51,7 @@ impl Add for Work {
             self.written.0.saturating_add(other.written.0),
             self.operations.saturating_add(other.operations),
         )
+        .with_syncs(self.syncs.saturating_add(other.syncs))
     }
 }
 
@@ -56,6 +64,7 @@ impl Mul<u64> for Work {
             self.written.0.saturating_mul(times),
             self.operations.saturating_mul(times),
         )
+        .with_syncs(self.syncs.saturating_mul(times))
     }
 }
 
@@ -105,7 +114,8 @@ impl Things {
             Op::Create(create) => {
                 let bytes = create.entries.saturating_mul(create.size.0);
                 self.make(&create.set, create.entries, bytes);
-                Work::new(0, bytes, create.entries)
+                let syncs = u64::from(create.fsync) + u64::from(create.fsync_directory);
+                Work::new(0, bytes, create.entries).with_syncs(create.entries.saturating_mul(syncs))
             }
             Op::Metadata { set, action, .. } => self.metadata(set, action),
             Op::PlantTree {
@@ -168,7 +178,7 @@ impl Things {
             return Work::new(0, 0, operations);
         }
         let share = |share: f64| (bytes as f64 * share) as u64;
-        match io.access {
+        let work = match io.access {
             Access::Rewrite => Work::new(bytes, bytes, operations),
             Access::Seek { write_share } => Work::new(bytes, share(write_share), operations),
             Access::RandomMix { read_share } => {
@@ -177,7 +187,9 @@ impl Things {
             }
             access if access.writes() => Work::new(0, bytes, operations),
             _ => Work::new(bytes, 0, operations),
-        }
+        };
+        let writes = work.written.0.div_ceil(block);
+        work.with_syncs(writes.checked_div(io.fsync).unwrap_or(0))
     }
 
     fn metadata(&mut self, set: &str, action: &Action) -> Work {
@@ -189,7 +201,11 @@ impl Things {
             Action::Stat { read: true } => thing.bytes,
             _ => 0,
         };
-        Work::new(read, 0, thing.entries)
+        let syncs = match action {
+            Action::Remove { fsync: true } => thing.entries,
+            _ => 0,
+        };
+        Work::new(read, 0, thing.entries).with_syncs(syncs)
     }
 }
 
@@ -246,6 +262,12 @@ mod tests {
             ..job(Access::Read)
         };
         assert_eq!(next(nothing), (0, 0, 256));
+        let synced = Io {
+            operations: Some(9),
+            fsync: 2,
+            ..job(Access::RandomWrite)
+        };
+        assert_eq!(things.follow(&Op::Io(synced)).syncs, 4);
     }
 
     #[test]
@@ -271,12 +293,15 @@ mod tests {
             depth: 1,
             size: Bytes(100),
             order: Order::Random,
-            fsync: false,
-            fsync_directory: false,
+            fsync: true,
+            fsync_directory: true,
             threads: 1,
             sharing: Sharing::Shared,
         });
-        assert_eq!(things.follow(&create), Work::new(0, 1000, 10));
+        assert_eq!(
+            things.follow(&create),
+            Work::new(0, 1000, 10).with_syncs(20)
+        );
         let stat = |read| Op::Metadata {
             set: "s".into(),
             action: Action::Stat { read },
@@ -285,5 +310,12 @@ mod tests {
         };
         assert_eq!(things.follow(&stat(true)), Work::new(1000, 0, 10));
         assert_eq!(things.follow(&stat(false)), Work::new(0, 0, 10));
+        let remove = Op::Metadata {
+            set: "s".into(),
+            action: Action::Remove { fsync: true },
+            order: Order::Random,
+            threads: 1,
+        };
+        assert_eq!(things.follow(&remove), Work::new(0, 0, 10).with_syncs(10));
     }
 }

@@ -66,6 +66,18 @@ fn a_campaign_reads_back_as_it_was_stored() {
 }
 
 #[test]
+fn a_campaign_keeps_the_limit_on_what_it_writes() {
+    let mut f = fixture();
+    let campaign = model::Campaign {
+        max_written: Some(model::Bytes::mib(200)),
+        ..common::campaign()
+    };
+    let id = f.store.begin_campaign(&campaign, &[], Nanos(7)).unwrap();
+    let stored = Store::open(&f.path).unwrap().load(id).unwrap();
+    assert_eq!(stored.campaign, campaign);
+}
+
+#[test]
 fn a_plan_grows_at_its_end_and_the_campaign_has_the_rounds_of_its_plan() {
     let mut f = fixture();
     let until = model::Until {

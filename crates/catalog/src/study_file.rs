@@ -1,0 +1,145 @@
+//! One file of `studies/`: a published comparison as a campaign, in the sizes that it had.
+
+use std::collections::BTreeSet;
+
+use model::{Bytes, Profile, Suite, Test};
+
+use crate::defaults_file::rounds;
+use crate::document::{Source, Table, Value};
+use crate::parameters::Instead;
+use crate::{Catalog, CatalogError, suite_file};
+
+const KEYS: [&str; 11] = [
+    "name",
+    "title",
+    "source",
+    "rationale",
+    "contenders",
+    "suites",
+    "tests",
+    "size",
+    "memory",
+    "rounds",
+    "parameters",
+];
+
+/// A published comparison as a campaign: profile `study`, with its own sizes where it had others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Study {
+    /// The word that names it.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// What of it is run, what is left out, and which sizes it does not state.
+    pub rationale: String,
+    /// Names of the filesystems that it compared, as the catalog has them.
+    pub contenders: Vec<String>,
+    /// Its tests, by suite.
+    pub suites: Vec<Suite>,
+    /// Size of the volume.
+    pub size: Bytes,
+    /// Memory of its machine, where it states that.
+    pub memory: Option<Bytes>,
+    /// How often it ran each test, where it states that.
+    pub rounds: Option<u32>,
+}
+
+/// The name in the text of a study.
+pub(crate) fn name(source: Source<'_>) -> Result<String, CatalogError> {
+    let document = source.parse()?;
+    Table::top(source, &document, &KEYS)?.need("name")?.name()
+}
+
+/// Reads one study; its suites are those of a catalog.
+pub(crate) fn read(source: Source<'_>, catalog: &Catalog) -> Result<Study, CatalogError> {
+    let document = source.parse()?;
+    let top = Table::top(source, &document, &KEYS)?;
+    let study = Study {
+        name: top.need("name")?.name()?,
+        title: top.text("title")?,
+        source: top.text("source")?,
+        rationale: top.text("rationale")?,
+        contenders: contenders(&top, catalog)?,
+        suites: suites(&top, catalog)?,
+        size: top.need("size")?.size()?,
+        memory: top.read("memory", |v| v.size())?,
+        rounds: top.read("rounds", |v| rounds(&v))?,
+    };
+    for test in study.suites.iter().flat_map(|suite| &suite.tests) {
+        if test.space > study.size {
+            return Err(top.need("size")?.wrong(&format!(
+                "at least {}, which the test `{}` needs",
+                test.space, test.name
+            )));
+        }
+    }
+    Ok(study)
+}
+
+fn contenders(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
+    let known = |value: &Value<'_>| -> Result<String, CatalogError> {
+        let filesystem = catalog.filesystem(&value.text()?);
+        let filesystem = filesystem.map_err(|e| value.error(e.to_string()))?;
+        Ok(filesystem.name.clone())
+    };
+    let listed = top.need("contenders")?.list("filesystems")?;
+    listed.iter().map(known).collect()
+}
+
+/// The suites with the study's own parameters, and of their tests those that the study had.
+fn suites(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<Suite>, CatalogError> {
+    let own = top.read("parameters", |v| v.any_table())?;
+    let mut instead = Instead::new();
+    for (test, value) in own.iter().flat_map(Table::entries) {
+        instead.insert(test, value.any_table()?);
+    }
+    let mut suites = Vec::new();
+    for value in top.need("suites")?.list("suites")? {
+        let (file, text) = catalog
+            .suite_text(&value.name()?)
+            .map_err(|e| value.error(e.to_string()))?;
+        let scaling = catalog.profile(Profile::Study).scaling;
+        let source = Source { file, text };
+        let suite = suite_file::read_instead(source, Profile::Study, Some(scaling), &instead)?;
+        suites.push(suite.0);
+    }
+    let tests = || suites.iter().flat_map(|suite: &Suite| &suite.tests);
+    let known: BTreeSet<String> = tests().map(|test| called(test).to_owned()).collect();
+    for (test, value) in own.iter().flat_map(Table::entries) {
+        if !known.contains(test) {
+            return Err(value.error(format!("the study's suites have no test `{test}`")));
+        }
+    }
+    if let Some(listed) = top.read("tests", |v| v.list("tests"))? {
+        let mut wanted = BTreeSet::new();
+        for value in listed {
+            let test = value.name()?;
+            if !known.contains(&test) {
+                return Err(value.error(format!("the study's suites have no test `{test}`")));
+            }
+            wanted.insert(test);
+        }
+        for suite in &mut suites {
+            suite.tests.retain(|test| wanted.contains(called(test)));
+        }
+    }
+    suites.retain(|suite| !suite.tests.is_empty());
+    match suites.is_empty() {
+        true => Err(top.need("suites")?.wrong("at least one suite with a test")),
+        false => Ok(suites),
+    }
+}
+
+/// What a test is called in its suite's file: a point of a sweep after its sweep.
+fn called(test: &Test) -> &str {
+    let sweep = test.sweep.as_ref();
+    sweep.map_or(&test.name, |point| &point.of)
+}
+
+/// Every key that such a file may hold.
+#[cfg(test)]
+pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter()
+}

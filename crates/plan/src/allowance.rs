@@ -1,0 +1,183 @@
+//! How much a campaign may write to disks of this machine's, which wear out by it. Pure.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use model::{Bytes, Campaign, Cell, Test};
+
+use crate::cost::Cost;
+use crate::work;
+
+/// So much is written without asking: a hundredth of what a small solid-state disk is made for (Samsung SSD 870
+/// EVO, 250 GB: 150 TB, by its data sheet).
+pub const UNASKED: Bytes = Bytes(1_500_000_000_000);
+
+/// How much more than announced may be written where the user names no limit.
+const TWICE: u64 = 2;
+
+/// Whether cells write to disks of this machine's, and not to a guest's memory.
+pub fn wears_disks(campaign: &Campaign) -> bool {
+    let guest = campaign.guest.as_ref();
+    guest.is_none_or(|guest| guest.model().is_none())
+}
+
+/// The most that a campaign may write: what the user says; else twice what is announced, and no more than
+/// [`UNASKED`]. `None` where it writes to memory alone.
+///
+/// # Errors
+/// Where it writes more even if no phase is repeated.
+pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, TooMuch> {
+    if !wears_disks(campaign) {
+        return Ok(None);
+    }
+    let named = campaign.max_written;
+    let twice = Bytes(cost.written().0.saturating_mul(TWICE));
+    let most = named.unwrap_or(UNASKED.min(twice));
+    match cost.least_written > most {
+        true => Err(TooMuch {
+            least: cost.least_written,
+            named,
+        }),
+        false => Ok(Some(most)),
+    }
+}
+
+/// A campaign writes more than it may, even if no phase is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// What it writes then.
+    pub least: Bytes,
+    /// The limit, where the user has named one.
+    pub named: Option<Bytes>,
+}
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let enough = rounded_up(self.least);
+        match self.named {
+            Some(most) => write!(
+                f,
+                "the campaign writes {enough}, and --max-written is {most}"
+            )?,
+            None => write!(
+                f,
+                "the campaign writes {enough}, which wears a disk out: more than {} are written only where that is said",
+                rounded_up(UNASKED)
+            )?,
+        }
+        write!(
+            f,
+            "; give --max-written \"{enough}\", or fewer contenders (-c), suites (-s) or --rounds, or a smaller --profile"
+        )
+    }
+}
+
+/// What a test writes where no phase is repeated.
+pub fn written_once(test: &Test) -> Bytes {
+    let works = work::of_phases(test).into_iter();
+    Bytes(works.fold(0, |sum, work| sum.saturating_add(work.written.0)))
+}
+
+/// What cells write where no phase is repeated.
+pub fn written_by<'a>(campaign: &Campaign, cells: impl Iterator<Item = &'a Cell>) -> Bytes {
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for cell in cells {
+        *counts.entry((&cell.suite, &cell.test)).or_default() += 1;
+    }
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let each = tests.map(|test| {
+        let count = counts.get(&(test.suite.as_str(), test.name.as_str()));
+        written_once(test)
+            .0
+            .saturating_mul(count.copied().unwrap_or(0))
+    });
+    Bytes(each.fold(0, u64::saturating_add))
+}
+
+/// A size that is no smaller, in few digits.
+fn rounded_up(bytes: Bytes) -> String {
+    const MB: u64 = 1_000_000;
+    match bytes.0 {
+        0..10_000_000_000 => format!("{} MB", bytes.0.div_ceil(MB)),
+        more => format!("{} GB", more.div_ceil(1000 * MB)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Access, CacheState, End, Io, Op, Phase};
+
+    use super::*;
+    use crate::cost::cost;
+    use crate::pace::Pace;
+    use crate::{fixture, plan};
+
+    /// Three contenders, two rounds, one test that writes so many GB once.
+    fn campaign(gigabytes: u64) -> Campaign {
+        let mut campaign = fixture::campaign(3, 1, 2, 1);
+        campaign.suites[0].tests[0].phases = vec![Phase {
+            name: "write".into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            scaling: None,
+            op: Op::Io(Io {
+                size: Some(Bytes(gigabytes * 1_000_000_000)),
+                ..Io::new("f", Access::Write, Bytes(1_000_000))
+            }),
+        }];
+        campaign
+    }
+
+    fn of(campaign: &Campaign) -> Result<Option<Bytes>, TooMuch> {
+        allowance(campaign, &cost(campaign, Pace::default(), 1))
+    }
+
+    fn named(gigabytes: u64, most: u64) -> Campaign {
+        Campaign {
+            max_written: Some(Bytes(most)),
+            ..campaign(gigabytes)
+        }
+    }
+
+    #[test]
+    fn without_a_word_twice_what_is_announced_may_be_written_and_never_more_than_a_disk_bears() {
+        let small = campaign(1);
+        let announced = cost(&small, Pace::default(), 1).written();
+        assert_eq!(of(&small), Ok(Some(Bytes(2 * announced.0))));
+        assert_eq!(of(&campaign(200)), Ok(Some(UNASKED)));
+        let refused = of(&campaign(300)).unwrap_err();
+        assert_eq!(refused.named, None);
+        let line = refused.to_string();
+        assert!(line.contains("--max-written \"1801 GB\""), "{line}");
+        assert!(line.contains("more than 1500 GB"), "{line}");
+    }
+
+    #[test]
+    fn who_names_a_limit_has_it_or_is_told_what_would_be_enough() {
+        let enough = 6 * 300_000_000_000 + campaign(1).size.0;
+        assert_eq!(of(&named(300, enough)), Ok(Some(Bytes(enough))));
+        let refused = of(&named(300, enough - 1)).unwrap_err();
+        assert_eq!(refused.named, Some(Bytes(enough - 1)));
+        let line = of(&named(1, 1_000_000_000)).unwrap_err().to_string();
+        assert!(line.contains("--max-written \"6068 MB\""), "{line}");
+    }
+
+    #[test]
+    fn what_is_written_to_memory_has_no_limit() {
+        let mut campaign = campaign(300);
+        campaign.guest = Some(fixture::guest_in_memory());
+        assert_eq!(of(&campaign), Ok(None));
+    }
+
+    #[test]
+    fn cells_write_what_their_tests_write_once() {
+        let campaign = campaign(1);
+        let cells = plan(&campaign);
+        assert_eq!(written_by(&campaign, cells.iter()), Bytes(6_000_000_000));
+        assert_eq!(
+            written_by(&campaign, cells[..2].iter()),
+            Bytes(2_000_000_000)
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Whether the times of bonnie++ and fio hold the opening and the closing of their file, as docs/agreement.md says.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use end_to_end::{Sandbox, run};
+
+/// For so long strace holds up a call, in milliseconds: longer than all else that fio does here.
+const DELAY: u64 = 8_000;
+
+/// How long fio says that it wrote a small file, in milliseconds, where one kind of call on that file is held up.
+fn runtime_of_fio(file: &Path, held_up: &str) -> u64 {
+    let microseconds = DELAY * 1000;
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-f", "-qq", "-o", "/dev/null", "-P"])
+        .arg(file);
+    strace.args(["-e", &format!("trace={held_up}")]);
+    strace.args([
+        "-e",
+        &format!("inject={held_up}:delay_enter={microseconds}"),
+    ]);
+    strace.args(["fio", "--name=job", "--output-format=json", "--thread"]);
+    strace.args(["--rw=write", "--bs=64k", "--size=256k", "--ioengine=psync"]);
+    // One opening and one closing of the file alone: it is not laid out before.
+    strace.args(["--create_on_open=1", "--fallocate=none", "--invalidate=0"]);
+    strace.arg(format!("--filename={}", file.display()));
+    let said = run(&mut strace).with(0).stdout;
+    let report: serde_json::Value = serde_json::from_str(&said).expect("fio reports in JSON");
+    let runtime = report["jobs"][0]["write"]["runtime"].as_u64();
+    runtime.expect("fio says how long it wrote")
+}
+
+#[test]
+fn the_time_of_fio_holds_opening_and_not_closing() {
+    let sandbox = Sandbox::new();
+    let of = |held_up: &str| runtime_of_fio(&sandbox.path(held_up), held_up);
+    let (opening, closing) = (of("openat"), of("close"));
+    assert!(opening >= DELAY, "{opening} ms with a slow open");
+    assert!(closing < DELAY, "{closing} ms with a slow close");
+}
+
+/// bonnie++ reads its clocks with `getrusage` among them, which strace sees.
+#[test]
+fn the_times_of_bonnie_hold_closing_and_not_opening() {
+    let sandbox = Sandbox::new();
+    let (directory, trace) = (sandbox.path("bonnie"), sandbox.path("bonnie.trace"));
+    fs::create_dir(&directory).expect("a sandbox is writable");
+    let mut strace = Command::new("strace");
+    strace.args([
+        "-qq",
+        "-e",
+        "trace=openat,close,fsync,getrusage,read,write",
+        "-o",
+    ]);
+    strace.arg(&trace).args(["bonnie++", "-d"]).arg(&directory);
+    strace.args("-s 16M -r 8M -n 0 -u root -f -q -m x".split(' '));
+    run(&mut strace).with(0);
+    let trace = fs::read_to_string(&trace).expect("strace has written what it saw");
+    let mut calls: Vec<char> = trace.lines().filter_map(letter).collect();
+    calls.dedup();
+    let calls: String = calls.into_iter().collect();
+    // Opened, clock, blocks, fsync, closed, clock.
+    let phases = calls.matches("orbscr").count();
+    assert_eq!(phases, 3, "writing, rewriting, reading: {calls}");
+}
+
+/// A call in one letter: (o)pened the file, (r)ead the clock, moved a (b)lock, (s)ynced, (c)losed; nothing for others.
+fn letter(line: &str) -> Option<char> {
+    let call = line.split('(').next().unwrap_or_default();
+    match call {
+        "openat" if line.contains("Bonnie.") => Some('o'),
+        "getrusage" => Some('r'),
+        "read" | "write" if line.contains(", 8192)") => Some('b'),
+        "fsync" => Some('s'),
+        "close" => Some('c'),
+        _ => None,
+    }
+}

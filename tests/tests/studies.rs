@@ -1,0 +1,82 @@
+//! A study that is named is run in its own sizes, and no campaign wears a disk out unasked.
+
+use end_to_end::{Sandbox, run};
+use serde_json::Value;
+
+/// What a dry run says that it would do.
+fn planned(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    let mut command = sandbox.fsarena();
+    command.args(["run", "--dry-run", "--json"]).args(arguments);
+    let said = run(&mut command).with(0).stdout;
+    serde_json::from_str(&said).expect("a dry run in JSON is one line")
+}
+
+fn tests(plan: &Value) -> Vec<&str> {
+    let suites = plan["campaign"]["suites"].as_array().into_iter().flatten();
+    let tests = suites.flat_map(|suite| suite["tests"].as_array().into_iter().flatten());
+    tests.filter_map(|test| test["name"].as_str()).collect()
+}
+
+#[test]
+fn a_study_brings_its_volume_its_memory_its_tests_and_its_filesystems() {
+    let sandbox = Sandbox::new();
+    let plan = planned(&sandbox, &["--study", "debian-file-server-2006"]);
+    let campaign = &plan["campaign"];
+    assert_eq!(campaign["name"], "debian-file-server-2006");
+    assert_eq!(campaign["profile"], "study");
+    assert_eq!(campaign["size"], 20_000_000_000_u64);
+    assert_eq!(campaign["memory"], 512_u64 << 20);
+    assert_eq!(campaign["rounds"], 3);
+    assert_eq!(tests(&plan), ["lifecycle", "large-file", "tree"]);
+    let contenders = campaign["contenders"].as_array().into_iter().flatten();
+    let contenders: Vec<&str> = contenders.filter_map(|c| c["name"].as_str()).collect();
+    assert_eq!(
+        contenders,
+        ["ext3", "xfs"],
+        "of its four, those that run here"
+    );
+    let other = [
+        "--study",
+        "os2-shootout-2002",
+        "-c",
+        "ext2",
+        "--rounds",
+        "1",
+    ];
+    let plan = planned(&sandbox, &other);
+    assert_eq!(plan["campaign"]["size"], 1_000_000_000_u64);
+    assert_eq!(plan["campaign"]["rounds"], 1);
+    assert_eq!(plan["campaign"]["contenders"][0]["name"], "ext2");
+}
+
+#[test]
+fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() {
+    let sandbox = Sandbox::new();
+    let grid = [
+        "--profile",
+        "study",
+        "--suite",
+        "iozone",
+        "-c",
+        "ext4",
+        "-c",
+        "xfs",
+    ];
+    let plan = planned(&sandbox, &grid);
+    let least = plan["cost"]["least_written"].as_u64().unwrap();
+    assert!(least > 1_500_000_000_000, "{least}");
+    assert!(plan["max_written"].is_null());
+    let refused = run(sandbox.fsarena().arg("run").args(grid)).with(3);
+    let line = refused.stderr.lines().last().unwrap_or_default();
+    assert!(line.contains("--max-written \""), "{line}");
+    assert!(
+        plan["refused"]
+            .as_str()
+            .is_some_and(|why| line.ends_with(why))
+    );
+    let most = format!("{} GB", least.div_ceil(1_000_000_000));
+    let named = [&grid[..], &["--max-written", &most]].concat();
+    assert!(planned(&sandbox, &named)["refused"].is_null());
+    let one = planned(&sandbox, &grid[..6]);
+    assert_eq!(one["max_written"], 1_500_000_000_000_u64);
+}
