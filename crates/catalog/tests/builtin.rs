@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::{Catalog, Place, resolve};
 use model::{
-    Access, Action, Axis, Bytes, CacheState, FACTS, Feature, Group, Io, IoEngine, Op, Profile,
+    Access, Action, Axis, Bytes, CacheState, Driver, FACTS, Feature, Group, Io, IoEngine, Op, Profile,
     System, Test,
 };
 
@@ -114,12 +114,29 @@ fn every_file_is_called_after_what_it_describes() {
 #[test]
 fn every_system_of_the_studies_has_its_row() {
     let catalog = catalog();
-    let rows = "affs-ofs affs-ffs btrfs chunkfs ext2 ext3 ext4 fat12 fat16 fat32 hfs hfsplus hfsx \
+    let rows = "affs-ofs affs-ffs btrfs chunkfs-fuse chunkfs-kernel ext2 ext3 ext4 fat12 fat16 fat32 hfs hfsplus hfsx \
                 hpfs hpfs386 jfs nilfs2 ntfs-3g ntfs3 reiser4 reiserfs-3.5 reiserfs-3.6 ufs1 ufs2 \
                 xfs zfs-fuse zfs";
     for row in rows.split_whitespace() {
         catalog.filesystem(row).unwrap();
     }
+}
+
+/// Two implementations of one format, of which one has figures in the study and the other locked the machine up.
+#[test]
+fn chunkfs_has_a_row_for_each_of_its_drivers() {
+    let catalog = catalog();
+    let row = |name| catalog.filesystem(name).unwrap();
+    let (fuse, kernel) = (row("chunkfs-fuse"), row("chunkfs-kernel"));
+    assert_eq!(fuse.driver, Driver::Fuse);
+    assert_eq!(kernel.driver, Driver::Kernel);
+    for (row, driver) in [(fuse, "FUSE"), (kernel, "kernel")] {
+        assert!(row.title.contains(driver), "{}", row.title);
+        let why = row.unavailable.as_deref().unwrap();
+        assert!(why.contains(driver) && why.contains("published"), "{why}");
+        assert!(row.quirks.iter().any(|q| q.contains("study of 2007")));
+    }
+    assert!(catalog.filesystem("chunkfs").is_err());
 }
 
 #[test]
