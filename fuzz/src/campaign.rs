@@ -76,6 +76,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         guest: None,
         device: None,
         readahead: None,
+        source: None,
         work_dir: PathBuf::new(),
         patience: Nanos::from_secs(60),
         phase_limit: Profile::Smoke.phase_limit(),

@@ -9,7 +9,7 @@ use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "name",
     "contenders",
     "directories",
@@ -26,6 +26,7 @@ const KEYS: [&str; 21] = [
     "readahead",
     "backend",
     "device",
+    "source",
     "clock",
     "processors",
     "disk",
@@ -72,6 +73,8 @@ pub struct CampaignFile {
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
     pub device: Option<PathBuf>,
+    /// Another disk that is copied from, or `image`; a relative path is taken from the campaign file's own directory.
+    pub source: Option<PathBuf>,
     /// The machine that a guest is.
     pub machine: MachineFile,
 }
@@ -123,6 +126,13 @@ pub fn of_file(path: &Path, text: &str, catalog: &Catalog) -> Result<CampaignFil
         for directory in &mut campaign.directories {
             directory.path = base.join(&directory.path);
         }
+        if let Some(source) = campaign
+            .source
+            .as_mut()
+            .filter(|s| *s != Path::new(model::Source::IMAGE))
+        {
+            *source = base.join(&*source);
+        }
     }
     Ok(campaign)
 }
@@ -149,6 +159,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         readahead: top.read("readahead", |v| v.size())?,
         backend: top.read("backend", |v| v.word(&BACKENDS))?,
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
+        source: top.read("source", |v| v.text())?.map(PathBuf::from),
         machine: machine(&top, catalog)?,
     };
     check_together(&campaign, &top)?;

@@ -30,6 +30,7 @@ pub fn campaign() -> Campaign {
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
         readahead: None,
+        source: None,
         phase_limit: Profile::Study.phase_limit(),
     }
 }

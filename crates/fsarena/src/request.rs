@@ -22,7 +22,7 @@ use crate::exit::BadInput;
 use crate::guest_request::{self, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{campaign_text, ground, guest_command, paths};
+use crate::{campaign_text, ground, guest_command, paths, source};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -67,10 +67,14 @@ pub fn read(
     }
     ground::require_root(backend)?;
     let size = args.size.or(file.size).unwrap_or(defaults.size);
+    let source = args.source.as_ref().or(file.source.as_ref());
+    if let Some(wanted) = source {
+        source::require_reachable(wanted, backend)?;
+    }
     let wishes = Wishes::of(args, &file);
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
-    let suites = suites(args, &file.suites, catalog, profile)?;
+    let mut suites = suites(args, &file.suites, catalog, profile)?;
     let work_dir = match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory)?,
         None => paths::work_directory(globals)?,
@@ -115,6 +119,18 @@ pub fn read(
     if let Some(found) = device.as_ref().and_then(|path| path.canonicalize().ok()) {
         paths::require_utf8("--device", &found)?;
     }
+    let source = source.map(|wanted| {
+        let setting = source::Setting {
+            backend,
+            size,
+            contenders: &contenders,
+            device: device.as_deref(),
+            work_dir: &work_dir,
+            machine: &setting.machine,
+        };
+        source::choose(wanted, &mut suites, &setting, catalog)
+    });
+    let source = source.transpose()?;
     let campaign = Campaign {
         name,
         contenders,
@@ -136,6 +152,7 @@ pub fn read(
             backend,
             device.as_deref(),
         )?,
+        source,
         device,
         work_dir,
         patience,
@@ -227,7 +244,7 @@ impl Setting {
         progress: &Progress,
         stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
-        guest_request::together(size, wishes.disks())?;
+        guest_request::together(size, wishes.all_disks())?;
         let mut say = |text: &str| progress.note(text);
         let guest = match dry_run {
             true => guest_command::made(catalog, &wishes.build, stop, &mut say)?,

@@ -62,6 +62,7 @@ fn campaign() -> Campaign {
         work_dir: "/nowhere".into(),
         patience: Nanos::from_secs(60),
         readahead: None,
+        source: None,
         phase_limit: Nanos::from_secs(600),
     }
 }

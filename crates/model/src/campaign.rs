@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Contender, GuestMachine, Nanos, Suite};
+use crate::{Bytes, Contender, GuestMachine, Nanos, Source, Suite};
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -202,6 +202,9 @@ pub struct Campaign {
     /// all that is no image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readahead: Option<Bytes>,
+    /// Another disk that trees and files are copied from; absent where their content is made in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

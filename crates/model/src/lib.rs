@@ -21,6 +21,7 @@ mod names;
 mod outcome;
 mod results;
 mod rng;
+mod source;
 mod suite;
 mod sweep;
 mod units;
@@ -49,6 +50,7 @@ pub use outcome::{
 };
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
+pub use source::{Source, SourceContents, source_image_size};
 pub use suite::{
     Action, CacheState, Create, End, EntryKind, Op, Order, Phase, Scaling, Suite, Test,
 };

@@ -3,7 +3,7 @@
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes: nobody
 //! knows a filesystem's speed before it was measured.
 
-use model::{Backend, Bytes, Campaign, Nanos, Op, Phase, Test};
+use model::{Backend, Bytes, Campaign, Nanos, Op, Phase, Source, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::repetition::MOST_REPEATED;
@@ -102,7 +102,7 @@ pub fn cost(campaign: &Campaign, pace: Pace) -> Cost {
     let times = contenders * u64::from(campaign.rounds);
     let mut tests: Vec<TestCost> = Vec::new();
     for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
-        let one = of_test(test, pace, times);
+        let one = of_test(test, pace, times, campaign.source.is_some());
         match tests.last_mut() {
             Some(last) if one.points > 0 && last.test == one.test && last.suite == one.suite => {
                 add(last, &one);
@@ -133,16 +133,25 @@ pub fn cost(campaign: &Campaign, pace: Pace) -> Cost {
 
 /// What is written before the first cell: an image of fsarena's own, to its end.
 fn preparation(campaign: &Campaign) -> Bytes {
-    match (campaign.backend, &campaign.device) {
+    let image = match (campaign.backend, &campaign.device) {
         (Backend::Loop, None) => campaign.size,
         _ => Bytes(0),
-    }
+    };
+    let source = match (campaign.backend, &campaign.source) {
+        (Backend::Loop, Some(Source::Image { size, .. })) => *size,
+        _ => Bytes(0),
+    };
+    Bytes(image.0.saturating_add(source.0))
 }
 
-fn of_test(test: &Test, pace: Pace, times: u64) -> TestCost {
+fn of_test(test: &Test, pace: Pace, times: u64, has_source: bool) -> TestCost {
     let works = work::of_phases(test);
     let (mut time, mut work) = (pace.cell.0, Work::default());
     for (phase, once) in test.phases.iter().zip(works) {
+        let once = match has_source && phase.op.copies_in() {
+            true => once.with_read(once.written),
+            false => once,
+        };
         let (passes, one) = (passes(phase, once, pace), whole(phase, once, pace));
         time = time.saturating_add(one.0.saturating_mul(passes));
         work = work + once * passes;
@@ -343,6 +352,27 @@ mod tests {
         });
         let cost = cost(&campaign, Pace::default());
         assert_eq!(cost.work.written, Bytes(6 * 200 * 5_000_000));
+    }
+
+    #[test]
+    fn a_source_is_read_and_a_second_image_is_written() {
+        let mut campaign = writing(1, 1);
+        campaign.suites[0].tests[0].phases[0].op = Op::CopyFileIn {
+            file: "f".into(),
+            size: Bytes(5_000_000),
+            block: Bytes::kib(64),
+        };
+        let in_memory = cost(&campaign, Pace::default());
+        assert_eq!(in_memory.work.read, Bytes(0));
+        assert_eq!(in_memory.work.written, Bytes(6 * 5_000_000));
+        campaign.source = Some(Source::Image {
+            size: Bytes::mib(100),
+            contender: Box::new(campaign.contenders[0].clone()),
+        });
+        let from_image = cost(&campaign, Pace::default());
+        assert_eq!(from_image.work.read, Bytes(6 * 5_000_000));
+        let more = from_image.preparation.0 - in_memory.preparation.0;
+        assert_eq!(more, Bytes::mib(100).0);
     }
 
     #[test]

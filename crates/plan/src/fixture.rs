@@ -28,6 +28,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         work_dir: "/var/tmp/fsarena".into(),
         patience: model::Nanos::from_secs(60),
         readahead: None,
+        source: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }

@@ -81,6 +81,9 @@ pub(super) struct RowData<'a> {
     /// Whether whole numbers are shown as such.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     whole: bool,
+    /// Digits behind the point, where they are the same for every number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digits: Option<usize>,
     /// What stands in the caption.
     n: Vec<String>,
     /// The order of the table, where there is one.
@@ -134,6 +137,7 @@ impl<'a> RowData<'a> {
                 Direction::Neutral => 0,
             },
             whole: counts && scale.scaled(1.0) == 1.0,
+            digits: scale.decimals(),
             n: notes(row),
             o: match row.headline {
                 true => reading_order(row),

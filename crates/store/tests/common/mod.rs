@@ -32,6 +32,7 @@ pub fn campaign() -> Campaign {
         work_dir: "/var/tmp/fsarena".into(),
         patience: model::Nanos::from_secs(60),
         readahead: None,
+        source: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }
