@@ -77,6 +77,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         device: None,
         readahead: None,
         max_written: None,
+        source: None,
         work_dir: PathBuf::new(),
         patience: Nanos::from_secs(60),
         phase_limit: Profile::Smoke.phase_limit(Backend::Loop),

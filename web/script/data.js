@@ -42,8 +42,10 @@ function threeFigures(value) {
   return value.toExponential(2).replace("e+", "e");
 }
 
-// A number of a row as the tables show it. Counts are whole where they can be.
+// A number of a row as the tables show it. Counts are whole where they can be; capacities have as many digits
+// behind the point as it takes to tell them apart.
 function numberOf(row, value) {
+  if (row.digits !== undefined) return value.toFixed(row.digits);
   if (row.whole && Number.isInteger(value) && Math.abs(value) < 1000) return String(value);
   return threeFigures(value);
 }

@@ -12,6 +12,7 @@ mod sandbox;
 mod scaling;
 mod session;
 mod shell;
+mod source;
 mod stripe;
 mod stuck;
 mod voice;
@@ -22,7 +23,7 @@ use std::process::ExitCode;
 use std::thread;
 
 use model::Failure;
-use wire::{Event, Job, Target};
+use wire::{Event, Job, SourcePlace, Target};
 
 use crate::sandbox::Runner;
 use crate::voice::Voice;
@@ -30,6 +31,7 @@ use crate::voice::Voice;
 pub use guest::attend;
 pub use isolation::isolate;
 pub use shell::{SHELL_READY, entertain};
+pub use source::survey;
 
 /// Exit code of an agent whose orchestrator went away.
 const ORPHANED: i32 = 3;
@@ -40,7 +42,6 @@ const ORPHANED: i32 = 3;
 /// # Errors
 /// When the job cannot be read, is of another version, or the namespace cannot be furnished.
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
-    isolation::settle()?;
     let voice = Voice::new(io::stdout());
     voice.say(&Event::Hello {
         version: wire::VERSION,
@@ -48,6 +49,16 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let job: Job = serde_json::from_str(&line)?;
+    if let Some(Err(reason)) = job
+        .source
+        .as_ref()
+        .map(|source| source::bring(&source.place))
+    {
+        voice.say(&Event::Withdrawn { reason });
+        voice.say(&Event::Done);
+        return Ok(ExitCode::SUCCESS);
+    }
+    isolation::settle()?;
     if job.version != wire::VERSION {
         let theirs = job.version;
         return Err(io::Error::other(format!(
@@ -85,6 +96,22 @@ fn begin<'a>(job: &'a Job, voice: &Voice, restricted: bool) -> io::Result<sessio
         stuck::watch(voice.clone(), silence)?;
     }
     session::Session::new(job, voice.clone(), runner)
+}
+
+/// Reads from standard input where a source of the user's is, and writes to standard output what is in it; in mounts
+/// of its own, which go with this process.
+///
+/// # Errors
+/// When there is no such place, it cannot be read, or without root.
+pub fn serve_survey() -> io::Result<ExitCode> {
+    sys::namespace::die_with_parent()?;
+    sys::namespace::leave()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let place: SourcePlace = serde_json::from_str(&line)?;
+    let contents = survey(&place).map_err(io::Error::other)?;
+    println!("{}", serde_json::to_string(&contents)?);
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Waits until the orchestrator closes its end and ends the agent there and then, and with it, as

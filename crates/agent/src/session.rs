@@ -10,12 +10,13 @@ use model::{
 };
 use sys::block::DeviceStat;
 use sys::{caches, clock, mounted_directory};
-use wire::{Event, Job, Target};
+use wire::{Event, Job, SourcePlace, Target};
 
 use crate::command::CommandFailed;
 use crate::heartbeat::Heartbeat;
 use crate::sandbox::Runner;
 use crate::scaling::Passes;
+use crate::source;
 use crate::voice::Voice;
 use crate::volume::{Mounted, Step};
 
@@ -63,7 +64,12 @@ impl Place<'_> {
 /// Why a phase has no figure.
 enum Trouble {
     Unsupported(String),
-    Failed { crashed: bool, failure: Failure },
+    /// Nothing that a filesystem may be judged by.
+    Withdrawn(String),
+    Failed {
+        crashed: bool,
+        failure: Failure,
+    },
 }
 
 /// Whether the programs that a remount runs are told of: between the passes of a phase they would be
@@ -110,7 +116,10 @@ impl<'a> Session<'a> {
 
     /// Does the job and says everything about it.
     pub fn run(mut self) {
-        self.set_up();
+        self.open_source();
+        if !self.withdrawn {
+            self.set_up();
+        }
         self.require_place();
         for phase in &self.job.test.phases {
             if self.withdrawn {
@@ -118,6 +127,7 @@ impl<'a> Session<'a> {
             }
             self.phase(phase);
         }
+        self.require_source();
         if !self.features.0.is_empty() {
             self.voice.say(&Event::Features(self.features.clone()));
         }
@@ -145,6 +155,41 @@ impl<'a> Session<'a> {
             self.step("mkfs", Mounted::make);
         }
         self.step("mount", Mounted::mount);
+    }
+
+    /// Finds what is to be copied in, and in a guest makes it before.
+    fn open_source(&mut self) {
+        let Some(source) = &self.job.source else {
+            return;
+        };
+        self.begin(source::STEP);
+        let progress = || self.heartbeat.progress();
+        if let (SourcePlace::Made(made), Some(prefix)) = (&source.place, &source.prefix)
+            && let Err(reason) = source::make(made, prefix, &self.job.test, progress())
+        {
+            self.withdraw(reason);
+            return;
+        }
+        match source::open(source, progress()) {
+            Ok(found) => {
+                let (root, seed) = (self.workspace.root(), self.job.seed);
+                self.workspace = Workspace::new(root, seed).with_source(found);
+            }
+            Err(reason) => self.withdraw(reason),
+        }
+    }
+
+    /// Withdraws the cell where somebody has changed what was copied meanwhile.
+    fn require_source(&mut self) {
+        let (Some(source), Some(opened)) = (&self.job.source, self.workspace.source()) else {
+            return;
+        };
+        let progress = self.heartbeat.progress();
+        if let Err(reason) = source::require_unchanged(source, opened, progress)
+            && !self.withdrawn
+        {
+            self.withdraw(reason);
+        }
     }
 
     /// Unmounts what is mounted and checks it, unless something died before.
@@ -242,6 +287,9 @@ impl<'a> Session<'a> {
             self.begin(&phase.name);
             let outcome = self.attempt(phase, &mut result);
             self.require_place();
+            if let Err(Trouble::Withdrawn(reason)) = &outcome {
+                self.withdraw(reason.clone());
+            }
             if self.withdrawn || (outcome.is_err() && self.withdraw_if_taken()) {
                 return;
             }
@@ -254,7 +302,7 @@ impl<'a> Session<'a> {
 
     fn explain(&mut self, phase: &Phase, trouble: Trouble, result: &mut PhaseResult) {
         let failure = match trouble {
-            Trouble::Unsupported(reason) => {
+            Trouble::Unsupported(reason) | Trouble::Withdrawn(reason) => {
                 result.status = Status::Unsupported;
                 Failure {
                     reason,
@@ -318,6 +366,9 @@ impl<'a> Session<'a> {
                 for file in self.workspace.content_files() {
                     // A file that an earlier phase could not keep is found missing by this one.
                     let _ = caches::forget(&file);
+                }
+                if let Some(source) = self.workspace.source() {
+                    source.forget();
                 }
                 Ok(CacheState::Advised)
             }
@@ -408,6 +459,9 @@ impl<'a> Session<'a> {
     fn judge(&self, error: &OpError) -> Trouble {
         if let OpError::Unsupported { reason } = error {
             return Trouble::Unsupported(reason.clone());
+        }
+        if let OpError::Source { reason } = error {
+            return Trouble::Withdrawn(reason.clone());
         }
         let crashed = self
             .volume

@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::{
-    CellFailure, Complaint, ContenderFeatures, Counts, DisturbedCell, Drift, NoiseFloor, Overall,
-    Row, Standing, Stop, Sweep, UseScores, WarmRead,
+    CellFailure, Complaint, Conclusion, ContenderFeatures, Counts, DisturbedCell, Drift,
+    NoiseFloor, Overall, Row, Standing, Stop, Sweep, UseScores, WarmRead,
 };
-use crate::{disturbed, drift, failures, features, noise, row, standing, sweep, warm_reads};
+use crate::{
+    conclusion, disturbed, drift, failures, features, noise, row, standing, sweep, warm_reads,
+};
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct Analysis {
     pub sweeps: Vec<Sweep>,
     /// The overall view: groups of tests, and where the order depends on their weights.
     pub overall: Overall,
+    /// What each group of tests comes to, and all of them together.
+    #[serde(default)]
+    pub conclusions: Vec<Conclusion>,
     /// What the campaign has to say about uses; empty until [`Analysis::weigh_uses`] is called, for uses
     /// are no part of a campaign.
     #[serde(default)]
@@ -66,6 +71,7 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         .collect();
     let rows = row::rows(results, &Facts::of(results));
     let counts = Counts::of(results);
+    let overall = Overall::of(results, &rows);
     Analysis {
         clock: results.campaign.clock,
         drifts: drift::drifts(contenders.len(), &rows),
@@ -77,7 +83,8 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         standings: standing::standings(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),
-        overall: Overall::of(results, &rows),
+        conclusions: conclusion::conclusions(&overall),
+        overall,
         uses: Vec::new(),
         rows,
         features: features::features(results),

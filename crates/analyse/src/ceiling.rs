@@ -123,7 +123,7 @@ fn ceiling_of(op: &Op, cache: CacheState, ceiling: &Ceiling) -> Option<(Metric, 
     let sequential_read = || Some(ceiling.sequential_read?.median);
     let sequential_write = || Some(ceiling.sequential_write?.median);
     let value = match op {
-        Op::WriteStream { .. } => sequential_write()?,
+        Op::WriteStream { .. } | Op::CopyFileIn { .. } => sequential_write()?,
         Op::ReadStream { .. } => sequential_read()?,
         Op::Io(io) if io.engine == IoEngine::Null => return None,
         Op::Io(io) if io.access.is_random() => {
@@ -200,7 +200,7 @@ fn one_after_the_other(some: f64, first_rate: f64, more: f64, second_rate: f64) 
 fn touched_the_device(op: &Op, result: &PhaseResult) -> bool {
     let (reads, writes) = match op {
         Op::Io(io) => (io.access.reads(), writes(io.access)),
-        Op::WriteStream { .. } => (false, true),
+        Op::WriteStream { .. } | Op::CopyFileIn { .. } => (false, true),
         Op::ReadStream { .. } => (true, false),
         _ => return false,
     };

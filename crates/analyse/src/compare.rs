@@ -149,7 +149,7 @@ fn pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The values of the rounds that both have.
-fn in_both(a: &[Option<f64>], b: &[Option<f64>]) -> Vec<(f64, f64)> {
+pub(crate) fn in_both(a: &[Option<f64>], b: &[Option<f64>]) -> Vec<(f64, f64)> {
     let rounds = a.iter().zip(b);
     rounds.filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect()
 }

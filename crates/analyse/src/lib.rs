@@ -10,6 +10,7 @@ mod bend;
 mod ceiling;
 mod change_points;
 mod compare;
+mod conclusion;
 mod counts;
 mod difference;
 mod disturbed;
@@ -47,6 +48,7 @@ pub use bend::{Bend, ENOUGH};
 pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
 pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
+pub use conclusion::{Conclusion, Distance};
 pub use counts::{Completeness, Counts};
 pub use difference::{
     Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,

@@ -27,6 +27,7 @@ const KEYS: [&str; 22] = [
     "max_written",
     "backend",
     "device",
+    "source",
     "clock",
     "processors",
     "disk",
@@ -75,6 +76,8 @@ pub struct CampaignFile {
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
     pub device: Option<PathBuf>,
+    /// Another disk that is copied from, or `image`; a relative path is taken from the campaign file's own directory.
+    pub source: Option<PathBuf>,
     /// The machine that a guest is.
     pub machine: MachineFile,
 }
@@ -126,6 +129,13 @@ pub fn of_file(path: &Path, text: &str, catalog: &Catalog) -> Result<CampaignFil
         for directory in &mut campaign.directories {
             directory.path = base.join(&directory.path);
         }
+        if let Some(source) = campaign
+            .source
+            .as_mut()
+            .filter(|s| *s != Path::new(model::Source::IMAGE))
+        {
+            *source = base.join(&*source);
+        }
     }
     Ok(campaign)
 }
@@ -153,6 +163,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         max_written: top.read("max_written", |v| v.size())?,
         backend: top.read("backend", |v| v.word(&BACKENDS))?,
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
+        source: top.read("source", |v| v.text())?.map(PathBuf::from),
         machine: machine(&top, catalog)?,
     };
     check_together(&campaign, &top)?;

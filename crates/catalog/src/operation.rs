@@ -354,6 +354,29 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             })
         },
     ),
+    operation(
+        "copy-tree-in",
+        &[
+            "tree",
+            "files",
+            "directories",
+            "bytes",
+            "smallest",
+            "largest",
+            "block",
+        ],
+        |t| {
+            Ok(Op::CopyTreeIn {
+                tree: name(t, "tree")?,
+                files: count(t, "files")?,
+                directories: count(t, "directories")?,
+                bytes: size(t, "bytes")?,
+                smallest: size(t, "smallest")?,
+                largest: size(t, "largest")?,
+                block: block(t)?,
+            })
+        },
+    ),
     operation("copy-tree", &["from", "to", "block"], |t| {
         Ok(Op::CopyTree {
             from: name(t, "from")?,
@@ -379,6 +402,13 @@ pub(crate) static OPERATIONS: &[Operation] = &[
     operation("remove-tree", &["tree"], |t| {
         Ok(Op::RemoveTree {
             tree: name(t, "tree")?,
+        })
+    }),
+    operation("copy-file-in", &["file", "size", "block"], |t| {
+        Ok(Op::CopyFileIn {
+            file: name(t, "file")?,
+            size: size(t, "size")?,
+            block: block(t)?,
         })
     }),
     operation("copy-file", &["from", "to", "block"], |t| {

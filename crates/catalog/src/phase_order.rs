@@ -127,6 +127,7 @@ impl PhaseOrder {
         match op {
             Op::Io(io) => self.io(io),
             Op::WriteStream { file, size, .. }
+            | Op::CopyFileIn { file, size, .. }
             | Op::Preallocate { file, size }
             | Op::Sparse { file, size } => self.make(file, Thing::File(*size)),
             Op::ReadStream { file, .. } => self.find(file, "file").map(|_| ()),
@@ -137,7 +138,9 @@ impl PhaseOrder {
                 self.make(&c.set, Thing::Set(bytes))
             }
             Op::Metadata { set, action, .. } => self.metadata(set, action),
-            Op::PlantTree { tree, bytes, .. } => self.make(tree, Thing::Tree(*bytes)),
+            Op::PlantTree { tree, bytes, .. } | Op::CopyTreeIn { tree, bytes, .. } => {
+                self.make(tree, Thing::Tree(*bytes))
+            }
             Op::ListTree { tree } | Op::FindInTree { tree } | Op::VerifyTree { tree } => {
                 self.find(tree, "tree").map(|_| ())
             }
@@ -219,6 +222,8 @@ fn changes_something(op: &Op) -> bool {
         | Op::Sparse { .. }
         | Op::Create(_)
         | Op::PlantTree { .. }
+        | Op::CopyTreeIn { .. }
+        | Op::CopyFileIn { .. }
         | Op::CopyTree { .. }
         | Op::RemoveTree { .. }
         | Op::CopyFile { .. }
@@ -240,7 +245,11 @@ fn changes_something(op: &Op) -> bool {
 fn check_end(phase: &Phase) -> Result<(), String> {
     let one_file = matches!(
         &phase.op,
-        Op::Io(_) | Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. }
+        Op::Io(_)
+            | Op::WriteStream { .. }
+            | Op::CopyFile { .. }
+            | Op::CopyFileIn { .. }
+            | Op::Preallocate { .. }
     );
     if phase.ends == End::Fsync && !one_file {
         return Err("`ends = \"fsync\"` needs requests on a file; expected call or syncfs".into());
@@ -263,6 +272,13 @@ fn check_cache(phase: &Phase) -> Result<(), String> {
 fn check_numbers(op: &Op) -> Result<(), String> {
     match op {
         Op::PlantTree {
+            files,
+            bytes,
+            smallest,
+            largest,
+            ..
+        }
+        | Op::CopyTreeIn {
             files,
             bytes,
             smallest,

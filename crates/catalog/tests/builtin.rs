@@ -373,6 +373,7 @@ fn profile_study_has_the_published_parameters() {
     };
     let written = |test: &str, phase: &str| match op(test, phase) {
         Op::Io(io) if io.access == Access::Write => io.size.unwrap(),
+        Op::CopyFileIn { size, .. } => size,
         other => panic!("{other:?}"),
     };
     assert_eq!(written("bonnie-block", "write"), Bytes::mib(2000));
@@ -392,7 +393,7 @@ fn profile_study_has_the_published_parameters() {
     assert_eq!(written("large-read", "prepare-file"), Bytes(600_000_000));
     assert!(matches!(
         op("tree", "tree-in"),
-        Op::PlantTree {
+        Op::CopyTreeIn {
             files: 7_500,
             directories: 900,
             bytes: Bytes(1_900_000_000),

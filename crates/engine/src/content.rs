@@ -5,10 +5,12 @@
 //! MiB and no more.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use roaring::RoaringTreemap;
+use twox_hash::XxHash64;
 
-use crate::pattern::{BLOCK, Corruption, Origin, Part, Pattern, file_id, parts};
+use crate::pattern::{BLOCK, Corruption, Kind, Origin, Part, Pattern, file_id, parts};
 
 /// Bitmaps that a file may have; from then on, random writes repeat the newest generation.
 const MOST_LAYERS: usize = 4;
@@ -29,6 +31,8 @@ pub struct FileState {
     /// Blocks of which single bytes may be of any generation up to the highest.
     ragged: RoaringTreemap,
     highest: u32,
+    /// Checksums of its blocks, where it was copied from elsewhere: that is what blocks of generation 0 hold then.
+    copied: Option<Arc<[u64]>>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +71,21 @@ impl FileState {
             layers: Vec::new(),
             ragged: RoaringTreemap::new(),
             highest: 0,
+            copied: None,
         }
+    }
+
+    /// A file that was just copied from elsewhere, with the checksums of its blocks ([`sum_of`]).
+    pub fn copied(name: &str, size: u64, sums: Arc<[u64]>) -> Self {
+        Self {
+            copied: Some(sums),
+            ..Self::hole(name, size)
+        }
+    }
+
+    /// Whether it was copied from elsewhere.
+    pub const fn is_copied(&self) -> bool {
+        self.copied.is_some()
     }
 
     /// The generation that a phase should write: one that no block has had, or, where there are many
@@ -192,6 +210,13 @@ impl FileState {
         for layer in &mut self.layers {
             layer.blocks.remove_range(blocks.clone());
         }
+        if self.is_copied() {
+            // A checksum is of a whole block.
+            let cut = [self.size, size]
+                .into_iter()
+                .filter(|end| end % BLOCK as u64 != 0);
+            self.ragged.extend(cut.map(|end| end / BLOCK as u64));
+        }
         self.size = size;
         self.settle();
     }
@@ -208,6 +233,9 @@ impl FileState {
     /// The first difference.
     #[inline]
     pub fn check(&self, pattern: &Pattern, offset: u64, data: &[u8]) -> Result<(), Corruption> {
+        if let Some(sums) = &self.copied {
+            return self.check_copied(sums, pattern, offset, data);
+        }
         if let Some(generation) = self.uniform() {
             return pattern.check(self.origin(generation), offset, data);
         }
@@ -219,6 +247,36 @@ impl FileState {
                 pattern.check_mixed(self.file, &any, &part, found)?;
             } else {
                 pattern.check_part(self.origin_at(part.block), &part, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares what was read of a copy with the checksums of what was copied, and what was written over it since with
+    /// that. A block of which a part was written, or only a part read, has no checksum.
+    fn check_copied(
+        &self,
+        sums: &[u64],
+        pattern: &Pattern,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), Corruption> {
+        for part in parts(offset, data.len()) {
+            let block = part.block / BLOCK as u64;
+            let found = &data[part.data.clone()];
+            let known = usize::try_from(block).ok().and_then(|b| sums.get(b));
+            let whole = (self.size - part.block.min(self.size)).min(BLOCK as u64);
+            match known {
+                _ if self.ragged.contains(block) => {}
+                Some(sum) if self.generation_at(block) == 0 => {
+                    if found.len() as u64 == whole && sum_of(found) != *sum {
+                        return Err(Corruption {
+                            offset: part.block,
+                            kind: Kind::UnlikeSource,
+                        });
+                    }
+                }
+                _ => pattern.check_part(self.origin_at(part.block), &part, found)?,
             }
         }
         Ok(())
@@ -237,6 +295,9 @@ impl FileState {
         stamping: Stamping,
         at_once: bool,
     ) -> Result<(), Corruption> {
+        if self.is_copied() {
+            return Ok(());
+        }
         for part in parts(offset, data.len()) {
             let found = &data[part.data.clone()];
             self.check_part_while_written(pattern, &part, found, stamping, at_once)?;
@@ -267,6 +328,11 @@ impl FileState {
             Err(_) => pattern.check_part(after, part, found),
         }
     }
+}
+
+/// The checksum of a block that was copied.
+pub fn sum_of(block: &[u8]) -> u64 {
+    XxHash64::oneshot(0, block)
 }
 
 #[cfg(test)]

@@ -43,6 +43,11 @@ pub enum OpError {
         /// One line for people, with the error number where there was one.
         reason: String,
     },
+    /// The disk that is copied from cannot be read, or is not what it was: no fault of the filesystem.
+    Source {
+        /// One line for people.
+        reason: String,
+    },
     /// A phase needs something that no earlier phase has made.
     Missing {
         /// What is missing.
@@ -97,7 +102,7 @@ impl fmt::Display for OpError {
                     path.display()
                 )
             }
-            Self::Unsupported { reason } => f.write_str(reason),
+            Self::Unsupported { reason } | Self::Source { reason } => f.write_str(reason),
             Self::Missing { what } => write!(f, "{what} was not made by an earlier phase"),
         }
     }

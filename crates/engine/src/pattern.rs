@@ -484,6 +484,8 @@ pub enum Kind {
         /// What was read.
         found: u8,
     },
+    /// Other data than was read from the source that it was copied from.
+    UnlikeSource,
     /// The file ends too early.
     Short {
         /// Its size as written.
@@ -505,6 +507,9 @@ impl fmt::Display for Corruption {
             }
             Kind::Misplaced { belongs } => {
                 write!(f, "holds the block of offset {belongs} at offset {at}")
+            }
+            Kind::UnlikeSource => {
+                write!(f, "differs from its source in the block at offset {at}")
             }
             Kind::Torn => write!(f, "holds a torn block at offset {at}"),
             Kind::Stale { expected, found } => write!(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::content::FileState;
 use crate::error::OpError;
@@ -10,6 +11,7 @@ use crate::path_buffer::PathBuffer;
 use crate::pattern::Pattern;
 use crate::set::FileSet;
 use crate::shape::TreeShape;
+use crate::source::Source;
 
 /// A tree made by planting or by copying.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Tree {
     pub shape: TreeShape,
     /// The name under which it was first written; a copy's blocks carry it, too.
     pub planted_as: String,
+    /// A checksum of each file, in their order, where the tree was copied from a source.
+    pub copied: Option<Arc<[u64]>>,
 }
 
 /// The directory in which a cell works, and what is in it.
@@ -26,6 +30,8 @@ pub struct Workspace {
     root: PathBuf,
     seed: u64,
     pattern: Option<Pattern>,
+    /// What is copied in, where that comes from another disk.
+    pub(crate) source: Option<Arc<Source>>,
     pub(crate) files: BTreeMap<String, FileState>,
     pub(crate) sets: BTreeMap<String, FileSet>,
     pub(crate) trees: BTreeMap<String, Tree>,
@@ -35,6 +41,8 @@ pub struct Workspace {
     pub(crate) removed_sets: BTreeMap<String, Removed>,
     /// Files that this filesystem cannot make, and what it said.
     pub(crate) impossible_files: BTreeMap<String, String>,
+    /// Trees that this filesystem cannot hold, and what it said.
+    impossible_trees: BTreeMap<String, String>,
     /// Sets that this filesystem cannot hold, and what it said.
     pub(crate) impossible_sets: BTreeMap<String, String>,
 }
@@ -46,6 +54,7 @@ impl Workspace {
             root: root.to_owned(),
             seed,
             pattern: None,
+            source: None,
             files: BTreeMap::new(),
             sets: BTreeMap::new(),
             trees: BTreeMap::new(),
@@ -53,8 +62,23 @@ impl Workspace {
             removed_trees: BTreeMap::new(),
             removed_sets: BTreeMap::new(),
             impossible_files: BTreeMap::new(),
+            impossible_trees: BTreeMap::new(),
             impossible_sets: BTreeMap::new(),
         }
+    }
+
+    /// The same with another disk to copy from.
+    #[must_use]
+    pub fn with_source(self, source: Source) -> Self {
+        Self {
+            source: Some(Arc::new(source)),
+            ..self
+        }
+    }
+
+    /// The disk that is copied from.
+    pub fn source(&self) -> Option<&Source> {
+        self.source.as_deref()
     }
 
     /// The directory.
@@ -130,6 +154,14 @@ impl Workspace {
             .insert(name.to_owned(), said.to_owned());
     }
 
+    /// Remembers that a tree could not be made, and removes what there is of it.
+    pub(crate) fn cannot_make_tree(&mut self, name: &str, said: &str) {
+        // Where nothing of it was made there is nothing to remove.
+        let _ = std::fs::remove_dir_all(self.path(name));
+        self.impossible_trees
+            .insert(name.to_owned(), said.to_owned());
+    }
+
     /// A set of an earlier phase.
     pub(crate) fn set(&self, name: &str) -> Result<&FileSet, OpError> {
         match (self.sets.get(name), self.impossible_sets.get(name)) {
@@ -143,7 +175,13 @@ impl Workspace {
 
     /// A tree of an earlier phase.
     pub(crate) fn tree(&self, name: &str) -> Result<&Tree, OpError> {
-        self.trees.get(name).ok_or_else(|| missing("tree", name))
+        match (self.trees.get(name), self.impossible_trees.get(name)) {
+            (Some(tree), _) => Ok(tree),
+            (None, Some(said)) => Err(OpError::Unsupported {
+                reason: format!("the tree `{name}` could not be made: {said}"),
+            }),
+            (None, None) => Err(missing("tree", name)),
+        }
     }
 }
 

@@ -12,6 +12,9 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
     if args.guest_shell {
         return Err(agent::entertain().into());
     }
+    if args.survey {
+        return Ok(agent::serve_survey()?);
+    }
     Ok(if args.isolate {
         agent::isolate(true)?
     } else {

@@ -376,8 +376,8 @@ impl Drive<'_> {
 /// About how long a cell of each test takes.
 fn expected(campaign: &Campaign, pace: Pace) -> BTreeMap<String, Nanos> {
     let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
-    let wears = plan::wears_disks(campaign);
-    let time = |test: &Test| (test.name.clone(), plan::cell_time(test, pace, wears));
+    let conditions = plan::Conditions::of(campaign);
+    let time = |test: &Test| (test.name.clone(), plan::cell_time(test, pace, &conditions));
     tests.map(time).collect()
 }
 

@@ -110,7 +110,7 @@ fn measurements(phase: &PhaseResult) -> String {
     let rows: Vec<_> = numbers
         .into_iter()
         .map(|number| {
-            let scale = Scale::of(number.metric.unit(), [number.value]);
+            let scale = Scale::for_metric(number.metric, [number.value]);
             let mark = if number.metric == phase.headline {
                 "*"
             } else {

@@ -379,6 +379,9 @@ pub struct AgentArgs {
     /// Be the first process of a guest in which a person looks around.
     #[arg(long, conflicts_with_all = ["isolate", "guest"])]
     pub guest_shell: bool,
+    /// Say what is in a source, in mounts of its own.
+    #[arg(long, conflicts_with_all = ["isolate", "guest", "guest_shell"])]
+    pub survey: bool,
 }
 
 /// The words for formats; Parquet is one of them in every build, so that scripts get a reason.

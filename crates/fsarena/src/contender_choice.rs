@@ -51,7 +51,7 @@ impl Choice<'_> {
     }
 
     /// What keeps a filesystem from running, with the command that mends it.
-    fn missing(&self, filesystem: &Filesystem) -> Option<String> {
+    pub fn missing(&self, filesystem: &Filesystem) -> Option<String> {
         match self.verdict(filesystem) {
             Verdict::Runs => None,
             Verdict::Impossible { why } => Some(why),

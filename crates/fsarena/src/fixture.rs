@@ -32,6 +32,7 @@ pub fn campaign() -> Campaign {
         patience: Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        source: None,
         phase_limit: Profile::Study.phase_limit(Backend::Loop),
     }
 }

@@ -1,6 +1,7 @@
 //! The ground that cells are run on: an image, a device or mounted directories; prepared once for a
 //! campaign, given to each cell as a plot, and left as it was found.
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +11,14 @@ use anyhow::Context;
 use catalog::Place;
 use model::{
     Backend, Bytes, Campaign, Cell, Condition, Contender, DiskIdentity, DiskState, Environment,
-    MountIdentity, Test,
+    MountIdentity, Source, Test,
 };
 use nix::unistd::{AccessFlags, access};
 use provision::{
     HeldDevice, HeldDirectory, Image, LoopDevice, Setting, Workspace, conditions_of_storage,
     describe_storage,
 };
+use run::Executor;
 use store::CampaignId;
 use sys::trusted::Directory;
 use wire::{Target, Volume};
@@ -28,6 +30,7 @@ use crate::exit::{self, Refused};
 use crate::fit;
 use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
+use crate::source::{self, HeldSource};
 use crate::work_place::{WorkPlace, unique_name};
 
 /// How long the kernel may take to let go of an image whose cell was killed.
@@ -38,6 +41,8 @@ const RELEASE: Duration = Duration::from_secs(10);
 pub struct Held {
     /// The device of the user's, where there is one.
     pub device: Option<HeldDevice>,
+    /// What is copied from, where that is the user's.
+    source: Option<HeldSource>,
     /// The directories that compete.
     directories: Vec<HeldDirectory>,
 }
@@ -50,6 +55,8 @@ pub struct Ground {
     in_use: bool,
     place: Option<WorkPlace>,
     attachment: Attachment,
+    /// What cells copy from.
+    source: Option<Supply>,
     /// Cells with cold caches empty those of the whole machine.
     _caches: Option<CacheLock>,
 }
@@ -60,6 +67,17 @@ struct Attachment {
     words: String,
     /// What decides about its speed.
     conditions: Vec<Condition>,
+}
+
+/// What cells copy from.
+enum Supply {
+    /// What is the user's.
+    Held(HeldSource),
+    /// A second image; behind a loop device that takes no writes once it is filled.
+    Image {
+        image: Image,
+        filled: Option<LoopDevice>,
+    },
 }
 
 enum Kind {
@@ -129,6 +147,7 @@ impl Ground {
             .transpose()?;
         Ok(Held {
             device,
+            source: HeldSource::take(campaign)?,
             directories: Vec::new(),
         })
     }
@@ -141,8 +160,11 @@ impl Ground {
         if campaign.backend == Backend::Vm {
             return GuestGround::inspect_place(campaign, existing);
         }
-        if campaign.backend == Backend::Loop && campaign.device.is_none() {
-            Image::require_room(existing, campaign.size)?;
+        if campaign.backend == Backend::Loop {
+            let own = campaign.device.is_none().then_some(campaign.size);
+            let second = source::image_size(campaign);
+            let images = own.into_iter().chain(second).map(|size| size.0);
+            Image::require_room(existing, Bytes(images.fold(0, u64::saturating_add)))?;
         }
         Ok(())
     }
@@ -167,6 +189,7 @@ impl Ground {
                 in_use: false,
                 place: Some(place),
                 attachment,
+                source: held.source.map(Supply::Held),
                 _caches: None,
             });
         }
@@ -185,12 +208,24 @@ impl Ground {
             }
         };
         let attachment = attachment(&mut kind, campaign)?;
+        let second = source::image_size(campaign).map(|size| {
+            let image = make_image(&place.source_image(), size, progress, stop)?;
+            Ok::<_, anyhow::Error>(Supply::Image {
+                image,
+                filled: None,
+            })
+        });
+        let source = match second {
+            Some(image) => Some(image?),
+            None => held.source.map(Supply::Held),
+        };
         Ok(Self {
             id,
             kind,
             in_use: false,
             place: Some(place),
             attachment,
+            source,
             _caches: caches,
         })
     }
@@ -202,10 +237,87 @@ impl Ground {
             device: self.storage(campaign),
             disk: self.disk(),
             attachment: self.attachment.words.clone(),
-            conditions: self.attachment.conditions.clone(),
+            conditions: self.conditions(campaign),
             clock: campaign.clock.name().to_owned(),
         };
         provision::collect(setting, campaign.contenders.iter().map(|c| &c.filesystem))
+    }
+
+    /// What decides about speed, and what is copied from.
+    fn conditions(&self, campaign: &Campaign) -> Vec<Condition> {
+        let storage = self.source.as_ref().map(|source| match source {
+            Supply::Held(held) => held.storage(),
+            Supply::Image { image, .. } => describe_storage(image.path()),
+        });
+        let source = campaign.source.as_ref().zip(storage);
+        let source = source.map(|(source, on)| source::condition(source, &on));
+        let own = self.attachment.conditions.iter().cloned();
+        own.chain(source).collect()
+    }
+
+    /// Fills the second image, where there is one, with what the tests copy from it: through a cell that is none of the
+    /// campaign's.
+    ///
+    /// # Errors
+    /// When it cannot be filled, or the user asks to stop.
+    pub fn fill_source(
+        &mut self,
+        campaign: &Campaign,
+        executor: &mut dyn Executor,
+        progress: &Progress,
+    ) -> anyhow::Result<()> {
+        let (Some(Supply::Image { image, filled }), Some(Source::Image { contender, .. })) =
+            (&mut self.source, &campaign.source)
+        else {
+            return Ok(());
+        };
+        let place = self.place.as_ref();
+        let mountpoint = place
+            .context("the work directory is not taken")?
+            .mountpoint()?;
+        progress.note(&format!("filling {} to copy from", source::words(campaign)));
+        let device = LoopDevice::attach(image.path())?;
+        let plot = on_loop(contender, device, image.size(), mountpoint)?;
+        source::fill(campaign, plot.target(), executor)?;
+        drop(plot);
+        if provision::is_attached(image.path(), RELEASE) {
+            return Err(Refused("the second image is not let go of by the kernel".into()).into());
+        }
+        let backing = File::open(image.path())?;
+        let device = LoopDevice::read_only(&backing, image.path())?;
+        set_readahead(&device, campaign)?;
+        *filled = Some(device);
+        Ok(())
+    }
+
+    /// What a cell copies from, where its test copies in anything.
+    pub fn source(&self, campaign: &Campaign, test: &Test) -> anyhow::Result<Option<wire::Source>> {
+        let (Some(supply), Some(source)) = (&self.source, &campaign.source) else {
+            return Ok(None);
+        };
+        if !source::copies_in(test) {
+            return Ok(None);
+        }
+        let place = self
+            .place
+            .as_ref()
+            .context("the work directory is not taken")?;
+        let mounts = campaign.backend == Backend::Loop;
+        let at = mounts.then(|| place.source_mountpoint()).transpose()?;
+        let (place, prefix) = match (supply, at) {
+            (Supply::Held(held), at) => (held.place(at)?, None),
+            (Supply::Image { filled, .. }, Some(at)) => {
+                let device = filled.as_ref().context("the second image is not filled")?;
+                let place = source::device_place(device.path(), at)?;
+                (place, Some(wire::source_prefix(test)))
+            }
+            (Supply::Image { .. }, None) => anyhow::bail!("a second image is mounted by cells"),
+        };
+        Ok(Some(wire::Source {
+            place,
+            prefix,
+            contents: source.contents().cloned(),
+        }))
     }
 
     fn disk(&self) -> Option<DiskIdentity> {
@@ -418,6 +530,7 @@ fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
     }
     Ok(Held {
         device: None,
+        source: HeldSource::take(campaign)?,
         directories,
     })
 }

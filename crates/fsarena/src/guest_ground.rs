@@ -8,19 +8,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::Context;
+use catalog::Place;
 use guest::{Guest, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, Cell, CellId, CellResult, Clock, Contender, DiskCache, Environment,
-    GuestDisk, GuestMachine, Requirements, Test,
+    GuestDisk, GuestMachine, Requirements, Source, Test,
 };
 use provision::{HeldDevice, Image, Refusal, Setting, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Stopped, volume_in_guest};
 use store::CampaignId;
-use wire::{Event, Job, Span, Target, Volume};
+use wire::{Event, Job, MadeSource, SourcePlace, Span, Target, Volume};
 
 use crate::exit::Refused;
 use crate::fit;
 use crate::site::execute_on;
+use crate::source;
 use crate::work_place::{CellDirectory, WorkPlace};
 
 /// What a campaign in guests works on.
@@ -39,6 +41,8 @@ pub struct GuestGround {
 /// What one cell works on.
 struct Plot {
     volume: Box<Volume>,
+    /// What is copied from.
+    source: Option<wire::Source>,
     executor: GuestExecutor,
     /// Keeps everybody else from a device of the user's for as long as the guest has it.
     _claim: Option<File>,
@@ -50,10 +54,18 @@ impl GuestGround {
     /// Whether there is room for its images; changes nothing.
     pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
         let GuestMachine { disk, disks, .. } = parts(campaign)?;
-        let size = Bytes(campaign.size.0 * u64::from(*disks));
-        match disk {
-            GuestDisk::Image { .. } => Ok(Image::require_room(directory, size)?),
-            GuestDisk::Model { .. } | GuestDisk::Device { .. } => Ok(()),
+        let source = u64::from(campaign.source.is_some());
+        let images = match disk {
+            GuestDisk::Image { .. } => u64::from(*disks) + source,
+            GuestDisk::Device { .. } => source,
+            GuestDisk::Model { .. } => 0,
+        };
+        match images {
+            0 => Ok(()),
+            count => Ok(Image::require_room(
+                directory,
+                Bytes(campaign.size.0 * count),
+            )?),
         }
     }
 
@@ -118,6 +130,16 @@ impl GuestGround {
             environment.memory_goes_back = false;
             environment.conditions.clear();
         }
+        let on = match self.campaign.clock {
+            Clock::Model => "filled in each guest".to_owned(),
+            Clock::Real => format!(
+                "filled in each guest, {}",
+                describe_storage(&self.campaign.work_dir)
+            ),
+        };
+        let source = self.campaign.source.as_ref();
+        let source = source.map(|source| source::condition(source, &on));
+        environment.conditions.extend(source);
         let version = [guest::QEMU, "--version"].map(str::to_owned);
         environment.tools.extend(provision::tool_version(&version));
         environment
@@ -163,6 +185,7 @@ impl GuestGround {
                     // takes.
                     cell: CellId(0),
                     target: Target::Volume(plot.volume),
+                    source: plot.source,
                     test: test.clone(),
                     seed: cell.seed,
                     stacks_after: None,
@@ -192,25 +215,37 @@ impl GuestGround {
             return Err(misfit.into());
         }
         let directory = self.place.of_cell(cell.id)?;
+        let supply = self.supply(test);
         let count = self.parts.disks;
+        let all = count + u32::from(supply.is_some());
         let size = disk_size(contender, self.campaign.size, count, device);
         let memory_disk = self
             .parts
             .model()
-            .map(|model| MemoryDisk::after(model, size, count));
+            .map(|model| MemoryDisk::after(model, size, all));
         let disk = match memory_disk {
             Some(_) => Disk::Inside,
             None => Disk::Outside,
         };
         let volume = volume_in_guest(contender, &disk.devices(count), size);
-        let requires = &contender.filesystem.requires;
+        let (modules, programs) = needs(&volume, contender, supply);
+        let source = supply.map(|supply| {
+            let disks = disk.devices(all);
+            source_in_guest(
+                supply,
+                disks.last().map_or("", String::as_str),
+                size,
+                &self.campaign,
+                test,
+            )
+        });
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
             machine: machine(&self.parts, self.campaign.clock),
             program: self.program.clone(),
-            modules: modules(&volume, requires),
-            programs: requires.programs.clone(),
-            disks: self.disks(directory.path(), size)?,
+            modules,
+            programs,
+            disks: self.disks(directory.path(), size, supply.is_some())?,
             memory_disk,
             directory: directory.path().to_owned(),
             patience: self.campaign.patience,
@@ -219,6 +254,7 @@ impl GuestGround {
         };
         Ok(Plot {
             volume: Box::new(volume),
+            source,
             executor,
             _claim: self.claim()?,
             _directory: directory,
@@ -231,7 +267,12 @@ impl GuestGround {
     }
 
     /// What this machine has for the guest's disks: nothing where they lie in its own memory.
-    fn disks(&self, directory: &Path, size: Bytes) -> anyhow::Result<Vec<PathBuf>> {
+    fn disks(
+        &self,
+        directory: &Path,
+        size: Bytes,
+        has_source: bool,
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let image = |number: u32| {
             let path = directory.join(format!("disk-{number}"));
             let file = File::create_new(&path)?;
@@ -240,8 +281,24 @@ impl GuestGround {
         };
         match (&self.parts.disk, self.device()) {
             (GuestDisk::Model { .. }, _) => Ok(Vec::new()),
-            (_, Some(device)) => Ok(vec![device.path().to_owned()]),
-            (_, None) => (0..self.parts.disks).map(image).collect(),
+            (_, Some(device)) => {
+                let second = has_source.then(|| image(1)).transpose()?;
+                Ok([device.path().to_owned()]
+                    .into_iter()
+                    .chain(second)
+                    .collect())
+            }
+            (_, None) => (0..self.parts.disks + u32::from(has_source))
+                .map(image)
+                .collect(),
+        }
+    }
+
+    /// The filesystem of a disk that a test copies from, where it does and there is one.
+    fn supply(&self, test: &Test) -> Option<&Contender> {
+        match &self.campaign.source {
+            Some(Source::Image { contender, .. }) if source::copies_in(test) => Some(contender),
+            _ => None,
         }
     }
 
@@ -271,6 +328,67 @@ fn require_same(parts: &GuestMachine, guest: &Guest) -> Result<(), Refused> {
         parts.kernel,
         guest.release()
     )))
+}
+
+/// Where a guest mounts what it copies from.
+const SOURCE_MOUNTPOINT: &str = "/source";
+
+/// The modules and programs of a cell: those of what it copies from come first.
+fn needs(
+    volume: &Volume,
+    contender: &Contender,
+    source: Option<&Contender>,
+) -> (Vec<String>, Vec<String>) {
+    let own = &contender.filesystem.requires;
+    let (mut modules, mut programs) = (modules(volume, own), own.programs.clone());
+    if let Some(source) = source {
+        let requires = &source.filesystem.requires;
+        let add = |all: &mut Vec<String>, more: &[String]| {
+            let missing = more.iter().filter(|one| !all.contains(one)).cloned();
+            *all = missing
+                .collect::<Vec<_>>()
+                .into_iter()
+                .chain(all.drain(..))
+                .collect();
+        };
+        add(&mut modules, &requires.modules);
+        add(&mut programs, &requires.programs);
+    }
+    (modules, programs)
+}
+
+/// The disk that a cell in a guest copies from, as its agent fills it.
+fn source_in_guest(
+    contender: &Contender,
+    device: &str,
+    size: Bytes,
+    campaign: &Campaign,
+    test: &Test,
+) -> wire::Source {
+    let place = Place {
+        devices: &[device],
+        mountpoint: SOURCE_MOUNTPOINT,
+        size,
+        fsarena: "/init",
+    };
+    let volume = Volume {
+        device: Some(device.into()),
+        span: None,
+        state: None,
+        size,
+        mountpoint: SOURCE_MOUNTPOINT.into(),
+        driver: contender.filesystem.driver,
+        commands: catalog::resolve(contender, &place),
+    };
+    wire::Source {
+        place: SourcePlace::Made(Box::new(MadeSource {
+            volume,
+            kind: contender.filesystem.name.clone(),
+            seed: campaign.seed,
+        })),
+        prefix: Some(wire::source_prefix(test)),
+        contents: None,
+    }
 }
 
 /// The modules of a volume in a guest.

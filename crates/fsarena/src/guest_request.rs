@@ -39,6 +39,8 @@ pub struct Wishes {
     disk_cache: Option<DiskCache>,
     /// Whether the disk is to be a real device.
     device: bool,
+    /// Whether there is one more disk, to copy from.
+    source: bool,
     jobs: Option<u32>,
     no_cache: bool,
     /// What the guest is to be made of.
@@ -57,6 +59,7 @@ impl Wishes {
             disks: asked.disks.or(filed.disks),
             disk_cache: asked.disk_cache.or(filed.disk_cache),
             device: args.storage.device.is_some() || file.device.is_some(),
+            source: args.source.is_some() || file.source.is_some(),
             jobs: asked.jobs,
             no_cache: asked.no_cache,
             build: asked.build.clone(),
@@ -66,6 +69,11 @@ impl Wishes {
     /// How many disks a guest has.
     pub fn disks(&self) -> u32 {
         self.disks.unwrap_or(1)
+    }
+
+    /// The same with the one that is copied from.
+    pub fn all_disks(&self) -> u32 {
+        self.disks() + u32::from(self.source)
     }
 
     /// Whether the disk is to be a real device.
@@ -189,7 +197,7 @@ fn settle(
         ));
     }
     let in_memory = matches!(disk, GuestDisk::Model { .. });
-    let all = together(size, disks)?;
+    let all = together(size, wishes.all_disks())?;
     let memory = memory(wishes.memory, in_memory.then_some(all))?;
     let processors = processors(wishes.processors, clock)?;
     let cpu = Machine {

@@ -54,6 +54,7 @@ mod selftest_command;
 mod shell_command;
 mod show_command;
 mod site;
+mod source;
 mod stop;
 mod storage_args;
 mod work_place;

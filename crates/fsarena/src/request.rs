@@ -22,7 +22,7 @@ use crate::exit::BadInput;
 use crate::guest_request::{self, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{campaign_text, ground, guest_command, paths};
+use crate::{campaign_text, ground, guest_command, paths, source};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -72,13 +72,17 @@ pub fn read(
     }
     ground::require_root(backend)?;
     let size = args.size.or(file.size).unwrap_or(defaults.size);
+    let source = args.source.as_ref().or(file.source.as_ref());
+    if let Some(wanted) = source {
+        source::require_reachable(wanted, backend)?;
+    }
     // Whoever compares mounted directories may have no right to limit memory.
     let of_study = defaults.memory.filter(|_| backend != Backend::Dir);
     let memory = args.memory.or(file.memory).or(of_study);
     let wishes = Wishes::of(args, &file, memory);
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
-    let suites = match &study {
+    let mut suites = match &study {
         Some(study) => study.suites.clone(),
         None => suites(args, &file.suites, catalog, profile)?,
     };
@@ -129,6 +133,18 @@ pub fn read(
     }
     let wanted = args.max_written.or(file.max_written);
     let max_written = max_written(wanted, setting.parts.as_ref())?;
+    let source = source.map(|wanted| {
+        let setting = source::Setting {
+            backend,
+            size,
+            contenders: &contenders,
+            device: device.as_deref(),
+            work_dir: &work_dir,
+            machine: &setting.machine,
+        };
+        source::choose(wanted, &mut suites, &setting, catalog)
+    });
+    let source = source.transpose()?;
     let campaign = Campaign {
         name,
         contenders,
@@ -151,6 +167,7 @@ pub fn read(
             device.as_deref(),
         )?,
         max_written,
+        source,
         device,
         work_dir,
         patience,
@@ -255,7 +272,7 @@ impl Setting {
         progress: &Progress,
         stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
-        guest_request::together(size, wishes.disks())?;
+        guest_request::together(size, wishes.all_disks())?;
         let mut say = |text: &str| progress.note(text);
         let guest = match dry_run {
             true => guest_command::made(catalog, &wishes.build, stop, &mut say)?,

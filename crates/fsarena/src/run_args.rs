@@ -69,6 +69,10 @@ pub struct RunArgs {
     /// The device, or where the image is made.
     #[command(flatten)]
     pub storage: StorageArgs,
+    /// Another disk that trees and large files are copied from: a directory, a device or image file with a filesystem,
+    /// which is only read, or `image` for a second image [default: content made in memory].
+    #[arg(long, value_name = "SOURCE", value_hint = ValueHint::AnyPath, value_parser = path())]
+    pub source: Option<PathBuf>,
     /// How far ahead of a sequential reader the kernel reads on an image [default: 128 KiB].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub readahead: Option<Bytes>,

@@ -51,14 +51,15 @@ impl Site {
             ground.serve_from((means.cache)());
             return Ok(Self::Guests(Box::new(ground)));
         }
-        let ground = Ground::prepare(id, campaign, held, progress, &stop)?;
-        let executor = HostExecutor {
+        let mut ground = Ground::prepare(id, campaign, held, progress, &stop)?;
+        let mut executor = HostExecutor {
             program: std::env::current_exe().context("cannot find this program")?,
             patience: campaign.patience,
             step_limit: campaign.phase_limit,
             memory: memory_limit(id, campaign)?,
             stop,
         };
+        ground.fill_source(campaign, &mut executor, progress)?;
         Ok(Self::Here(Box::new(Here { ground, executor })))
     }
 
@@ -126,12 +127,16 @@ impl Here {
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
         let Self { ground, executor } = self;
-        let plot = || ground.plot(campaign, cell, test);
-        let outcome = execute_on(plot, test, |plot| {
+        let plot = || {
+            let source = ground.source(campaign, test)?;
+            Ok((ground.plot(campaign, cell, test)?, source))
+        };
+        let outcome = execute_on(plot, test, |(plot, source)| {
             let job = Job {
                 version: wire::VERSION,
                 cell: cell.id,
                 target: plot.target(),
+                source,
                 test: test.clone(),
                 seed: cell.seed,
                 stacks_after: None,

@@ -130,6 +130,19 @@ impl WorkPlace {
         }
     }
 
+    /// Where a second image is, or would be.
+    pub fn source_image(&self) -> PathBuf {
+        self.directory.path().join("source-image")
+    }
+
+    /// An existing directory to mount a source on.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn source_mountpoint(&self) -> Result<PathBuf, Untrusted> {
+        Ok(self.directory.subdirectory("source")?.path().to_owned())
+    }
+
     /// An existing directory to mount on.
     ///
     /// # Errors

@@ -63,6 +63,7 @@ fn campaign() -> Campaign {
         patience: Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        source: None,
         phase_limit: Nanos::from_secs(600),
     }
 }

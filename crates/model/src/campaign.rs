@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Contender, GuestMachine, Nanos, Suite};
+use crate::{Bytes, Contender, GuestMachine, Nanos, Source, Suite};
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -208,6 +208,9 @@ pub struct Campaign {
     /// as far as that leaves room for, and no cell begins that would write more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_written: Option<Bytes>,
+    /// Another disk that trees and files are copied from; absent where their content is made in memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

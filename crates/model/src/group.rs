@@ -90,14 +90,16 @@ impl Group {
             Op::Io(io) if io.engine == IoEngine::Null => return None,
             Op::Io(io) if io.fsync > 0 && io.access.writes() => Self::Durable,
             Op::Io(io) => of_access(io.access),
-            Op::WriteStream { .. } | Op::CopyFile { .. } | Op::Preallocate { .. } => {
-                Self::StreamWrite
-            }
+            Op::WriteStream { .. }
+            | Op::CopyFile { .. }
+            | Op::CopyFileIn { .. }
+            | Op::Preallocate { .. } => Self::StreamWrite,
             Op::ReadStream { .. } => Self::StreamRead,
             Op::Create(create) if create.fsync => Self::Durable,
             Op::Create(_) | Op::Sparse { .. } | Op::RemoveFile { .. } => Self::ManyFiles,
             Op::Metadata { action, .. } => of_action(action),
             Op::PlantTree { .. }
+            | Op::CopyTreeIn { .. }
             | Op::CopyTree { .. }
             | Op::ListTree { .. }
             | Op::FindInTree { .. }

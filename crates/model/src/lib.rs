@@ -22,6 +22,7 @@ mod names;
 mod outcome;
 mod results;
 mod rng;
+mod source;
 mod suite;
 mod sweep;
 mod units;
@@ -51,6 +52,7 @@ pub use outcome::{
 };
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
+pub use source::{Source, SourceContents, source_image_size};
 pub use suite::{
     Action, CacheState, Create, End, EntryKind, Op, Order, Phase, Scaling, Suite, Test,
 };

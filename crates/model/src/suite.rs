@@ -320,6 +320,24 @@ pub enum Op {
         /// Size of the largest file.
         largest: Bytes,
     },
+    /// Copy a tree from the campaign's source, all of it, into the filesystem; where there is no source, write a tree
+    /// like this whose content is made in memory.
+    CopyTreeIn {
+        /// Name of the tree's top directory.
+        tree: String,
+        /// Number of files.
+        files: u64,
+        /// Number of directories.
+        directories: u64,
+        /// Bytes in all files together.
+        bytes: Bytes,
+        /// Size of the smallest file.
+        smallest: Bytes,
+        /// Size of the largest file.
+        largest: Bytes,
+        /// Bytes per request.
+        block: Bytes,
+    },
     /// Copy a tree within the filesystem.
     CopyTree {
         /// The tree to copy.
@@ -349,6 +367,16 @@ pub enum Op {
         /// The tree.
         tree: String,
     },
+    /// Copy the largest file of the campaign's source into the filesystem; where there is no source, write a file
+    /// whose content is made in memory.
+    CopyFileIn {
+        /// Name of the file.
+        file: String,
+        /// Its size.
+        size: Bytes,
+        /// Bytes per request.
+        block: Bytes,
+    },
     /// Copy a file within the filesystem by reading and writing.
     CopyFile {
         /// The file to copy.
@@ -374,7 +402,9 @@ impl Op {
                 _ if io.access.is_random() => Metric::Rate,
                 _ => Metric::Throughput,
             },
-            Self::WriteStream { .. } | Self::ReadStream { .. } => Metric::Throughput,
+            Self::WriteStream { .. } | Self::ReadStream { .. } | Self::CopyFileIn { .. } => {
+                Metric::Throughput
+            }
             Self::Create(_) | Self::Metadata { .. } => Metric::Rate,
             Self::Capacity => Metric::Capacity,
             Self::Probe { .. } => Metric::Supported,
@@ -383,6 +413,7 @@ impl Op {
             | Self::Unmount
             | Self::Fsck
             | Self::PlantTree { .. }
+            | Self::CopyTreeIn { .. }
             | Self::CopyTree { .. }
             | Self::ListTree { .. }
             | Self::FindInTree { .. }
@@ -419,6 +450,11 @@ impl Op {
             | Self::VerifyTree { .. } => true,
             _ => false,
         }
+    }
+
+    /// Whether it copies from the campaign's source, where there is one.
+    pub const fn copies_in(&self) -> bool {
+        matches!(self, Self::CopyTreeIn { .. } | Self::CopyFileIn { .. })
     }
 
     /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.

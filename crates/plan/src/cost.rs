@@ -2,7 +2,7 @@
 //!
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Nanos, Phase, Test};
+use model::{Backend, Bytes, Campaign, Nanos, Op, Phase, Source, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::allowance::{wears_disks, written_once};
@@ -81,7 +81,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
     let times = contenders * u64::from(campaign.rounds);
     let mut tests: Vec<TestCost> = Vec::new();
     for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
-        let one = of_test(test, pace, times, wears_disks(campaign));
+        let one = of_test(test, pace, times, &Conditions::of(campaign));
         match tests.last_mut() {
             Some(last) if one.points > 0 && last.test == one.test && last.suite == one.suite => {
                 add(last, &one);
@@ -116,22 +116,50 @@ pub fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
 
 /// What is written before the first cell: an image of fsarena's own, to its end.
 fn preparation(campaign: &Campaign) -> Bytes {
-    match (campaign.backend, &campaign.device) {
+    let image = match (campaign.backend, &campaign.device) {
         (Backend::Loop, None) => campaign.size,
         _ => Bytes(0),
+    };
+    let source = match (campaign.backend, &campaign.source) {
+        (Backend::Loop, Some(Source::Image { size, .. })) => *size,
+        _ => Bytes(0),
+    };
+    Bytes(image.0.saturating_add(source.0))
+}
+
+/// What of a campaign decides about a test's cost, beside the pace.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Whether disks of this machine's wear out by what is written.
+    pub wears: bool,
+    /// Whether what is copied in is read from another disk.
+    pub has_source: bool,
+}
+
+impl Conditions {
+    /// Those of a campaign.
+    pub fn of(campaign: &Campaign) -> Self {
+        Self {
+            wears: wears_disks(campaign),
+            has_source: campaign.source.is_some(),
+        }
     }
 }
 
-/// About how long a cell of a test takes, where disks of this machine's wear out by it or not.
-pub fn cell_time(test: &Test, pace: Pace, wears: bool) -> Nanos {
-    of_test(test, pace, 1, wears).time
+/// About how long a cell of a test takes.
+pub fn cell_time(test: &Test, pace: Pace, conditions: &Conditions) -> Nanos {
+    of_test(test, pace, 1, conditions).time
 }
 
-fn of_test(test: &Test, pace: Pace, times: u64, wears: bool) -> TestCost {
+fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> TestCost {
     let works = work::of_phases(test);
     let (mut time, mut work) = (pace.cell.0, Work::default());
     for (phase, once) in test.phases.iter().zip(works) {
-        let passes = passes(phase, once, pace, wears);
+        let once = match conditions.has_source && phase.op.copies_in() {
+            true => once.with_read(once.written),
+            false => once,
+        };
+        let passes = passes(phase, once, pace, conditions.wears);
         let one = pace.here(pace.whole(phase, once));
         time = time.saturating_add(one.0.saturating_mul(passes));
         work = work + once * passes;
@@ -352,6 +380,27 @@ mod tests {
         assert_eq!(written(&campaign), 6 * 300_000_000);
         campaign.guest = Some(crate::fixture::guest_in_memory());
         assert_eq!(written(&campaign), 6 * 2 * 300_000_000);
+    }
+
+    #[test]
+    fn a_source_is_read_and_a_second_image_is_written() {
+        let mut campaign = writing(1, 1);
+        campaign.suites[0].tests[0].phases[0].op = Op::CopyFileIn {
+            file: "f".into(),
+            size: Bytes(5_000_000),
+            block: Bytes::kib(64),
+        };
+        let in_memory = cost(&campaign, EVEN, 1);
+        assert_eq!(in_memory.work.read, Bytes(0));
+        assert_eq!(in_memory.work.written, Bytes(6 * 5_000_000));
+        campaign.source = Some(Source::Image {
+            size: Bytes::mib(100),
+            contender: Box::new(campaign.contenders[0].clone()),
+        });
+        let from_image = cost(&campaign, EVEN, 1);
+        assert_eq!(from_image.work.read, Bytes(6 * 5_000_000));
+        let more = from_image.preparation.0 - in_memory.preparation.0;
+        assert_eq!(more, Bytes::mib(100).0);
     }
 
     #[test]

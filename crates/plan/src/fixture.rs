@@ -29,6 +29,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         patience: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        source: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }

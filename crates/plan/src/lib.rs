@@ -13,7 +13,7 @@ mod repetition;
 mod work;
 
 pub use allowance::{TooMuch, UNASKED, allowance, wears_disks, written_by, written_once};
-pub use cost::{Cost, TestCost, cell_time, cost};
+pub use cost::{Conditions, Cost, TestCost, cell_time, cost};
 pub use estimate::time_left;
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
 pub use pace::Pace;

@@ -36,6 +36,11 @@ impl Work {
         Self { syncs, ..self }
     }
 
+    /// The same with so many bytes read.
+    pub const fn with_read(self, read: Bytes) -> Self {
+        Self { read, ..self }
+    }
+
     /// Bytes either way.
     pub const fn moved(self) -> Bytes {
         Bytes(self.read.0.saturating_add(self.written.0))
@@ -127,6 +132,20 @@ impl Things {
             } => {
                 self.make(tree, files + directories, bytes.0);
                 Work::new(0, bytes.0, files + directories)
+            }
+            Op::CopyTreeIn {
+                tree,
+                files,
+                directories,
+                bytes,
+                ..
+            } => {
+                self.make(tree, files + directories, bytes.0);
+                Work::new(0, bytes.0, files + directories)
+            }
+            Op::CopyFileIn { file, size, block } => {
+                self.make(file, 1, size.0);
+                Work::new(0, size.0, size.0.div_ceil(block.0.max(1)))
             }
             Op::CopyTree { from, to, .. } => {
                 let tree = self.get(from);

@@ -40,6 +40,9 @@ pub enum ProvisionError {
     /// A directory is not safe from others.
     #[error(transparent)]
     Untrusted(#[from] sys::trusted::Untrusted),
+    /// A device is in use, or none that can be used.
+    #[error(transparent)]
+    Refused(#[from] crate::Refusal),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

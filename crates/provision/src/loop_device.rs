@@ -40,7 +40,7 @@ impl LoopDevice {
         Self::over(&backing, image)
     }
 
-    /// Attaches a file that is open for reading and writing, whatever its path leads to by now.
+    /// Attaches an open file, whatever its path leads to by now.
     ///
     /// # Errors
     /// As for [`LoopDevice::attach`].
@@ -55,6 +55,25 @@ impl LoopDevice {
         };
         device.settle()?;
         Ok(device)
+    }
+
+    /// Attaches a file that is open for reading only: whatever is written to the device is refused by the kernel.
+    ///
+    /// # Errors
+    /// As for [`LoopDevice::attach`], and when the kernel would take writes all the same.
+    pub fn read_only(backing: &File, image: &Path) -> Result<Self, ProvisionError> {
+        let device = Self::over(backing, image)?;
+        let attribute = device.number.attribute("ro");
+        let read_only = fs::read_to_string(&attribute);
+        match read_only
+            .map_err(ProvisionError::io("read", &attribute))?
+            .trim()
+        {
+            "1" => Ok(device),
+            _ => Err(ProvisionError::io("attach", image)(io::Error::other(
+                "the loop device takes writes",
+            ))),
+        }
     }
 
     /// Sets how far ahead of a sequential reader the kernel reads, in whole KiB. By itself it is what the disks of

@@ -115,7 +115,7 @@ pub(crate) fn shares<'a>(
 
 fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
     let ceiling = row.ceiling?;
-    let scale = Scale::of(row.unit, [ceiling]);
+    let scale = Scale::for_metric(row.metric, [ceiling]);
     let shares = row.figures.iter().map(|figure| figure.ceiling_share);
     let entries: Vec<Entry> = shares
         .map(|share| entry(share, ceiling, row.ceiling_range))

@@ -197,7 +197,7 @@ fn table(changes: &[&Change]) -> PlainTable {
     ]);
     for change in changes {
         let medians = [change.before.median, change.after.median];
-        let scale = Scale::of(change.unit, medians);
+        let scale = Scale::for_metric(change.metric, medians);
         table.push(vec![
             clean(&change.contender),
             clean(&format!(

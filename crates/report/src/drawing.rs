@@ -71,7 +71,7 @@ pub fn curves(
     let rows = || slice.points.iter().map(|(_, p)| &analysis.rows[p.row]);
     let figures = rows().flat_map(|row| &row.figures);
     let medians = figures.filter_map(|f| Some(f.estimate?.median));
-    let scale = Scale::of(rows().next()?.unit, medians);
+    let scale = Scale::for_metric(rows().next()?.metric, medians);
     let contenders = analysis.contenders.iter().enumerate();
     let curves = contenders.map(|(index, name)| Curve {
         name: clean(name),

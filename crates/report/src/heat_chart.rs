@@ -83,7 +83,7 @@ fn of_figure(row: &Row, figure: &Figure) -> Cell {
         None => Cell {
             text: figure.estimate.map_or_else(
                 || status_words(figure),
-                |e| Scale::of(row.unit, [e.median]).with_unit(e.median),
+                |e| Scale::for_metric(row.metric, [e.median]).with_unit(e.median),
             ),
             shade: None,
         },
@@ -133,7 +133,7 @@ pub(crate) fn surface(
     let least = all.iter().copied().fold(f64::INFINITY, f64::min);
     let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let first = analysis.rows.get(phase.points.first()?.row)?;
-    let scale = Scale::of(first.unit, all.iter().copied());
+    let scale = Scale::for_metric(first.metric, all.iter().copied());
     let cell = |size: &u64, block: &u64| -> Cell {
         let at = |axis: Axis, value: &u64, p: &analyse::SweptRow| p.at.get(&axis) == Some(value);
         let mut points = phase.points.iter();

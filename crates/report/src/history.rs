@@ -43,7 +43,7 @@ fn of_series(series: &Series) -> String {
         .points
         .iter()
         .filter_map(|p| Some(p.estimate?.median));
-    let scale = Scale::of(series.unit, medians);
+    let scale = Scale::for_metric(series.metric, medians);
     let mut out = format!(
         "{}, {}/{}:{} ({} {})\n  {}\n",
         clean(&series.contender),

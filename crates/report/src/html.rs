@@ -20,6 +20,7 @@ use analyse::{Analysis, Outcome, Row, Standing};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
+use crate::conclusions::{Detail, Sentence, conclusions};
 use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names};
 use crate::{calibration, summary, words};
@@ -54,6 +55,8 @@ struct Page {
     /// Classes and words of the colour scale.
     scale: Vec<(String, String)>,
     groups: Vec<overall::GroupView>,
+    /// What each group of tests comes to.
+    conclusions: Vec<Sentence>,
     /// Where the order depends on the weights.
     flips: Vec<String>,
     uses: Vec<uses::UseView>,
@@ -158,6 +161,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         blocks: blocks(results, analysis, &numbers),
         scale: heat::legend(),
         groups: overall::groups(analysis),
+        conclusions: conclusions(analysis, Detail::Full),
         flips: overall::flips(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),

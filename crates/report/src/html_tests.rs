@@ -185,6 +185,9 @@ fn every_phase_has_a_table_and_every_metric_is_known_to_the_script() {
 
 /// As the script writes a number.
 fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
+    if let (Some(digits), Some(value)) = (row["digits"].as_u64(), number.as_f64()) {
+        return format!("{value:.0$}", digits as usize);
+    }
     let value = number.as_f64().unwrap();
     match row["whole"] == true && value.fract() == 0.0 && value.abs() < 1000.0 {
         true => value.to_string(),
@@ -274,6 +277,16 @@ fn failures_come_with_their_evidence() {
     ] {
         assert!(html.contains(evidence), "{evidence}");
     }
+}
+
+#[test]
+fn every_group_of_tests_has_its_conclusion_below_the_table() {
+    let html = page(&fixture::plain());
+    let list = html.split_once("id=\"conclusions\">").unwrap().1;
+    let list = list.split_once("</ul>").unwrap().0;
+    assert_eq!(count(list, "<li>"), 3, "two groups, and both together");
+    assert!(list.contains("<b>large files written:</b> fast is first, ahead of middle"));
+    assert!(list.contains("slow is last and takes 4.00 times as long as fast"));
 }
 
 #[test]

@@ -13,6 +13,8 @@ mod calibration;
 mod charts;
 mod compare;
 mod complaint_lines;
+mod conclusions;
+mod cost;
 mod csv;
 mod date;
 mod drawing;

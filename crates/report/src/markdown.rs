@@ -5,6 +5,8 @@ use model::{CampaignResults, FACTS, Feature};
 
 use crate::calibration;
 use crate::complaint_lines::complaint_lines;
+use crate::conclusions::{Detail, Sentence, conclusions};
+use crate::cost;
 use crate::failure_lines::failure_lines;
 use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, prose, short_names};
@@ -25,6 +27,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     }
     out += &legend_lines(&blocks);
     out += &of_the_ceiling(results, analysis, &names);
+    out += &of_processor(results, analysis, &names);
     out += &features(analysis, &names);
     out += &failures(analysis);
     out += &complaints(analysis);
@@ -57,7 +60,22 @@ fn standing(analysis: &Analysis) -> String {
     for flip in standing_tables::flips(analysis) {
         out += &format!("\n{}\n", escape(&flip));
     }
+    out += &concluded(analysis);
     out
+}
+
+/// What each group of tests comes to, a sentence each.
+fn concluded(analysis: &Analysis) -> String {
+    let sentences = conclusions(analysis, Detail::Full);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let line = |sentence: &Sentence| {
+        let (block, text) = (sentence.block, escape(&sentence.text));
+        format!("- **{block}:** {text}\n")
+    };
+    let lines: String = sentences.iter().map(line).collect();
+    format!("\n## Conclusions\n\n{lines}")
 }
 
 fn test(block: &TestBlock<'_>, names: &[String]) -> String {
@@ -97,13 +115,22 @@ fn row(name: &str, phase: &PhaseLine<'_>) -> String {
 
 /// The figures that met the device, as shares of what it can do without a filesystem.
 fn of_the_ceiling(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
-    let blocks = calibration::shares(results, analysis);
+    let title = "Share of what the device can do without a filesystem";
+    titled(title, &calibration::shares(results, analysis), names)
+}
+
+/// What each phase took of the processor, and its page faults.
+fn of_processor(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    titled(cost::TITLE, &cost::blocks(results, analysis), names)
+}
+
+/// One table of several tests below a title; nothing where it has no rows.
+fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
     if blocks.is_empty() {
         return String::new();
     }
-    let title = "\n## Share of what the device can do without a filesystem\n\n";
-    let mut out = title.to_owned() + &heading(names);
-    for block in &blocks {
+    let mut out = format!("\n## {title}\n\n") + &heading(names);
+    for block in blocks {
         for phase in &block.lines {
             let name = format!("{}: {}", block.name, phase.label);
             out += &row(&name, phase);

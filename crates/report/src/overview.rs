@@ -173,7 +173,7 @@ pub(crate) fn sign_of(place: Option<&Place>, is_ordered: bool) -> (Tone, Option<
 /// The scale of a row: it suits the middle one of its medians.
 pub(crate) fn scale_of(row: &Row) -> Scale {
     let medians = row.figures.iter().filter_map(|f| Some(f.estimate?.median));
-    Scale::of(row.unit, medians)
+    Scale::for_metric(row.metric, medians)
 }
 
 /// What a table says of one figure.

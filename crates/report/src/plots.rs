@@ -226,7 +226,7 @@ pub(crate) fn processor(rows: &[&Row], phase: &str, analysis: &Analysis) -> Opti
         .figures
         .iter()
         .filter_map(|f| Some(f.estimate?.median));
-    let scale = Scale::of(speed.unit, medians);
+    let scale = Scale::for_metric(speed.metric, medians);
     let points: Vec<(usize, f64, f64)> = (0..analysis.contenders.len())
         .filter_map(|c| {
             let across = scale.scaled(speed.figures[c].estimate?.median);

@@ -48,6 +48,63 @@ fn phase_lines(report: &str, phase: &str, bar: bool) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// What mkfs leaves of a partition, as published for four filesystems: one row would say 99.8, 99.8, 100 and 92.8 else.
+#[test]
+fn a_capacity_that_differs_by_two_hundredths_of_a_percent_differs_everywhere() {
+    const SIZE: u64 = 20_000_000_000;
+    let mut results = fixture::plain();
+    let mut capacity = results.campaign.suites[0].tests[0].phases.remove(0);
+    capacity.op = model::Op::Capacity;
+    results.campaign.suites[0].tests[0].phases = vec![capacity];
+    for stored in &mut results.cells {
+        let share = match stored.cell.contender.as_str() {
+            "fast" => 9995,
+            "middle" => 9993,
+            _ => 9277,
+        };
+        if let Some(result) = &mut stored.result {
+            result.phases.truncate(1);
+            let phase = &mut result.phases[0];
+            phase.headline = model::Metric::Capacity;
+            phase.device_size = Some(model::Bytes(SIZE));
+            phase.space_after = Some(model::Space {
+                available: model::Bytes(SIZE / 10_000 * share),
+                ..model::Space::default()
+            });
+        }
+    }
+    let analysis = analyse(&results);
+    for format in [Format::Table, Format::Markdown, Format::Html] {
+        let report = shown(format, &results, &analysis);
+        for value in ["99.95", "99.93", "92.77"] {
+            assert!(report.contains(value), "{format}: {value}");
+        }
+        assert!(report.contains("leaves 0.02 % less than fast"), "{format}");
+    }
+    let page = shown(Format::Html, &results, &analysis);
+    assert!(page.contains("\"digits\":2"), "the script shows as many");
+}
+
+#[test]
+fn terminal_and_markdown_give_processor_time_and_page_faults() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let blocks = crate::cost::blocks(&results, &analysis);
+    let cells: Vec<&String> = blocks
+        .iter()
+        .flat_map(|block| &block.lines)
+        .flat_map(|line| line.entries.iter().map(|entry| &entry.text))
+        .collect();
+    assert!(cells.len() > 100, "{}", cells.len());
+    for format in [Format::Table, Format::Markdown] {
+        let report = shown(format, &results, &analysis);
+        assert!(report.contains(crate::cost::TITLE), "{format}");
+        for cell in &cells {
+            assert!(report.contains(cell.as_str()), "{format}: {cell}");
+        }
+    }
+}
+
 #[test]
 fn terminal_markdown_and_page_say_the_same() {
     let results = fixture::realistic();
@@ -220,7 +277,7 @@ fn comparison_and_history_hold_the_figures_of_their_campaigns() {
             continue;
         };
         assert_eq!(Some(estimate), own);
-        let scale = crate::Scale::of(series.unit, [estimate.median]);
+        let scale = crate::Scale::for_metric(series.metric, [estimate.median]);
         assert!(text.contains(&scale.number(estimate.median)));
         checked += 1;
     }

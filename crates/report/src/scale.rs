@@ -1,8 +1,8 @@
-//! Numbers for people: a unit that suits the row, and three significant figures.
+//! Numbers for people: a unit that suits the row, and three significant figures, or as many as a metric needs.
 //!
 //! This is the only place where a figure is rounded. Prefixes are those of the SI: 1 MB is 10⁶ bytes.
 
-use model::Unit;
+use model::{Metric, Unit};
 
 /// A unit with its prefix, chosen for the numbers of one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,6 +10,8 @@ pub struct Scale {
     factor: f64,
     symbol: &'static str,
     whole: bool,
+    /// Digits behind the point, where they are the same for every number.
+    decimals: Option<usize>,
 }
 
 /// Prefixed units, the largest first.
@@ -31,7 +33,19 @@ const fn steps(unit: Unit) -> &'static [(f64, &'static str)] {
     }
 }
 
+/// Digits behind the point of a capacity in percent. All of them lie near 100 %, and it is the rest that tells
+/// filesystems apart: three figures would show 99.93 % and 99.95 % as the same.
+const CAPACITY_DECIMALS: usize = 2;
+
 impl Scale {
+    /// The scale of a metric: as [`Scale::of`] its unit, with as many digits as the metric needs.
+    pub fn for_metric(metric: Metric, values: impl IntoIterator<Item = f64>) -> Self {
+        Self {
+            decimals: (metric == Metric::Capacity).then_some(CAPACITY_DECIMALS),
+            ..Self::of(metric.unit(), values)
+        }
+    }
+
     /// The scale in which the middle one of the values has one to three digits before the point.
     pub fn of(unit: Unit, values: impl IntoIterator<Item = f64>) -> Self {
         let mut sizes: Vec<f64> = values
@@ -58,7 +72,13 @@ impl Scale {
             factor,
             symbol,
             whole,
+            decimals: None,
         }
+    }
+
+    /// Digits behind the point, where they are the same for every number.
+    pub const fn decimals(&self) -> Option<usize> {
+        self.decimals
     }
 
     /// The unit's symbol with its prefix: `MB/s`.
@@ -85,9 +105,12 @@ impl Scale {
         value / self.factor
     }
 
-    /// A value in this scale with three significant figures, without its unit.
+    /// A value in this scale with three significant figures, or with its digits behind the point, without its unit.
     pub fn number(&self, value: f64) -> String {
         let scaled = self.scaled(value);
+        if let Some(decimals) = self.decimals {
+            return format!("{scaled:.decimals$}");
+        }
         if self.whole && scaled.fract() == 0.0 && scaled.abs() < 1000.0 {
             return format!("{scaled}");
         }
@@ -162,6 +185,19 @@ mod tests {
         assert_eq!(scale.with_unit(0.000_015), "15.0 µs");
         let scale = Scale::of(Unit::BytesPerSecond, [999.96e6]);
         assert_eq!(scale.with_unit(999.96e6), "1.00 GB/s");
+    }
+
+    #[test]
+    fn capacities_show_a_difference_of_two_hundredths_of_a_percent() {
+        let capacities = [92.77, 99.83, 99.82, 99.95, 100.0];
+        let scale = Scale::for_metric(Metric::Capacity, capacities);
+        let shown = capacities.map(|value| scale.with_unit(value));
+        assert_eq!(
+            shown,
+            ["92.77 %", "99.83 %", "99.82 %", "99.95 %", "100.00 %"]
+        );
+        let of_time = Scale::for_metric(Metric::Cpu, [99.95]);
+        assert_eq!(of_time.with_unit(74.26), "74.3 %");
     }
 
     #[test]

@@ -104,10 +104,10 @@ fn lines<'a>(
     let figures = rows().flat_map(|row| &row.figures);
     let medians = figures.filter_map(|figure| Some(figure.estimate?.median));
     // One scale for the whole curve, so that numbers below each other can be compared.
-    let Some(unit) = rows().next().map(|row| row.unit) else {
+    let Some(metric) = rows().next().map(|row| row.metric) else {
         return Vec::new();
     };
-    let scale = Scale::of(unit, medians);
+    let scale = Scale::for_metric(metric, medians);
     let shown: Vec<String> = slice
         .points
         .iter()

@@ -7,6 +7,8 @@ use analyse::Analysis;
 use model::CampaignResults;
 
 use crate::calibration::shares;
+use crate::conclusions::{Detail, conclusions};
+use crate::cost;
 use crate::format::Options;
 use crate::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names, width};
@@ -33,8 +35,10 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
         table(&mut out, &whole, &names, &columns, paint);
     }
     out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
+    out += &concluded(analysis, options.width, paint);
     out += &trust(results, analysis, options.width, paint);
     out += &of_the_ceiling(results, analysis, &names, options.width, paint);
+    out += &of_processor(results, analysis, &names, options.width, paint);
     out += &full_names(&analysis.contenders, &names);
     out += &contenders(analysis, options.width);
     out += &failures(analysis, paint);
@@ -220,15 +224,32 @@ fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
+/// What each group of tests comes to, a sentence each.
+fn concluded(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let sentences = conclusions(analysis, Detail::Short).into_iter();
+    let lines = sentences.map(|sentence| format!("{}: {}", sentence.block, sentence.text));
+    paragraphs("Conclusions:", lines, terminal, paint)
+}
+
 /// How far the figures can be trusted: what the statistics say in sentences.
 fn trust(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
-    let remarks = remarks(results, analysis);
-    if remarks.is_empty() {
+    let remarks = remarks(results, analysis).into_iter();
+    paragraphs("What the figures can bear:", remarks, terminal, paint)
+}
+
+/// Sentences below a title, each with its further lines set in; nothing where there are none.
+fn paragraphs(
+    title: &str,
+    sentences: impl ExactSizeIterator<Item = String>,
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    if sentences.len() == 0 {
         return String::new();
     }
-    let mut out = format!("\n{}\n", paint.bold("What the figures can bear:"));
-    for remark in remarks {
-        for (number, line) in wrapped(&remark, terminal.max(40) - 4).iter().enumerate() {
+    let mut out = format!("\n{}\n", paint.bold(title));
+    for sentence in sentences {
+        for (number, line) in wrapped(&sentence, terminal.max(40) - 4).iter().enumerate() {
             let margin = if number == 0 { "  " } else { "    " };
             out += &format!("{margin}{line}\n");
         }
@@ -285,15 +306,39 @@ fn of_the_ceiling(
     terminal: usize,
     paint: Paint,
 ) -> String {
+    let title = "Share of what the device can do without a filesystem:";
     let blocks = shares(results, analysis);
+    titled(title, &blocks, names, terminal, paint)
+}
+
+/// What each phase took of the processor, and its page faults.
+fn of_processor(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let title = format!("{}:", cost::TITLE);
+    let blocks = cost::blocks(results, analysis);
+    titled(&title, &blocks, names, terminal, paint)
+}
+
+/// A table below a title; nothing where it has no rows.
+fn titled(
+    title: &str,
+    blocks: &[TestBlock<'_>],
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
     if blocks.is_empty() {
         return String::new();
     }
-    let title = "Share of what the device can do without a filesystem:";
     let mut out = format!("\n{}", paint.bold(title));
-    for columns in split(&blocks, names, terminal) {
+    for columns in split(blocks, names, terminal) {
         out.push('\n');
-        table(&mut out, &blocks, names, &columns, paint);
+        table(&mut out, blocks, names, &columns, paint);
     }
     out
 }

@@ -292,6 +292,7 @@ mod tests {
                     inode: 0,
                 },
             },
+            source: None,
             test: Test {
                 name: "t".into(),
                 suite: "s".into(),

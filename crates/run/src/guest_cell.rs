@@ -90,6 +90,7 @@ impl GuestCell {
             version: wire::VERSION,
             cell: CellId(0),
             target: Target::Volume(Box::new(volume)),
+            source: None,
             test,
             seed: SEED,
             stacks_after: None,

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use model::{CellResult, Nanos};
 use sys::clock;
 use sys::kmsg::KernelLog;
-use wire::{Event, Job, Target};
+use wire::{Event, Job, SourcePlace, Target};
 
 use crate::agent::{Agent, Outcome, Watch};
 use crate::cell_devices::CellDevices;
@@ -100,13 +100,17 @@ impl HostExecutor {
     }
 }
 
-/// The fence around the device of a cell that mounts; a directory is whatever its user may open.
+/// The fence around the devices of a cell that mounts; a directory is whatever its user may open.
 fn devices(job: &Job, around: Option<&Path>) -> Option<CellDevices> {
     let Target::Volume(volume) = &job.target else {
         return None;
     };
     let own = volume.state.iter().map(|state| state.identity.number);
-    CellDevices::allow_only(&own.collect::<Vec<_>>(), around)
+    let source = job.source.iter().filter_map(|source| match source.place {
+        SourcePlace::Device { number, .. } => Some(number),
+        SourcePlace::Directory { .. } | SourcePlace::Made(_) => None,
+    });
+    CellDevices::allow_only(&own.chain(source).collect::<Vec<_>>(), around)
 }
 
 fn ending(outcome: Outcome) -> Ending {

@@ -24,6 +24,14 @@ pub fn drop_all() -> io::Result<()> {
 pub fn forget(file: &Path) -> io::Result<()> {
     let file = fs::File::open(file)?;
     file.sync_all()?;
+    forget_read(&file)
+}
+
+/// Asks the kernel to forget the pages of a file that was only read; they need not be written back.
+///
+/// # Errors
+/// When the file is of a kind that has none.
+pub fn forget_read(file: &fs::File) -> io::Result<()> {
     Ok(posix_fadvise(
         file.as_fd(),
         0,

@@ -40,6 +40,17 @@ pub fn claim(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
+/// The same for reading alone.
+///
+/// # Errors
+/// As for [`claim`].
+pub fn claim_to_read(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_EXCL)
+        .open(path)
+}
+
 /// Which disk an open block device is.
 ///
 /// # Errors

@@ -22,6 +22,7 @@ pub mod mounts;
 pub mod namespace;
 pub mod pressure;
 pub mod process;
+pub mod read_only_mount;
 pub mod sandbox;
 pub mod trusted;
 pub mod uring;

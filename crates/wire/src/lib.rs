@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Bytes, CellId, Commands, DiskState, Driver, Features, MountIdentity, Nanos, PhaseResult,
-    StepRecord, Test,
+    Bytes, CellId, Commands, DiskState, Driver, Features, MountIdentity, Nanos, Op, PhaseResult,
+    SourceContents, StepRecord, Test,
 };
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,9 @@ pub struct Job {
     pub cell: CellId,
     /// Where to work.
     pub target: Target,
+    /// What is copied in, where the campaign has another disk for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// What to do there.
     pub test: Test,
     /// From which every random choice comes.
@@ -81,6 +84,93 @@ pub struct Volume {
     pub driver: Driver,
     /// Command lines with every placeholder filled in.
     pub commands: Commands,
+}
+
+/// Another disk that a cell copies from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// Where it is.
+    pub place: SourcePlace,
+    /// Where fsarena has filled it: what stands before the name of each tree and file ([`planted`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<String>,
+    /// What has to be in it, where it is the user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<SourceContents>,
+}
+
+/// Where a source is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourcePlace {
+    /// A directory.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Where an agent with mounts of its own binds it.
+        at: Option<PathBuf>,
+        /// Which directory it has to be.
+        identity: MountIdentity,
+    },
+    /// A block device that takes no writes.
+    Device {
+        /// The device.
+        device: PathBuf,
+        /// Its major and minor number.
+        number: (u64, u64),
+        /// An existing directory to mount on.
+        at: PathBuf,
+    },
+    /// A disk of a guest, which the agent fills first.
+    Made(Box<MadeSource>),
+}
+
+/// A disk of a guest that the agent makes a source of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MadeSource {
+    /// The disk and its filesystem.
+    pub volume: Volume,
+    /// What the kernel calls that.
+    pub kind: String,
+    /// From which its content comes: the same in all rounds.
+    pub seed: u64,
+}
+
+/// How what an operation copies in is put into a source that fsarena fills: a tree, of one file where the operation
+/// copies a file. Nothing for all others.
+pub fn planted(op: &Op, prefix: &str) -> Option<Op> {
+    match op {
+        Op::CopyTreeIn {
+            tree,
+            files,
+            directories,
+            bytes,
+            smallest,
+            largest,
+            ..
+        } => Some(Op::PlantTree {
+            tree: format!("{prefix}{tree}"),
+            files: *files,
+            directories: *directories,
+            bytes: *bytes,
+            smallest: *smallest,
+            largest: *largest,
+        }),
+        Op::CopyFileIn { file, size, .. } => Some(Op::PlantTree {
+            tree: format!("{prefix}{file}"),
+            files: 1,
+            directories: 0,
+            bytes: *size,
+            smallest: *size,
+            largest: *size,
+        }),
+        _ => None,
+    }
+}
+
+/// What stands before the names of what a test copies in, in a source that fsarena fills: no two tests share any.
+pub fn source_prefix(test: &Test) -> String {
+    format!("{}.", test.name)
 }
 
 /// Several devices below one filesystem.

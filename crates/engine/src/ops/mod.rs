@@ -2,6 +2,7 @@
 
 mod chars;
 mod copy;
+mod copy_in;
 mod data;
 mod job;
 #[cfg(test)]
@@ -59,6 +60,9 @@ pub fn perform(
     if let Op::Io(job) = op {
         return job::perform(ws, tally, job, setting);
     }
+    if let Some(job) = copy_in::without_source(op, ws) {
+        return job::perform(ws, tally, &job, setting);
+    }
     let Setting { ends, direct } = setting;
     if direct {
         return Err(OpError::Unsupported {
@@ -89,6 +93,15 @@ pub fn perform(
             bytes,
             smallest,
             largest,
+        }
+        | Op::CopyTreeIn {
+            tree,
+            files,
+            directories,
+            bytes,
+            smallest,
+            largest,
+            ..
         } => {
             let spec = crate::TreeSpec {
                 files: *files,
@@ -97,8 +110,14 @@ pub fn perform(
                 smallest: *smallest,
                 largest: *largest,
             };
-            tree::plant(ws, tally, tree, &spec)?;
+            match (op, ws.source.clone()) {
+                (Op::CopyTreeIn { block, .. }, Some(source)) => {
+                    copy_in::tree(&source, ws, tally, tree, *block)?;
+                }
+                _ => tree::plant(ws, tally, tree, &spec)?,
+            }
         }
+        Op::CopyFileIn { file, block, .. } => copy_in::file(ws, tally, file, *block, ends)?,
         Op::CopyTree { from, to, block } => copy::tree(ws, tally, from, to, *block)?,
         Op::ListTree { tree } => tree::list(ws, tally, tree)?,
         Op::FindInTree { tree } => tree::find(ws, tally, tree)?,

@@ -1,11 +1,15 @@
 //! Trees of files: plant, list, find, verify, remove.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::hash::Hasher;
 use std::path::Path;
+
+use twox_hash::XxHash64;
 
 use crate::error::{Context, OpError};
 use crate::ops::data;
-use crate::pattern::{Origin, file_id};
+use crate::pattern::{Corruption, Kind, Origin, file_id};
 use crate::shape::{TreeShape, TreeSpec};
 use crate::tally::Tally;
 use crate::workspace::{Tree, Workspace};
@@ -24,6 +28,7 @@ pub fn plant(
     let tree = Tree {
         shape,
         planted_as: name.to_owned(),
+        copied: None,
     };
     write_tree(ws, tally, name, tree)
 }
@@ -86,16 +91,16 @@ pub fn list(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError
     counted(ws, name, expected, found)
 }
 
-/// Looks for the last planted file by its name through the whole tree, as `find -name` does.
+/// Looks for the name of the last file through the whole tree, as `find -name` does.
 pub fn find(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
     let shape = &ws.tree(name)?.shape;
-    let wanted = shape
-        .files
-        .last()
-        .and_then(|f| f.path.file_name())
-        .unwrap_or_default()
-        .to_owned();
-    let expected = u64::from(!shape.files.is_empty());
+    let wanted = sought(shape).to_owned();
+    // In a tree that was copied in, several may have it.
+    let all = shape
+        .directories
+        .iter()
+        .chain(shape.files.iter().map(|f| &f.path));
+    let expected = all.filter(|path| path.file_name() == Some(&wanted)).count() as u64;
     tally.begin(shape.entries());
     let mut found = 0;
     walk(&ws.path(name), &mut |entry| {
@@ -104,6 +109,16 @@ pub fn find(ws: &Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError
         Ok(())
     })?;
     counted(ws, name, expected, found)
+}
+
+/// The name to look for: of plain letters where any file has one, for a filesystem may keep others in another form.
+fn sought(shape: &TreeShape) -> &OsStr {
+    let mut names = shape.files.iter().rev().filter_map(|f| f.path.file_name());
+    let last = names.clone().next();
+    names
+        .find(|name| name.is_ascii())
+        .or(last)
+        .unwrap_or_default()
 }
 
 fn counted(ws: &Workspace, name: &str, expected: u64, found: u64) -> Result<(), OpError> {
@@ -135,32 +150,45 @@ fn walk(
     Ok(())
 }
 
-/// Reads every file and compares it with what was planted.
+/// Reads every file and compares it with what was planted, or with the checksum of what was copied.
 pub fn verify(ws: &mut Workspace, tally: &mut Tally, name: &str) -> Result<(), OpError> {
     let top = ws.path(name);
     let pattern = ws.pattern(REQUEST);
     let tree = ws.tree(name)?;
     let mut buffer = vec![0; REQUEST];
     tally.begin(tree.shape.files.len() as u64);
-    for file in &tree.shape.files {
+    for (number, file) in tree.shape.files.iter().enumerate() {
+        let sum = tree.copied.as_ref().map(|sums| sums[number]);
+        let mut hash = XxHash64::with_seed(0);
         let path = top.join(&file.path);
         let handle = File::open(&path).of("open", &path)?;
         let mut offset = 0;
         while offset < file.size.0 {
             let length = (file.size.0 - offset).min(REQUEST as u64) as usize;
             data::read_exact(&handle, &path, &mut buffer[..length], offset, file.size.0)?;
-            pattern
-                .check(origin(tree, &file.path), offset, &buffer[..length])
-                .map_err(|corruption| OpError::Corrupt {
-                    path: path.clone(),
-                    corruption,
-                })?;
+            match sum {
+                Some(_) => hash.write(&buffer[..length]),
+                None => pattern
+                    .check(origin(tree, &file.path), offset, &buffer[..length])
+                    .map_err(|corruption| corrupt(&path, corruption))?,
+            }
             tally.bytes += length as u64;
             offset += length as u64;
+        }
+        if sum.is_some_and(|sum| sum != hash.finish()) {
+            let (offset, kind) = (0, Kind::UnlikeSource);
+            return Err(corrupt(&path, Corruption { offset, kind }));
         }
         tally.lap();
     }
     Ok(())
+}
+
+fn corrupt(path: &Path, corruption: Corruption) -> OpError {
+    OpError::Corrupt {
+        path: path.to_owned(),
+        corruption,
+    }
 }
 
 /// Removes a tree, as `rm -r` does: what is found, not what was planted.

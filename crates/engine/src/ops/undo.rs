@@ -4,17 +4,19 @@
 use std::fs::{self, OpenOptions};
 use std::sync::Arc;
 
-use model::{Access, Op};
+use model::{Access, Bytes, End, Op};
 
 use crate::content::FileState;
 use crate::error::{Context, OpError};
 use crate::meter::Meter;
-use crate::ops::{data, sets, tree};
+use crate::ops::{copy_in, data, sets, tree};
 use crate::tally::Tally;
-use crate::workspace::Workspace;
+use crate::workspace::{Tree, Workspace};
 
 /// Bytes per request when a file that was removed is written again.
 const REQUEST: usize = 1 << 20;
+/// The same when it is copied again.
+const COPIED: Bytes = Bytes::mib(1);
 
 /// Brings files and the workspace into a state in which the operation, which has just been performed,
 /// can be performed again with the same effect. What only reads, and what changes content in place,
@@ -29,9 +31,11 @@ pub fn undo(op: &Op, ws: &mut Workspace) -> Result<(), OpError> {
         Op::WriteStream { file, .. } | Op::Preallocate { file, .. } | Op::Sparse { file, .. } => {
             forget_file(ws, file)
         }
-        Op::CopyFile { to, .. } => forget_file(ws, to),
+        Op::CopyFile { to: file, .. } | Op::CopyFileIn { file, .. } => forget_file(ws, file),
         Op::RemoveFile { file } => write_again(ws, file),
-        Op::PlantTree { tree, .. } | Op::CopyTree { to: tree, .. } => forget_tree(ws, tree),
+        Op::PlantTree { tree, .. }
+        | Op::CopyTreeIn { tree, .. }
+        | Op::CopyTree { to: tree, .. } => forget_tree(ws, tree),
         Op::RemoveTree { tree } => plant_again(ws, tree),
         Op::Create(create) => sets::forget(ws, &create.set),
         Op::Metadata { set, action, .. } => sets::take_back(ws, set, action),
@@ -86,9 +90,14 @@ fn write_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
         .removed_files
         .iter()
         .filter(|(n, _)| *n == name || n.starts_with(&own));
-    let removed: Vec<(String, u64)> = removed.map(|(n, state)| (n.clone(), state.size)).collect();
-    for (name, size) in removed {
+    let removed: Vec<(String, FileState)> = removed.map(|(n, s)| (n.clone(), s.clone())).collect();
+    for (name, state) in removed {
         ws.removed_files.remove(&name);
+        if state.is_copied() {
+            copy_in::file(ws, &mut nobody(), &name, COPIED, End::Call)?;
+            continue;
+        }
+        let size = state.size;
         let path = ws.path(&name);
         let mut pattern = ws.pattern(REQUEST);
         let state = FileState::new(&name, size);
@@ -109,9 +118,17 @@ fn forget_tree(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
 }
 
 fn plant_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
-    match ws.removed_trees.remove(name) {
-        Some(removed) => tree::write_tree(ws, &mut nobody(), name, removed),
-        None => Ok(()),
+    let Some(removed) = ws.removed_trees.remove(name) else {
+        return Ok(());
+    };
+    match (&removed, ws.source.clone()) {
+        (
+            Tree {
+                copied: Some(_), ..
+            },
+            Some(source),
+        ) => copy_in::tree(&source, ws, &mut nobody(), name, COPIED),
+        _ => tree::write_tree(ws, &mut nobody(), name, removed),
     }
 }
 
@@ -119,7 +136,7 @@ fn plant_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
 mod tests {
     use super::*;
     use crate::ops::perform;
-    use model::{Bytes, End, Io, StreamUnit};
+    use model::{Io, StreamUnit};
 
     fn again(ws: &mut Workspace, op: &Op) {
         for _ in 0..2 {

@@ -9,6 +9,7 @@ mod content;
 mod places;
 mod refusal;
 mod signature;
+mod source;
 mod users;
 
 use std::fs::{self, File, OpenOptions};
@@ -27,6 +28,7 @@ use crate::sysfs::{self, Identity};
 
 pub use content::{Content, Sight, look};
 pub use refusal::Refusal;
+pub use source::SourceDevice;
 pub use users::swap_files;
 
 /// How long udev may look at a device that has just appeared.

@@ -20,7 +20,15 @@ const LOOKS: u32 = 3;
 
 /// Claims a block device for this process alone, and refuses one that anybody uses, or uses a partition of.
 pub fn claim_unused(path: &Path, device: Identity) -> Result<File, Refusal> {
-    let claim = claim(path);
+    unused(path, device, claim(path))
+}
+
+/// The same for who only reads it.
+pub fn claim_unused_to_read(path: &Path, device: Identity) -> Result<File, Refusal> {
+    unused(path, device, patiently(path, disk::claim_to_read))
+}
+
+fn unused(path: &Path, device: Identity, claim: Result<File, Refusal>) -> Result<File, Refusal> {
     // Who uses it says more than that the kernel does not give it.
     require_unused(path, device)?;
     claim
@@ -159,13 +167,17 @@ fn stands_for(path: &Path, part: Identity) -> bool {
 /// A claim can be over in a moment: a program that another thread has just started still has copies
 /// of this one's files. Only one that stays is a use.
 pub fn claim(path: &Path) -> Result<File, Refusal> {
+    patiently(path, disk::claim)
+}
+
+fn patiently(path: &Path, claim: fn(&Path) -> io::Result<File>) -> Result<File, Refusal> {
     for _ in 1..CLAIM_ATTEMPTS {
-        match disk::claim(path) {
+        match claim(path) {
             Err(error) if error.kind() == ErrorKind::ResourceBusy => thread::sleep(CLAIM_PAUSE),
             other => return other.map_err(|source| not_claimed(path, source)),
         }
     }
-    disk::claim(path).map_err(|source| not_claimed(path, source))
+    claim(path).map_err(|source| not_claimed(path, source))
 }
 
 fn not_claimed(path: &Path, source: io::Error) -> Refusal {

@@ -144,7 +144,7 @@ fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<Scale> {
     let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
     let figures = rows().flat_map(|row: &Row| &row.figures);
     let medians: Vec<f64> = figures.filter_map(|f| Some(f.estimate?.median)).collect();
-    Some(Scale::of(rows().next()?.unit, medians))
+    Some(Scale::for_metric(rows().next()?.metric, medians))
 }
 
 pub(super) fn sweeps(results: &CampaignResults, analysis: &Analysis) -> Vec<SweepView> {

@@ -87,6 +87,9 @@ pub(super) struct RowData<'a> {
     /// Whether it is drawn beside the figure that judges the phase.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     beside: bool,
+    /// Digits behind the point, where they are the same for every number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digits: Option<usize>,
     /// What stands in the caption.
     n: Vec<String>,
     /// The order of the table, where there is one.
@@ -142,6 +145,7 @@ impl<'a> RowData<'a> {
             },
             whole: counts && scale.scaled(1.0) == 1.0,
             beside: row.shown && !row.headline,
+            digits: scale.decimals(),
             n: notes(row),
             o: match row.headline {
                 true => reading_order(row),

@@ -33,6 +33,7 @@ pub fn campaign() -> Campaign {
         patience: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        source: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }

@@ -1,0 +1,256 @@
+//! Another disk that a campaign copies from, so that a copy reads one disk and writes another.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Contender, Op, Test};
+
+/// Where trees and files that are copied in come from. fsarena never writes to what is the user's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A directory of the user's.
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What is in it.
+        contents: SourceContents,
+    },
+    /// A filesystem of the user's on a block device, or in an image file.
+    Device {
+        /// The device or file.
+        path: PathBuf,
+        /// What is in it.
+        contents: SourceContents,
+    },
+    /// A second image, which fsarena fills with what the suites ask for.
+    Image {
+        /// Its size.
+        size: Bytes,
+        /// The filesystem on it.
+        contender: Box<Contender>,
+    },
+}
+
+/// What a source holds: regular files and directories of one filesystem, to which no link leads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SourceContents {
+    /// Files.
+    pub files: u64,
+    /// Directories below its top.
+    pub directories: u64,
+    /// Bytes in all files together.
+    pub bytes: Bytes,
+    /// Size of the largest file.
+    pub largest: Bytes,
+    /// Entries that are never copied: links, nodes, and what is mounted there.
+    pub left_out: u64,
+    /// A hash of names, sizes and times of change: another one means that something was changed.
+    pub digest: String,
+}
+
+/// What an entry takes on a filesystem beside its bytes, about: a block of data and its share of metadata.
+const OF_AN_ENTRY: u64 = 8 << 10;
+
+impl Source {
+    /// The second image of a source that fsarena makes.
+    pub const IMAGE: &'static str = "image";
+
+    /// What is in a source of the user's.
+    pub const fn contents(&self) -> Option<&SourceContents> {
+        match self {
+            Self::Directory { contents, .. } | Self::Device { contents, .. } => Some(contents),
+            Self::Image { .. } => None,
+        }
+    }
+
+    /// Where a source of the user's is.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Directory { path, .. } | Self::Device { path, .. } => Some(path),
+            Self::Image { .. } => None,
+        }
+    }
+}
+
+impl SourceContents {
+    /// Makes the phases of a test that copy in copy this, and the test ask for as much more space as that takes.
+    pub fn replace(&self, test: &mut Test) {
+        let before = weight(test);
+        for phase in &mut test.phases {
+            match &mut phase.op {
+                Op::CopyTreeIn {
+                    files,
+                    directories,
+                    bytes,
+                    ..
+                } => {
+                    (*files, *directories, *bytes) = (self.files, self.directories, self.bytes);
+                }
+                Op::CopyFileIn { size, .. } => *size = self.largest,
+                _ => {}
+            }
+        }
+        let after = weight(test);
+        if before > 0 && before != after {
+            let space = test.space.0 as f64 * (after as f64 / before as f64);
+            // A filesystem takes some for itself, however little is copied.
+            test.space = Bytes(space as u64).max(test.space.min(LEAST_SPACE));
+        }
+    }
+}
+
+/// Space that a test needs that copies next to nothing.
+const LEAST_SPACE: Bytes = Bytes::mib(16);
+
+/// What the phases of a test that copy in take on a filesystem, about.
+fn weight(test: &Test) -> u64 {
+    let of = |op: &Op| match op {
+        Op::CopyTreeIn {
+            files,
+            directories,
+            bytes,
+            ..
+        } => files
+            .saturating_add(*directories)
+            .saturating_mul(OF_AN_ENTRY)
+            .saturating_add(bytes.0),
+        Op::CopyFileIn { size, .. } => size.0.saturating_add(OF_AN_ENTRY),
+        _ => 0,
+    };
+    let phases = test.phases.iter();
+    phases.map(|p| of(&p.op)).fold(0, u64::saturating_add)
+}
+
+/// What a second image for these tests takes, with room for its filesystem.
+pub fn source_image_size<'a>(tests: impl Iterator<Item = &'a Test>) -> Bytes {
+    const BESIDE: u64 = 64 << 20;
+    let content = tests.map(weight).fold(0, u64::saturating_add);
+    let size = content.saturating_add(content / 8).saturating_add(BESIDE);
+    Bytes(size.div_ceil(1 << 20) << 20)
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory { path, contents } => {
+                write!(f, "directory {}: {contents}", path.display())
+            }
+            Self::Device { path, contents } => write!(f, "{}: {contents}", path.display()),
+            Self::Image { size, contender } => {
+                write!(f, "second image of {size} with {}", contender.name)
+            }
+        }
+    }
+}
+
+impl fmt::Display for SourceContents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            files,
+            directories,
+            bytes,
+            left_out,
+            ..
+        } = self;
+        write!(f, "{files} files in {directories} directories, {bytes}")?;
+        if *left_out > 0 {
+            write!(f, "; {left_out} links and other entries are left out")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CacheState, End, Phase};
+
+    fn test(op: Op) -> Test {
+        Test {
+            name: "tree".into(),
+            suite: "tree".into(),
+            title: String::new(),
+            rationale: String::new(),
+            space: Bytes::mib(160),
+            sweep: None,
+            phases: vec![Phase {
+                name: "tree-in".into(),
+                cache: CacheState::Cold,
+                ends: End::Syncfs,
+                at_most: None,
+                scaling: None,
+                op,
+            }],
+        }
+    }
+
+    fn tree() -> Op {
+        Op::CopyTreeIn {
+            tree: "original".into(),
+            files: 500,
+            directories: 60,
+            bytes: Bytes(50_000_000),
+            smallest: Bytes(10_000),
+            largest: Bytes(1_000_000),
+            block: Bytes::kib(64),
+        }
+    }
+
+    fn contents(files: u64, bytes: u64) -> SourceContents {
+        SourceContents {
+            files,
+            directories: files / 10,
+            bytes: Bytes(bytes),
+            largest: Bytes(bytes / 4),
+            ..SourceContents::default()
+        }
+    }
+
+    #[test]
+    fn a_source_of_the_users_says_how_much_is_copied_and_how_much_space_that_takes() {
+        let mut larger = test(tree());
+        contents(5_000, 500_000_000).replace(&mut larger);
+        let Op::CopyTreeIn { files, bytes, .. } = larger.phases[0].op else {
+            panic!("{larger:?}");
+        };
+        assert_eq!((files, bytes), (5_000, Bytes(500_000_000)));
+        assert!(larger.space > Bytes::mib(1500) && larger.space < Bytes::mib(1700));
+        let mut tiny = test(tree());
+        contents(3, 300).replace(&mut tiny);
+        assert_eq!(tiny.space, LEAST_SPACE);
+        let mut file = test(Op::CopyFileIn {
+            file: "image".into(),
+            size: Bytes(100),
+            block: Bytes::kib(64),
+        });
+        contents(10, 4_000).replace(&mut file);
+        assert!(matches!(
+            file.phases[0].op,
+            Op::CopyFileIn {
+                size: Bytes(1_000),
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn what_copies_nothing_in_stays_as_it_is() {
+        let other = test(Op::Capacity);
+        let mut same = other.clone();
+        contents(10, 10).replace(&mut same);
+        assert_eq!(same, other);
+    }
+
+    #[test]
+    fn a_second_image_holds_what_its_tests_copy_in() {
+        let one = test(tree());
+        let size = source_image_size([&one].into_iter());
+        assert!(size > Bytes(50_000_000 + (64 << 20)) && size < Bytes::mib(130));
+        assert_eq!(size.0 % (1 << 20), 0);
+    }
+}

@@ -1,0 +1,429 @@
+//! Copying from another disk: what arrives is what was there, byte by byte, and what was there stays as it was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use end_to_end::{Gate, LoopDevice, Sandbox, cells_of, program, run, succeed};
+use model::{CacheState, CampaignResults, Source, Status};
+
+const SIZE: u64 = 96 << 20;
+
+/// Copies in and leaves it there.
+const SUITE: &str = r#"
+name = "come-in"
+title = "Copies that come in and stay"
+source = "made for a test"
+
+[[test]]
+name = "come-in"
+title = "A tree and a file"
+rationale = "What has come in is compared with what was there."
+space = "16 MiB"
+
+[[test.phase]]
+name = "tree-in"
+op = "copy-tree-in"
+tree = "tree"
+files = 20
+directories = 4
+bytes = "1 MB"
+smallest = "1 KB"
+largest = "100 KB"
+block = "10 KiB"
+cache = "warm"
+ends = "syncfs"
+
+[[test.phase]]
+name = "file-in"
+op = "copy-file-in"
+file = "file"
+size = "1 MB"
+block = "64 KiB"
+cache = "warm"
+ends = "fsync"
+
+[[test.phase]]
+name = "verify-tree"
+op = "verify-tree"
+tree = "tree"
+cache = "cold"
+ends = "call"
+
+[[test.phase]]
+name = "verify-file"
+op = "read"
+file = "file"
+block = "64 KiB"
+verify = true
+cache = "cold"
+ends = "call"
+"#;
+
+/// A directory with files of all sizes, and links that lead out of it.
+fn fill(top: &Path, outside: &Path) {
+    let bytes = |size: usize| -> Vec<u8> { (0..size).map(|i| (i * 7 + i / 999) as u8).collect() };
+    fs::create_dir_all(top.join("a/b/c")).unwrap();
+    fs::write(top.join("a/one"), bytes(1)).unwrap();
+    fs::write(top.join("a/b/some"), bytes(100_001)).unwrap();
+    fs::write(top.join("a/b/c/nothing"), "").unwrap();
+    fs::write(top.join("largest of them"), bytes(700_000)).unwrap();
+    fs::create_dir(outside).unwrap();
+    fs::write(outside.join("secret"), "of somebody else").unwrap();
+    symlink(outside, top.join("a/leads-out")).unwrap();
+    symlink(outside.join("secret"), top.join("secret")).unwrap();
+}
+
+/// Everything below a directory: what it is, what it holds, when it was changed and read.
+fn everything(top: &Path) -> BTreeMap<PathBuf, (Vec<u8>, [i64; 6])> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![top.to_owned()];
+    while let Some(path) = waiting.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        if metadata.is_dir() {
+            waiting.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        }
+        let content = match metadata.is_file() {
+            true => Some(path.clone()),
+            false => None,
+        };
+        let m = &metadata;
+        let times = [
+            m.mtime(),
+            m.mtime_nsec(),
+            m.ctime(),
+            m.ctime_nsec(),
+            m.atime(),
+            m.atime_nsec(),
+        ];
+        let below = path.strip_prefix(top).unwrap().to_owned();
+        found.insert(below, (content, times));
+    }
+    // Read last: reading sets the time of access.
+    let read = |file: Option<PathBuf>| file.map(|file| fs::read(file).unwrap()).unwrap_or_default();
+    found
+        .into_iter()
+        .map(|(path, (file, times))| (path, (read(file), times)))
+        .collect()
+}
+
+/// The files alone, without what fsarena must not have followed.
+fn files(top: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let all = everything(top).into_iter();
+    all.filter(|(path, _)| fs::symlink_metadata(top.join(path)).unwrap().is_file())
+        .map(|(path, (content, _))| (path, content))
+        .collect()
+}
+
+/// A campaign on a device, which keeps the last filesystem that was made there.
+fn copy_to(sandbox: &Sandbox, device: &LoopDevice, source: &Path) -> Command {
+    sandbox.add_suite("come-in", SUITE);
+    let mut command = sandbox.campaign(&["ext4"], "come-in");
+    command
+        .arg("--device")
+        .arg(device.path())
+        .arg("--source")
+        .arg(source);
+    command
+}
+
+fn assert_ok(results: &CampaignResults, contender: &str) {
+    for cell in cells_of(results, contender) {
+        assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    }
+}
+
+/// What was copied, from the device as the last cell left it.
+fn copied(sandbox: &Sandbox, device: &LoopDevice, look: impl FnOnce(&Path)) {
+    let at = sandbox.path("copied");
+    fs::create_dir(&at).unwrap();
+    succeed(
+        Command::new("mount")
+            .args(["-o", "ro"])
+            .arg(device.path())
+            .arg(&at),
+    );
+    look(&at);
+    succeed(Command::new("umount").arg(&at));
+}
+
+#[test]
+fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
+    let sandbox = Sandbox::new();
+    let (source, outside) = (sandbox.path("source"), sandbox.path("outside"));
+    fill(&source, &outside);
+    let before = everything(&source);
+    let device = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    run(&mut copy_to(&sandbox, &device, &source)).with(0);
+
+    let results = sandbox.results();
+    assert_ok(&results, "ext4");
+    let Some(Source::Directory { path, contents }) = &results.campaign.source else {
+        panic!("{:?}", results.campaign.source);
+    };
+    assert_eq!(*path, source);
+    assert_eq!(
+        (contents.files, contents.directories, contents.left_out),
+        (4, 3, 2)
+    );
+    assert_eq!(contents.bytes.0, 800_002);
+    let cell = cells_of(&results, "ext4")[0];
+    let phase = |name: &str| cell.phases.iter().find(|p| p.phase == name).unwrap();
+    assert_eq!(phase("tree-in").bytes_written.0, 800_002);
+    assert_eq!(phase("file-in").bytes_written.0, 700_000);
+    assert_eq!(
+        phase("tree-in").cache,
+        CacheState::Cold,
+        "of the source, too"
+    );
+    let condition = results.environments[0]
+        .conditions
+        .iter()
+        .find(|c| c.what == "source");
+    let condition = &condition.expect("it is recorded").value;
+    assert!(
+        condition.contains("4 files in 3 directories"),
+        "{condition}"
+    );
+    assert!(
+        condition.contains("2 links and other entries are left out"),
+        "{condition}"
+    );
+    let page = run(sandbox.fsarena().args(["report", "--format", "markdown"]))
+        .with(0)
+        .stdout;
+    assert!(page.contains("Source: directory "), "{page}");
+
+    copied(&sandbox, &device, |at| {
+        assert_eq!(files(&at.join("tree")), files(&source), "byte by byte");
+        let largest = fs::read(source.join("largest of them")).unwrap();
+        assert!(fs::read(at.join("file")).unwrap() == largest);
+        assert!(!at.join("tree/secret").exists() && !at.join("tree/a/leads-out").exists());
+    });
+    // Its files were read above, and links that are looked at have a time of access.
+    let after = everything(&source);
+    for (path, (content, times)) in before {
+        let (now, times_now) = &after[&path];
+        assert!(*now == content, "{path:?}");
+        assert_eq!(times_now[..4], times[..4], "{path:?}: mtime and ctime");
+    }
+    assert_eq!(
+        fs::read_to_string(outside.join("secret")).unwrap(),
+        "of somebody else"
+    );
+    drop(device);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_device_is_read_and_no_byte_of_it_changes_and_one_in_use_is_refused() {
+    let sandbox = Sandbox::new();
+    let disk = LoopDevice::new(&sandbox.path("disk"), SIZE);
+    let other = LoopDevice::new(&sandbox.path("other"), SIZE / 2);
+    succeed(
+        Command::new("mke2fs")
+            .args(["-q", "-t", "ext4"])
+            .arg(other.path()),
+    );
+    let mounted = sandbox.path("mounted");
+    fs::create_dir(&mounted).unwrap();
+    succeed(Command::new("mount").arg(other.path()).arg(&mounted));
+    fill(&mounted, &sandbox.path("outside"));
+    let there = files(&mounted);
+
+    let ended = run(&mut copy_to(&sandbox, &disk, other.path())).with(3);
+    let hint = format!("give that directory (--source {})", mounted.display());
+    assert!(ended.stderr.contains(&hint), "{}", ended.stderr);
+    assert_eq!(
+        ended.stderr.trim_end().lines().count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+
+    succeed(Command::new("umount").arg(&mounted));
+    succeed(&mut Command::new("sync"));
+    let before = fs::read(other.image()).unwrap();
+    run(&mut copy_to(&sandbox, &disk, other.path())).with(0);
+    assert!(
+        fs::read(other.image()).unwrap() == before,
+        "no byte was written"
+    );
+    let results = sandbox.results();
+    assert_ok(&results, "ext4");
+    assert!(matches!(
+        results.campaign.source,
+        Some(Source::Device { .. })
+    ));
+    copied(&sandbox, &disk, |at| {
+        assert_eq!(files(&at.join("tree")), there)
+    });
+    drop((disk, other));
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_second_image_is_filled_once_and_read_by_every_cell() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.campaign(&["ext4", "xfs"], "tree");
+    command.args([
+        "--suite",
+        "large-file",
+        "--size",
+        "400 MiB",
+        "--source",
+        "image",
+    ]);
+    let ended = run(&mut command).with(0);
+    assert_eq!(
+        ended.stderr.matches("filling second image").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    let results = sandbox.results();
+    for contender in ["ext4", "xfs"] {
+        assert_ok(&results, contender);
+        let cells = cells_of(&results, contender).into_iter();
+        let phases: Vec<_> = cells.flat_map(|cell| &cell.phases).collect();
+        let phase = |name: &str| *phases.iter().find(|p| p.phase == name).unwrap();
+        assert_eq!(phase("tree-in").bytes_written.0, 2_000_000);
+        assert_eq!(phase("copy-in").bytes_written.0, 4 << 20);
+        for copying in ["tree-in", "copy-in"] {
+            assert_eq!(phase(copying).cache, CacheState::Cold, "{copying}");
+        }
+    }
+    let Some(Source::Image { size, .. }) = &results.campaign.source else {
+        panic!("{:?}", results.campaign.source);
+    };
+    assert!(size.0 > 6_000_000);
+    sandbox.assert_clean();
+}
+
+/// The tree in a guest's own second disk, in model time and without root's help.
+#[test]
+fn in_a_guest_the_second_disk_is_its_own() {
+    let sandbox = Sandbox::new();
+    let run_in_guest = |source: &[&str]| {
+        let mut command = sandbox.fsarena();
+        command
+            .args([
+                "run",
+                "--backend",
+                "vm",
+                "--clock",
+                "model",
+                "--profile",
+                "smoke",
+            ])
+            .args(["--rounds", "1", "-s", "tree", "-c", "ext4", "-c", "hpfs"])
+            .args(source)
+            .arg("--work-dir")
+            .arg(sandbox.path("work"))
+            .env("XDG_CACHE_HOME", program::cache());
+        run(&mut command).with(0);
+        sandbox.results()
+    };
+    let with = run_in_guest(&["--source", "image"]);
+    let without = run_in_guest(&[]);
+    for contender in ["ext4", "hpfs"] {
+        assert_ok(&with, contender);
+        let wall = |results: &CampaignResults| {
+            let cells = cells_of(results, contender);
+            let phase = cells[0]
+                .phases
+                .iter()
+                .find(|p| p.phase == "tree-in")
+                .unwrap();
+            assert_eq!(phase.bytes_written.0, 2_000_000);
+            phase.wall
+        };
+        let (from_disk, from_memory) = (wall(&with), wall(&without));
+        assert!(
+            from_disk > from_memory,
+            "{contender}: reading takes time, {from_disk} {from_memory}"
+        );
+        assert!(
+            cells_of(&without, contender)
+                .iter()
+                .all(|cell| !cell.from_cache),
+            "a cell without a source is another one"
+        );
+    }
+    sandbox.assert_clean();
+}
+
+/// The campaign ends where somebody changes what is copied, and goes on once it is as it was.
+#[test]
+fn a_source_that_changes_ends_the_campaign_and_a_resumed_one_copies_from_it_again() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("come-in", SUITE);
+    let source = sandbox.path("source");
+    fill(&source, &sandbox.path("outside"));
+    let gate = Gate::new(&sandbox);
+    let mut command = sandbox.campaign(&["gate"], "come-in");
+    let child = command
+        .arg("--source")
+        .arg(&source)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let waiting = gate.reached();
+    let changed = source.join("a/one");
+    let reference = sandbox.path("reference");
+    succeed(Command::new("cp").arg("-p").arg(&changed).arg(&reference));
+    fs::write(&changed, "other").unwrap();
+    waiting.go_on();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("the source is not what it was"), "{said}");
+
+    let resume = || run(sandbox.fsarena().arg("resume"));
+    assert!(
+        resume()
+            .with(3)
+            .stderr
+            .contains("the source is not what it was")
+    );
+    succeed(Command::new("cp").arg("-p").arg(&reference).arg(&changed));
+    resume().with(0);
+    assert_ok(&sandbox.results(), "gate");
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("come-in", SUITE);
+    let empty = sandbox.path("empty");
+    fs::create_dir(&empty).unwrap();
+    let refused = |suite: &str, source: &Path, because: &str| {
+        let mut command = sandbox.campaign(&["tmpfs"], suite);
+        let ended = run(command.arg("--source").arg(source)).with(2);
+        assert!(ended.stderr.contains(because), "{}", ended.stderr);
+        assert_eq!(
+            ended.stderr.trim_end().lines().count(),
+            1,
+            "{}",
+            ended.stderr
+        );
+    };
+    refused("come-in", &sandbox.path("nowhere"), "No such file");
+    refused("come-in", &empty, "holds no file to copy");
+    refused("come-in", sandbox.root(), "lie in each other");
+    refused("trial", &empty, "no test of these suites copies from it");
+    let mut guests = sandbox.campaign(&["tmpfs"], "come-in");
+    let ended = run(guests
+        .args(["--dry-run", "--backend", "dir", "--dir"])
+        .arg(&empty)
+        .args(["--source", "image"]));
+    assert_ne!(ended.code, Some(0));
+}
