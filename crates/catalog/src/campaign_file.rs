@@ -9,7 +9,7 @@ use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "name",
     "contenders",
     "directories",
