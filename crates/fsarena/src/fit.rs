@@ -250,7 +250,7 @@ mod tests {
         let lines = lines(&campaign, None);
         assert_eq!(lines.len(), 1, "{lines:?}");
         assert!(
-            lines[0].starts_with("fat16: takes 2 GiB at most"),
+            lines[0].starts_with("fat16: takes 4095 MiB at most"),
             "{lines:?}"
         );
         let small = Misfits::of(&campaign, Some(Bytes::mib(4 << 10))).unwrap_err();
