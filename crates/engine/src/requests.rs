@@ -85,10 +85,15 @@ impl Plan {
     pub fn of_thread(&self, thread: u32, seed: u64) -> Requests {
         let part = self.part(u64::from(thread));
         let blocks = part.end - part.start;
-        let left = match self.operations {
-            Some(all) if self.repeats() => share(all, u64::from(thread), self.threads),
-            Some(all) => share(all, u64::from(thread), self.threads).min(blocks),
-            None => blocks,
+        let left = match (self.operations, self.sharing) {
+            (None, _) => blocks,
+            (Some(all), _) if self.repeats() => share(all, u64::from(thread), self.threads),
+            (Some(all), Sharing::Own) => share(all, u64::from(thread), self.threads).min(blocks),
+            // In proportion to the parts: of few blocks, a thread may have none.
+            (Some(all), Sharing::Shared) => {
+                let up_to = |block| proportion(all.min(self.blocks()), block, self.blocks());
+                up_to(part.end) - up_to(part.start)
+            }
         };
         // Reads are not where the writes before them were, unless chance has it so.
         let purpose = format!("{}-{thread}", self.access.word());
@@ -173,9 +178,14 @@ impl Plan {
         if self.sharing == Sharing::Own {
             return 0..blocks;
         }
-        let edge = |n: u64| (u128::from(blocks) * u128::from(n) / u128::from(self.threads)) as u64;
+        let edge = |n| proportion(blocks, n, self.threads);
         edge(thread)..edge(thread + 1)
     }
+}
+
+/// `count · part / whole`, rounded down; nothing of an empty whole.
+fn proportion(count: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(count) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
 /// A thread's share of a count; the first ones take one more where it does not divide evenly.
@@ -458,12 +468,21 @@ mod tests {
             let job = Io { operations: Some(wanted), ..job };
             let plan = Plan::new(&job, 0, extent);
             let made: usize = all(&plan, &job, 1).iter().map(Vec::len).sum();
-            if plan.repeats() {
-                prop_assert_eq!(made as u64, wanted);
-            } else {
-                prop_assert!(made as u64 <= wanted);
-            }
+            let possible = if plan.repeats() { wanted } else { plan.blocks() * plan.files() };
+            prop_assert_eq!(made as u64, wanted.min(possible));
         }
+    }
+
+    #[test]
+    fn the_only_request_is_made_by_the_thread_that_has_the_only_block() {
+        let job = Io {
+            operations: Some(1),
+            threads: 2,
+            ..Io::new("f", Access::Read, Bytes(512))
+        };
+        let plan = Plan::new(&job, 0, 1);
+        let made = [0, 1].map(|thread| plan.of_thread(thread, 1).count());
+        assert_eq!(made, [0, 1]);
     }
 
     #[test]

@@ -15,8 +15,8 @@ use model::{
 };
 use nix::unistd::{AccessFlags, access};
 use provision::{
-    HeldDevice, HeldDirectory, Image, LoopDevice, Setting, Workspace, conditions_of_storage,
-    describe_storage,
+    HeldDevice, HeldDirectory, Image, LoopDevice, Refusal, Setting, Workspace,
+    conditions_of_storage, describe_storage,
 };
 use run::Executor;
 use store::CampaignId;
@@ -410,6 +410,7 @@ impl Ground {
         if let Some(misfit) = fit::misfit(campaign, contender, test, self.device_size())? {
             return Err(misfit.into());
         }
+        self.require_there()?;
         if let Some(directory) = &contender.directory {
             let name = unique_name(campaign, self.id);
             let held = self.held(directory)?;
@@ -423,7 +424,6 @@ impl Ground {
             .place
             .as_ref()
             .context("the work directory is not taken")?;
-        place.require_there()?;
         let mountpoint = place.mountpoint()?;
         if !contender.filesystem.commands.need_device() {
             return Ok(Plot::Bare(volume(
@@ -436,7 +436,6 @@ impl Ground {
         self.replace_held_image()?;
         match &mut self.kind {
             Kind::Image { image, .. } => {
-                image.require_there()?;
                 let device = LoopDevice::attach(image.path())?;
                 set_readahead(&device, campaign)?;
                 on_loop(contender, device, image.size(), mountpoint)
@@ -447,6 +446,20 @@ impl Ground {
                 Ok(plot)
             }
             Kind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
+        }
+    }
+
+    /// Whether what was made for the campaign is still there.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn require_there(&self) -> Result<(), Refusal> {
+        if let Some(place) = &self.place {
+            place.require_there()?;
+        }
+        match &self.kind {
+            Kind::Image { image, .. } => image.require_there(),
+            Kind::Device(_) | Kind::Directories(_) => Ok(()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use model::{Backend, Campaign, Cell, CellResult, Environment, Failure, Test};
+use model::{Backend, Campaign, Cell, CellResult, Environment, Failure, Status, Test};
 use provision::Refusal;
 use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit, Stopped};
 use store::CampaignId;
@@ -144,8 +144,17 @@ impl Here {
             executor.execute(&job, observe)
         });
         ground.used();
-        outcome
+        // What was taken away under a cell that ran is no fault of its filesystem's either.
+        match ground.require_there() {
+            Err(error) if failed(&outcome) => Err(Stopped::Withdrawn(error.to_string())),
+            _ => outcome,
+        }
     }
+}
+
+fn failed(outcome: &Result<CellResult, Stopped>) -> bool {
+    let result = outcome.as_ref();
+    result.is_ok_and(|result| !matches!(result.status, Status::Ok | Status::Unsupported))
 }
 
 /// The limit that the campaign has; a guest has the memory of its machine.

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio, id};
 
 use end_to_end::{Ended, Gate, LoopDevice, Sandbox, Waiting, run, succeed};
 use nix::sys::stat::{Mode, SFlag, mknod};
@@ -91,6 +91,37 @@ fn data_that_somebody_writes_between_two_cells() {
     run(resume.args(["resume", "1", "--erase", word])).with(0);
 }
 
+/// A device whose node by the kernel's name is not there, as in a container; it is again when this is dropped.
+struct Renamed<'a> {
+    device: &'a LoopDevice,
+    node: PathBuf,
+    own: PathBuf,
+}
+
+impl<'a> Renamed<'a> {
+    fn new(device: &'a LoopDevice) -> Self {
+        let named = |what: &str| PathBuf::from(format!("/dev/fsarena-e2e-{}-{what}", id()));
+        let (node, own) = (named("node"), named("own"));
+        let renamed = Self { device, node, own };
+        renamed.lead_to(device);
+        fs::rename(device.path(), &renamed.own).unwrap();
+        renamed
+    }
+
+    fn lead_to(&self, device: &LoopDevice) {
+        let number = device.path().metadata().unwrap().rdev();
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        mknod(&self.node, SFlag::S_IFBLK, mode, number).unwrap();
+    }
+}
+
+impl Drop for Renamed<'_> {
+    fn drop(&mut self) {
+        fs::rename(&self.own, self.device.path()).unwrap();
+        fs::remove_file(&self.node).unwrap();
+    }
+}
+
 #[test]
 fn another_disk_under_the_same_name() {
     let sandbox = Sandbox::new();
@@ -98,15 +129,10 @@ fn another_disk_under_the_same_name() {
     let other = LoopDevice::new(&sandbox.path("other"), SIZE);
     make_ext4(other.path());
     let before = bytes(&other);
-    let node = sandbox.path("disk");
-    let lead_to = |device: &LoopDevice| {
-        let number = device.path().metadata().unwrap().rdev();
-        mknod(&node, SFlag::S_IFBLK, Mode::S_IRUSR | Mode::S_IWUSR, number).unwrap();
-    };
-    lead_to(&own);
-    let (waiting, child) = campaign(&sandbox, &node);
-    fs::remove_file(&node).unwrap();
-    lead_to(&other);
+    let renamed = Renamed::new(&own);
+    let (waiting, child) = campaign(&sandbox, &renamed.node);
+    fs::remove_file(&renamed.node).unwrap();
+    renamed.lead_to(&other);
     waiting.go_on();
     let line = refused(child);
     assert!(line.contains("not the disk that it was"), "{line}");
