@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::{
-    CellFailure, Complaint, ContenderFeatures, Counts, DisturbedCell, Drift, NoiseFloor, Overall,
-    Row, Standing, Stop, Sweep, UseScores, WarmRead,
+    CellFailure, Complaint, ContenderFeatures, ContenderGroupMeans, Counts, DisturbedCell, Drift,
+    NoiseFloor, Overall, Resources, Row, Standing, Stop, Sweep, Total, UseScores, WarmRead,
 };
-use crate::{disturbed, drift, failures, features, noise, row, standing, sweep, warm_reads};
+use crate::{
+    contender_groups, disturbed, drift, failures, features, noise, resources, row, standing, sweep,
+    total, warm_reads,
+};
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +34,15 @@ pub struct Analysis {
     pub sweeps: Vec<Sweep>,
     /// The overall view: groups of tests, and where the order depends on their weights.
     pub overall: Overall,
+    /// What each contender may use of memory and disks, and what it used.
+    #[serde(default)]
+    pub resources: Vec<Resources>,
+    /// The groups of contenders that the campaign names.
+    #[serde(default)]
+    pub contender_groups: Vec<ContenderGroupMeans>,
+    /// The totals of tests of several steps.
+    #[serde(default)]
+    pub totals: Vec<Total>,
     /// What the campaign has to say about uses; empty until [`Analysis::weigh_uses`] is called, for uses
     /// are no part of a campaign.
     #[serde(default)]
@@ -66,6 +78,7 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         .collect();
     let rows = row::rows(results, &Facts::of(results));
     let counts = Counts::of(results);
+    let overall = Overall::of(results, &rows);
     Analysis {
         clock: results.campaign.clock,
         drifts: drift::drifts(contenders.len(), &rows),
@@ -77,7 +90,10 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         standings: standing::standings(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),
-        overall: Overall::of(results, &rows),
+        resources: resources::resources(results),
+        contender_groups: contender_groups::groups(results, &overall),
+        overall,
+        totals: total::totals(results),
         uses: Vec::new(),
         rows,
         features: features::features(results),

@@ -49,11 +49,14 @@ struct Plot {
 impl GuestGround {
     /// Whether there is room for its images; changes nothing.
     pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
-        let GuestMachine { disk, disks, .. } = parts(campaign)?;
-        let size = Bytes(campaign.size.0 * u64::from(*disks));
-        match disk {
-            GuestDisk::Image { .. } => Ok(Image::require_room(directory, size)?),
-            GuestDisk::Model { .. } | GuestDisk::Device { .. } => Ok(()),
+        let is_on_image = |machine: &GuestMachine| matches!(machine.disk, GuestDisk::Image { .. });
+        let on_images = campaign.machines().filter(is_on_image);
+        match on_images.map(|machine| machine.disks).max() {
+            None => Ok(()),
+            Some(disks) => {
+                let size = Bytes(campaign.size.0.saturating_mul(u64::from(disks)));
+                Ok(Image::require_room(directory, size)?)
+            }
         }
     }
 
@@ -93,7 +96,9 @@ impl GuestGround {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let memory = provision::available_memory();
         let fit = memory.map_or(processors, |memory| {
-            usize::try_from(memory.0 / self.parts.memory.0.max(1)).unwrap_or(processors)
+            let machines = self.campaign.machines().map(|machine| machine.memory.0);
+            let largest = machines.fold(self.parts.memory.0.max(1), u64::max);
+            usize::try_from(memory.0 / largest).unwrap_or(processors)
         });
         let chosen = jobs.map_or(processors.min(fit), |jobs| jobs as usize);
         chosen.max(1)
@@ -206,11 +211,12 @@ impl GuestGround {
         if let Some(misfit) = fit::misfit(&self.campaign, contender, test, device)? {
             return Err(misfit.into());
         }
+        let parts = self.campaign.machine_of(contender, test);
+        let parts = parts.context("the campaign does not say what machine its guests are")?;
         let directory = self.place.of_cell(cell.id)?;
-        let count = self.parts.disks;
+        let count = parts.disks;
         let size = disk_size(contender, self.campaign.size, count, device);
-        let memory_disk = self
-            .parts
+        let memory_disk = parts
             .model()
             .map(|model| MemoryDisk::after(model, size, count));
         let disk = match memory_disk {
@@ -221,11 +227,11 @@ impl GuestGround {
         let requires = &contender.filesystem.requires;
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
-            machine: machine(&self.parts, self.campaign.clock),
+            machine: machine(&parts, self.campaign.clock),
             program: self.program.clone(),
             modules: modules(&volume, requires),
             programs: requires.programs.clone(),
-            disks: self.disks(directory.path(), size)?,
+            disks: self.disks(&parts, directory.path(), size)?,
             memory_disk,
             directory: directory.path().to_owned(),
             patience: self.campaign.patience,
@@ -246,17 +252,22 @@ impl GuestGround {
     }
 
     /// What this machine has for the guest's disks: nothing where they lie in its own memory.
-    fn disks(&self, directory: &Path, size: Bytes) -> anyhow::Result<Vec<PathBuf>> {
+    fn disks(
+        &self,
+        parts: &GuestMachine,
+        directory: &Path,
+        size: Bytes,
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let image = |number: u32| {
             let path = directory.join(format!("disk-{number}"));
             let file = File::create_new(&path)?;
             file.set_len(size.0)?;
             Ok::<_, anyhow::Error>(path)
         };
-        match (&self.parts.disk, self.device()) {
+        match (&parts.disk, self.device()) {
             (GuestDisk::Model { .. }, _) => Ok(Vec::new()),
             (_, Some(device)) => Ok(vec![device.path().to_owned()]),
-            (_, None) => (0..self.parts.disks).map(image).collect(),
+            (_, None) => (0..parts.disks).map(image).collect(),
         }
     }
 

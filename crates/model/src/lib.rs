@@ -6,6 +6,8 @@
 mod calibration;
 mod campaign;
 mod cell;
+mod contender;
+mod contender_group;
 mod disk_identity;
 mod disturbance;
 mod environment;
@@ -16,9 +18,11 @@ mod group;
 mod io;
 mod machine;
 mod measurement;
+mod memory_use;
 mod mount_identity;
 mod names;
 mod outcome;
+mod own_setting;
 mod results;
 mod rng;
 mod suite;
@@ -31,6 +35,7 @@ pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;
+pub use contender_group::ContenderGroup;
 pub use disk_identity::{DiskIdentity, DiskState};
 pub use disturbance::{Disturbance, Pressure};
 pub use environment::{Condition, CpuCache, Environment, Tool};
@@ -41,12 +46,14 @@ pub use group::Group;
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use machine::{Accelerator, DiskCache, DiskModel, GuestDisk, GuestMachine};
 pub use measurement::{Direction, Measurement, Metric, Unit};
+pub use memory_use::MemoryUse;
 pub use mount_identity::MountIdentity;
 pub use names::{NameError, check_name};
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,
     Status, StepRecord, SystemError,
 };
+pub use own_setting::OwnSetting;
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
 pub use suite::{
@@ -56,5 +63,3 @@ pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};
 pub use uses::{Need, Use, Weight};
-
-mod contender;

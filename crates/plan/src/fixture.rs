@@ -1,7 +1,7 @@
 //! A small campaign for this crate's tests.
 
 use model::{
-    Backend, Bytes, Campaign, Class, Commands, Contender, Driver, Filesystem, Profile,
+    Backend, Bytes, Campaign, Class, Commands, Contender, Driver, Filesystem, OwnSetting, Profile,
     Requirements, Suite, Test,
 };
 
@@ -10,6 +10,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
     Campaign {
         name: "fixture".into(),
         contenders: (0..contenders).map(contender).collect(),
+        groups: Vec::new(),
         suites: vec![Suite {
             name: "suite".into(),
             title: "A suite".into(),
@@ -66,5 +67,6 @@ fn contender(number: usize) -> Contender {
         mkfs_options: Vec::new(),
         mount_options: Vec::new(),
         directory: None,
+        own: OwnSetting::default(),
     }
 }

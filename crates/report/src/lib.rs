@@ -32,6 +32,7 @@ mod plain_table;
 mod plots;
 mod png;
 mod reasons;
+mod resources;
 mod scale;
 #[cfg(feature = "schema")]
 mod schema;
@@ -41,6 +42,7 @@ mod svg;
 mod sweeps;
 mod terminal;
 mod text;
+mod totals;
 mod verdict;
 mod words;
 
