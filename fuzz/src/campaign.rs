@@ -64,6 +64,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
     Campaign {
         name: "fuzz".into(),
         contenders,
+        groups: Vec::new(),
         suites,
         profile: Profile::Smoke,
         rounds: 1,

@@ -327,6 +327,69 @@ fn steps_are_stacked_and_a_broken_sequence_has_no_total() {
 }
 
 #[test]
+fn a_total_over_a_failed_step_is_invalid_on_the_page_with_its_attempts() {
+    look(&html(&fixture::realistic()), View::DESK, |page| {
+        let row = |attempt: &str, contender: usize| {
+            format!(
+                "[...[...document.querySelectorAll('#totals tbody')].find(n => n.querySelector('.test a').textContent \
+                 === 'tree').rows].find(n => n.cells[0].textContent === '{attempt}')\
+                 .querySelector('[data-c=\"{contender}\"]').textContent"
+            )
+        };
+        assert_eq!(page.text(&row("total", 8)), "invalid");
+        assert_eq!(page.text(&row("attempt 2", 8)), "invalid");
+        for shown in [row("attempt 1", 8), row("total", 2)] {
+            assert!(page.text(&shown).parse::<f64>().is_ok(), "{shown}");
+        }
+        scroll_to(page, "#test-5 figure.card");
+        let broken = page.texts(
+            "[...document.querySelectorAll('#test-5 .steps .word')].map(n => n.textContent)",
+        );
+        assert!(
+            broken.len() == 1 && broken[0].starts_with("no total: "),
+            "{broken:?}"
+        );
+        // The chart says what the table says.
+        let drawn = page.texts(
+            "[...document.querySelectorAll('#test-5 .steps .total')].map(n => n.textContent)",
+        );
+        assert!(
+            drawn.contains(&format!("{} s", page.text(&row("total", 2)))),
+            "{drawn:?}"
+        );
+    });
+}
+
+#[test]
+fn a_group_of_the_campaign_is_a_filter_and_can_be_looked_at_alone() {
+    let mut results = fixture::realistic();
+    let group = |name: &str, members: &[&str]| model::ContenderGroup {
+        name: name.to_owned(),
+        members: members.iter().map(|m| (*m).to_owned()).collect(),
+    };
+    results.campaign.groups = vec![
+        group("ext", &["ext2", "ext3", "ext4"]),
+        group("journaling", &["ext3", "ext4", "xfs"]),
+    ];
+    look(&html(&results), View::DESK, |page| {
+        let label = "[...document.querySelectorAll('.groups label')].find(n => n.textContent.includes('journaling'))";
+        assert_eq!(
+            page.text(&format!("{label}.textContent.trim()")),
+            "journaling (3)"
+        );
+        page.run(&format!("{label}.nextElementSibling.click()"));
+        assert_eq!(columns(page), ["ext3", "ext4", "xfs"]);
+        assert_eq!(status(page), "3 of 9 contenders shown");
+        page.run(&format!("{label}.querySelector('input').click()"));
+        assert_eq!(columns(page), Vec::<String>::new());
+        let means = page.texts(
+            "[...document.querySelectorAll('.contender-groups tbody tr')].map(n => n.querySelector('bdi').textContent)",
+        );
+        assert_eq!(means, ["ext", "journaling"]);
+    });
+}
+
+#[test]
 fn sweeps_show_curves_with_borders_and_the_surface() {
     look(&html(&fixture::swept()), View::DESK, |page| {
         scroll_to(page, "article[data-sweep]");

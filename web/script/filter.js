@@ -25,10 +25,9 @@ function setShown(list, shown) {
 
 function filterBar(host) {
   const boxes = contenders.map((contender, c) => checkbox(nameOf(c), (on) => setShown([c], on)));
-  const groups = data.groups.map((group, g) => {
-    const members = contenders.map((_, c) => c).filter((c) => contenders[c].group === g);
-    const text = `${group.title} (${members.length})`;
-    return { members, box: checkbox(text, (on) => setShown(members, on)) };
+  const groups = data.groups.map(({ title, members, named }) => {
+    const box = checkbox(`${title} (${members.length})`, (on) => setShown(members, on));
+    return { members, named, box };
   });
   const refresh = () => {
     boxes.forEach((box, c) => {
@@ -49,11 +48,13 @@ function filterBar(host) {
     ),
   );
   host.append(
-    element(
-      "fieldset",
-      { class: "groups" },
-      element("legend", {}, "Groups, as probed"),
-      ...groups.map(({ box }) => box.label),
+    groupBoxes(
+      "Groups, as probed",
+      groups.filter(({ named }) => !named),
+    ),
+    groupBoxes(
+      "Groups of the campaign",
+      groups.filter(({ named }) => named),
     ),
     element(
       "details",
@@ -65,6 +66,23 @@ function filterBar(host) {
   host.hidden = false;
   onFilter(refresh);
   refresh();
+}
+
+// Of groups that the campaign names one is often looked at alone.
+function groupBoxes(title, groups) {
+  if (groups.length === 0) return "";
+  const alone = ({ members }) =>
+    button("only", { class: "quiet" }, () => {
+      hidden.clear();
+      const others = contenders.map((_, c) => c).filter((c) => !members.includes(c));
+      setShown(others, false);
+    });
+  return element(
+    "fieldset",
+    { class: "groups" },
+    element("legend", {}, title),
+    ...groups.flatMap((group) => (group.named ? [group.box.label, alone(group)] : [group.box.label])),
+  );
 }
 
 function checkbox(text, action) {

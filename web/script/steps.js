@@ -22,18 +22,22 @@ function timedSteps(test) {
 
 const isSequence = (test) => timedSteps(test).length > 2;
 
-// Seconds for each step, up to the first that has none; and which one that was. Signs of a step are signs
-// of the total: it was cut short, or some round of it failed.
+// Seconds for each step, up to the first that has none or failed in some round; and which one that was. The total
+// is the median over whole rounds, as the table of totals has it.
 function stepsOf(steps, contender) {
   const seconds = [];
   const signs = new Set();
   for (const { phase, row } of steps) {
     const figure = figureOf(row, contender);
     if (figure.words) return { seconds, broken: `${phase.name} ${wordOf(figure)}`, failed: figure.failed };
+    if (figure.signs.includes("!"))
+      return { seconds, broken: `${phase.name} failed in some round`, failed: true };
     seconds.push(figure.median * TIMES[row.u]);
-    for (const sign of "≥!") if (figure.signs.includes(sign)) signs.add(sign);
+    if (figure.signs.includes("≥")) signs.add("≥");
   }
-  return { seconds, total: seconds.reduce((sum, value) => sum + value, 0), signs };
+  const sum = seconds.reduce((sum, value) => sum + value, 0);
+  const { totals } = data.tests[steps[0].phase.test];
+  return { seconds, total: totals?.[contender] ?? sum, signs };
 }
 
 // Whole sequences first, the shortest at the top.
@@ -101,7 +105,7 @@ function stepsBar(steps, contender, y, x, unit) {
 }
 
 const totalText = ({ total, signs }, unit) =>
-  `${signs.has("≥") ? "≥" : ""}${threeFigures(total / TIMES[unit])} ${unit}${signs.has("!") ? "!" : ""}`;
+  `${signs.has("≥") ? "≥" : ""}${threeFigures(total / TIMES[unit])} ${unit}`;
 
 function stepsLegend(test) {
   const items = timedSteps(test).map(({ phase }, index) =>

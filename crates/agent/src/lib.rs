@@ -5,6 +5,7 @@
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
 mod command;
+mod footprint;
 mod guest;
 mod heartbeat;
 mod isolation;
@@ -25,6 +26,7 @@ use std::thread;
 use model::Failure;
 use wire::{Event, Job, SourcePlace, Target};
 
+use crate::footprint::Footprint;
 use crate::sandbox::Runner;
 use crate::voice::Voice;
 
@@ -95,7 +97,10 @@ fn begin<'a>(job: &'a Job, voice: &Voice, restricted: bool) -> io::Result<sessio
     if let Some(silence) = job.stacks_after {
         stuck::watch(voice.clone(), silence)?;
     }
-    session::Session::new(job, voice.clone(), runner)
+    // Whoever need not be restricted has a guest's kernel, but for a directory, for itself.
+    let own_kernel = !restricted && matches!(job.target, Target::Volume(_));
+    let footprint = Footprint::begin(job, own_kernel);
+    session::Session::new(job, voice.clone(), runner, footprint)
 }
 
 /// Reads from standard input where a source of the user's is, and writes to standard output what is in it; in mounts

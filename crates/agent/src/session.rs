@@ -13,6 +13,7 @@ use sys::{caches, clock, mounted_directory};
 use wire::{Event, Job, SourcePlace, Target};
 
 use crate::command::CommandFailed;
+use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
 use crate::sandbox::Runner;
 use crate::scaling::Passes;
@@ -31,6 +32,7 @@ pub struct Session<'a> {
     device: Option<DeviceStat>,
     volume: Option<Mounted<'a>>,
     workspace: Workspace,
+    footprint: Footprint,
     features: Features,
     /// The step that died; what follows is skipped.
     died: Option<String>,
@@ -85,7 +87,12 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn new(job: &'a Job, voice: Voice, runner: Runner) -> io::Result<Self> {
+    pub fn new(
+        job: &'a Job,
+        voice: Voice,
+        runner: Runner,
+        footprint: Footprint,
+    ) -> io::Result<Self> {
         let (volume, root, place) = match &job.target {
             Target::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
@@ -107,6 +114,7 @@ impl<'a> Session<'a> {
             device,
             volume,
             workspace: Workspace::new(root, job.seed),
+            footprint,
             features: Features::default(),
             died: None,
             place,
@@ -155,6 +163,11 @@ impl<'a> Session<'a> {
             self.step("mkfs", Mounted::make);
         }
         self.step("mount", Mounted::mount);
+        if self.volume.as_ref().is_some_and(Mounted::is_mounted)
+            && let Some(memory) = self.footprint.now()
+        {
+            self.voice.say(&Event::Mounted(memory));
+        }
     }
 
     /// Finds what is to be copied in, and in a guest makes it before.
@@ -388,6 +401,7 @@ impl<'a> Session<'a> {
         tally.end(result);
         result.passes = passes.several();
         result.device_size = self.device_size();
+        result.memory = self.footprint.now();
         outcome
     }
 
@@ -498,6 +512,7 @@ impl<'a> Session<'a> {
         meter.stop(volume.is_mounted().then_some(root), result);
         result.operations = 1;
         result.device_size = self.device_size();
+        result.memory = self.footprint.now();
         self.records(outcome).map_err(|failure| Trouble::Failed {
             crashed: false,
             failure,

@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::{
-    CellFailure, Complaint, Conclusion, ContenderFeatures, Counts, DisturbedCell, Drift,
-    NoiseFloor, Overall, Row, Standing, Stop, Sweep, UseScores, WarmRead,
+    CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
+    DisturbedCell, Drift, NoiseFloor, Overall, Resources, Row, Standing, Stop, Sweep, Total,
+    UseScores, WarmRead,
 };
 use crate::{
-    conclusion, disturbed, drift, failures, features, noise, row, standing, sweep, warm_reads,
+    conclusion, contender_groups, disturbed, drift, failures, features, noise, resources, row,
+    standing, sweep, total, warm_reads,
 };
 
 /// What follows from the facts of a campaign.
@@ -36,6 +38,15 @@ pub struct Analysis {
     /// What each group of tests comes to, and all of them together.
     #[serde(default)]
     pub conclusions: Vec<Conclusion>,
+    /// What each contender may use of memory and disks, and what it used.
+    #[serde(default)]
+    pub resources: Vec<Resources>,
+    /// The groups of contenders that the campaign names.
+    #[serde(default)]
+    pub contender_groups: Vec<ContenderGroupMeans>,
+    /// The totals of tests of several steps.
+    #[serde(default)]
+    pub totals: Vec<Total>,
     /// What the campaign has to say about uses; empty until [`Analysis::weigh_uses`] is called, for uses
     /// are no part of a campaign.
     #[serde(default)]
@@ -84,7 +95,10 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
         contenders,
         sweeps: sweep::sweeps(results, &rows),
         conclusions: conclusion::conclusions(&overall),
+        resources: resources::resources(results),
+        contender_groups: contender_groups::groups(results, &overall),
         overall,
+        totals: total::totals(results),
         uses: Vec::new(),
         rows,
         features: features::features(results),

@@ -11,6 +11,7 @@ mod ceiling;
 mod change_points;
 mod compare;
 mod conclusion;
+mod contender_groups;
 mod counts;
 mod difference;
 mod disturbed;
@@ -32,6 +33,7 @@ mod overall;
 mod rank;
 mod rank_sum;
 mod ranks;
+mod resources;
 mod row;
 mod separation;
 mod settings;
@@ -39,6 +41,7 @@ mod signed_rank;
 mod standing;
 mod stop;
 mod sweep;
+mod total;
 mod use_scores;
 mod warm_reads;
 
@@ -49,6 +52,7 @@ pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
 pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
 pub use conclusion::{Conclusion, Distance};
+pub use contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use counts::{Completeness, Counts};
 pub use difference::{
     Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
@@ -70,6 +74,7 @@ pub use outlier::{OUTLIER_BEYOND, OUTLIERS_FROM};
 pub use overall::{Flip, GroupStanding, Overall, Score, Share, compare_scores};
 pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, rank};
 pub use rank_sum::EXACT_VALUES;
+pub use resources::{MemoryTaken, Resources};
 pub use row::{Ranking, Row};
 pub use separation::expected_cuts;
 pub use settings::Setting;
@@ -77,6 +82,7 @@ pub use signed_rank::EXACT_PAIRS;
 pub use standing::Standing;
 pub use stop::{Stop, StopReason, WideFigure, relative_width};
 pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
+pub use total::{Attempt, BrokenStep, Total, TotalFigure};
 pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
 pub use warm_reads::WarmRead;
 

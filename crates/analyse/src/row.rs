@@ -99,14 +99,16 @@ fn rows_of_phase(
             rounds: facts.phase(&c.name, &test.name, &phase.name),
         })
         .collect();
-    let shown: Vec<Metric> = phase.op.shown().collect();
     let seen: BTreeSet<Metric> = contenders
         .iter()
         .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
         .map(|number| number.metric)
         .collect();
-    let others = seen.into_iter().filter(|metric| !shown.contains(metric));
-    let metrics = shown.iter().copied().chain(others);
+    // What judges the phase has its row even where nobody came so far.
+    let in_tables = |metric: &Metric| *metric == phase.op.headline() || seen.contains(metric);
+    let shown: Vec<Metric> = phase.op.shown().filter(in_tables).collect();
+    let others = seen.iter().filter(|metric| !shown.contains(metric));
+    let metrics = shown.iter().chain(others).copied();
     let rows = metrics.map(|metric| row(test, phase, metric, &contenders, bounds));
     rows.collect()
 }

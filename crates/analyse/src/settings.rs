@@ -117,6 +117,7 @@ fn of_environment(environment: &Environment) -> Facts {
 fn options(contender: &Contender) -> Facts {
     let commands = &contender.filesystem.commands;
     let directory = contender.directory.as_ref();
+    let own = &contender.own;
     [
         ("filesystem", contender.filesystem.name.clone()),
         ("mkfs options", contender.mkfs_options.join(" ")),
@@ -127,9 +128,16 @@ fn options(contender: &Contender) -> Facts {
             "directory",
             directory.map_or_else(String::new, |d| d.display().to_string()),
         ),
+        ("memory limit", shown(own.memory)),
+        ("disk", shown(own.disk.as_ref())),
+        ("disks", shown(own.disks)),
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into()
+}
+
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 /// What has another value after than before; what only one of them has is absent in the other.

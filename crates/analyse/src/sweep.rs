@@ -132,7 +132,10 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
     let environment = results.environments.last();
     let cpu_cache = environment.and_then(model::Environment::cpu_cache);
     let all = environment.map(|e| e.memory).filter(|memory| memory.0 > 0);
-    let memory = campaign.memory.or(all);
+    // Where contenders may use different memory, it ends at no one size.
+    let mut limits = campaign.contenders.iter().map(|c| campaign.memory_of(c));
+    let is_one = limits.all(|limit| limit == campaign.memory);
+    let memory = campaign.memory.or(all).filter(|_| is_one);
     let mut shown: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.shown) {
         shown

@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Backend, Bytes, Clock, Contender, DiskCache, GuestMachine, Nanos, Profile};
+use model::{
+    Backend, Bytes, Clock, Contender, ContenderGroup, DiskCache, DiskModel, GuestMachine, Nanos,
+    OwnSetting, Profile,
+};
 
 use crate::contender::check_options;
 use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 24] = [
     "name",
     "contenders",
+    "groups",
     "directories",
     "suites",
     "profile",
@@ -36,8 +40,16 @@ const KEYS: [&str; 23] = [
 ];
 /// Keys that say what machine a guest is.
 const MACHINE: [&str; 5] = ["clock", "processors", "disk", "disks", "disk_cache"];
-const CONTENDER: [&str; 4] = ["name", "filesystem", "mkfs_options", "mount_options"];
-const DIRECTORY: [&str; 2] = ["name", "path"];
+const CONTENDER: [&str; 7] = [
+    "name",
+    "filesystem",
+    "mkfs_options",
+    "mount_options",
+    "memory",
+    "disk",
+    "disks",
+];
+const DIRECTORY: [&str; 3] = ["name", "path", "memory"];
 const BACKENDS: [(&str, Backend); 3] = [
     ("loop", Backend::Loop),
     ("dir", Backend::Dir),
@@ -52,6 +64,8 @@ pub struct CampaignFile {
     pub name: Option<String>,
     /// Who competes, checked against the catalog.
     pub contenders: Vec<Contender>,
+    /// Groups of contenders, which are not held against the contenders yet: the command line may name others.
+    pub groups: Vec<ContenderGroup>,
     /// Mounted directories that compete.
     pub directories: Vec<Directory>,
     /// Names of suites, checked against the catalog.
@@ -89,10 +103,10 @@ pub struct MachineFile {
     pub clock: Option<Clock>,
     /// Its processors.
     pub processors: Option<u32>,
-    /// The model of its disks, checked against the catalog.
-    pub disk: Option<String>,
-    /// How many disks it has.
-    pub disks: Option<u32>,
+    /// The models of its disks, checked against the catalog: of several, each contender competes on each.
+    pub disk: Vec<String>,
+    /// How many disks it has: of several numbers, each test is run over each.
+    pub disks: Vec<u32>,
     /// How this machine caches what they hold.
     pub disk_cache: Option<DiskCache>,
 }
@@ -117,6 +131,8 @@ pub struct Directory {
     pub name: Option<String>,
     /// The directory; a relative path is taken from the campaign file's own directory.
     pub path: PathBuf,
+    /// Memory that its cells may use, where that is not the campaign's.
+    pub memory: Option<Bytes>,
 }
 
 /// Reads a campaign from the text of a file.
@@ -151,6 +167,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
     let campaign = CampaignFile {
         name: top.read("name", |v| v.text())?,
         contenders: contenders(&top, catalog)?,
+        groups: groups(&top)?,
         directories: directories(&top)?,
         suites: suites(&top, catalog)?,
         profile: top.read("profile", |v| v.word(&Profile::ALL.map(|p| (p.name(), p))))?,
@@ -236,23 +253,56 @@ fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), Catalo
 }
 
 fn machine(top: &Table<'_>, catalog: &Catalog) -> Result<MachineFile, CatalogError> {
-    let disk = |value: Value<'_>| {
-        let name = value.name()?;
-        let known = catalog.disk(&name).map_err(|e| value.error(e.to_string()));
-        known.map(|_| name)
-    };
-    let count = |key, most: u32| {
-        let number = top.read(key, |v| v.count(1..u64::from(most) + 1))?;
-        Ok::<_, CatalogError>(number.map(|n| u32::try_from(n).unwrap_or(most)))
-    };
+    let disk = |value: &Value<'_>| Ok(self::disk(value, catalog)?.name);
     let caches = DiskCache::ALL.map(|mode| (mode.name(), mode));
     Ok(MachineFile {
         clock: top.read("clock", |v| v.word(&CLOCKS))?,
-        processors: count("processors", GuestMachine::MOST_PROCESSORS)?,
-        disk: top.read("disk", disk)?,
-        disks: count("disks", GuestMachine::MOST_DISKS)?,
+        processors: top.read("processors", |v| count(&v, GuestMachine::MOST_PROCESSORS))?,
+        disk: one_or_several(top, "disk", disk)?,
+        disks: one_or_several(top, "disks", disks)?,
         disk_cache: top.read("disk_cache", |v| v.word(&caches))?,
     })
+}
+
+/// A value, or a list of at least one, none of them twice.
+fn one_or_several<'a, T: PartialEq>(
+    top: &Table<'a>,
+    key: &'static str,
+    read: impl Fn(&Value<'a>) -> Result<T, CatalogError>,
+) -> Result<Vec<T>, CatalogError> {
+    let Some(value) = top.get(key)? else {
+        return Ok(Vec::new());
+    };
+    if !value.is_list() {
+        return Ok(vec![read(&value)?]);
+    }
+    let mut several = Vec::new();
+    for value in value.list("values")? {
+        let one = read(&value)?;
+        if several.contains(&one) {
+            return Err(value.error(format!("`{key}` names the same twice")));
+        }
+        several.push(one);
+    }
+    match several.is_empty() {
+        true => Err(value.wrong("at least one value")),
+        false => Ok(several),
+    }
+}
+
+fn disk(value: &Value<'_>, catalog: &Catalog) -> Result<DiskModel, CatalogError> {
+    let name = value.name()?;
+    let known = catalog.disk(&name).map_err(|e| value.error(e.to_string()));
+    known.cloned()
+}
+
+fn disks(value: &Value<'_>) -> Result<u32, CatalogError> {
+    count(value, GuestMachine::MOST_DISKS)
+}
+
+fn count(value: &Value<'_>, most: u32) -> Result<u32, CatalogError> {
+    let number = value.count(1..u64::from(most) + 1)?;
+    Ok(u32::try_from(number).unwrap_or(most))
 }
 
 fn contenders(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<Contender>, CatalogError> {
@@ -291,9 +341,32 @@ fn contender(value: &Value<'_>, catalog: &Catalog) -> Result<Contender, CatalogE
         mkfs_options: table.texts("mkfs_options")?,
         mount_options: table.texts("mount_options")?,
         directory: None,
+        own: OwnSetting {
+            memory: table.read("memory", |v| v.size())?,
+            disk: table.read("disk", |v| disk(&v, catalog))?,
+            disks: table.read("disks", |v| disks(&v))?,
+        },
     };
     check_options(&contender).map_err(|m| value.error(m))?;
     Ok(contender)
+}
+
+fn groups(top: &Table<'_>) -> Result<Vec<ContenderGroup>, CatalogError> {
+    let Some(table) = top.read("groups", |v| v.any_table())? else {
+        return Ok(Vec::new());
+    };
+    let group = |(name, value): (&str, Value<'_>)| {
+        model::check_name(name).map_err(|e| value.error(format!("a group: {e}")))?;
+        let members = value.texts()?;
+        match members.is_empty() {
+            true => Err(value.wrong("at least one contender")),
+            false => Ok(ContenderGroup {
+                name: name.to_owned(),
+                members,
+            }),
+        }
+    };
+    table.entries().map(group).collect()
 }
 
 fn directories(top: &Table<'_>) -> Result<Vec<Directory>, CatalogError> {
@@ -309,12 +382,14 @@ fn directories(top: &Table<'_>) -> Result<Vec<Directory>, CatalogError> {
                 return Ok(Directory {
                     name: None,
                     path: path.into(),
+                    memory: None,
                 });
             }
             let table = value.table(&DIRECTORY)?;
             Ok(Directory {
                 name: table.read("name", |v| v.name())?,
                 path: table.text("path")?.into(),
+                memory: table.read("memory", |v| v.size())?,
             })
         })
         .collect()

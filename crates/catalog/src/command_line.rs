@@ -201,7 +201,7 @@ impl Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Driver, Facts, Filesystem, Requirements};
+    use model::{Driver, Facts, Filesystem, OwnSetting, Requirements};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -237,6 +237,7 @@ mod tests {
             mkfs_options: words("-b 1024"),
             mount_options: words("noatime"),
             directory: None,
+            own: OwnSetting::default(),
         }
     }
 

@@ -1,24 +1,24 @@
-//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, a directory.
+//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`, a directory.
 
 use std::path::Path;
 
-use model::{Commands, Contender, Driver, Facts, Filesystem, Requirements};
+use model::{Commands, Contender, Driver, Facts, Filesystem, OwnSetting, Requirements};
 
 use crate::command_line::DEFAULT_OPTIONS;
 use crate::options::{check_mkfs_options, check_mount_option};
-use crate::{Catalog, CatalogError};
+use crate::{Catalog, CatalogError, own_setting};
 
 impl Catalog {
-    /// The contender that a word on the command line means: a filesystem, and after a colon the
-    /// options it is mounted with, separated by commas. `NAME=` before it gives it another name, so that
-    /// one filesystem can compete twice.
+    /// The contender that a word on the command line means: a filesystem, after `@` what of the campaign's
+    /// setting is another one for it, and after a colon the options it is mounted with, both separated by commas.
+    /// `NAME=` before it gives it another name, so that one filesystem can compete twice.
     ///
     /// # Errors
-    /// When the filesystem is not in the catalog, the name is none, or an option is refused.
+    /// When the filesystem is not in the catalog, the name is none, or an option or setting is refused.
     pub fn contender(&self, spec: &str) -> Result<Contender, CatalogError> {
-        // Options may hold the sign, too: `ext4:data=journal`.
+        // Options and settings may hold the sign, too: `ext4:data=journal`, `zfs@disks=4`.
         match spec.split_once('=') {
-            Some((name, of)) if !name.contains(':') => {
+            Some((name, of)) if !name.contains([':', '@']) => {
                 check_alias(spec, name)?;
                 Ok(Contender {
                     name: name.to_owned(),
@@ -31,26 +31,38 @@ impl Catalog {
 
     /// The contender by its own name.
     fn unnamed(&self, spec: &str) -> Result<Contender, CatalogError> {
-        let (name, options) = match spec.split_once(':') {
-            None => (spec, Vec::new()),
-            Some((name, options)) => (name, options.split(',').map(str::to_owned).collect()),
+        let bad = |reason| CatalogError::BadContender {
+            spec: spec.to_owned(),
+            reason,
+        };
+        let (head, options) = match spec.split_once(':') {
+            None => (spec, None),
+            Some((head, options)) => (head, Some(options)),
+        };
+        let (name, setting) = match head.split_once('@') {
+            None => (head, None),
+            Some((name, setting)) => (name, Some(setting)),
         };
         let filesystem = self.filesystem(name)?.clone();
-        let name = match options.is_empty() {
-            true => filesystem.name.clone(),
-            false => format!("{}:{}", filesystem.name, options.join(",")),
-        };
+        let own = setting.map(|text| own_setting::read(text, self));
+        let own = own.transpose().map_err(bad)?.unwrap_or_default();
+        let mut name = filesystem.name.clone();
+        for (sign, text) in [('@', setting), (':', options)] {
+            if let Some(text) = text {
+                name.push(sign);
+                name.push_str(text);
+            }
+        }
+        let options = options.into_iter().flat_map(|options| options.split(','));
         let contender = Contender {
             name,
             filesystem,
             mkfs_options: Vec::new(),
-            mount_options: options,
+            mount_options: options.map(str::to_owned).collect(),
             directory: None,
+            own,
         };
-        check_options(&contender).map_err(|reason| CatalogError::BadContender {
-            spec: spec.to_owned(),
-            reason,
-        })?;
+        check_options(&contender).map_err(bad)?;
         Ok(contender)
     }
 
@@ -76,6 +88,7 @@ impl Catalog {
             mkfs_options: Vec::new(),
             mount_options: Vec::new(),
             directory: Some(path.to_owned()),
+            own: OwnSetting::default(),
         })
     }
 }

@@ -445,6 +445,11 @@ impl<'a> Value<'a> {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
 
+    /// Whether the value is a list.
+    pub fn is_list(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Array(_))
+    }
+
     /// A table that may hold any key.
     pub fn any_table(&self) -> Result<Table<'a>, CatalogError> {
         let (None, DeValue::Table(entries)) = (self.instead, self.value.get_ref()) else {

@@ -17,6 +17,7 @@ mod error;
 mod filesystem_file;
 mod operation;
 mod options;
+mod own_setting;
 mod parameters;
 mod phase_order;
 #[cfg(test)]

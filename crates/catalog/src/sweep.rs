@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Axis, SweepPoint};
+use model::{Axis, GuestMachine, SweepPoint};
 
 use crate::CatalogError;
 use crate::document::Value;
@@ -14,10 +14,9 @@ const MOST_POINTS: usize = 1000;
 /// Above every count that a point may have, far below an overflow.
 const MANY: u64 = 1 << 32;
 
-/// Words for axes, which are also the names of the parameters that a point sets: all but the last, for how many
-/// disks there are is not for an operation to say.
-pub(crate) const AXES: [&str; 7] = {
-    let mut names = [""; 7];
+/// Words for axes.
+pub(crate) const AXES: [&str; 8] = {
+    let mut names = [""; 8];
     let mut i = 0;
     while i < names.len() {
         names[i] = Axis::ALL[i].name();
@@ -33,9 +32,10 @@ pub(crate) const RANGE: [&str; 3] = ["from", "to", "times"];
 pub(crate) struct Point<'a>(Vec<(Axis, u64, Value<'a>)>);
 
 impl<'a> Point<'a> {
-    /// The parameters that the point sets.
+    /// The parameters that the point sets, called as their axes; how many disks there are is not for an operation
+    /// to say.
     pub fn parameters(&self) -> impl Iterator<Item = (&'a str, Value<'a>)> {
-        let values = self.0.iter();
+        let values = self.0.iter().filter(|(axis, ..)| *axis != Axis::Disks);
         values.map(|(axis, number, place)| (axis.name(), place.with_number(*number)))
     }
 
@@ -163,10 +163,10 @@ fn range<'a>(axis: Axis, value: &Value<'a>) -> Result<Vec<(u64, Value<'a>)>, Cat
 }
 
 fn number(axis: Axis, value: &Value<'_>) -> Result<u64, CatalogError> {
-    if axis.is_bytes() {
-        value.size().map(|bytes| bytes.0)
-    } else {
-        value.count(1..MANY)
+    match axis {
+        Axis::Disks => value.count(1..u64::from(GuestMachine::MOST_DISKS) + 1),
+        _ if axis.is_bytes() => value.size().map(|bytes| bytes.0),
+        _ => value.count(1..MANY),
     }
 }
 

@@ -91,6 +91,28 @@ fn a_phase_that_steps_out_of_its_file_is_left_out_of_that_point() {
     assert_eq!(phases, [1, 2]);
 }
 
+#[test]
+fn the_number_of_disks_is_an_axis_and_no_parameter() {
+    let phase = "op = \"write\"\nfile = \"f\"\nsize = \"1 MiB\"\nblock = \"64 KiB\"\n\
+                 cache = \"warm\"\nends = \"fsync\"";
+    let swept = tests("disks = [1, 2, 7]", phase, Profile::Smoke).unwrap();
+    let names: Vec<(&str, Option<u32>)> =
+        swept.iter().map(|t| (t.name.as_str(), t.disks())).collect();
+    assert_eq!(
+        names,
+        [("s-1x", Some(1)), ("s-2x", Some(2)), ("s-7x", Some(7))]
+    );
+    assert_eq!(swept[1].title, "S: disks 2");
+    let error = tests("disks = [1, 9]", phase, Profile::Smoke).unwrap_err();
+    assert!(error.contains("a whole number from 1 to 8"), "{error}");
+    let error = tests(
+        "disks = [2]",
+        &phase.replace("1 MiB", "$disks"),
+        Profile::Smoke,
+    );
+    assert!(error.unwrap_err().contains("no parameters"));
+}
+
 proptest! {
     #[test]
     fn points_are_unique_in_rising_order_and_hold_their_requests(

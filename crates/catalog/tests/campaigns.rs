@@ -51,6 +51,61 @@ fn a_contender_may_be_given_another_name_and_so_compete_twice() {
 }
 
 #[test]
+fn a_contender_may_have_memory_and_disks_of_its_own() {
+    let catalog = catalog();
+    let one = catalog
+        .contender("ext4@sata-ssd,disks=2,memory=1GiB:data=journal")
+        .unwrap();
+    assert_eq!(one.name, "ext4@sata-ssd,disks=2,memory=1GiB:data=journal");
+    assert_eq!(one.mount_options, ["data=journal"]);
+    assert_eq!(one.own.disk.as_ref().unwrap().name, "sata-ssd");
+    assert_eq!(
+        (one.own.disks, one.own.memory),
+        (Some(2), Some(Bytes::mib(1024)))
+    );
+    let named = catalog.contender("wide=zfs@disks=4").unwrap();
+    assert_eq!((named.name.as_str(), named.own.disks), ("wide", Some(4)));
+    assert!(catalog.contender("xfs").unwrap().own.is_empty());
+    let text = "contenders = [{ name = \"a\", filesystem = \"ext4\", disk = \"nvme\", disks = 3, memory = \"64 MiB\" }]";
+    let filed = campaign_file::parse(text, "c.toml", catalog).unwrap();
+    let own = &filed.contenders[0].own;
+    assert_eq!(own.disk.as_ref().unwrap().name, "nvme");
+    assert_eq!((own.disks, own.memory), (Some(3), Some(Bytes::mib(64))));
+    for (spec, complaint) in [
+        ("ext4@nvmee", "there is no disk `nvmee`"),
+        ("ext4@", "there is no disk ``"),
+        ("ext4@disks=9", "a whole number from 1 to 8"),
+        ("ext4@memory=0", "a size such as 64MiB"),
+        ("ext4@size=1GiB", "`@size=` is nothing"),
+        ("ext4@nvme,ideal", "the same thing twice"),
+    ] {
+        let error = catalog.contender(spec).unwrap_err().to_string();
+        assert!(error.contains(complaint), "{spec}: {error}");
+    }
+}
+
+#[test]
+fn a_campaign_file_names_several_disks_and_groups() {
+    let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\ndisk = [\"nvme\", \"ideal\"]\ndisks = [1, 2, 4]\n\
+                [groups]\nall = [\"jfs@nvme\", \"jfs@ideal\"]";
+    let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
+    assert_eq!(campaign.machine.disk, ["nvme", "ideal"]);
+    assert_eq!(campaign.machine.disks, [1, 2, 4]);
+    assert_eq!(campaign.groups[0].name, "all");
+    assert_eq!(campaign.groups[0].members, ["jfs@nvme", "jfs@ideal"]);
+    for wrong in [
+        "disks = []",
+        "disks = [2, 2]",
+        "disks = [1, 9]",
+        "disk = [\"nvm\"]",
+    ] {
+        let text = format!("contenders = [\"jfs\"]\nbackend = \"vm\"\n{wrong}");
+        let error = campaign_file::parse(&text, "c.toml", catalog()).unwrap_err();
+        assert!(error.to_string().starts_with("c.toml:3: "), "{error}");
+    }
+}
+
+#[test]
 fn a_contender_cannot_undo_safety() {
     let catalog = catalog();
     for spec in [
@@ -158,8 +213,8 @@ fn a_campaign_file_says_what_machine_a_guest_is() {
     assert_eq!(campaign.backend, Some(Backend::Vm));
     let machine = campaign.machine;
     assert_eq!(machine.clock, Some(model::Clock::Real));
-    assert_eq!((machine.processors, machine.disks), (Some(2), Some(3)));
-    assert_eq!(machine.disk.as_deref(), Some("sata-ssd"));
+    assert_eq!((machine.processors, machine.disks), (Some(2), vec![3]));
+    assert_eq!(machine.disk, ["sata-ssd"]);
     assert_eq!(machine.disk_cache, Some(model::DiskCache::None));
 }
 
@@ -176,15 +231,17 @@ fn what_is_far_too_large_is_not_read_to_its_end() {
 fn relative_directories_are_taken_from_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("c.toml");
-    let text = "directories = [\"a\", { name = \"b\", path = \"/mnt/b\" }]";
+    let text = "directories = [\"a\", { name = \"b\", path = \"/mnt/b\", memory = \"64 MiB\" }]";
     let campaign = campaign_file::of_file(&path, text, catalog()).unwrap();
     let expected = [
         Directory {
             name: None,
+            memory: None,
             path: dir.path().join("a"),
         },
         Directory {
             name: Some("b".into()),
+            memory: Some(Bytes::mib(64)),
             path: PathBuf::from("/mnt/b"),
         },
     ];

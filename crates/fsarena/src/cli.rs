@@ -83,7 +83,11 @@ Examples:
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
   fsarena run --backend vm --profile smoke            all filesystems that a guest has, without root
-  fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk")]
+  fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
+  fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
+  sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
+  sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
+                                                      two of them as a group of reports")]
     Run(Box<RunArgs>),
     /// Go on with a campaign that was killed or interrupted.
     #[command(after_help = "\

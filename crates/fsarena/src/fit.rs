@@ -40,7 +40,7 @@ pub fn misfit(
             Err(error) => Err(error.into()),
         };
     }
-    let size = size(campaign, contender, device);
+    let size = size(campaign, contender, test, device);
     let requires = &contender.filesystem.requires;
     let of_test = || {
         let advice = match requires.largest {
@@ -60,8 +60,8 @@ pub fn misfit(
 }
 
 /// The size of all devices that a contender gets.
-fn size(campaign: &Campaign, contender: &Contender, device: Option<Bytes>) -> Bytes {
-    match (&campaign.guest, campaign.backend) {
+fn size(campaign: &Campaign, contender: &Contender, test: &Test, device: Option<Bytes>) -> Bytes {
+    match (campaign.machine_of(contender, test), campaign.backend) {
         (Some(parts), Backend::Vm) => {
             let each = guest_ground::disk_size(contender, campaign.size, parts.disks, device);
             Bytes(each.0 * u64::from(parts.disks))

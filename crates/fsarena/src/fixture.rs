@@ -17,6 +17,7 @@ pub fn campaign() -> Campaign {
     Campaign {
         name: "two of them".into(),
         contenders: ["ext4", "xfs"].map(contender).into(),
+        groups: Vec::new(),
         suites: Vec::new(),
         profile: Profile::Study,
         rounds: 3,
@@ -84,6 +85,7 @@ pub fn failed_cell() -> StoredCell {
             from_cache: false,
             remarks: Vec::new(),
             disturbance: None,
+            mounted: None,
             first: None,
         }),
     }
@@ -142,6 +144,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         space_before: None,
         space_after: None,
         device_size: None,
+        memory: None,
         latency: vec![LatencyBucket(Nanos(1_000_000), 256)],
         open: Vec::new(),
         close: Vec::new(),

@@ -53,19 +53,18 @@ struct Plot {
 impl GuestGround {
     /// Whether there is room for its images; changes nothing.
     pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
-        let GuestMachine { disk, disks, .. } = parts(campaign)?;
         let source = u64::from(campaign.source.is_some());
-        let images = match disk {
-            GuestDisk::Image { .. } => u64::from(*disks) + source,
+        let images = campaign.machines().map(|machine| match machine.disk {
+            GuestDisk::Image { .. } => u64::from(machine.disks) + source,
             GuestDisk::Device { .. } => source,
             GuestDisk::Model { .. } => 0,
-        };
-        match images {
+        });
+        match images.max().unwrap_or(0) {
             0 => Ok(()),
-            count => Ok(Image::require_room(
-                directory,
-                Bytes(campaign.size.0 * count),
-            )?),
+            count => {
+                let size = Bytes(campaign.size.0.saturating_mul(count));
+                Ok(Image::require_room(directory, size)?)
+            }
         }
     }
 
@@ -214,13 +213,14 @@ impl GuestGround {
         if let Some(misfit) = fit::misfit(&self.campaign, contender, test, device)? {
             return Err(misfit.into());
         }
+        let parts = self.campaign.machine_of(contender, test);
+        let parts = parts.context("the campaign does not say what machine its guests are")?;
         let directory = self.place.of_cell(cell.id)?;
         let supply = self.supply(test);
-        let count = self.parts.disks;
+        let count = parts.disks;
         let all = count + u32::from(supply.is_some());
         let size = disk_size(contender, self.campaign.size, count, device);
-        let memory_disk = self
-            .parts
+        let memory_disk = parts
             .model()
             .map(|model| MemoryDisk::after(model, size, all));
         let disk = match memory_disk {
@@ -241,11 +241,11 @@ impl GuestGround {
         });
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
-            machine: machine(&self.parts, self.campaign.clock),
+            machine: machine(&parts, self.campaign.clock),
             program: self.program.clone(),
             modules,
             programs,
-            disks: self.disks(directory.path(), size, supply.is_some())?,
+            disks: self.disks(&parts, directory.path(), size, supply.is_some())?,
             memory_disk,
             directory: directory.path().to_owned(),
             patience: self.campaign.patience,
@@ -269,6 +269,7 @@ impl GuestGround {
     /// What this machine has for the guest's disks: nothing where they lie in its own memory.
     fn disks(
         &self,
+        parts: &GuestMachine,
         directory: &Path,
         size: Bytes,
         has_source: bool,
@@ -279,7 +280,7 @@ impl GuestGround {
             file.set_len(size.0)?;
             Ok::<_, anyhow::Error>(path)
         };
-        match (&self.parts.disk, self.device()) {
+        match (&parts.disk, self.device()) {
             (GuestDisk::Model { .. }, _) => Ok(Vec::new()),
             (_, Some(device)) => {
                 let second = has_source.then(|| image(1)).transpose()?;
@@ -288,7 +289,7 @@ impl GuestGround {
                     .chain(second)
                     .collect())
             }
-            (_, None) => (0..self.parts.disks + u32::from(has_source))
+            (_, None) => (0..parts.disks + u32::from(has_source))
                 .map(image)
                 .collect(),
         }
@@ -414,7 +415,9 @@ pub fn abreast(campaign: &Campaign, jobs: Option<u32>) -> usize {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let memory = provision::available_memory();
     let fit = memory.map_or(processors, |memory| {
-        usize::try_from(memory.0 / parts.memory.0.max(1)).unwrap_or(processors)
+        let machines = campaign.machines().map(|machine| machine.memory.0);
+        let largest = machines.fold(parts.memory.0.max(1), u64::max);
+        usize::try_from(memory.0 / largest).unwrap_or(processors)
     });
     let chosen = jobs.map_or(processors.min(fit), |jobs| jobs as usize);
     chosen.max(1)

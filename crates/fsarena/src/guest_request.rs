@@ -7,12 +7,15 @@ use std::thread;
 
 use catalog::{CampaignFile, Catalog};
 use guest::{Guest, Machine};
-use model::{Accelerator, Bytes, Clock, Contender, DiskCache, GuestDisk, GuestMachine};
+use model::{
+    Accelerator, Bytes, Clock, Contender, DiskCache, DiskModel, GuestDisk, GuestMachine, Suite,
+};
 
 use crate::exit::{BadInput, Refused};
 use crate::guest_args::BuildOptions;
 use crate::guest_ground::disk_size;
 use crate::progress::Progress;
+use crate::request::refuse_doubles;
 use crate::run_args::RunArgs;
 
 /// The model of a disk where the user names none.
@@ -34,8 +37,10 @@ pub struct Wishes {
     clock: Option<Clock>,
     memory: Option<Bytes>,
     processors: Option<u32>,
-    disk: Option<String>,
-    disks: Option<u32>,
+    /// The models of its disks: of several, each contender is put on each.
+    disk: Vec<String>,
+    /// How many disks it has: of several numbers, each test is run over each.
+    disks: Vec<u32>,
     disk_cache: Option<DiskCache>,
     /// Whether the disk is to be a real device.
     device: bool,
@@ -55,8 +60,8 @@ impl Wishes {
             clock: asked.clock.or(filed.clock),
             memory,
             processors: asked.processors.or(filed.processors),
-            disk: asked.disk.clone().or_else(|| filed.disk.clone()),
-            disks: asked.disks.or(filed.disks),
+            disk: either(&asked.disk, &filed.disk),
+            disks: either(&asked.disks, &filed.disks),
             disk_cache: asked.disk_cache.or(filed.disk_cache),
             device: args.storage.device.is_some() || file.device.is_some(),
             source: args.source.is_some() || file.source.is_some(),
@@ -66,9 +71,24 @@ impl Wishes {
         }
     }
 
-    /// How many disks a guest has.
+    /// How many disks a guest has, where neither its contender nor its test says so.
     pub fn disks(&self) -> u32 {
-        self.disks.unwrap_or(1)
+        self.disks.first().copied().unwrap_or(1)
+    }
+
+    /// The numbers of disks that were asked for.
+    pub fn numbers_of_disks(&self) -> &[u32] {
+        &self.disks
+    }
+
+    /// The models of disks that were asked for.
+    ///
+    /// # Errors
+    /// When there is no such disk, or one is named twice.
+    pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
+        refuse_doubles("disk", self.disk.iter())?;
+        let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?.clone()));
+        models.collect()
     }
 
     /// The same with the one that is copied from.
@@ -86,8 +106,8 @@ impl Wishes {
         let wishes = [
             ("--clock", self.clock.is_some()),
             ("--processors", self.processors.is_some()),
-            ("--disk", self.disk.is_some()),
-            ("--disks", self.disks.is_some()),
+            ("--disk", !self.disk.is_empty()),
+            ("--disks", !self.disks.is_empty()),
             ("--disk-cache", self.disk_cache.is_some()),
             ("--jobs", self.jobs.is_some()),
             ("--no-cache", self.no_cache),
@@ -101,8 +121,35 @@ impl Wishes {
     }
 }
 
+/// What was typed, else what the file says.
+fn either<T: Clone>(typed: &[T], filed: &[T]) -> Vec<T> {
+    let chosen = if typed.is_empty() { filed } else { typed };
+    chosen.to_vec()
+}
+
+/// What runs in the guests of a campaign: how large they are follows from it.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// The size of each disk.
+    pub size: Bytes,
+    /// Who competes.
+    pub contenders: &'a [Contender],
+    /// By which tests.
+    pub suites: &'a [Suite],
+}
+
+impl Load<'_> {
+    /// The most disks that a cell of a contender has, where others have so many.
+    fn most_disks(&self, contender: &Contender, others: u32) -> u32 {
+        let tests = self.suites.iter().flat_map(|suite| &suite.tests);
+        let plain = contender.own.disks.unwrap_or(others);
+        let counts = tests.map(|test| test.disks().unwrap_or(plain));
+        counts.max().unwrap_or(plain)
+    }
+}
+
 /// Whether guests run on KVM here, or why they do not; nothing where it is no matter.
-pub fn proof(
+fn proof(
     wishes: &Wishes,
     guest: &Guest,
     stop: &Arc<AtomicBool>,
@@ -113,20 +160,23 @@ pub fn proof(
     }
 }
 
-/// The clock of a campaign in guests, and the machine that each of its cells gets for disks of this size.
+/// The clock of a campaign in guests, and the machine that each of its cells gets, but for what is its contender's own
+/// or its test's.
 pub fn machine(
     wishes: &Wishes,
-    size: Bytes,
+    load: Load<'_>,
     guest: &Guest,
-    proof: Option<Result<(), String>>,
+    stop: &Arc<AtomicBool>,
     catalog: &Catalog,
     progress: &Progress,
 ) -> anyhow::Result<(Clock, GuestMachine)> {
-    let (clock, accelerator, words) = clock(wishes, proof);
+    let (clock, accelerator, words) = clock(wishes, proof(wishes, guest, stop)?);
     let disk = disk(wishes, clock, catalog)?;
-    require_modules(guest, &disk, wishes.disks())?;
-    let machine = settle(wishes, size, clock, accelerator, disk, guest)?;
-    require_room(&machine, provision::available_memory())?;
+    require_modules(guest, &disk, wishes, load)?;
+    let machine = settle(wishes, load, clock, accelerator, disk, guest)?;
+    let own = load.contenders.iter().filter_map(|c| c.own.memory);
+    let largest = own.fold(machine.memory, Bytes::max);
+    require_room(largest, provision::available_memory())?;
     progress.note(&format!("{clock}{words}: {machine}"));
     Ok((clock, machine))
 }
@@ -148,7 +198,7 @@ fn clock(wishes: &Wishes, kvm: Option<Result<(), String>>) -> (Clock, Accelerato
 
 /// What the guest's disks are: in model time nothing may come from outside.
 fn disk(wishes: &Wishes, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
-    match (clock, &wishes.disk) {
+    match (clock, wishes.disk.first()) {
         (_, Some(name)) => model(name, wishes, catalog),
         (Clock::Model, None) => model(DISK, wishes, catalog),
         (Clock::Real, None) if wishes.device => Ok(GuestDisk::Device {
@@ -179,26 +229,21 @@ fn model(name: &str, wishes: &Wishes, catalog: &Catalog) -> anyhow::Result<Guest
 
 fn settle(
     wishes: &Wishes,
-    size: Bytes,
+    load: Load<'_>,
     clock: Clock,
     accelerator: Accelerator,
     disk: GuestDisk,
     guest: &Guest,
 ) -> Result<GuestMachine, BadInput> {
     let disks = wishes.disks();
-    if disks > 1 && wishes.device {
-        return Err(BadInput(
-            "--device is the one disk of a guest: leave --disks out".into(),
-        ));
-    }
+    refuse_beside_device(wishes, load)?;
     if clock == Clock::Real && wishes.jobs.is_some_and(|jobs| jobs > 1) {
         return Err(BadInput(
             "in real time cells would disturb each other: --jobs is for --clock model".into(),
         ));
     }
     let in_memory = matches!(disk, GuestDisk::Model { .. });
-    let all = together(size, wishes.all_disks())?;
-    let memory = memory(wishes.memory, in_memory.then_some(all))?;
+    let memory = memory_for(wishes, load, in_memory)?;
     let processors = processors(wishes.processors, clock)?;
     let cpu = Machine {
         clock,
@@ -216,6 +261,46 @@ fn settle(
         kernel: guest.release().to_owned(),
         made: guest.name().to_owned(),
     })
+}
+
+/// A device of the user's is the one disk of all guests.
+fn refuse_beside_device(wishes: &Wishes, load: Load<'_>) -> Result<(), BadInput> {
+    if !wishes.device {
+        return Ok(());
+    }
+    let has_several = |c: &Contender| load.most_disks(c, wishes.disks()) > 1;
+    let contenders = load.contenders.iter();
+    match contenders.clone().find(|c| c.own.disk.is_some()) {
+        Some(contender) => Err(BadInput(format!(
+            "--device is the one disk of a guest, and {} has one of its own",
+            contender.name
+        ))),
+        None if contenders.clone().any(has_several) => Err(BadInput(
+            "--device is the one disk of a guest: leave --disks out".into(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The memory of all guests whose contender has none of its own: as much as the one of them that needs most, so that
+/// all have the same.
+fn memory_for(wishes: &Wishes, load: Load<'_>, in_memory: bool) -> Result<Bytes, BadInput> {
+    let mut most = None;
+    let mut own = Vec::new();
+    for contender in load.contenders {
+        let disks = load.most_disks(contender, wishes.disks()) + u32::from(wishes.source);
+        let all = together(load.size, disks)?;
+        let inside = (in_memory || contender.own.disk.is_some()).then_some(all);
+        match contender.own.memory {
+            Some(memory) => own.push((contender, memory, inside)),
+            None => most = most.max(inside),
+        }
+    }
+    for (contender, asked, inside) in own {
+        memory(Some(asked), inside)
+            .map_err(|BadInput(complaint)| BadInput(format!("{}: {complaint}", contender.name)))?;
+    }
+    memory(wishes.memory, most)
 }
 
 /// The size of all disks of a guest.
@@ -265,15 +350,23 @@ fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, BadInput> {
 }
 
 /// A kernel of the user's own may lack what disks are made with.
-fn require_modules(guest: &Guest, disk: &GuestDisk, disks: u32) -> Result<(), Refused> {
-    let in_memory = matches!(disk, GuestDisk::Model { .. });
+fn require_modules(
+    guest: &Guest,
+    disk: &GuestDisk,
+    wishes: &Wishes,
+    load: Load<'_>,
+) -> Result<(), Refused> {
+    let mut contenders = load.contenders.iter();
+    let in_memory =
+        matches!(disk, GuestDisk::Model { .. }) || contenders.clone().any(|c| c.own.disk.is_some());
+    let is_striped = contenders.any(|c| load.most_disks(c, wishes.disks()) > 1);
     let (module, does, bring) = if in_memory && !guest.has_memory_disks() {
         (
             "null_blk",
             "makes disks in its memory",
             "set CONFIG_BLK_DEV_NULL_BLK to m, or leave model time with --clock real",
         )
-    } else if disks > 1 && !guest.can_stripe() {
+    } else if is_striped && !guest.can_stripe() {
         (
             guest::STRIPE_MODULE,
             "puts several disks together",
@@ -289,12 +382,11 @@ fn require_modules(guest: &Guest, disk: &GuestDisk, disks: u32) -> Result<(), Re
 }
 
 /// A guest that this machine has no memory for would be killed, and its filesystem blamed.
-fn require_room(machine: &GuestMachine, available: Option<Bytes>) -> Result<(), Refused> {
+fn require_room(memory: Bytes, available: Option<Bytes>) -> Result<(), Refused> {
     match available {
-        Some(available) if machine.memory > available => Err(Refused(format!(
-            "a guest of {} does not fit the {available} of memory that are free here: give a smaller --size \
-             or --memory",
-            machine.memory
+        Some(available) if memory > available => Err(Refused(format!(
+            "a guest of {memory} does not fit the {available} of memory that are free here: give a smaller --size \
+             or --memory"
         ))),
         _ => Ok(()),
     }
@@ -304,6 +396,7 @@ fn require_room(machine: &GuestMachine, available: Option<Bytes>) -> Result<(), 
 pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Option<String> {
     let smaller = contenders.iter().filter_map(|contender| {
         let largest = contender.filesystem.requires.largest?;
+        let count = contender.own.disks.unwrap_or(count);
         let each = disk_size(contender, size, count, None);
         (largest.0 / u64::from(count) < size.0).then(|| format!("{} one of {each}", contender.name))
     });
@@ -364,7 +457,7 @@ mod tests {
             GuestDisk::Device { cache }
         );
         let wrong = Wishes {
-            disk: Some("nvm".into()),
+            disk: vec!["nvm".into()],
             ..wishes()
         };
         assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme`"));
@@ -383,6 +476,47 @@ mod tests {
             "{error}"
         );
         assert!(refused(memory(Some(mib(64)), None)).contains("give 256 MiB at least"));
+    }
+
+    #[test]
+    fn all_guests_have_the_memory_of_the_one_that_needs_most() {
+        let catalog = Catalog::builtin().unwrap();
+        let tree = catalog.suite("tree", model::Profile::Smoke).unwrap();
+        let of = |specs: &[&str], disks: Option<u32>, in_memory: bool| {
+            let contenders: Vec<Contender> = specs
+                .iter()
+                .map(|s| catalog.contender(s).unwrap())
+                .collect();
+            let mut suite = tree.clone();
+            if let Some(disks) = disks {
+                suite.tests = suite
+                    .tests
+                    .iter()
+                    .map(|test| test.over_disks(disks))
+                    .collect();
+            }
+            let load = Load {
+                size: Bytes::mib(1024),
+                contenders: &contenders,
+                suites: &[suite],
+            };
+            memory_for(&wishes(), load, in_memory)
+        };
+        let mib = Bytes::mib;
+        assert_eq!(of(&["ext4"], None, false).unwrap(), mib(1024));
+        assert_eq!(of(&["ext4"], None, true).unwrap(), mib(1536));
+        assert_eq!(of(&["ext4", "zfs@disks=4"], None, true).unwrap(), mib(4608));
+        assert_eq!(of(&["ext4"], Some(2), true).unwrap(), mib(2560));
+        assert_eq!(of(&["ext4", "xfs@nvme"], None, false).unwrap(), mib(1536));
+        let own = ["ext4", "zfs@disks=4,memory=8GiB"];
+        assert_eq!(of(&own, None, true).unwrap(), mib(1536), "it has its own");
+        let error = of(&["zfs@disks=4,memory=1GiB"], None, true).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("zfs@disks=4,memory=1GiB: --memory 1 GiB"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -419,7 +553,7 @@ mod tests {
     fn what_only_a_guest_can_grant_is_known_by_its_option() {
         assert_eq!(wishes().only_for_guests(), None);
         let disks = Wishes {
-            disks: Some(2),
+            disks: vec![2],
             ..wishes()
         };
         assert_eq!(disks.only_for_guests(), Some("--disks"));

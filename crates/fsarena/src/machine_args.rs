@@ -14,14 +14,14 @@ pub struct MachineArgs {
     /// proven to work].
     #[arg(long, value_name = "CLOCK", value_parser = words::<Clock>(["model", "real"]))]
     pub clock: Option<Clock>,
-    /// A model of a disk, in the guest's memory: see `fsarena list disks` [default: nvme in model time, else
-    /// an image].
-    #[arg(long, value_name = "NAME")]
-    pub disk: Option<String>,
+    /// A model of a disk, in the guest's memory: see `fsarena list disks`; of several, with commas between them, each
+    /// contender competes on each [default: nvme in model time, else an image].
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub disk: Vec<String>,
     /// Disks of a guest, 1 to 8, each of --size: one pool of ZFS, striped for any other filesystem (RAID-0 of
-    /// 64 KiB) [default: 1].
-    #[arg(long, value_name = "N", value_parser = up_to(GuestMachine::MOST_DISKS))]
-    pub disks: Option<u32>,
+    /// 64 KiB); of several numbers, with commas between them, each test runs over each [default: 1].
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = up_to(GuestMachine::MOST_DISKS))]
+    pub disks: Vec<u32>,
     /// Processors of a guest [default: as many as there are, 4 at most; 1 in model time].
     #[arg(long, value_name = "N", value_parser = up_to(GuestMachine::MOST_PROCESSORS))]
     pub processors: Option<u32>,

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use guest::Guest;
 use model::{
-    Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, Profile, Suite, Until,
+    Backend, Bytes, Campaign, Clock, Contender, Nanos, OwnSetting, Profile, Suite, Until,
     check_name,
 };
 use provision::Machine;
@@ -19,10 +19,12 @@ use sys::{clock, mounts};
 use crate::cli::Globals;
 use crate::contender_choice::Choice;
 use crate::exit::BadInput;
-use crate::guest_request::{self, Wishes};
+use crate::guest_request::{self, Load, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{campaign_text, ground, guest_command, paths, source};
+use crate::{
+    campaign_text, contender_groups, ground, guest_command, paths, several_disks, source,
+};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -82,17 +84,22 @@ pub fn read(
     let wishes = Wishes::of(args, &file, memory);
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
-    let mut suites = match &study {
+    let suites = match &study {
         Some(study) => study.suites.clone(),
         None => suites(args, &file.suites, catalog, profile)?,
     };
+    let mut suites = several_disks::over_each_number(suites, wishes.numbers_of_disks())?;
+    let models = wishes.models(catalog)?;
     let work_dir = match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory)?,
         None => paths::work_directory(globals)?,
     };
     let setting = match backend {
-        Backend::Vm => Setting::of_guests(&wishes, size, args.dry_run, catalog, progress, stop)?,
-        Backend::Loop | Backend::Dir => Setting::here(memory),
+        Backend::Vm => {
+            guest_request::together(size, wishes.all_disks())?;
+            Setting::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
+        }
+        Backend::Loop | Backend::Dir => Setting::here(),
     };
     let contenders = match backend {
         Backend::Dir => mounted(&directories, catalog)?,
@@ -107,7 +114,21 @@ pub fn read(
             choice.contenders(&args.contenders, &file, among, progress)?
         }
     };
+    let contenders = several_disks::on_each_model(contenders, &models);
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
+    let load = Load {
+        size,
+        contenders: &contenders,
+        suites: &suites,
+    };
+    let machine = match &setting.guest {
+        Some(guest) => Some(guest_request::machine(
+            &wishes, load, guest, stop, catalog, progress,
+        )?),
+        None => None,
+    };
+    let (clock, parts) = machine.map_or((Clock::Real, None), |(clock, parts)| (clock, Some(parts)));
+    let groups = contender_groups::groups(&args.groups, file.groups, &contenders)?;
     if backend == Backend::Loop {
         contenders
             .iter()
@@ -124,7 +145,8 @@ pub fn read(
         .or(study.map(|study| study.name))
         .unwrap_or_else(|| profile.name().to_owned());
     let patience = args.patience.unwrap_or(PATIENCE);
-    refuse_too_little(memory, patience)?;
+    let own = contenders.iter().filter_map(|c| c.own.memory);
+    refuse_too_little(own.chain(memory).min(), patience)?;
     let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     let rule = file.rule;
     let device = args.storage.device.clone().or(file.device);
@@ -148,19 +170,17 @@ pub fn read(
     let campaign = Campaign {
         name,
         contenders,
+        groups,
         suites,
         profile,
         rounds,
         until: until(args, &rule, rounds)?,
-        seed: args
-            .seed
-            .or(file.seed)
-            .unwrap_or_else(|| seed(setting.clock)),
+        seed: args.seed.or(file.seed).unwrap_or_else(|| seed(clock)),
         size,
-        memory: setting.memory,
+        memory: parts.as_ref().map(|parts| parts.memory).or(memory),
         backend,
-        clock: setting.clock,
-        guest: setting.parts,
+        clock,
+        guest: parts,
         readahead: readahead(
             args.readahead.or(file.readahead),
             backend,
@@ -173,6 +193,7 @@ pub fn read(
         patience,
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
+    several_disks::refuse_outside_guests(&campaign)?;
     refuse_too_many_cells(&campaign)?;
     Ok(Request {
         campaign,
@@ -245,52 +266,37 @@ fn seed(time: Clock) -> u64 {
 struct Setting {
     /// This machine, and what the guest has.
     machine: Machine,
-    clock: Clock,
-    memory: Option<Bytes>,
     guest: Option<Arc<Guest>>,
-    /// The machine that a guest is.
-    parts: Option<GuestMachine>,
 }
 
 impl Setting {
-    fn here(memory: Option<Bytes>) -> Self {
+    fn here() -> Self {
         Self {
             machine: Machine::look(),
-            clock: Clock::Real,
-            memory,
             guest: None,
-            parts: None,
         }
     }
 
     /// Makes the guest, where it is not made yet and something is to be run.
     fn of_guests(
         wishes: &Wishes,
-        size: Bytes,
         dry_run: bool,
         catalog: &Catalog,
         progress: &Progress,
         stop: &Arc<AtomicBool>,
     ) -> anyhow::Result<Self> {
-        guest_request::together(size, wishes.all_disks())?;
         let mut say = |text: &str| progress.note(text);
         let guest = match dry_run {
             true => guest_command::made(catalog, &wishes.build, stop, &mut say)?,
             false => guest_command::obtain(catalog, &wishes.build, stop, &mut say)?,
         };
-        let proof = guest_request::proof(wishes, &guest, stop)?;
-        let (clock, parts) =
-            guest_request::machine(wishes, size, &guest, proof, catalog, progress)?;
         let machine = Machine {
             guest: Some(guest_command::stock(catalog, &guest)),
             ..Machine::look()
         };
         Ok(Self {
             machine,
-            clock,
-            memory: Some(parts.memory),
             guest: Some(Arc::new(guest)),
-            parts: Some(parts),
         })
     }
 }
@@ -343,10 +349,12 @@ fn directory(text: &Path) -> Directory {
         Some((name, path)) if check_name(name).is_ok() && !text.exists() => Directory {
             name: Some(name.to_owned()),
             path: path.into(),
+            memory: None,
         },
         _ => Directory {
             name: None,
             path: text.to_owned(),
+            memory: None,
         },
     }
 }
@@ -397,7 +405,9 @@ fn refuse_what_ends_the_machine(contender: &Contender) -> Result<(), BadInput> {
 fn refuse_too_little(memory: Option<Bytes>, patience: Nanos) -> anyhow::Result<()> {
     let complaint = match memory {
         Some(memory) if memory < LEAST_MEMORY => {
-            format!("--memory {memory} is too little; a cell needs {LEAST_MEMORY} at least")
+            format!(
+                "memory of {memory} is too little (--memory); a cell needs {LEAST_MEMORY} at least"
+            )
         }
         _ if patience < LEAST_PATIENCE => {
             format!("--patience {patience} is too short; give {LEAST_PATIENCE} at least")
@@ -438,7 +448,15 @@ fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<C
     let contender = |directory: &Directory| {
         let path = existing(&directory.path)?;
         let kind = mounts::kind_of(&path);
-        Ok(catalog.directory_contender(&path, directory.name.as_deref(), kind.as_deref())?)
+        let contender =
+            catalog.directory_contender(&path, directory.name.as_deref(), kind.as_deref())?;
+        Ok(Contender {
+            own: OwnSetting {
+                memory: directory.memory,
+                ..contender.own
+            },
+            ..contender
+        })
     };
     directories.iter().map(contender).collect()
 }
@@ -478,7 +496,7 @@ fn suites(
 }
 
 /// Two of one name could not be told apart in any table.
-fn refuse_doubles<'a>(
+pub fn refuse_doubles<'a>(
     what: &str,
     mut names: impl Iterator<Item = &'a String>,
 ) -> anyhow::Result<()> {

@@ -6,6 +6,7 @@ use clap::{Args, ValueHint};
 use model::{Backend, Bytes, Campaign, Nanos, Profile};
 
 use crate::cli_values::{path, percent, size, text, time, up_to, words};
+use crate::contender_groups::{TypedGroup, typed};
 use crate::guest_args::BuildOptions;
 use crate::machine_args::MachineArgs;
 use crate::storage_args::StorageArgs;
@@ -16,10 +17,14 @@ pub struct RunArgs {
     /// A campaign file (TOML); options given beside it win.
     #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: Option<PathBuf>,
-    /// A contender: a filesystem, with mount options behind a colon; `NAME=` before it gives it another
-    /// name [default: all that run here].
+    /// A contender: a filesystem, with mount options behind a colon, and before that, behind `@`, disks and memory
+    /// of its own (`ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`); `NAME=` before it gives it another name
+    /// [default: all that run here].
     #[arg(short, long = "contender", value_name = "SPEC")]
     pub contenders: Vec<String>,
+    /// A group of contenders, which reports show together: journaling=ext4,xfs; may be given several times.
+    #[arg(long = "group", value_name = "NAME=CONTENDER,...", value_parser = typed)]
+    pub groups: Vec<TypedGroup>,
     /// A suite [default: those of a shootout].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,

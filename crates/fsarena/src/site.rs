@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use model::{Backend, Campaign, Cell, CellResult, Environment, Failure, Status, Test};
+use model::{Backend, Bytes, Campaign, Cell, CellResult, Environment, Failure, Status, Test};
 use provision::Refusal;
 use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit, Stopped};
 use store::CampaignId;
@@ -30,6 +30,7 @@ pub enum Site {
 
 /// This machine's kernel, and who runs cells on it.
 pub struct Here {
+    id: CampaignId,
     ground: Ground,
     executor: HostExecutor,
 }
@@ -56,11 +57,15 @@ impl Site {
             program: std::env::current_exe().context("cannot find this program")?,
             patience: campaign.patience,
             step_limit: campaign.phase_limit,
-            memory: memory_limit(id, campaign)?,
+            memory: memory_limit(id, campaign, first_limit(campaign))?,
             stop,
         };
         ground.fill_source(campaign, &mut executor, progress)?;
-        Ok(Self::Here(Box::new(Here { ground, executor })))
+        Ok(Self::Here(Box::new(Here {
+            id,
+            ground,
+            executor,
+        })))
     }
 
     /// Removes what a run has left that was killed.
@@ -70,7 +75,7 @@ impl Site {
     pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
         Ground::sweep(id, campaign)?;
         // The limit of memory that it has left goes with this; where there is none, none is left.
-        let _ = memory_limit(id, campaign);
+        let _ = memory_limit(id, campaign, first_limit(campaign));
         Ok(())
     }
 
@@ -119,6 +124,20 @@ impl Here {
         self.ground.used();
     }
 
+    /// Sets the limit that the contender of a cell has, where the one before had another.
+    fn limit_memory(&mut self, campaign: &Campaign, cell: &Cell) -> Result<(), MemoryError> {
+        let mut contenders = campaign.contenders.iter();
+        let contender = contenders.find(|c| c.name == cell.contender);
+        let wanted = contender.and_then(|contender| campaign.memory_of(contender));
+        let limit = &mut self.executor.memory;
+        if limit.as_ref().map(MemoryLimit::limit) != wanted {
+            // The group of the one before has the same name and goes first, with what it still holds in memory.
+            *limit = None;
+            *limit = memory_limit(self.id, campaign, wanted)?;
+        }
+        Ok(())
+    }
+
     fn execute(
         &mut self,
         campaign: &Campaign,
@@ -126,8 +145,12 @@ impl Here {
         test: &Test,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
-        let Self { ground, executor } = self;
+        let limited = self.limit_memory(campaign, cell);
+        let Self {
+            ground, executor, ..
+        } = self;
         let plot = || {
+            limited?;
             let source = ground.source(campaign, test)?;
             Ok((ground.plot(campaign, cell, test)?, source))
         };
@@ -157,14 +180,20 @@ fn failed(outcome: &Result<CellResult, Stopped>) -> bool {
     result.is_ok_and(|result| !matches!(result.status, Status::Ok | Status::Unsupported))
 }
 
-/// The limit that the campaign has; a guest has the memory of its machine.
-pub fn memory_limit(
+/// The first limit that a contender has: whether there can be any is found out before the first cell.
+fn first_limit(campaign: &Campaign) -> Option<Bytes> {
+    let mut contenders = campaign.contenders.iter();
+    contenders.find_map(|contender| campaign.memory_of(contender))
+}
+
+/// A limit for cells of the campaign; a guest has the memory of its machine.
+fn memory_limit(
     id: CampaignId,
     campaign: &Campaign,
+    memory: Option<Bytes>,
 ) -> Result<Option<MemoryLimit>, MemoryError> {
     let name = unique_name(campaign, id);
-    let limited = campaign
-        .memory
+    let limited = memory
         .filter(|_| campaign.backend != Backend::Vm)
         .map(|memory| MemoryLimit::new(&name, memory));
     limited.transpose()

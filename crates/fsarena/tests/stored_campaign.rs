@@ -48,6 +48,7 @@ fn campaign() -> Campaign {
         contenders: ["ext4", "xfs"]
             .map(|c| catalog.contender(c).unwrap())
             .into(),
+        groups: Vec::new(),
         suites: vec![catalog.suite("large-file", Profile::Smoke).unwrap().clone()],
         profile: Profile::Smoke,
         rounds: 1,
@@ -86,6 +87,7 @@ fn failed(cell: &Cell) -> CellResult {
         from_cache: false,
         remarks: Vec::new(),
         disturbance: None,
+        mounted: None,
         first: None,
     }
 }

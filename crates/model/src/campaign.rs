@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Contender, GuestMachine, Nanos, Source, Suite};
+use crate::{
+    Bytes, Contender, ContenderGroup, GuestDisk, GuestMachine, Nanos, Source, Suite, Test,
+};
 
 /// Where contenders live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -175,6 +177,9 @@ pub struct Campaign {
     pub name: String,
     /// Who competes.
     pub contenders: Vec<Contender>,
+    /// Groups of contenders that the user has named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<ContenderGroup>,
     /// By which tests, resolved for the profile.
     pub suites: Vec<Suite>,
     /// How large.
@@ -220,6 +225,34 @@ pub struct Campaign {
     /// Time after which a phase or step is `hung` that has not ended, whatever moves.
     #[serde(default = "longest_phase_limit")]
     pub phase_limit: Nanos,
+}
+
+impl Campaign {
+    /// Memory that a cell of a contender may use; all there is where absent.
+    pub fn memory_of(&self, contender: &Contender) -> Option<Bytes> {
+        contender.own.memory.or(self.memory)
+    }
+
+    /// The machine that a cell gets (`vm` backend): the campaign's, but for what is the contender's own, or the
+    /// test's, as a point of a sweep over disks.
+    pub fn machine_of(&self, contender: &Contender, test: &Test) -> Option<GuestMachine> {
+        let machine = self.guest.clone()?;
+        let own = &contender.own;
+        let disk = own.disk.clone().map(|model| GuestDisk::Model { model });
+        Some(GuestMachine {
+            memory: own.memory.unwrap_or(machine.memory),
+            disks: test.disks().or(own.disks).unwrap_or(machine.disks),
+            disk: disk.unwrap_or(machine.disk),
+            ..machine
+        })
+    }
+
+    /// The machines of all cells.
+    pub fn machines(&self) -> impl Iterator<Item = GuestMachine> {
+        let tests = || self.suites.iter().flat_map(|suite| &suite.tests);
+        let of = move |contender| tests().filter_map(move |test| self.machine_of(contender, test));
+        self.contenders.iter().flat_map(of)
+    }
 }
 
 /// What campaigns have that were stored before there was a limit.

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Filesystem;
+use crate::{Filesystem, OwnSetting};
 
-/// A contender: a filesystem of the catalog with the options under which it competes.
+/// A contender: a filesystem of the catalog with the options, and in the setting, under which it competes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contender {
@@ -18,4 +18,7 @@ pub struct Contender {
     pub mount_options: Vec<String>,
     /// The directory to use instead of a device (`dir` backend).
     pub directory: Option<std::path::PathBuf>,
+    /// Where its setting is not the campaign's.
+    #[serde(default, skip_serializing_if = "OwnSetting::is_empty")]
+    pub own: OwnSetting,
 }

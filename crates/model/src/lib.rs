@@ -6,6 +6,8 @@
 mod calibration;
 mod campaign;
 mod cell;
+mod contender;
+mod contender_group;
 mod disk_identity;
 mod disturbance;
 mod environment;
@@ -17,9 +19,11 @@ mod group;
 mod io;
 mod machine;
 mod measurement;
+mod memory_use;
 mod mount_identity;
 mod names;
 mod outcome;
+mod own_setting;
 mod results;
 mod rng;
 mod source;
@@ -33,6 +37,7 @@ pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{Cell, CellId};
 pub use contender::Contender;
+pub use contender_group::ContenderGroup;
 pub use disk_identity::{DiskIdentity, DiskState};
 pub use disturbance::{Disturbance, Pressure};
 pub use environment::{Condition, CpuCache, Environment, Tool};
@@ -44,12 +49,14 @@ pub use group::Group;
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use machine::{Accelerator, DiskCache, DiskModel, GuestDisk, GuestMachine};
 pub use measurement::{Direction, Measurement, Metric, Unit};
+pub use memory_use::MemoryUse;
 pub use mount_identity::MountIdentity;
 pub use names::{NameError, check_name};
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,
     Status, StepRecord, SystemError,
 };
+pub use own_setting::OwnSetting;
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
 pub use source::{Source, SourceContents, source_image_size};
@@ -60,5 +67,3 @@ pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};
 pub use uses::{Need, Readers, Use, Weight};
-
-mod contender;

@@ -72,6 +72,10 @@ pub enum Metric {
     WriteAmplification,
     /// Bytes that became used on the filesystem.
     SpaceTaken,
+    /// Bytes that the kernel's caches of objects hold for the filesystem at the end.
+    MemoryKernel,
+    /// Bytes that the filesystem's own processes have for themselves at the end.
+    MemoryDriver,
 }
 
 /// The unit of a metric.
@@ -110,7 +114,7 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order of the reports.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::Throughput,
         Self::Rate,
         Self::Elapsed,
@@ -140,6 +144,8 @@ impl Metric {
         Self::DeviceFlushes,
         Self::WriteAmplification,
         Self::SpaceTaken,
+        Self::MemoryKernel,
+        Self::MemoryDriver,
     ];
 
     /// The word in results and on the command line.
@@ -174,6 +180,8 @@ impl Metric {
             Self::DeviceFlushes => "device-flushes",
             Self::WriteAmplification => "write-amplification",
             Self::SpaceTaken => "space-taken",
+            Self::MemoryKernel => "memory-kernel",
+            Self::MemoryDriver => "memory-driver",
         }
     }
 
@@ -204,7 +212,11 @@ impl Metric {
             Self::MinorFaults | Self::MajorFaults | Self::DeviceFlushes | Self::Supported => {
                 Unit::Count
             }
-            Self::DeviceRead | Self::DeviceWritten | Self::SpaceTaken => Unit::Bytes,
+            Self::DeviceRead
+            | Self::DeviceWritten
+            | Self::SpaceTaken
+            | Self::MemoryKernel
+            | Self::MemoryDriver => Unit::Bytes,
             Self::WriteAmplification => Unit::Ratio,
         }
     }
@@ -237,7 +249,9 @@ impl Metric {
             | Self::DeviceRead
             | Self::DeviceWritten
             | Self::DeviceFlushes
-            | Self::SpaceTaken => Direction::Neutral,
+            | Self::SpaceTaken
+            | Self::MemoryKernel
+            | Self::MemoryDriver => Direction::Neutral,
         }
     }
 }
@@ -302,6 +316,7 @@ impl PhaseResult {
         self.cost(&mut numbers);
         self.latencies(&mut numbers);
         self.device_work(&mut numbers);
+        self.memory_held(&mut numbers);
         numbers
             .into_iter()
             .map(|(metric, value)| Measurement {
@@ -386,6 +401,16 @@ impl PhaseResult {
         let passes = self.passes_counted();
         numbers.push((Metric::MinorFaults, self.faults.minor as f64 / passes));
         numbers.push((Metric::MajorFaults, self.faults.major as f64 / passes));
+    }
+
+    fn memory_held(&self, numbers: &mut Vec<(Metric, f64)>) {
+        let Some(memory) = self.memory else { return };
+        let held = [
+            (Metric::MemoryKernel, memory.kernel),
+            (Metric::MemoryDriver, memory.driver),
+        ];
+        let held = held.into_iter();
+        numbers.extend(held.filter_map(|(metric, bytes)| Some((metric, bytes?.0 as f64))));
     }
 
     fn latencies(&self, numbers: &mut Vec<(Metric, f64)>) {
@@ -480,7 +505,7 @@ fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, DeviceCounters, Op, Pass, Phase};
+    use crate::{Bytes, DeviceCounters, MemoryUse, Op, Pass, Phase};
 
     #[test]
     fn quantiles_of_a_small_histogram() {
@@ -633,6 +658,23 @@ mod tests {
         result.operations = 1000;
         assert_eq!(cost(&result), Some(0.006));
         assert_eq!(Metric::CpuPerOperation.direction(), Direction::Lower);
+    }
+
+    #[test]
+    fn memory_is_a_number_where_it_was_measured_and_judges_nobody() {
+        let of = |memory| {
+            let result = PhaseResult { memory, ..blank() };
+            let all = result.measurements();
+            let memory = [Metric::MemoryKernel, Metric::MemoryDriver];
+            memory.map(|metric| all.iter().find(|m| m.metric == metric).map(|m| m.value))
+        };
+        assert_eq!(of(None), [None, None]);
+        let held = MemoryUse {
+            kernel: Some(Bytes(4096)),
+            driver: None,
+        };
+        assert_eq!(of(Some(held)), [Some(4096.0), None]);
+        assert_eq!(Metric::MemoryDriver.direction(), Direction::Neutral);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, CacheState, Disturbance, End, Features, Metric, Nanos, Op, Phase};
+use crate::{Bytes, CacheState, Disturbance, End, Features, MemoryUse, Metric, Nanos, Op, Phase};
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -196,6 +196,9 @@ pub struct PhaseResult {
     pub space_after: Option<Space>,
     /// Size of the device, for shares of it.
     pub device_size: Option<Bytes>,
+    /// What the filesystem held in memory at the end; absent where that could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
     /// In an open loop it counts from the intended start.
     pub latency: Vec<LatencyBucket>,
@@ -264,6 +267,7 @@ impl PhaseResult {
             space_before: None,
             space_after: None,
             device_size: None,
+            memory: None,
             latency: Vec::new(),
             open: Vec::new(),
             close: Vec::new(),
@@ -286,6 +290,10 @@ pub struct CellResult {
     pub phases: Vec<PhaseResult>,
     /// Programs that were run for it.
     pub steps: Vec<StepRecord>,
+    /// What the filesystem held in memory right after it was first mounted; absent where a phase mounts it, and where
+    /// that could not be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mounted: Option<MemoryUse>,
     /// What the filesystem was found able to do.
     pub features: Features,
     /// What the kernel logged meanwhile; complaints come with a level of 4 or below.

@@ -1,10 +1,11 @@
 //! Suites, tests and phases, as resolved for one profile: no placeholder is left in them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Bytes, Feature, Io, Metric, Nanos, Sharing, StreamUnit, SweepPoint};
+use crate::{Access, Axis, Bytes, Feature, Io, Metric, Nanos, Sharing, StreamUnit, SweepPoint};
 
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,31 @@ impl Test {
     /// Whether the test makes and mounts the filesystem itself, as phases of its own.
     pub fn makes_filesystem(&self) -> bool {
         self.phases.iter().any(|p| p.op == Op::Mkfs)
+    }
+
+    /// How many disks it runs over, where it is a point of a sweep that says so.
+    pub fn disks(&self) -> Option<u32> {
+        let disks = self.sweep.as_ref()?.at.get(&Axis::Disks)?;
+        u32::try_from(*disks).ok()
+    }
+
+    /// The same test as a point of a sweep over disks: of a sweep of its own, or of one with an axis more.
+    #[must_use]
+    pub fn over_disks(&self, disks: u32) -> Self {
+        let (axis, value) = (Axis::Disks, u64::from(disks));
+        let sweep = self.sweep.clone();
+        let sign = if sweep.is_some() { ',' } else { ':' };
+        let mut point = sweep.unwrap_or_else(|| SweepPoint {
+            of: self.name.clone(),
+            at: BTreeMap::new(),
+        });
+        point.at.insert(axis, value);
+        Self {
+            name: format!("{}-{}", self.name, axis.short(value)),
+            title: format!("{}{sign} {axis} {}", self.title, axis.show(value)),
+            sweep: Some(point),
+            ..self.clone()
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::{
     Accelerator, Backend, Bytes, Campaign, Commands, Contender, DiskModel, Driver, Facts,
-    Filesystem, GuestDisk, GuestMachine, Profile, Requirements, Suite, Test,
+    Filesystem, GuestDisk, GuestMachine, OwnSetting, Profile, Requirements, Suite, Test,
 };
 
 /// A campaign of the given measures; names are `fs0`, `test0` and so on.
@@ -10,6 +10,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
     Campaign {
         name: "fixture".into(),
         contenders: (0..contenders).map(contender).collect(),
+        groups: Vec::new(),
         suites: vec![Suite {
             name: "suite".into(),
             title: "A suite".into(),
@@ -89,5 +90,6 @@ fn contender(number: usize) -> Contender {
         mkfs_options: Vec::new(),
         mount_options: Vec::new(),
         directory: None,
+        own: OwnSetting::default(),
     }
 }

@@ -23,7 +23,7 @@ use model::{CampaignResults, Metric};
 use crate::conclusions::{Detail, Sentence, conclusions};
 use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names};
-use crate::{calibration, summary, words};
+use crate::{calibration, summary, totals, words};
 use data::Numbers;
 
 /// The widest a contender's name may be above a column.
@@ -48,6 +48,8 @@ struct Page {
     verdict: Vec<String>,
     contenders: Vec<setting::ContenderView>,
     standings: Vec<Standing>,
+    /// What each contender may use, and what it used.
+    resources: Option<setting::ResourcesView>,
     /// Names above columns, in the parts between which a line may break.
     columns: Vec<Vec<String>>,
     blocks: Vec<BlockView>,
@@ -57,9 +59,15 @@ struct Page {
     groups: Vec<overall::GroupView>,
     /// What each group of tests comes to.
     conclusions: Vec<Sentence>,
+    /// Above the means of groups of contenders.
+    tests_groups: Vec<&'static str>,
+    contender_groups: Vec<overall::ContenderGroupView>,
     /// Where the order depends on the weights.
     flips: Vec<String>,
     uses: Vec<uses::UseView>,
+    totals_title: &'static str,
+    totals_note: &'static str,
+    totals: Vec<TotalView>,
     /// Figures as shares of the device's ceiling.
     shares: Vec<ShareView>,
     calibration: Vec<(String, String)>,
@@ -91,6 +99,21 @@ struct BlockView {
     name: String,
     title: String,
     lines: Vec<LineView>,
+}
+
+/// The totals of a test, over all steps and attempts.
+struct TotalView {
+    id: String,
+    name: String,
+    title: String,
+    lines: Vec<TotalLineView>,
+}
+
+/// A total, or one attempt.
+struct TotalLineView {
+    phase: String,
+    unit: String,
+    entries: Vec<EntryView>,
 }
 
 /// A phase in the overview.
@@ -157,14 +180,20 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         verdict: verdict::sentences(analysis),
         contenders: setting::contenders(results),
         standings: analysis.standings.clone(),
+        resources: setting::resources(analysis),
         columns: columns(analysis),
         blocks: blocks(results, analysis, &numbers),
         scale: heat::legend(),
         groups: overall::groups(analysis),
         conclusions: conclusions(analysis, Detail::Full),
+        tests_groups: overall::titles(analysis),
+        contender_groups: overall::contender_groups(analysis),
         flips: overall::flips(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
+        totals_title: totals::TITLE,
+        totals_note: totals::NOTE,
+        totals: totals_of(results, analysis),
         shares: shares(results, analysis),
         calibration: calibration::facts(results),
         capacity: capacity(&tests),
@@ -292,6 +321,25 @@ fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
         }));
     }
     views
+}
+
+fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
+    let lines = |block: &TestBlock<'_>| {
+        let lines = block.lines.iter().map(|line| TotalLineView {
+            phase: line.label.clone(),
+            unit: line.unit.clone(),
+            entries: line.entries.iter().map(entry).collect(),
+        });
+        lines.collect()
+    };
+    let blocks = totals::blocks(results, analysis).into_iter();
+    let views = blocks.map(|block| TotalView {
+        id: test_id(block.number.unwrap_or_default()),
+        lines: lines(&block),
+        name: block.name,
+        title: block.title,
+    });
+    views.collect()
 }
 
 fn entry(entry: &Entry) -> EntryView {

@@ -62,6 +62,23 @@ fn count(html: &str, what: &str) -> usize {
 }
 
 #[test]
+fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_in_the_verdict() {
+    let mut results = fixture::plain();
+    let html = page(&results);
+    assert!(html.contains("<td class=\"n\">512 MiB</td>"), "{html}");
+    assert!(!html.contains("may use different memory"));
+    results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
+    let html = page(&results);
+    assert!(html.contains("<td class=\"n\">32 MiB</td>"), "{html}");
+    let verdict = html.split_once("class=\"verdict\"").unwrap().1;
+    let verdict = verdict.split_once("</section>").unwrap().0;
+    assert!(
+        verdict
+            .contains("Contenders may use different memory: 32 MiB (fast); 512 MiB (middle, slow)")
+    );
+}
+
+#[test]
 fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
     for results in [
         fixture::plain(),

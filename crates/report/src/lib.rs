@@ -34,6 +34,7 @@ mod plain_table;
 mod plots;
 mod png;
 mod reasons;
+mod resources;
 mod scale;
 #[cfg(feature = "schema")]
 mod schema;
@@ -43,6 +44,7 @@ mod svg;
 mod sweeps;
 mod terminal;
 mod text;
+mod totals;
 mod verdict;
 mod words;
 

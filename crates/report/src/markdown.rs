@@ -10,7 +10,7 @@ use crate::cost;
 use crate::failure_lines::failure_lines;
 use crate::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::text::{clean, prose, short_names};
-use crate::{standing_tables, summary, words};
+use crate::{resources, standing_tables, summary, totals, words};
 
 /// The widest a contender's name may be in a table.
 const WIDEST_NAME: usize = 40;
@@ -28,6 +28,8 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &legend_lines(&blocks);
     out += &of_the_ceiling(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
+    out += &totals(results, analysis, &names);
+    out += &resources(analysis);
     out += &features(analysis, &names);
     out += &failures(analysis);
     out += &complaints(analysis);
@@ -55,6 +57,10 @@ fn standing(analysis: &Analysis) -> String {
     if let Some(table) = standing_tables::groups(analysis) {
         out += "\nCost in each group of tests, as a multiple of the best of each figure (geometric mean), \
                 and rank; `=` is a tie: these rounds cannot tell them apart.\n\n";
+        out += &table.markdown(escape);
+    }
+    if let Some(table) = standing_tables::contender_groups(analysis) {
+        out += "\nGroups of contenders that the campaign names: the geometric mean of their members' costs.\n\n";
         out += &table.markdown(escape);
     }
     for flip in standing_tables::flips(analysis) {
@@ -129,14 +135,41 @@ fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
     if blocks.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n## {title}\n\n") + &heading(names);
-    for block in blocks {
-        for phase in &block.lines {
-            let name = format!("{}: {}", block.name, phase.label);
-            out += &row(&name, phase);
-        }
+    format!("\n## {title}\n\n") + &in_one_table(blocks, names)
+}
+
+/// The time of whole tests, and of each attempt at them.
+fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let blocks = totals::blocks(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
     }
-    out
+    let head = format!("\n## {}\n\n{}\n\n", totals::TITLE, totals::NOTE);
+    head + &in_one_table(&blocks, names)
+}
+
+/// What each contender may use, and what it used; and what they are not alike in.
+fn resources(analysis: &Analysis) -> String {
+    let Some(table) = resources::table(analysis) else {
+        return String::new();
+    };
+    let mut out = format!("\n## {}\n\n", resources::TITLE);
+    for sentence in resources::unlike(analysis) {
+        out += &format!("{}\n\n", escape(&sentence));
+    }
+    out + &table.markdown(escape) + &format!("\n{}\n", resources::NOTE)
+}
+
+/// Blocks whose lines say of which test they are.
+fn in_one_table(blocks: &[TestBlock<'_>], names: &[String]) -> String {
+    let lines = blocks.iter().flat_map(|block| {
+        let name = |phase: &PhaseLine<'_>| format!("{}: {}", block.name, phase.label);
+        block
+            .lines
+            .iter()
+            .map(move |phase| row(&name(phase), phase))
+    });
+    heading(names) + &lines.collect::<String>()
 }
 
 fn entry(entry: &Entry) -> String {

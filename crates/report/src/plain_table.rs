@@ -32,6 +32,17 @@ impl PlainTable {
         self.rows.push(row);
     }
 
+    /// The names of the columns, each with whether it is put to the right.
+    pub fn heading(&self) -> impl Iterator<Item = (&str, bool)> {
+        let names = self.heading.iter().map(String::as_str);
+        names.zip(self.right.iter().copied())
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// The table as text, each line behind a margin; the last column may be of any length.
     pub fn text(&self, margin: &str) -> String {
         let heading: Vec<String> = self.heading.iter().map(|h| h.to_uppercase()).collect();

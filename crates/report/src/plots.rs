@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use analyse::{Analysis, Row};
+use analyse::{Analysis, Outcome, Row};
 use model::{Metric, Unit};
 
 use crate::Scale;
@@ -43,13 +43,18 @@ fn elapsed<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     elapsed.filter(any).copied().collect()
 }
 
-/// The steps of a test as stacked bars, one for each contender; `None` where there are not two.
+/// The steps of a test as stacked bars, one for each contender; `None` where there are not two. A total over a step
+/// that failed, in whatever round, is invalid.
 pub(crate) fn steps(rows: &[&Row], analysis: &Analysis) -> Option<String> {
     let steps = elapsed(rows);
     if steps.len() < 2 {
         return None;
     }
-    let seconds = |row: &Row, contender: usize| Some(row.figures[contender].estimate?.median);
+    let seconds = |row: &Row, contender: usize| {
+        let figure = &row.figures[contender];
+        let estimate = figure.estimate.filter(|_| !figure.has_failed_rounds());
+        Some(estimate?.median)
+    };
     let totals: Vec<(f64, usize)> = (0..analysis.contenders.len())
         .map(|contender| {
             let known = steps.iter().filter_map(|row| seconds(row, contender));
@@ -101,13 +106,11 @@ pub(crate) fn steps(rows: &[&Row], analysis: &Analysis) -> Option<String> {
             );
             begin = end;
         }
-        let missing = steps.len() - known;
-        let note = match missing {
-            0 => String::new(),
-            missing => format!(" without {missing}"),
-        };
         text(&mut out, "name", BARS_LEFT - 6.0, top + 15.0, name);
-        let value = format!("{}{note}", scale.with_unit(*total));
+        let value = match steps.len() == *known {
+            true => scale.with_unit(*total),
+            false => Outcome::Invalid.to_string(),
+        };
         text(&mut out, "value", WIDTH - 4.0, top + 15.0, &value);
     }
     for (place, row) in steps.iter().enumerate() {
@@ -350,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_missing_is_said_to_be() {
+    fn a_total_without_a_step_is_invalid_and_no_smaller_number() {
         let mut results = fixture::plain();
         for stored in &mut results.cells {
             if stored.cell.contender == "slow" {
@@ -359,7 +362,8 @@ mod tests {
         }
         let analysis = analyse(&results);
         let drawn = steps(&rows(&analysis), &analysis).unwrap();
-        assert!(drawn.contains(">4.00 s without 1</text>"), "{drawn}");
+        assert!(drawn.contains(">invalid</text>"), "{drawn}");
+        assert!(!drawn.contains(">4.00 s"), "{drawn}");
     }
 
     #[test]

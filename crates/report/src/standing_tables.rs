@@ -1,7 +1,7 @@
 //! How contenders stand over all tests, as tables: counts of marks and ties, and the groups of tests with
 //! their ranks.
 
-use analyse::{Analysis, Score};
+use analyse::{Analysis, GroupMean, Score};
 
 use crate::plain_table::{PlainTable, percent};
 use crate::scale::three_figures;
@@ -71,6 +71,42 @@ fn cell(score: &Score) -> String {
     }
 }
 
+/// The groups of contenders that the campaign names, each with its mean in each group of tests and over all;
+/// `None` where it names none, or no test has a figure that counts.
+pub(crate) fn contender_groups(analysis: &Analysis) -> Option<PlainTable> {
+    let tests = &analysis.overall.groups;
+    if analysis.contender_groups.is_empty() || tests.is_empty() {
+        return None;
+    }
+    let titles = tests.iter().map(|g| format!(">{}", g.group.title()));
+    let heading = ["group".to_owned()].into_iter().chain(titles);
+    let heading: Vec<String> = heading
+        .chain([">all alike".to_owned(), "members".to_owned()])
+        .collect();
+    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    let mut table = PlainTable::new(&heading);
+    for group in &analysis.contender_groups {
+        let means = group.groups.iter().map(|g| &g.mean).chain([&group.total]);
+        let members = group
+            .members
+            .iter()
+            .map(|m| clean(&analysis.contenders[*m]));
+        let members = members.collect::<Vec<_>>().join(", ");
+        let row = [clean(&group.name)].into_iter().chain(means.map(mean));
+        table.push(row.chain([members]).collect());
+    }
+    Some(table)
+}
+
+/// `1.41`, or `1.41 (of 2)` where others of the group lack figures.
+pub(crate) fn mean(mean: &GroupMean) -> String {
+    match &mean.ratio {
+        None => "none".to_owned(),
+        Some(ratio) if mean.left_out == 0 => three_figures(ratio.median),
+        Some(ratio) => format!("{} (of {})", three_figures(ratio.median), mean.counted),
+    }
+}
+
 /// At which weights the order changes, a sentence each.
 pub(crate) fn flips(analysis: &Analysis) -> Vec<String> {
     let name = |place: usize| clean(&analysis.contenders[place]);
@@ -86,4 +122,28 @@ pub(crate) fn flips(analysis: &Analysis) -> Vec<String> {
             )
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+    use model::ContenderGroup;
+
+    #[test]
+    fn groups_that_the_campaign_names_have_a_line_each() {
+        let mut results = fixture::plain();
+        assert!(contender_groups(&analyse(&results)).is_none());
+        results.campaign.groups = vec![ContenderGroup {
+            name: "others".to_owned(),
+            members: vec!["middle".to_owned(), "slow".to_owned()],
+        }];
+        let table = contender_groups(&analyse(&results)).unwrap();
+        assert_eq!(
+            table.markdown(str::to_owned),
+            "| group | large files written | large files read | all alike | members |\n\
+             | :-- | --: | --: | --: | :-- |\n\
+             | others | 2.83 | 1.00 | 1.68 | middle, slow |\n"
+        );
+    }
 }

@@ -13,7 +13,10 @@ use crate::format::Options;
 use crate::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::text::{clean, short_names, width};
 use crate::verdict::{overall, remarks};
-use crate::{complaint_lines::complaint_lines, failure_lines::failure_lines, summary, words};
+use crate::{
+    complaint_lines::complaint_lines, failure_lines::failure_lines, resources, standing_tables,
+    summary, totals, words,
+};
 
 /// The widest a contender's name may make its column.
 const WIDEST_NAME: usize = 17;
@@ -39,6 +42,9 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &trust(results, analysis, options.width, paint);
     out += &of_the_ceiling(results, analysis, &names, options.width, paint);
     out += &of_processor(results, analysis, &names, options.width, paint);
+    out += &totals(results, analysis, &names, options.width, paint);
+    out += &contender_groups(analysis, paint);
+    out += &resources(analysis, paint);
     out += &full_names(&analysis.contenders, &names);
     out += &contenders(analysis, options.width);
     out += &failures(analysis, paint);
@@ -341,6 +347,45 @@ fn titled(
         table(&mut out, blocks, names, &columns, paint);
     }
     out
+}
+
+/// The time of whole tests, and of each attempt at them.
+fn totals(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let blocks = totals::blocks(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let title = format!("{}:", totals::TITLE);
+    let mut out = format!("\n{}", paint.bold(&title));
+    for columns in split(&blocks, names, terminal) {
+        out.push('\n');
+        table(&mut out, &blocks, names, &columns, paint);
+    }
+    out
+}
+
+/// The groups of contenders that the campaign names.
+fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
+    let Some(table) = standing_tables::contender_groups(analysis) else {
+        return String::new();
+    };
+    let title = "Groups of contenders, by the geometric mean of their members' scores:";
+    format!("\n{}\n{}", paint.bold(title), table.text("  "))
+}
+
+/// What each contender may use, and what it used.
+fn resources(analysis: &Analysis, paint: Paint) -> String {
+    let Some(table) = resources::table(analysis) else {
+        return String::new();
+    };
+    let title = format!("{}:", resources::TITLE);
+    format!("\n{}\n{}", paint.bold(&title), table.text("  "))
 }
 
 /// Names that the table had to shorten, with what they are in full.

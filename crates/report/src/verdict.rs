@@ -8,6 +8,7 @@ use model::{CampaignResults, Clock, Disturbance, Unit};
 
 use crate::Scale;
 use crate::overview::{Entry, LACKING, PhaseLine, TestBlock, Tone, sign_of};
+use crate::resources;
 use crate::text::clean;
 use crate::words::{self, counted};
 
@@ -117,6 +118,7 @@ pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<Str
     let name = |contender: usize| clean(&analysis.contenders[contender]);
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(how_told_apart(results, analysis));
+    remarks.extend(resources::unlike(analysis));
     let flips = analysis.overall.flips.iter();
     remarks.extend(
         flips

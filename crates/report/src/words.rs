@@ -37,6 +37,8 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::DeviceFlushes => "Flushes of the device",
         Metric::WriteAmplification => "Write amplification",
         Metric::SpaceTaken => "Space taken",
+        Metric::MemoryKernel => "Memory, kernel",
+        Metric::MemoryDriver => "Memory, driver",
     }
 }
 
@@ -113,6 +115,15 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::SpaceTaken => {
             "Free space before the phase less free space after it (statfs); bytes, negative where \
              space was given back."
+        }
+        Metric::MemoryKernel => {
+            "What the kernel's caches of objects (inodes, directory entries, buffer heads, extents) hold at the end of \
+             the phase more than before the filesystem was made; in guests alone, and without kmalloc, whole pages, \
+             code and the page cache; bytes."
+        }
+        Metric::MemoryDriver => {
+            "What the filesystem's own processes (a FUSE driver) have for themselves at the end of the phase: heap and \
+             stacks, without program text; bytes."
         }
     }
 }

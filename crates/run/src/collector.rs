@@ -1,7 +1,8 @@
 //! Gathers the events of one cell into its result; pure.
 
 use model::{
-    Bytes, CellResult, Failure, Features, Nanos, Phase, PhaseResult, Status, StepRecord, Test,
+    Bytes, CellResult, Failure, Features, MemoryUse, Nanos, Phase, PhaseResult, Status, StepRecord,
+    Test,
 };
 use wire::Event;
 
@@ -16,6 +17,7 @@ pub struct Collector<'a> {
     step: Option<String>,
     phases: Vec<PhaseResult>,
     steps: Vec<StepRecord>,
+    mounted: Option<MemoryUse>,
     features: Features,
     failed: Option<(Status, Failure)>,
     /// The limit at which the kernel killed processes of the cell.
@@ -30,6 +32,7 @@ impl<'a> Collector<'a> {
             step: None,
             phases: Vec::with_capacity(test.phases.len()),
             steps: Vec::new(),
+            mounted: None,
             features: Features::default(),
             failed: None,
             exhausted: None,
@@ -54,6 +57,7 @@ impl<'a> Collector<'a> {
                     self.phases.push(*phase);
                 }
             }
+            Event::Mounted(memory) => self.mounted = Some(memory),
             Event::Features(features) => self.features = features,
             Event::Failed { crashed, failure } => {
                 let status = if crashed {
@@ -88,6 +92,7 @@ impl<'a> Collector<'a> {
             failure,
             phases: self.phases,
             steps: self.steps,
+            mounted: self.mounted,
             features: self.features,
             kernel_log: kernel_log::cut(kernel_log),
             kernel_log_readable,

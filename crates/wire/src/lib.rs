@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Bytes, CellId, Commands, DiskState, Driver, Features, MountIdentity, Nanos, Op, PhaseResult,
-    SourceContents, StepRecord, Test,
+    Bytes, CellId, Commands, DiskState, Driver, Features, MemoryUse, MountIdentity, Nanos, Op,
+    PhaseResult, SourceContents, StepRecord, Test,
 };
 use serde::{Deserialize, Serialize};
 
@@ -243,6 +243,8 @@ pub enum Event {
     },
     /// A program of the filesystem has ended.
     Step(StepRecord),
+    /// The filesystem was mounted for the first time, by no phase: what it holds in memory.
+    Mounted(MemoryUse),
     /// A phase has ended.
     Phase(Box<PhaseResult>),
     /// What the mounted filesystem can do.

@@ -39,13 +39,16 @@ struct ContenderData {
     label: String,
     /// For margins of charts.
     short: String,
-    /// Its place among the groups.
-    group: usize,
 }
 
 #[derive(Serialize)]
 struct GroupData {
-    title: &'static str,
+    title: String,
+    /// Its contenders; one may be in several groups.
+    members: Vec<usize>,
+    /// Whether the campaign names it, rather than what was probed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    named: bool,
 }
 
 #[derive(Serialize)]
@@ -59,6 +62,10 @@ struct MetricData {
 struct TestData {
     name: String,
     title: String,
+    /// For each contender the total over all steps, in seconds; nothing where that is invalid. Of a test of several
+    /// steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    totals: Vec<Option<Short>>,
 }
 
 #[derive(Serialize)]
@@ -184,20 +191,13 @@ impl<'a> RowData<'a> {
 /// The block of JSON, safe inside a script element, and the numbers of its phases.
 pub(super) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, Numbers) {
     let metrics = Metrics::of(analysis);
-    let classes: BTreeSet<Class> = analysis.features.iter().map(|f| f.class).collect();
-    let classes: Vec<Class> = classes.into_iter().collect();
     let (phases, numbers) = phases(results, analysis, &metrics);
     let figures = analysis.rows.iter().flat_map(|row| &row.figures);
     let rounds = figures.map(|f| f.rounds.len()).max().unwrap_or(0);
     let data = Data {
-        contenders: contenders(analysis, &classes),
-        groups: classes
-            .iter()
-            .map(|class| GroupData {
-                title: words::class(*class),
-            })
-            .collect(),
-        tests: tests(results),
+        contenders: contenders(analysis),
+        groups: groups(analysis),
+        tests: tests(results, analysis),
         phases,
         sweeps: curves::data(analysis, &metrics),
         uses: uses::data(analysis),
@@ -218,7 +218,29 @@ fn metric(metric: Metric) -> MetricData {
     }
 }
 
-fn contenders(analysis: &Analysis, classes: &[Class]) -> Vec<ContenderData> {
+/// The classes, as probed, and the groups that the campaign names.
+fn groups(analysis: &Analysis) -> Vec<GroupData> {
+    let classes: BTreeSet<Class> = analysis.features.iter().map(|f| f.class).collect();
+    let of_class = |class: Class| {
+        let features = analysis.features.iter().enumerate();
+        features
+            .filter(move |(_, f)| f.class == class)
+            .map(|(place, _)| place)
+    };
+    let probed = classes.into_iter().map(|class| GroupData {
+        title: words::class(class).to_owned(),
+        members: of_class(class).collect(),
+        named: false,
+    });
+    let named = analysis.contender_groups.iter().map(|group| GroupData {
+        title: clean(&group.name),
+        members: group.members.clone(),
+        named: true,
+    });
+    probed.chain(named).collect()
+}
+
+fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
     let labels = short_names(&analysis.contenders, super::WIDEST_NAME);
     let shorts = short_names(&analysis.contenders, LABEL_COLUMNS);
     let names = labels.into_iter().zip(shorts).zip(&analysis.features);
@@ -227,16 +249,23 @@ fn contenders(analysis: &Analysis, classes: &[Class]) -> Vec<ContenderData> {
             name: clean(&found.contender),
             label,
             short,
-            group: classes.binary_search(&found.class).unwrap_or_default(),
         })
         .collect()
 }
 
-fn tests(results: &CampaignResults) -> Vec<TestData> {
+fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestData> {
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let totals = |test: &model::Test| {
+        let mut totals = analysis.totals.iter();
+        let total = totals.find(|t| t.suite == test.suite && t.test == test.name);
+        let figures = total.into_iter().flat_map(|total| &total.figures);
+        let median = |f: &analyse::TotalFigure| Some(Short(f.estimate?.median));
+        figures.map(median).collect()
+    };
     let view = |test: &model::Test| TestData {
         name: clean(&test.name),
         title: clean(&test.title),
+        totals: totals(test),
     };
     tests.map(view).collect()
 }

@@ -1,10 +1,11 @@
 //! The overall view of the page: scores over groups of tests and over all of them, and where the order
 //! depends on what weighs how much.
 
-use analyse::{Analysis, Flip, Score};
+use analyse::{Analysis, Flip, GroupMean, Score};
 
 use super::heat;
 use crate::scale::three_figures;
+use crate::standing_tables;
 use crate::text::{clean, shorten};
 use crate::words::counted;
 
@@ -51,6 +52,51 @@ pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
         });
     }
     views
+}
+
+/// A group of contenders that the campaign names.
+pub(super) struct ContenderGroupView {
+    pub name: String,
+    pub members: Vec<String>,
+    /// Its mean in each group of tests, and over all of them.
+    pub means: Vec<ScoreView>,
+}
+
+/// What stands above their means.
+pub(super) fn titles(analysis: &Analysis) -> Vec<&'static str> {
+    let groups = analysis.overall.groups.iter().map(|g| g.group.title());
+    groups
+        .chain(["all groups, each weighing the same"])
+        .collect()
+}
+
+/// The groups of contenders with their means.
+pub(super) fn contender_groups(analysis: &Analysis) -> Vec<ContenderGroupView> {
+    let groups = analysis.contender_groups.iter().map(|group| {
+        let members = group.members.iter();
+        let means = group.groups.iter().map(|g| &g.mean).chain([&group.total]);
+        ContenderGroupView {
+            name: clean(&group.name),
+            members: members.map(|m| name(&analysis.contenders[*m])).collect(),
+            means: means.map(mean).collect(),
+        }
+    });
+    groups.collect()
+}
+
+fn mean(mean: &GroupMean) -> ScoreView {
+    let left_out = (mean.left_out > 0).then(|| {
+        let who = counted(mean.left_out, "member");
+        format!("without {who} that lack results")
+    });
+    ScoreView {
+        text: standing_tables::mean(mean),
+        class: match &mean.ratio {
+            Some(ratio) => format!("plain {}", heat::class(ratio.median)),
+            None => "absent".to_owned(),
+        },
+        notes: left_out.into_iter().collect(),
+    }
 }
 
 fn score(score: &Score) -> ScoreView {

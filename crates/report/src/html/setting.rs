@@ -1,9 +1,10 @@
 //! What the campaign ran on and with: contenders, machines, tools, command lines.
 
+use analyse::Analysis;
 use model::{CampaignResults, Contender, Environment, StepRecord};
 
 use crate::text::{clean, prose};
-use crate::{summary, words};
+use crate::{resources, summary, words};
 
 /// A contender, as it was entered.
 pub(super) struct ContenderView {
@@ -54,6 +55,29 @@ fn contender(contender: &Contender) -> ContenderView {
             .map(|q| prose(q))
             .collect(),
     }
+}
+
+/// What each contender may use, and what it used, as a table.
+pub(super) struct ResourcesView {
+    pub title: &'static str,
+    pub note: &'static str,
+    /// The names of the columns, each with whether it is put to the right.
+    pub heading: Vec<(String, bool)>,
+    /// A row for each contender, in the campaign's order.
+    pub rows: Vec<Vec<String>>,
+}
+
+pub(super) fn resources(analysis: &Analysis) -> Option<ResourcesView> {
+    let table = resources::table(analysis)?;
+    let heading = table.heading();
+    Some(ResourcesView {
+        title: resources::TITLE,
+        note: resources::NOTE,
+        heading: heading
+            .map(|(name, right)| (name.to_owned(), right))
+            .collect(),
+        rows: table.rows().to_vec(),
+    })
 }
 
 pub(super) fn environments(results: &CampaignResults) -> Vec<EnvironmentView> {

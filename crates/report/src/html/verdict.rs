@@ -5,6 +5,7 @@ use analyse::{Analysis, CellFailure, Row, Standing};
 use model::{Metric, Status};
 
 use super::{overall, uses};
+use crate::resources;
 use crate::text::{clean, shorten};
 use crate::words::counted;
 
@@ -19,7 +20,7 @@ pub(super) fn sentences(analysis: &Analysis) -> Vec<String> {
     if analysis.counts.run == 0 {
         return vec!["Nothing has run yet: there is nothing to say.".to_owned()];
     }
-    [
+    let sentences = [
         overall::verdict(analysis),
         uses::verdict(analysis),
         marked(analysis, "best", |s| s.best),
@@ -27,10 +28,9 @@ pub(super) fn sentences(analysis: &Analysis) -> Vec<String> {
         marked(analysis, "worst", |s| s.worst),
         failures(analysis),
         unsteady(analysis),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    let sentences = sentences.into_iter().flatten();
+    sentences.chain(resources::unlike(analysis)).collect()
 }
 
 fn name(name: &str) -> String {

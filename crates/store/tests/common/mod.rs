@@ -14,6 +14,7 @@ pub fn campaign() -> Campaign {
     Campaign {
         name: "nightly".into(),
         contenders: Vec::new(),
+        groups: Vec::new(),
         suites: vec![Suite {
             name: "bonnie".into(),
             title: "Block I/O".into(),
@@ -136,6 +137,7 @@ pub fn phase(name: &str) -> PhaseResult {
         space_before: None,
         space_after: None,
         device_size: None,
+        memory: None,
         latency: vec![LatencyBucket(Nanos(1000), 100)],
         open: vec![LatencyBucket(Nanos(2000), 1)],
         close: vec![LatencyBucket(Nanos(3000), 1)],
@@ -167,6 +169,7 @@ pub fn result(phases: &[&str]) -> CellResult {
         from_cache: false,
         remarks: Vec::new(),
         disturbance: None,
+        mounted: None,
         first: None,
     }
 }

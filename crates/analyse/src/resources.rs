@@ -1,0 +1,172 @@
+//! What each contender may use, memory and disks, and what of the memory it used beside the page cache.
+
+use model::{Bytes, Campaign, CampaignResults, CellResult, Contender, GuestDisk, MemoryUse};
+use serde::{Deserialize, Serialize};
+
+use crate::Estimate;
+
+/// What a contender may use, and what it used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Resources {
+    /// Name of the contender.
+    pub contender: String,
+    /// Memory that a cell of it may use, the page cache among it; all there is where absent.
+    pub memory: Option<Bytes>,
+    /// What the disks of its guests are: the name of a model, `image` or `device`; absent outside guests.
+    pub disk: Option<String>,
+    /// How many of them there are, where its tests do not say so; absent outside guests.
+    pub disks: Option<u32>,
+    /// What the kernel held for it in caches of objects, in bytes; absent where that was not measured.
+    pub kernel: Option<MemoryTaken>,
+    /// What its own processes had for themselves, in bytes; absent where it has none, or that was not measured.
+    pub driver: Option<MemoryTaken>,
+}
+
+/// Memory that was taken. The round is the replicate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryTaken {
+    /// Right after the first mount, the most of all tests of a round.
+    pub mounted: Option<Estimate>,
+    /// The most at the end of any phase of a round.
+    pub most: Option<Estimate>,
+}
+
+/// The resources of all contenders, in the campaign's order.
+pub(crate) fn resources(results: &CampaignResults) -> Vec<Resources> {
+    let campaign = &results.campaign;
+    let contenders = campaign.contenders.iter();
+    contenders
+        .map(|c| of_contender(results, campaign, c))
+        .collect()
+}
+
+fn of_contender(
+    results: &CampaignResults,
+    campaign: &Campaign,
+    contender: &Contender,
+) -> Resources {
+    let guest = campaign.guest.as_ref();
+    // What lives in memory is on none of them.
+    let guest = guest.filter(|_| contender.filesystem.commands.need_device());
+    let disk = match (&contender.own.disk, guest.map(|guest| &guest.disk)) {
+        (Some(model), _) | (None, Some(GuestDisk::Model { model })) => Some(model.name.clone()),
+        (None, Some(GuestDisk::Image { .. })) => Some("image".to_owned()),
+        (None, Some(GuestDisk::Device { .. })) => Some("device".to_owned()),
+        (None, None) => None,
+    };
+    let rounds = rounds(results, contender);
+    Resources {
+        contender: contender.name.clone(),
+        memory: campaign.memory_of(contender),
+        disk,
+        disks: contender.own.disks.or(guest.map(|guest| guest.disks)),
+        kernel: taken(&rounds, |memory| memory.kernel),
+        driver: taken(&rounds, |memory| memory.driver),
+    }
+}
+
+/// The cells of a contender that have run, by round.
+fn rounds<'a>(results: &'a CampaignResults, contender: &Contender) -> Vec<Vec<&'a CellResult>> {
+    let of_round = |round: u32| {
+        let cells = results.cells.iter();
+        let own = cells.filter(|s| s.cell.contender == contender.name && s.cell.round == round);
+        own.filter_map(|stored| stored.result.as_ref()).collect()
+    };
+    (1..=results.campaign.rounds).map(of_round).collect()
+}
+
+fn taken(
+    rounds: &[Vec<&CellResult>],
+    part: impl Fn(&MemoryUse) -> Option<Bytes>,
+) -> Option<MemoryTaken> {
+    let part = |memory: Option<&MemoryUse>| part(memory?);
+    let mounted = |cell: &CellResult| part(cell.mounted.as_ref());
+    let most = |cell: &CellResult| {
+        let phases = cell.phases.iter();
+        phases.filter_map(|phase| part(phase.memory.as_ref())).max()
+    };
+    let taken = MemoryTaken {
+        mounted: over(rounds, mounted),
+        most: over(rounds, most),
+    };
+    (taken.mounted.is_some() || taken.most.is_some()).then_some(taken)
+}
+
+/// The largest value of each round, over the rounds that have one.
+fn over(
+    rounds: &[Vec<&CellResult>],
+    of_cell: impl Fn(&CellResult) -> Option<Bytes>,
+) -> Option<Estimate> {
+    let largest = |cells: &Vec<&CellResult>| cells.iter().filter_map(|cell| of_cell(cell)).max();
+    let values = rounds.iter().filter_map(largest);
+    let values: Vec<f64> = values.map(|bytes| bytes.0 as f64).collect();
+    Estimate::of(&values)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{DiskModel, Nanos, OwnSetting};
+
+    use super::*;
+    use crate::{analyse, fixture};
+
+    fn memory(kernel: u64, driver: Option<u64>) -> Option<MemoryUse> {
+        Some(MemoryUse {
+            kernel: Some(Bytes::mib(kernel)),
+            driver: driver.map(Bytes::mib),
+        })
+    }
+
+    #[test]
+    fn a_contender_has_its_own_memory_and_disks_and_else_the_campaigns() {
+        let mut results = fixture::plain();
+        results.campaign.contenders[1].own = OwnSetting {
+            memory: Some(Bytes::mib(32)),
+            disk: Some(DiskModel {
+                name: "slow".into(),
+                title: "Slow".into(),
+                source: "a test".into(),
+                latency: Nanos(1),
+                bandwidth: None,
+            }),
+            disks: Some(4),
+        };
+        let resources = analyse(&results).resources;
+        assert_eq!(resources[0].memory, Some(Bytes::mib(512)));
+        assert_eq!(
+            (resources[0].disk.as_deref(), resources[0].disks),
+            (None, None)
+        );
+        assert_eq!(resources[1].memory, Some(Bytes::mib(32)));
+        let disks = (resources[1].disk.as_deref(), resources[1].disks);
+        assert_eq!(disks, (Some("slow"), Some(4)));
+        assert!(
+            resources
+                .iter()
+                .all(|r| r.kernel.is_none() && r.driver.is_none())
+        );
+    }
+
+    #[test]
+    fn of_each_round_the_most_counts_and_over_rounds_the_median() {
+        let mut results = fixture::plain();
+        let own = results.cells.iter_mut();
+        for stored in own.filter(|stored| stored.cell.contender == "slow") {
+            let round = u64::from(stored.cell.round);
+            let result = stored.result.as_mut().unwrap();
+            result.mounted = memory(1, Some(5));
+            result.phases[0].memory = memory(10 * round, None);
+            result.phases[1].memory = memory(2, Some(7));
+        }
+        let slow = &analyse(&results).resources[2];
+        let median = |estimate: &Option<Estimate>| Bytes(estimate.unwrap().median as u64);
+        let kernel = slow.kernel.as_ref().unwrap();
+        assert_eq!(median(&kernel.mounted), Bytes::mib(1));
+        assert_eq!(median(&kernel.most), Bytes::mib(20));
+        let driver = slow.driver.as_ref().unwrap();
+        assert_eq!(median(&driver.mounted), Bytes::mib(5));
+        assert_eq!(median(&driver.most), Bytes::mib(7));
+    }
+}

@@ -1,0 +1,13 @@
+//! A group of contenders that a user has named: `journaling=ext4,xfs`.
+
+use serde::{Deserialize, Serialize};
+
+/// Contenders that are looked at together. One may be in several groups.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContenderGroup {
+    /// What reports call it.
+    pub name: String,
+    /// Names of its contenders.
+    pub members: Vec<String>,
+}

@@ -1,0 +1,144 @@
+//! Disks as an axis: contenders and points of a sweep on disks of their own, in guests; and what a guest's kernel holds
+//! for a filesystem.
+
+use std::fs;
+use std::process::Command;
+
+use end_to_end::{Sandbox, cells_of, program, run};
+use model::{Bytes, CellResult, Nanos};
+
+/// So slow that the processor's share, which changes with the program, decides nothing.
+const SLOW: &str = r#"
+name = "slow"
+title = "Slow disk"
+source = "made for a test"
+latency = "62500 ns"
+bandwidth = "64 MiB"
+"#;
+
+const FILES: &str = r#"
+name = "many"
+title = "Many files"
+source = "made for a test"
+
+[[test]]
+name = "many"
+title = "Many files"
+rationale = "Each has an inode, which the kernel holds."
+space = "16 MiB"
+phase = [
+  { name = "create", op = "create", set = "s", files = 2000, directories = 1, size = "4 KiB", order = "sequential", fsync = false, cache = "warm", ends = "syncfs" },
+]
+"#;
+
+fn in_guests(sandbox: &Sandbox, contenders: &[&str], options: &[&str]) -> Command {
+    fs::create_dir_all(sandbox.path("catalog/disks")).expect("a sandbox is writable");
+    fs::write(sandbox.path("catalog/disks/slow.toml"), SLOW).expect("a sandbox is writable");
+    let mut command = sandbox.fsarena();
+    command
+        .args(["run", "--backend", "vm", "--clock", "model", "--jobs", "2"])
+        .args(["--profile", "smoke", "--rounds", "1", "--work-dir"])
+        .arg(sandbox.path("work"))
+        .env("XDG_CACHE_HOME", program::cache())
+        .args(options);
+    for contender in contenders {
+        command.args(["--contender", contender]);
+    }
+    command
+}
+
+fn wall(cell: &CellResult) -> Nanos {
+    assert_eq!(cell.status, model::Status::Ok, "{:?}", cell.failure);
+    cell.phases[0].wall
+}
+
+#[test]
+fn contenders_and_points_of_a_sweep_have_disks_of_their_own() {
+    let sandbox = Sandbox::new();
+    let contenders = ["ext2@ideal", "ext2@slow"];
+    let options = ["--suite", "wide", "--size", "128MiB", "--disks", "1,2"];
+    let shown = run(&mut in_guests(&sandbox, &contenders, &options))
+        .with(0)
+        .stdout;
+    assert!(
+        shown.contains("Contenders are on different disks: ideal (ext2@ideal); slow (ext2@slow)"),
+        "{shown}"
+    );
+    assert!(shown.contains("by disks"), "{shown}");
+    let results = sandbox.results();
+    let [ideal, slow] = contenders.map(|name| {
+        let cells = cells_of(&results, name);
+        assert_eq!(cells.len(), 2, "a cell for each number of disks");
+        cells.into_iter().map(wall).collect::<Vec<_>>()
+    });
+    // Rounds are shuffled: which of the two cells is which, its test says.
+    let tests = |name: &str| {
+        let own = results
+            .cells
+            .iter()
+            .filter(|stored| stored.cell.contender == name);
+        own.map(|stored| stored.cell.test.clone())
+            .collect::<Vec<_>>()
+    };
+    let of = |name: &str, walls: &[Nanos], test: &str| {
+        let place = tests(name).iter().position(|found| found.ends_with(test));
+        walls[place.expect("it was planned")]
+    };
+    let (one, two) = (of("ext2@slow", &slow, "-1x"), of("ext2@slow", &slow, "-2x"));
+    assert!(
+        two.0 * 5 < one.0 * 4,
+        "{two} over two disks, {one} over one"
+    );
+    assert!(
+        of("ext2@ideal", &ideal, "-1x").0 * 2 < one.0,
+        "{ideal:?}, {one}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn many_files_take_more_of_the_kernels_memory_than_a_mount() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("many", FILES);
+    let options = ["--suite", "many", "--memory", "1GiB"];
+    let shown = run(&mut in_guests(&sandbox, &["ext2"], &options))
+        .with(0)
+        .stdout;
+    assert!(shown.contains("KERNEL, MOST"), "{shown}");
+    let results = sandbox.results();
+    let cell = cells_of(&results, "ext2")[0];
+    let kernel = |memory: Option<model::MemoryUse>| memory.and_then(|memory| memory.kernel);
+    let mounted = kernel(cell.mounted).expect("a guest's kernel is the cell's alone");
+    let most = kernel(cell.phases[0].memory).expect("a guest's kernel is the cell's alone");
+    // An inode of ext2 takes some 700 bytes, a name 192.
+    assert!(
+        most.0 > mounted.0 + 2000 * 700,
+        "{mounted} mounted, {most} with 2000 files"
+    );
+    assert!(most < Bytes::mib(64), "{most}");
+    sandbox.assert_clean();
+}
+
+#[test]
+fn several_disks_are_refused_where_there_is_one() {
+    let sandbox = Sandbox::new();
+    for (options, complaint) in [
+        (
+            &["--contender", "ext4@nvme"][..],
+            "ext4@nvme has disks of its own, which is for guests",
+        ),
+        (
+            &["--contender", "ext4", "--disks", "1,2"],
+            "--disks is for guests",
+        ),
+        (&["--contender", "ext4@nvmee"], "there is no disk `nvmee`"),
+    ] {
+        let mut command = sandbox.campaign(&[], "trial");
+        let ended = run(command.args(options)).with(2);
+        assert!(
+            ended.stderr.contains(complaint),
+            "{options:?}: {}",
+            ended.stderr
+        );
+    }
+}
