@@ -55,6 +55,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let job = Job {
         version: wire::VERSION,
         cell: CellId(1),
+        source: None,
         target: Target::Directory {
             path: "/a/b".into(),
             top: "/a".into(),

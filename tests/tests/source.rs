@@ -262,7 +262,7 @@ fn a_device_is_read_and_no_byte_of_it_changes_and_one_in_use_is_refused() {
         Some(Source::Device { .. })
     ));
     copied(&sandbox, &disk, |at| {
-        assert_eq!(files(&at.join("tree")), there)
+        assert_eq!(files(&at.join("tree")), there);
     });
     drop((disk, other));
     sandbox.assert_clean();

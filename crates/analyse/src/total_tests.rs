@@ -1,6 +1,6 @@
 //! Totals over steps: never a smaller number, and every attempt beside the others.
 
-use model::{Bytes, CacheState, CampaignResults, Class, Driver, End, Nanos, Op, Pass, Status};
+use model::{Bytes, CacheState, CampaignResults, Driver, End, Nanos, Op, Pass, Status};
 
 use super::*;
 use crate::{analyse, fixture};
@@ -17,7 +17,7 @@ fn campaign() -> CampaignResults {
         names.iter().map(phase).collect::<Vec<_>>()
     };
     let contenders = ["sound", "frail"];
-    let contenders = contenders.map(|n| fixture::contender(n, Class::Native, Driver::Kernel));
+    let contenders = contenders.map(|n| fixture::contender(n, Driver::Kernel));
     let tests = vec![
         fixture::test("tree", "Three steps", steps(&STEPS)),
         fixture::test("short", "Two steps", steps(&STEPS[..2])),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::{Catalog, Place, resolve};
 use model::{
-    Access, Action, Axis, Bytes, CacheState, Driver, FACTS, Feature, Group, Io, IoEngine, Op, Profile,
-    System, Test,
+    Access, Action, Axis, Bytes, CacheState, Driver, FACTS, Feature, Group, Io, IoEngine, Op,
+    Profile, System, Test,
 };
 
 fn catalog() -> Catalog {

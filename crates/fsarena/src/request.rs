@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use guest::Guest;
 use model::{
-    Backend, Bytes, Campaign, Clock, Contender, Nanos, OwnSetting, Profile, Suite, Until,
-    check_name,
+    Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, OwnSetting, Profile, Suite,
+    Until, check_name,
 };
 use provision::Machine;
 use sys::{clock, mounts};
@@ -22,9 +22,7 @@ use crate::exit::BadInput;
 use crate::guest_request::{self, Load, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{
-    campaign_text, contender_groups, ground, guest_command, paths, several_disks, source,
-};
+use crate::{campaign_text, contender_groups, ground, guest_command, paths, several_disks, source};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const PATIENCE: Nanos = Nanos::from_secs(120);
@@ -154,7 +152,7 @@ pub fn read(
         paths::require_utf8("--device", &found)?;
     }
     let wanted = args.max_written.or(file.max_written);
-    let max_written = max_written(wanted, setting.parts.as_ref())?;
+    let max_written = max_written(wanted, parts.as_ref())?;
     let source = source.map(|wanted| {
         let setting = source::Setting {
             backend,

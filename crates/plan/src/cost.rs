@@ -2,7 +2,7 @@
 //!
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Nanos, Op, Phase, Source, Test};
+use model::{Backend, Bytes, Campaign, Nanos, Phase, Source, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::allowance::{wears_disks, written_once};

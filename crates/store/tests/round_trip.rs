@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, CacheState, CellResult, CpuTime, DeviceCounters, Disturbance, End, Failure, Faults,
-    Feature, Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Space, Status, StepRecord,
-    Support, SystemError,
+    Feature, Features, LatencyBucket, MemoryUse, Metric, Nanos, Pass, PhaseResult, Space, Status,
+    StepRecord, Support, SystemError,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -170,6 +170,10 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 space_before: before,
                 space_after: after,
                 device_size: Some(Bytes(n[0])),
+                memory: before.map(|_| MemoryUse {
+                    kernel: device.map(|_| Bytes(n[1])),
+                    driver: Some(Bytes(n[2])),
+                }),
                 latency: slow
                     .into_iter()
                     .map(|(n, count)| LatencyBucket(n, u64::from(count)))
@@ -211,6 +215,10 @@ fn result() -> impl Strategy<Value = CellResult> {
             )| {
                 CellResult {
                     status,
+                    mounted: from_cache.then_some(MemoryUse {
+                        kernel: None,
+                        driver: Some(Bytes(elapsed.0)),
+                    }),
                     failure,
                     phases,
                     steps,
