@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(of_op(&suites, "prepare-file").cache, CacheState::Warm);
         let said = condition(&source, "a disk").value;
         assert!(
-            said.ends_with("2 files in 0 directories, 70010 B (a disk)"),
+            said.ends_with("2 files in 0 directories, 68.4 KiB (a disk)"),
             "{said}"
         );
     }

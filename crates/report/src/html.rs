@@ -332,7 +332,7 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
         });
         lines.collect()
     };
-    let blocks = totals::blocks(results, analysis).into_iter();
+    let blocks = totals::blocks(results, analysis, totals::Attempts::All).into_iter();
     let views = blocks.map(|block| TotalView {
         id: test_id(block.number.unwrap_or_default()),
         lines: lines(&block),

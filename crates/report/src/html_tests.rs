@@ -64,12 +64,15 @@ fn count(html: &str, what: &str) -> usize {
 #[test]
 fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_in_the_verdict() {
     let mut results = fixture::plain();
-    let html = page(&results);
-    assert!(html.contains("<td class=\"n\">512 MiB</td>"), "{html}");
-    assert!(!html.contains("may use different memory"));
+    assert!(!page(&results).contains("may use different memory"));
     results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
     let html = page(&results);
-    assert!(html.contains("<td class=\"n\">32 MiB</td>"), "{html}");
+    for size in ["32 MiB", "512 MiB"] {
+        assert!(
+            html.contains(&format!("<td class=\"n\">{size}</td>")),
+            "{size}"
+        );
+    }
     let verdict = html.split_once("class=\"verdict\"").unwrap().1;
     let verdict = verdict.split_once("</section>").unwrap().0;
     assert!(

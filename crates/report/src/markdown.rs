@@ -140,7 +140,7 @@ fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
 
 /// The time of whole tests, and of each attempt at them.
 fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
-    let blocks = totals::blocks(results, analysis);
+    let blocks = totals::blocks(results, analysis, totals::Attempts::All);
     if blocks.is_empty() {
         return String::new();
     }

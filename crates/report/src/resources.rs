@@ -37,14 +37,16 @@ fn bytes(estimate: Option<Estimate>) -> Option<String> {
     Some(Bytes(estimate?.median.round() as u64).to_string())
 }
 
-/// A line for each contender, in the campaign's order; `None` where there is nothing to say.
+/// A line for each contender, in the campaign's order; `None` where all may use the same and nothing was measured: the
+/// campaign's own setting says it then.
 pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
     let resources = &analysis.resources;
-    let is_known = |(_, of): &&Column| resources.iter().any(|r| of(r).is_some());
-    let columns: Vec<&Column> = COLUMNS.iter().filter(is_known).collect();
-    if columns.is_empty() {
+    let is_measured = |r: &Resources| r.kernel.is_some() || r.driver.is_some();
+    if !resources.iter().any(is_measured) && unlike(analysis).is_empty() {
         return None;
     }
+    let is_known = |(_, of): &&Column| resources.iter().any(|r| of(r).is_some());
+    let columns: Vec<&Column> = COLUMNS.iter().filter(is_known).collect();
     let heading: Vec<&str> = ["contender"]
         .into_iter()
         .chain(columns.iter().map(|(name, _)| *name))

@@ -357,7 +357,7 @@ fn totals(
     terminal: usize,
     paint: Paint,
 ) -> String {
-    let blocks = totals::blocks(results, analysis);
+    let blocks = totals::blocks(results, analysis, totals::Attempts::OfBroken);
     if blocks.is_empty() {
         return String::new();
     }

@@ -17,10 +17,21 @@ pub(crate) const NOTE: &str = "A total is the median over its attempts, one for 
 /// Attempts that are shown; of more, JSON has the others.
 const MOST_ATTEMPTS: u32 = 10;
 
-/// A block for each test of several steps: its total, and each attempt.
+/// Which attempts stand below a total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    /// Every one.
+    All,
+    /// Every one of a test in which one is invalid or does not count, and none of any other: on a terminal the median
+    /// and its sum of steps are enough.
+    OfBroken,
+}
+
+/// A block for each test of several steps: its total, and attempts at it.
 pub(crate) fn blocks<'a>(
     results: &'a CampaignResults,
     analysis: &'a Analysis,
+    attempts: Attempts,
 ) -> Vec<TestBlock<'a>> {
     let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
     let totals = analysis.totals.iter();
@@ -32,13 +43,13 @@ pub(crate) fn blocks<'a>(
             number: Some(number),
             name: clean(&total.test),
             title: format!("{} steps, one after the other", total.steps.len()),
-            lines: lines(total),
+            lines: lines(total, attempts),
         })
     });
     blocks.collect()
 }
 
-fn lines<'a>(total: &Total) -> Vec<PhaseLine<'a>> {
+fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
     let attempts = || total.figures.iter().flat_map(|figure| &figure.attempts);
     let scale = Scale::of(Unit::Seconds, attempts().filter_map(|a| a.seconds));
     let line = |label: String, entries: Vec<Entry>| PhaseLine {
@@ -53,6 +64,10 @@ fn lines<'a>(total: &Total) -> Vec<PhaseLine<'a>> {
         entry(median, figure.outcome, figure.is_lower_bound(), &scale)
     });
     let mut lines = vec![line("total".to_owned(), sums.collect())];
+    let is_broken = |attempt: &Attempt| attempt.outcome == Outcome::Invalid || !attempt.counts;
+    if shown == Attempts::OfBroken && !attempts().any(is_broken) {
+        return lines;
+    }
     let rounds = attempts().map(|attempt| attempt.round).max().unwrap_or(0);
     for round in 1..=rounds.min(MOST_ATTEMPTS) {
         let of = |counts: bool| {
@@ -107,7 +122,7 @@ mod tests {
     /// What stands in a line of the tree's totals for a contender.
     fn shown(results: &CampaignResults, label: &str, contender: &str) -> Entry {
         let analysis = analyse(results);
-        let blocks = blocks(results, &analysis);
+        let blocks = blocks(results, &analysis, Attempts::All);
         let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
         let line = tree.lines.iter().find(|line| line.label == label).unwrap();
         let place = analysis.contenders.iter().position(|c| c == contender);
@@ -127,6 +142,17 @@ mod tests {
             assert!(entry.text.parse::<f64>().is_ok(), "{entry:?}");
         }
         assert_eq!(shown(&results, "total", "ext4").tone, Tone::Plain);
+    }
+
+    #[test]
+    fn a_terminal_has_the_attempts_of_what_broke_and_of_nothing_else() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        for block in blocks(&results, &analysis, Attempts::OfBroken) {
+            let is_broken = block.lines[0].entries.iter().any(|e| e.text == "invalid");
+            let attempts = if is_broken { 3 } else { 0 };
+            assert_eq!(block.lines.len(), 1 + attempts, "{}", block.name);
+        }
     }
 
     #[test]
