@@ -8,8 +8,8 @@ SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: shootout test fuzz bench bench-report agreement gallery check-affs build check clean
 
-# Every contender that this machine can drive, three rounds, then a table and an HTML report. With BACKEND=vm
-# every contender that a guest can drive, without root, in a guest that is made first where it is not there.
+# Every filesystem this machine supports, three rounds, then a table and an HTML report. With BACKEND=vm
+# every filesystem guests support, without root; builds the guest first.
 ifeq ($(BACKEND),vm)
 shootout: build
 	@scripts/install-packages.sh qemu-system-x86

@@ -18,7 +18,7 @@ use sys::caches;
 
 use crate::peer;
 
-/// Where mounts go; empty and private since the namespace was furnished.
+/// Where mounts go; empty and private in a namespace of its own.
 const MOUNTS: &str = "/run/fsarena-bench";
 const CHUNK: usize = 1 << 20;
 /// Where files are held in memory.

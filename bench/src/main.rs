@@ -109,7 +109,7 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
         return go_inside();
     }
     namespace::die_with_parent()?;
-    namespace::furnish()?;
+    namespace::mount_proc_and_run()?;
     let outcomes = compare(&contests, options)?;
     show(&outcomes, options)?;
     Ok(ExitCode::SUCCESS)

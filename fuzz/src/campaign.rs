@@ -80,7 +80,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         max_written: None,
         source: None,
         work_dir: PathBuf::new(),
-        patience: Nanos::from_secs(60),
+        stall_timeout: Nanos::from_secs(60),
         phase_limit: Profile::Smoke.phase_limit(Backend::Loop),
     }
 }

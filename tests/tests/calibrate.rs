@@ -51,7 +51,7 @@ fn an_image_is_measured_and_nothing_is_left() {
 #[test]
 fn the_instrument_alone_is_measured_without_a_device() {
     let sandbox = Sandbox::new();
-    let ended = run(sandbox.fsarena().args(["calibrate", "--instrument"])).with(0);
+    let ended = run(sandbox.fsarena().args(["calibrate", "--overhead"])).with(0);
     assert!(
         ended.stdout.contains("an operation without I/O"),
         "{}",

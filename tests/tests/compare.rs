@@ -212,7 +212,7 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
     assert!(
         ended
             .stderr
-            .contains("no campaign has a figure `data/nothing`"),
+            .contains("no campaign has a result `data/nothing`"),
         "{}",
         ended.stderr
     );

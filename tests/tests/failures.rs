@@ -125,7 +125,7 @@ fn a_driver_that_goes_into_the_background_before_it_mounts_is_waited_for() {
 fn a_mount_that_never_returns_is_hung() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["hang-on=mount"]);
-    let results = contest(&sandbox, "bad", GOOD, &["--patience", "2s"]);
+    let results = contest(&sandbox, "bad", GOOD, &["--stall-timeout", "2s"]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Hung);
     assert_eq!(failure.step, "mount");
@@ -145,7 +145,7 @@ fn a_mount_that_never_returns_is_hung() {
 fn a_driver_that_stops_answering_is_hung() {
     let sandbox = Sandbox::new();
     sandbox.add_faulty("bad", &["hang-on=fsync"]);
-    let results = contest(&sandbox, "bad", GOOD, &["--patience", "2s"]);
+    let results = contest(&sandbox, "bad", GOOD, &["--stall-timeout", "2s"]);
     let (cell, failure) = verdict(&results, "bad");
     assert_eq!(cell.status, Status::Hung);
     assert_eq!(failure.step, "write");

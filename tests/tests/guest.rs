@@ -282,7 +282,7 @@ fn a_boot_is_timed_until_the_agent_speaks_and_one_that_fails_says_why() {
 
 /// Everything that was measured, down to each latency.
 #[test]
-fn in_model_time_the_same_cell_gives_the_same_figures_to_the_nanosecond() {
+fn in_virtual_time_the_same_cell_gives_the_same_figures_to_the_nanosecond() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("hpfs");
     let job = bench.job("hpfs", &executor, &smoke(&bench, TREE));

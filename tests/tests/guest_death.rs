@@ -135,7 +135,7 @@ fn a_guest_that_does_not_come_up_is_tried_twice_and_hung() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("hpfs");
     executor.program = bench.file("init", "#!/bin/sh\nsleep 3600\n");
-    executor.patience = Nanos::from_secs(9);
+    executor.stall_timeout = Nanos::from_secs(9);
     let job = bench.job("hpfs", &executor, &tree(&bench));
     let result = execute(&mut executor, &job);
     let reason = ["did not come up within 9.00 s, tried twice"];
@@ -143,7 +143,7 @@ fn a_guest_that_does_not_come_up_is_tried_twice_and_hung() {
     assert_eq!(processes_about(bench.directory.path()), []);
 }
 
-/// In model time, so that the driver is killed at the same moment of the same phase each time.
+/// In virtual time, so that the driver is killed at the same moment of the same phase each time.
 #[test]
 fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
     let bench = Bench::new(SIZE);
@@ -164,7 +164,7 @@ fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
 fn a_driver_that_stands_still_is_hung() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.real("ntfs-3g");
-    executor.patience = Nanos::from_secs(30);
+    executor.stall_timeout = Nanos::from_secs(30);
     let mut job = bench.job("ntfs-3g", &executor, &tree(&bench));
     script(
         &mut job,
@@ -244,7 +244,7 @@ fn a_kernel_that_dies_names_its_functions_and_the_next_cell_runs() {
     assert_eq!(execute(&mut executor, &job).status, Status::Ok);
 }
 
-/// Not even in model time, in which a guest does nothing but compute.
+/// Not even in virtual time, in which a guest does nothing but compute.
 #[test]
 fn no_guest_outlives_an_orchestrator_that_is_killed() {
     let place = tempfile::tempdir().unwrap();

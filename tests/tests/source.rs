@@ -306,7 +306,7 @@ fn a_second_image_is_filled_once_and_read_by_every_cell() {
     sandbox.assert_clean();
 }
 
-/// The tree in a guest's own second disk, in model time and without root's help.
+/// The tree in a guest's own second disk, in virtual time and without root's help.
 #[test]
 fn in_a_guest_the_second_disk_is_its_own() {
     let sandbox = Sandbox::new();
@@ -318,7 +318,7 @@ fn in_a_guest_the_second_disk_is_its_own() {
                 "--backend",
                 "vm",
                 "--clock",
-                "model",
+                "virtual",
                 "--profile",
                 "smoke",
             ])

@@ -55,7 +55,7 @@ fn a_contender_entered_twice_shows_the_noise_floor() {
     );
     let apart = floors[0]["told_apart"].as_array().expect("a list").len();
     println!(
-        "a real A/A campaign: {apart} of {phases} figures told apart; {}",
+        "a real A/A campaign: {apart} of {phases} results told apart; {}",
         floors[0]
     );
     let shown = table(&sandbox);
@@ -137,7 +137,7 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
     let shown = table(&sandbox);
     assert!(
         shown.contains(&format!(
-            "After 3 rounds 0 of {judged} figures are known to ±0.001 %"
+            "After 3 rounds 0 of {judged} results are known to ±0.001 %"
         )),
         "{shown}"
     );

@@ -76,7 +76,7 @@ fn every_phase_has_a_figure_even_where_nothing_takes_any_time() {
             .expect("every cell has run");
         assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
         for (scaling, phase) in phases(test, result) {
-            let figure = phase.headline_value().expect("there is a figure");
+            let figure = phase.headline_value().expect("there is a result");
             assert!(
                 figure > 0.0 && figure.is_finite(),
                 "{}: {figure}",

@@ -23,7 +23,7 @@ const ROWS: [&str; 8] = [
 /// Those that run twice.
 const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 
-/// A campaign of one test in model time.
+/// A campaign of one test in virtual time.
 fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
     let fsarena = sandbox.fsarena();
     let mut command = in_guests(sandbox, fsarena, contenders, jobs);
@@ -33,7 +33,7 @@ fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
 
 fn in_guests(sandbox: &Sandbox, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
     fsarena
-        .args(["run", "--backend", "vm", "--clock", "model", "--jobs", jobs])
+        .args(["run", "--backend", "vm", "--clock", "virtual", "--jobs", jobs])
         .args(["--profile", "smoke", "--rounds", "1"])
         .arg("--work-dir")
         .arg(sandbox.path("work"))
@@ -67,13 +67,13 @@ fn figures(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
 }
 
 #[test]
-fn a_campaign_in_model_time_is_the_same_however_many_cells_run_beside_and_whoever_runs_it() {
+fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoever_runs_it() {
     let sandbox = Sandbox::new();
     let shown = run(campaign(&sandbox, &ROWS, "2").arg("--no-cache"));
     let shown = shown.with(0).stdout;
     assert!(shown.contains("model machine"), "{shown}");
     let all = sandbox.results();
-    assert_eq!(all.campaign.clock, Clock::Model);
+    assert_eq!(all.campaign.clock, Clock::Virtual);
     let machine = all.campaign.guest.as_ref().expect("it has a machine");
     assert_eq!(machine.model().expect("its disk is a model").name, "nvme");
     assert!(
@@ -192,7 +192,7 @@ fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
         (["--memory", "256MiB"], "in which a disk of 384 MiB lies"),
         (
             ["--processors", "2"],
-            "in model time a machine has one processor",
+            "in virtual time a machine has one processor",
         ),
         (["--device", "/dev/null"], "--device means nothing"),
         (["--disk", "floppy"], "there is no disk `floppy`"),

@@ -44,7 +44,7 @@ function toldApart(row, contender) {
   const say = (words, list) => list.length > 0 && parts.push(`${words} ${list.join(", ")}`);
   say("better than", kinds.better);
   say("worse than", kinds.worse);
-  say("not told apart from", kinds.same);
+  say("not significantly different from", kinds.same);
   if (kinds.few.length > 0)
     parts.push(`too few rounds to compare with ${kinds.few.join(", ")} (at least ${row.needed} are needed)`);
   if (parts.length === 0) return [];

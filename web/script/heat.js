@@ -229,7 +229,7 @@ function showView(map, view) {
     cells.forEach((cell, c) => cell.td.replaceChildren(...cellContent(cell, c, view, row)));
   }
   const metric = data.metrics.find(({ name }) => name === view);
-  announce(metric ? metric.definition : view === "ratio" ? "Ratios to the best of each row" : "Figures");
+  announce(metric ? metric.definition : view === "ratio" ? "Ratios to the best of each row" : "Results");
 }
 
 function cellContent(cell, contender, view, row) {

@@ -11,7 +11,7 @@ use crate::ground::Ground;
 use crate::peer::{self, Figures, Sample};
 
 const SOURCE: &str = include_str!("../loop.c");
-/// Where it is compiled; private since the namespace was furnished.
+/// Where it is compiled; private in a namespace of its own.
 const DIRECTORY: &str = "/run/fsarena-bench-loop";
 
 /// A run of the loop.

@@ -1,4 +1,4 @@
-//! The agent as the first process of a guest: it furnishes the machine, opens the channel to the
+//! The agent as the first process of a guest: it prepares the machine, opens the channel to the
 //! orchestrator, starts the agent proper in namespaces of its own, and switches the machine off.
 //!
 //! The agent proper is started as on a host, so that its drivers are alone with it and are not taken for
@@ -31,7 +31,7 @@ const PORTS: &str = "/sys/class/virtio-ports";
 /// things take: most programs that make a filesystem ask for some, and would wait for seconds.
 const RANDOM: [u8; 32] = *b"every guest of fsarena is alike.";
 /// The channel appears a moment after its driver is there.
-const PATIENCE: Nanos = Nanos::from_secs(10);
+const STALL_TIMEOUT: Nanos = Nanos::from_secs(10);
 const POLL: Duration = Duration::from_millis(1);
 
 /// Attends the guest from its first moment to its last; returns only when the machine cannot be switched
@@ -48,7 +48,7 @@ pub fn attend(channel: &str) -> io::Error {
 }
 
 fn prepare(channel: &str) -> io::Result<()> {
-    furnish()?;
+    prepare_machine()?;
     stuck::close_log();
     let device = find(channel)?;
     let port = OpenOptions::new().read(true).write(true).open(device)?;
@@ -60,8 +60,8 @@ fn prepare(channel: &str) -> io::Result<()> {
 }
 
 /// Makes a machine of what the kernel has booted: its mounts, its modules, its disk in memory.
-pub fn furnish() -> io::Result<()> {
-    sys::machine::furnish()?;
+pub fn prepare_machine() -> io::Result<()> {
+    sys::machine::mount_kernel_filesystems()?;
     sys::machine::seed_random(RANDOM)?;
     for line in fs::read_to_string(Path::new(MODULES).join(ORDER))?.lines() {
         let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
@@ -128,7 +128,7 @@ fn find(channel: &str) -> io::Result<PathBuf> {
             let name = device.file_name().unwrap_or_default();
             return Ok(Path::new("/dev").join(name));
         }
-        if clock::since(start) > PATIENCE {
+        if clock::since(start) > STALL_TIMEOUT {
             return Err(io::Error::other(format!("there is no channel {channel}")));
         }
         thread::sleep(POLL);

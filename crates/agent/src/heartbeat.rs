@@ -13,7 +13,7 @@ use engine::Progress;
 use sys::block::DeviceStat;
 use wire::Event;
 
-use crate::voice::Voice;
+use crate::event_writer::EventWriter;
 
 /// Seldom enough to cost nothing, often enough for a progress bar.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -31,14 +31,14 @@ impl Heartbeat {
     ///
     /// # Errors
     /// When its thread cannot be started.
-    pub fn start(voice: Voice, device: Option<DeviceStat>) -> io::Result<Self> {
+    pub fn start(events: EventWriter, device: Option<DeviceStat>) -> io::Result<Self> {
         let heartbeat = Self {
             step: Arc::default(),
             progress: Arc::default(),
             stopped: Arc::default(),
         };
         let watched = heartbeat.clone();
-        thread::Builder::new().spawn(move || watched.watch(&voice, device.as_ref()))?;
+        thread::Builder::new().spawn(move || watched.watch(&events, device.as_ref()))?;
         Ok(heartbeat)
     }
 
@@ -58,7 +58,7 @@ impl Heartbeat {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    fn watch(&self, voice: &Voice, device: Option<&DeviceStat>) {
+    fn watch(&self, events: &EventWriter, device: Option<&DeviceStat>) {
         let mut last = None;
         loop {
             thread::sleep(INTERVAL);
@@ -67,7 +67,7 @@ impl Heartbeat {
             }
             let seen = (self.progress.done(), device.and_then(DeviceStat::read));
             if last.as_ref() != Some(&seen) {
-                voice.say(&Event::Progress {
+                events.send(&Event::Progress {
                     step: self
                         .step
                         .lock()

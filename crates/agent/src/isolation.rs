@@ -36,7 +36,7 @@ pub fn isolate(on_host: bool) -> io::Result<ExitCode> {
 pub fn settle() -> io::Result<()> {
     if is_first() {
         // It must not be killed with its parent: it has to end the drivers first.
-        namespace::furnish()
+        namespace::mount_proc_and_run()
     } else {
         namespace::die_with_parent()
     }

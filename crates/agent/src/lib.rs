@@ -16,7 +16,7 @@ mod shell;
 mod source;
 mod stripe;
 mod stuck;
-mod voice;
+mod event_writer;
 mod volume;
 
 use std::io::{self, BufRead, Read};
@@ -28,11 +28,11 @@ use wire::{Event, Job, SourcePlace, Target};
 
 use crate::footprint::Footprint;
 use crate::sandbox::Runner;
-use crate::voice::Voice;
+use crate::event_writer::EventWriter;
 
 pub use guest::attend;
 pub use isolation::isolate;
-pub use shell::{SHELL_READY, entertain};
+pub use shell::{SHELL_READY, run_shell};
 pub use source::survey;
 
 /// Exit code of an agent whose orchestrator went away.
@@ -42,10 +42,10 @@ const ORPHANED: i32 = 3;
 /// others have devices and files, too.
 ///
 /// # Errors
-/// When the job cannot be read, is of another version, or the namespace cannot be furnished.
+/// When the job cannot be read, is of another version, or /proc and /run cannot be mounted.
 pub fn serve(restricted: bool) -> io::Result<ExitCode> {
-    let voice = Voice::new(io::stdout());
-    voice.say(&Event::Hello {
+    let events = EventWriter::new(io::stdout());
+    events.send(&Event::Hello {
         version: wire::VERSION,
     });
     let mut line = String::new();
@@ -56,8 +56,8 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
         .as_ref()
         .map(|source| source::bring(&source.place))
     {
-        voice.say(&Event::Withdrawn { reason });
-        voice.say(&Event::Done);
+        events.send(&Event::Withdrawn { reason });
+        events.send(&Event::Done);
         return Ok(ExitCode::SUCCESS);
     }
     isolation::settle()?;
@@ -68,7 +68,7 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
             wire::VERSION
         )));
     }
-    match begin(&job, &voice, restricted) {
+    match begin(&job, &events, restricted) {
         Ok(session) => session.run(),
         Err(error) => {
             let failure = Failure {
@@ -77,15 +77,15 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
                 ..Failure::default()
             };
             let crashed = false;
-            voice.say(&Event::Failed { crashed, failure });
-            voice.say(&Event::Done);
+            events.send(&Event::Failed { crashed, failure });
+            events.send(&Event::Done);
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Restricts the agent, where it is to be, and starts the threads that watch over a session.
-fn begin<'a>(job: &'a Job, voice: &Voice, restricted: bool) -> io::Result<session::Session<'a>> {
+fn begin<'a>(job: &'a Job, events: &EventWriter, restricted: bool) -> io::Result<session::Session<'a>> {
     let runner = match &job.target {
         Target::Volume(volume) if restricted => {
             sandbox::enter(volume)?;
@@ -95,12 +95,12 @@ fn begin<'a>(job: &'a Job, voice: &Voice, restricted: bool) -> io::Result<sessio
     };
     thread::Builder::new().spawn(end_with_orchestrator)?;
     if let Some(silence) = job.stacks_after {
-        stuck::watch(voice.clone(), silence)?;
+        stuck::watch(events.clone(), silence)?;
     }
     // Whoever need not be restricted has a guest's kernel, but for a directory, for itself.
     let own_kernel = !restricted && matches!(job.target, Target::Volume(_));
     let footprint = Footprint::begin(job, own_kernel);
-    session::Session::new(job, voice.clone(), runner, footprint)
+    session::Session::new(job, events.clone(), runner, footprint)
 }
 
 /// Reads from standard input where a source of the user's is, and writes to standard output what is in it; in mounts

@@ -18,7 +18,7 @@ use crate::heartbeat::Heartbeat;
 use crate::sandbox::Runner;
 use crate::scaling::Passes;
 use crate::source;
-use crate::voice::Voice;
+use crate::event_writer::EventWriter;
 use crate::volume::{Mounted, Step};
 
 /// The one step that is done whatever came before.
@@ -27,7 +27,7 @@ const UNMOUNT: &str = "umount";
 /// A job being done.
 pub struct Session<'a> {
     job: &'a Job,
-    voice: Voice,
+    events: EventWriter,
     heartbeat: Heartbeat,
     device: Option<DeviceStat>,
     volume: Option<Mounted<'a>>,
@@ -83,13 +83,13 @@ enum Remounts {
 }
 
 impl<'a> Session<'a> {
-    /// A session that reports through this voice and whose programs are run so.
+    /// A session that reports through this events and whose programs are run so.
     ///
     /// # Errors
     /// When a thread cannot be started.
     pub fn new(
         job: &'a Job,
-        voice: Voice,
+        events: EventWriter,
         runner: Runner,
         footprint: Footprint,
     ) -> io::Result<Self> {
@@ -109,8 +109,8 @@ impl<'a> Session<'a> {
         };
         Ok(Self {
             job,
-            heartbeat: Heartbeat::start(voice.clone(), device.clone())?,
-            voice,
+            heartbeat: Heartbeat::start(events.clone(), device.clone())?,
+            events,
             device,
             volume,
             workspace: Workspace::new(root, job.seed),
@@ -137,11 +137,11 @@ impl<'a> Session<'a> {
         }
         self.require_source();
         if !self.features.0.is_empty() {
-            self.voice.say(&Event::Features(self.features.clone()));
+            self.events.send(&Event::Features(self.features.clone()));
         }
         self.tear_down();
         self.heartbeat.stop();
-        self.voice.say(&Event::Done);
+        self.events.send(&Event::Done);
     }
 
     fn set_up(&mut self) {
@@ -166,7 +166,7 @@ impl<'a> Session<'a> {
         if self.volume.as_ref().is_some_and(Mounted::is_mounted)
             && let Some(memory) = self.footprint.now()
         {
-            self.voice.say(&Event::Mounted(memory));
+            self.events.send(&Event::Mounted(memory));
         }
     }
 
@@ -258,19 +258,19 @@ impl<'a> Session<'a> {
 
     fn withdraw(&mut self, reason: String) {
         self.withdrawn = true;
-        self.voice.say(&Event::Withdrawn { reason });
+        self.events.send(&Event::Withdrawn { reason });
     }
 
     fn begin(&self, name: &str) {
         self.heartbeat.enter(name);
-        self.voice.say(&Event::Begin {
+        self.events.send(&Event::Begin {
             step: name.to_owned(),
         });
     }
 
     /// Passes on the records of the programs that a step ran.
     fn records(&self, outcome: Step) -> Result<(), Failure> {
-        let say = |record: StepRecord| self.voice.say(&Event::Step(record));
+        let say = |record: StepRecord| self.events.send(&Event::Step(record));
         match outcome {
             Ok(records) => records.into_iter().for_each(say),
             Err(CommandFailed { record, failure }) => {
@@ -284,7 +284,7 @@ impl<'a> Session<'a> {
     /// A step outside the phases died.
     fn die(&mut self, crashed: bool, failure: Failure) {
         self.died = Some(failure.step.clone());
-        self.voice.say(&Event::Failed { crashed, failure });
+        self.events.send(&Event::Failed { crashed, failure });
     }
 
     fn phase(&mut self, phase: &Phase) {
@@ -310,7 +310,7 @@ impl<'a> Session<'a> {
                 self.explain(phase, trouble, &mut result);
             }
         }
-        self.voice.say(&Event::Phase(Box::new(result)));
+        self.events.send(&Event::Phase(Box::new(result)));
     }
 
     fn explain(&mut self, phase: &Phase, trouble: Trouble, result: &mut PhaseResult) {

@@ -22,7 +22,7 @@ const TOOL_NAMES: &str = "/names";
 const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/names";
 
 /// Attends the guest until the shell ends; returns only when the machine cannot be switched off.
-pub fn entertain() -> io::Error {
+pub fn run_shell() -> io::Error {
     if let Err(error) = attend() {
         eprintln!("fsarena: there is no shell: {error}");
     }
@@ -30,7 +30,7 @@ pub fn entertain() -> io::Error {
 }
 
 fn attend() -> io::Result<()> {
-    guest::furnish()?;
+    guest::prepare_machine()?;
     fs::create_dir_all("/run/lock")?;
     let job = guest::job()?.ok_or_else(|| io::Error::other("there is no job"))?;
     let job: Job = serde_json::from_str(&job)?;

@@ -8,7 +8,7 @@ use std::thread;
 use model::Nanos;
 use sys::{clock, process};
 
-use crate::voice::Voice;
+use crate::event_writer::EventWriter;
 
 /// Where a line that is written becomes one of the kernel's log, in order with the kernel's own.
 const LOG: &str = "/dev/kmsg";
@@ -25,15 +25,15 @@ pub fn close_log() {
     let _ = fs::write(LOG_SETTING, "off\n");
 }
 
-/// Watches a voice, and tells whenever it was silent for so long.
+/// Watches a events, and tells whenever it was silent for so long.
 ///
 /// # Errors
 /// When its thread cannot be started.
-pub fn watch(voice: Voice, silence: Nanos) -> io::Result<()> {
+pub fn watch(events: EventWriter, silence: Nanos) -> io::Result<()> {
     let watch = move || {
         let mut told = None;
         loop {
-            let spoke = voice.spoke();
+            let spoke = events.last_sent();
             let until = spoke.0 + silence.0;
             match until.saturating_sub(clock::now().0) {
                 0 if told == Some(spoke) => thread::sleep(silence.as_duration()),

@@ -1,7 +1,7 @@
-//! Which contender suits a use: the order by cost, who can be told apart from the first, what the
+//! Which contender suits a use: the order by cost, who is significantly different from the first, what the
 //! runner-up would cost, and on how much of the weight all this rests.
 //!
-//! Costs are those of [`UseScores`]. Two contenders are told apart by the exact signed-rank test
+//! Costs are those of [`UseScores`]. Two contenders are significantly different by the exact signed-rank test
 //! ([`Effect::paired`]) over all pairs of cells that had the same test in the same round: each cell has a
 //! filesystem of its own and its own random place in the order, so that, did the two not differ in any
 //! test, they could change places in each pair. What is ranked is the pair's part in the weighted mean:
@@ -43,7 +43,7 @@ pub struct AgainstFirst {
     pub pairs: u32,
     /// The p value of that test, corrected for all who are compared with the first.
     pub p_corrected: f64,
-    /// Whether the two can be told apart.
+    /// Whether the two are significantly different.
     pub verdict: Verdict,
     /// Its cost as a multiple of the first's in each group that counts.
     pub groups: Vec<GroupCost>,
@@ -77,7 +77,7 @@ pub struct Untested {
 pub enum Recommendation {
     /// The first is better than all others.
     One,
-    /// Several cannot be told apart from the first.
+    /// Several are not significantly different from the first.
     Tie,
     /// Only one comes into question.
     Only,
@@ -94,7 +94,7 @@ pub struct Advice {
     pub recommendation: Recommendation,
     /// Those who come into question, by their cost.
     pub ranking: Vec<Ranked>,
-    /// How many of them, from the first, cannot be told apart from it, itself among them.
+    /// How many of them, from the first, are not significantly different from it, itself among them.
     pub tied: usize,
     /// Those who do not come into question, with every reason.
     pub ruled_out: Vec<Candidate>,

@@ -116,16 +116,16 @@ fn figures_from_different_cache_states_are_not_ranked() {
 
 /// What lives in memory is never cold; the others are ranked as if it were not there.
 #[test]
-fn a_floor_in_another_cache_state_does_not_keep_the_others_from_being_ranked() {
+fn a_baseline_in_another_cache_state_does_not_keep_the_others_from_being_ranked() {
     let mut results = fixture::rising(7, 0.01);
     let without = analyse(&results);
-    let mut floor = fixture::contender("floor", model::Driver::Kernel);
-    fixture::make_baseline(&mut floor);
-    results.campaign.contenders.push(floor);
+    let mut baseline = fixture::contender("baseline", model::Driver::Kernel);
+    fixture::make_baseline(&mut baseline);
+    results.campaign.contenders.push(baseline);
     let of_fast = results.cells.clone().into_iter();
     let of_fast: Vec<_> = of_fast.filter(|c| c.cell.contender == "fast").collect();
     for mut stored in of_fast {
-        stored.cell.contender = "floor".to_owned();
+        stored.cell.contender = "baseline".to_owned();
         stored.cell.id = model::CellId(stored.cell.id.0 + 1_000);
         let phases = &mut stored.result.as_mut().expect("it is whole").phases;
         for phase in phases {
@@ -143,7 +143,7 @@ fn a_floor_in_another_cache_state_does_not_keep_the_others_from_being_ranked() {
     for (figure, alone) in read.figures.iter().zip(&alone.figures) {
         assert_eq!(figure, alone);
     }
-    // Writes are warm for everybody, and there the floor is the best.
+    // Writes are warm for everybody, and there the baseline is the best.
     let write = row_of(&analysis, "file", "write", Metric::Throughput);
     assert_eq!(write.figures[3].place.map(|p| p.rank), Some(1));
     let reads = |analysis: &Analysis| {

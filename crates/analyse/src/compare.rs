@@ -1,8 +1,8 @@
-//! Which contenders of a row can be told apart: every pair by an exact test, corrected for their number.
+//! Which contenders of a row are significantly different: every pair by an exact test, corrected for their number.
 //!
 //! The family of a correction is the row: all pairs of its contenders, by Holm's step-down method
 //! (S. Holm, Scand. J. Stat. 6, 1979), which holds whatever the tests have to do with each other. If no
-//! contender of a row differed from another, some pair would be told apart in at most
+//! contender of a row differed from another, some pair would be called different in at most
 //! [`FALSE_DIFFERENCE_LIMIT`] of such rows. Rows are not corrected for each other: a report of a hundred
 //! rows is expected to hold a few false differences, were there no true ones.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::signed_rank::{SignedRank, Tested};
 use crate::{Effect, Row, signed_rank};
 
-/// The largest chance of telling any pair of a row apart where none differs.
+/// The largest chance of calling any pair of a row different where none differs.
 pub const FALSE_DIFFERENCE_LIMIT: f64 = 0.05;
 
 /// What a comparison came to.
@@ -27,7 +27,7 @@ pub enum Verdict {
     Worse,
     /// They differ, and neither more nor less is better.
     Differs,
-    /// There were rounds enough, and they do not tell the two apart.
+    /// There were rounds enough, and the two are not significantly different.
     NotToldApart,
     /// However large the difference, so few rounds cannot show it beside so many other comparisons.
     TooFewRounds {
@@ -39,7 +39,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the two were told apart.
+    /// Whether the two are significantly different.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse | Self::Differs)
     }
@@ -96,7 +96,7 @@ pub fn judge(
     }
 }
 
-/// Rounds from which on a pair among so many comparisons can be told apart at all.
+/// Rounds from which on a pair among so many comparisons can be significantly different at all.
 pub fn rounds_needed(comparisons: usize) -> u32 {
     let enough = |rounds: &u32| {
         signed_rank::smallest_p(*rounds) * comparisons.max(1) as f64 <= FALSE_DIFFERENCE_LIMIT
@@ -194,7 +194,7 @@ pub(crate) struct Pairs {
 
 impl Pairs {
     /// Tests every pair of series; their values are positive. Some pair of series that do not differ is
-    /// told apart no more often than `limit` says.
+    /// called different no more often than `limit` says.
     pub fn of(series: &[Option<&[Option<f64>]>], direction: Direction, limit: f64) -> Self {
         let logs: Vec<Option<Vec<Option<f64>>>> = series
             .iter()

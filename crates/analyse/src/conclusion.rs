@@ -109,7 +109,7 @@ fn distance(better: usize, worse: usize, scores: &[Score]) -> Option<Distance> {
     })
 }
 
-/// How many rounds it takes until anybody can be told apart by either rule, where there are fewer.
+/// How many rounds it takes until either rule can show a difference, where there are fewer.
 fn rounds_for(ranked: &[usize], scores: &[Score]) -> Option<u32> {
     let rounds = |i: &usize| scores[*i].ratio.map_or(0, |ratio| ratio.rounds);
     let least = ranked.iter().map(rounds).min()?;

@@ -117,7 +117,7 @@ pub struct NewFailure {
 pub struct OverallChange {
     /// Name of the contender.
     pub contender: String,
-    /// Figures that the mean is over: those by which phases are judged.
+    /// Figures that the mean is over: those that are primary.
     pub figures: u32,
     /// What it costs after as a multiple of before, the geometric mean over these figures in each round;
     /// absent where no round is whole. Its p value is not corrected.
@@ -187,7 +187,7 @@ impl fmt::Display for CannotCompare {
             }
             Self::NoContender(name) => write!(f, "there is no contender `{name}` to compare"),
             Self::NothingInCommon => f.write_str(
-                "they have no figure in common: same contender, same test of the same size, same metric",
+                "they have no result in common: same contender, same test of the same size, same metric",
             ),
         }
     }
@@ -514,7 +514,7 @@ fn correct(found: &mut Differences) {
     found.rounds_needed = (!any_can && count > 0).then(|| needed(count, paired));
 }
 
-/// Rounds, in each series, from which on one of so many figures can be told apart.
+/// Rounds, in each series, from which on one of so many results can be significantly different.
 fn needed(comparisons: usize, paired: bool) -> u32 {
     if paired {
         return rounds_needed(comparisons);

@@ -55,7 +55,7 @@ fn a_regression_is_found_and_says_by_how_much() {
     let after = campaign(&[("a", 112), ("b", 100)], 5, 2);
     let found = compared(&before, &after);
     let [a, b] = &found.changes[..] else {
-        panic!("two figures")
+        panic!("two results")
     };
     assert_eq!(a.verdict, Verdict::Worse);
     // 100 / 112 of the throughput: 10.7 % less.

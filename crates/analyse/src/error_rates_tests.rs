@@ -22,7 +22,7 @@ const EQUAL: Simulated = Simulated {
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     rows: u32,
-    /// Some pair is told apart by the tests.
+    /// Some pair is called different by the tests.
     told_apart: u32,
     /// Not everybody has the first rank.
     ordered: u32,

@@ -89,7 +89,7 @@ pub struct Figure {
     /// The share of the time that the instrument took, in percent: the median over rounds.
     #[serde(default)]
     pub instrument_share: Option<f64>,
-    /// Whether it is that of a floor, such as what lives in memory, which was taken in another cache state
+    /// Whether it is that of a baseline, such as what lives in memory, which was taken in another cache state
     /// than those of all others: it is shown, and set against nobody's.
     #[serde(default)]
     pub set_apart: bool,

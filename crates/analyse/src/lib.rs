@@ -6,7 +6,7 @@
 
 mod advice;
 mod analysis;
-mod bend;
+mod knee;
 mod ceiling;
 mod change_points;
 mod compare;
@@ -47,7 +47,7 @@ mod warm_reads;
 
 pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
-pub use bend::{Bend, ENOUGH};
+pub use knee::{Knee, ENOUGH};
 pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
 pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
@@ -71,7 +71,7 @@ pub use interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
 pub use noise::NoiseFloor;
 pub use outcome::Outcome;
 pub use outlier::{OUTLIER_BEYOND, OUTLIERS_FROM};
-pub use overall::{Flip, GroupStanding, Overall, Score, Share, compare_scores};
+pub use overall::{Crossover, GroupStanding, Overall, Score, Share, compare_scores};
 pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, rank};
 pub use rank_sum::EXACT_VALUES;
 pub use resources::{MemoryTaken, Resources};

@@ -17,11 +17,11 @@ pub struct NoiseFloor {
     pub a: usize,
     /// The second.
     pub b: usize,
-    /// Figures that were compared: those by which phases are judged.
+    /// Figures that were compared: those that are primary.
     pub compared: u32,
-    /// Of these, how many had rounds enough for a test to tell the two apart.
+    /// Of these, how many had rounds enough for a test to show a difference.
     pub testable: u32,
-    /// Rows, by their number, in which the tests tell the two apart; each of them is an error.
+    /// Rows, by their number, in which the tests call the two different; each of them is an error.
     pub told_apart: Vec<usize>,
     /// Rows in which the two have different ranks; each of them is an error, too.
     pub ranked_apart: Vec<usize>,

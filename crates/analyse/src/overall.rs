@@ -8,7 +8,7 @@
 //! of a median over rounds. A score over several groups is the weighted geometric mean of their scores, in
 //! each round again.
 //!
-//! Counted are the figures by which phases are judged, where contenders are ranked by them and every
+//! Counted are the figures that are primary, where contenders are ranked by them and every
 //! value is positive. Every phase counts once, however many points a sweep has. Figures of a contender
 //! with a failed round are left out of its score, and one that lacks figures of a group has a score over
 //! the others, and no place.
@@ -46,7 +46,7 @@ pub struct Score {
     pub counted: u32,
     /// Figures that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
     pub missing: u32,
-    /// Of these, how many were set apart: a floor's, taken in another cache state.
+    /// Of these, how many were set apart: a baseline's, taken in another cache state.
     #[serde(default)]
     pub set_apart: u32,
     /// Where it stands among those that lack none.
@@ -68,7 +68,7 @@ pub struct GroupStanding {
 /// A weight at which one contender overtakes another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Flip {
+pub struct Crossover {
     /// The group whose weight grows.
     pub group: Group,
     /// Who leads while all groups weigh the same, by its place in the campaign's order.
@@ -90,7 +90,7 @@ pub struct Overall {
     /// Scores over all groups, each weighing the same, in the campaign's order.
     pub total: Vec<Score>,
     /// Where the leader changes as one group weighs more.
-    pub flips: Vec<Flip>,
+    pub crossovers: Vec<Crossover>,
 }
 
 impl Overall {
@@ -104,10 +104,10 @@ impl Overall {
         let mut overall = Self {
             groups,
             total: Vec::new(),
-            flips: Vec::new(),
+            crossovers: Vec::new(),
         };
         overall.total = overall.weighed(|_| 1.0);
-        overall.flips = overall.find_flips();
+        overall.crossovers = overall.find_crossovers();
         overall
     }
 
@@ -129,7 +129,7 @@ impl Overall {
 
     /// From which weight of one group on another contender has the least median than the one that has it
     /// under equal weights.
-    fn find_flips(&self) -> Vec<Flip> {
+    fn find_crossovers(&self) -> Vec<Crossover> {
         let score = |group: &GroupStanding, contender: usize| {
             let score = &group.scores[contender];
             let whole = score.missing == 0 && score.counted > 0;
@@ -147,7 +147,7 @@ impl Overall {
             return Vec::new();
         };
         let others = self.groups.len().saturating_sub(1) as f64;
-        let mut flips = Vec::new();
+        let mut crossovers = Vec::new();
         for (index, group) in self.groups.iter().enumerate().filter(|_| others > 0.0) {
             let overtaken = whole.iter().filter_map(|(to, logs)| {
                 let here = logs[index] - leading[index];
@@ -157,7 +157,7 @@ impl Overall {
             });
             if let Some((to, share)) = overtaken.min_by(|a, b| a.1.total_cmp(&b.1)) {
                 let rank = |contender: usize| group.scores[contender].place.map(|p| p.rank);
-                flips.push(Flip {
+                crossovers.push(Crossover {
                     group: group.group,
                     from: *from,
                     to,
@@ -166,7 +166,7 @@ impl Overall {
                 });
             }
         }
-        flips
+        crossovers
     }
 }
 
@@ -317,7 +317,7 @@ fn mean_of(parts: &[(&Score, f64)]) -> Score {
 }
 
 /// Places among those that lack no figure. Nobody is called the worst while somebody has no place, but for
-/// floors, which are no worse for being set apart.
+/// baselines, which are no worse for being set apart.
 fn give_places(scores: &mut [Score]) {
     let competitors: Vec<Competitor> = scores
         .iter()

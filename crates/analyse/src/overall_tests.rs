@@ -1,4 +1,4 @@
-//! Scores over groups, and where their order flips.
+//! Scores over groups, and where their order crossovers.
 
 use super::*;
 use crate::{Mark, analyse, fixture};
@@ -40,7 +40,7 @@ fn crossed() -> CampaignResults {
 fn medians(scores: &[Score]) -> Vec<f64> {
     scores
         .iter()
-        .map(|s| s.ratio.expect("it has figures").median)
+        .map(|s| s.ratio.expect("it has results").median)
         .collect()
 }
 
@@ -71,7 +71,7 @@ fn scores_by_hand() {
     let tied = overall.groups[1].scores[0].place.unwrap();
     assert_eq!((tied.rank, tied.tied_with, tied.mark), (1, 2, None));
     assert_eq!(
-        overall.flips,
+        overall.crossovers,
         [],
         "nobody is better anywhere than the leader"
     );
@@ -81,14 +81,14 @@ fn scores_by_hand() {
 fn weights_move_the_order_and_where_it_flips_is_said() {
     let overall = analyse(&crossed()).overall;
     assert_close(&medians(&overall.total), &[3f64.sqrt(), 2f64.sqrt()]);
-    let [flip] = overall.flips[..] else {
-        panic!("one flip: {:?}", overall.flips);
+    let [crossover] = overall.crossovers[..] else {
+        panic!("one crossover: {:?}", overall.crossovers);
     };
-    assert_eq!((flip.group, flip.from, flip.to), (Group::StreamWrite, 1, 0));
-    assert!(flip.sure, "a second is less than two in every round");
+    assert_eq!((crossover.group, crossover.from, crossover.to), (Group::StreamWrite, 1, 0));
+    assert!(crossover.sure, "a second is less than two in every round");
     assert!(
-        (flip.share - 3f64.ln() / 6f64.ln()).abs() < 1e-6,
-        "{flip:?}"
+        (crossover.share - 3f64.ln() / 6f64.ln()).abs() < 1e-6,
+        "{crossover:?}"
     );
     let weighed = |share: f64| {
         let scores = overall.weighed(|g| {
@@ -100,7 +100,7 @@ fn weights_move_the_order_and_where_it_flips_is_said() {
         });
         medians(&scores)
     };
-    let (before, after) = (weighed(flip.share - 0.01), weighed(flip.share + 0.01));
+    let (before, after) = (weighed(crossover.share - 0.01), weighed(crossover.share + 0.01));
     assert!(before[1] < before[0] && after[0] < after[1]);
     assert_close(&weighed(1.0), &[1.0, 2.0]);
     let [found] = compare_scores(&overall.total)[..] else {
@@ -141,7 +141,7 @@ fn who_lacks_a_figure_has_a_score_and_no_place() {
         (1, None),
         "there is nobody to compare it with"
     );
-    assert_eq!(overall.flips, []);
+    assert_eq!(overall.crossovers, []);
 }
 
 #[test]

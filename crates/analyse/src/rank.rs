@@ -1,10 +1,10 @@
 //! Ranks with ties, and the rule by which a best and a worst are marked.
 //!
 //! 1. Contenders are put in the order of their medians, and the order is cut wherever everybody before
-//!    the cut is told apart from everybody behind it. What lies between two cuts is a tie, even where
-//!    its ends could be told apart from each other. A rank is one more than the number of contenders
+//!    the cut is significantly different from everybody behind it. What lies between two cuts is a tie, even where
+//!    its ends are significantly different. A rank is one more than the number of contenders
 //!    before the cut.
-//! 2. Two rules tell contenders apart, and one of them suffices:
+//! 2. Two rules say that contenders differ, and one of them suffices:
 //!    * That their values mingle little, or not at all, with few rounds ([`crate::separation`]). It serves
 //!      from two or three rounds on.
 //!    * Where the rounds suffice for it ([`crate::rounds_needed`]), the exact test of each pair, corrected
@@ -108,7 +108,7 @@ fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
     let order: Vec<usize> = order.into_iter().map(|(index, _)| index).collect();
     let judge = Judge::of(competitors, direction);
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    // The farthest place, in the order, of somebody whom one of those before is not told apart from.
+    // The farthest place, in the order, of somebody from whom one of those before is not significantly different.
     let mut reach = 0;
     for (place, &index) in order.iter().enumerate() {
         match groups.last_mut() {
@@ -122,7 +122,7 @@ fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Who is told apart from whom.
+/// Who is significantly different from whom.
 struct Judge<'a> {
     competitors: &'a [Competitor],
     direction: Direction,
@@ -154,7 +154,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether the first, whose median is no worse, is told apart from the second.
+    /// Whether the first, whose median is no worse, is significantly different from the second.
     fn tells_apart(&self, first: usize, second: usize) -> bool {
         let are_sound = self.competitors[first].sound && self.competitors[second].sound;
         let by_tests = |tests: &Pairs| are_sound && tests.is_better(first, second);
@@ -170,8 +170,8 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The tests of all pairs of sound contenders, and how often they tell some pair apart where none differs;
-/// `None` where the rounds are too few for any of them to tell anybody apart, or where values make no ratios.
+/// The tests of all pairs of sound contenders, and how often they call some pair different where none differs;
+/// `None` where the rounds are too few for any of them to show a difference, or where values make no ratios.
 fn tests(competitors: &[Competitor], direction: Direction) -> Option<(Pairs, f64)> {
     let ranked = |c: &&Competitor| c.sound && c.estimate.is_some();
     let sound: Vec<&Competitor> = competitors.iter().filter(ranked).collect();

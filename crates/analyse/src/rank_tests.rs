@@ -81,7 +81,7 @@ fn too_few_rounds_mark_nothing() {
             .all(Option::is_none)
     );
     let two = ranked(&[&[1.0, 2.0], &[3.0, 4.0]], Direction::Higher);
-    assert_eq!(ranks(&two), [1, 1], "so few rounds tell nobody apart");
+    assert_eq!(ranks(&two), [1, 1], "so few rounds show no difference");
     assert_eq!(marks(&two), [None, None]);
 }
 

@@ -200,11 +200,11 @@ mod tests {
             error,
             "backends loop and dir are never compared with each other"
         );
-        after.campaign.clock = model::Clock::Model;
+        after.campaign.clock = model::Clock::Virtual;
         let error = same_ground(&before, &after).unwrap_err().to_string();
         assert_eq!(
             error,
-            "real time and model time are never compared with each other"
+            "real time and virtual time are never compared with each other"
         );
     }
 }

@@ -6,7 +6,7 @@ use model::{Axis, Bytes, CampaignResults, Create, Io, Metric, Op, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
-use crate::bend::{Bend, bend};
+use crate::knee::{Knee, knee};
 
 /// A sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,9 +38,9 @@ pub struct SweptPhase {
     pub metric: Metric,
     /// The points at which it was planned.
     pub points: Vec<SweptRow>,
-    /// Where the curve over concurrency bends, for each contender in the campaign's order; empty unless
+    /// Where the curve over concurrency knees, for each contender in the campaign's order; empty unless
     /// concurrency alone varies, and the phase follows it.
-    pub bends: Vec<Option<Bend>>,
+    pub knees: Vec<Option<Knee>>,
 }
 
 /// A phase at one point.
@@ -170,7 +170,7 @@ pub(crate) fn sweeps(results: &CampaignResults, rows: &[Row]) -> Vec<Sweep> {
         let is_last = |t: &&Test| t.suite == sweep.suite && sweep.tests.last() == Some(&t.name);
         let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
         if let Some(last) = tests().find(is_last) {
-            find_bends(sweep, last, rows);
+            find_knees(sweep, last, rows);
         }
     }
     sweeps
@@ -194,7 +194,7 @@ fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], 
                 phase: of.phase.clone(),
                 metric: of.metric,
                 points: Vec::new(),
-                bends: Vec::new(),
+                knees: Vec::new(),
             });
             sweep.phases.len() - 1
         });
@@ -203,9 +203,9 @@ fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], 
     }
 }
 
-/// A curve bends where nothing but concurrency varies; whether a phase follows it shows at the last
+/// A curve knees where nothing but concurrency varies; whether a phase follows it shows at the last
 /// point, where it is largest.
-fn find_bends(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
+fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
     let varies = sweep.axes.iter().filter(|(_, values)| values.len() > 1);
     let varies: Vec<Axis> = varies.map(|(axis, _)| *axis).collect();
     let [axis @ (Axis::Threads | Axis::Depth)] = varies[..] else {
@@ -224,7 +224,7 @@ fn find_bends(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
             .points
             .first()
             .map_or(0, |p| rows[p.row].figures.len());
-        // A curve of throughput beside one of operations bends at the same place.
+        // A curve of throughput beside one of operations knees at the same place.
         let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
         if !is_speed || !phase.points.iter().all(|point| rows[point.row].headline) {
             continue;
@@ -235,7 +235,7 @@ fn find_bends(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
                 .map(|p| Some((p.at[&axis], rows[p.row].figures[contender].estimate?.median)))
                 .collect()
         };
-        phase.bends = (0..contenders).map(|c| bend(&curve(c)?)).collect();
+        phase.knees = (0..contenders).map(|c| knee(&curve(c)?)).collect();
     }
 }
 

@@ -56,8 +56,8 @@ fn random_io_is_there_as_operations_and_as_throughput() {
         threads.phases[2].points.len()
     );
     assert!(
-        threads.phases[2].bends.is_empty(),
-        "it bends where operations do"
+        threads.phases[2].knees.is_empty(),
+        "it knees where operations do"
     );
     for row in &analysis.rows {
         let beside = row.shown && !row.headline;
@@ -111,15 +111,15 @@ fn borders_lie_between_two_sizes() {
 #[test]
 fn curves_over_threads_bend_and_those_over_sizes_do_not() {
     let analysis = swept();
-    assert!(analysis.sweeps[0].phases.iter().all(|p| p.bends.is_empty()));
+    assert!(analysis.sweeps[0].phases.iter().all(|p| p.knees.is_empty()));
     let [alone, together, _] = &analysis.sweeps[1].phases[..] else {
         panic!("two phases, one of them twice")
     };
-    assert!(alone.bends.is_empty(), "one thread at every point");
-    let bends = &together.bends;
-    let quick = bends[0].unwrap();
+    assert!(alone.knees.is_empty(), "one thread at every point");
+    let knees = &together.knees;
+    let quick = knees[0].unwrap();
     assert!((quick.crossing - 3.0).abs() < 1e-6, "{quick:?}");
     assert_eq!((quick.most_at, quick.enough_at), (4, 4));
-    let lame = bends[1].unwrap();
+    let lame = knees[1].unwrap();
     assert!((lame.crossing - 1.0).abs() < 1e-6 && lame.enough_at == 1);
 }

@@ -165,7 +165,7 @@ impl UseScores {
         let overall = Overall {
             groups: standings.collect(),
             total: Vec::new(),
-            flips: Vec::new(),
+            crossovers: Vec::new(),
         };
         overall.weighed(|wanted| {
             let group = groups.iter().find(|g| g.group == wanted);

@@ -55,7 +55,7 @@ const BACKENDS: [(&str, Backend); 3] = [
     ("dir", Backend::Dir),
     ("vm", Backend::Vm),
 ];
-const CLOCKS: [(&str, Clock); 2] = [("real", Clock::Real), ("model", Clock::Model)];
+const CLOCKS: [(&str, Clock); 2] = [("real", Clock::Real), ("virtual", Clock::Virtual)];
 
 /// What a campaign file says; `None` and empty lists are left to the command line and the defaults.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -316,7 +316,7 @@ fn check_io(io: &Io) -> Result<(), String> {
     }
     if io.depth > 1 && io.engine != IoEngine::IoUring {
         return Err(format!(
-            "`iodepth` above 1 needs `engine = \"io_uring\"`; {} has one request on the way",
+            "`iodepth` above 1 needs `engine = \"io_uring\"`; {} has one request in flight",
             io.engine
         ));
     }

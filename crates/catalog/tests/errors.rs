@@ -69,7 +69,7 @@ fn campaign_files() {
             "contenders = [\"ext4\"]\nsize = \"2 gigs\"",
             "contenders = [\"ext4\"]\nmemory = 0",
             "contenders = [\"ext4\"]\nbackend = \"cloud\"",
-            "contenders = [\"ext4\"]\nbackend = \"loop\"\nclock = \"model\"",
+            "contenders = [\"ext4\"]\nbackend = \"loop\"\nclock = \"virtual\"",
             "contenders = [\"ext4\"]\nbackend = \"vm\"\nclock = \"stopped\"",
             "contenders = [\"ext4\"]\nbackend = \"vm\"\ndisk = \"nvmee\"",
             "contenders = [\"ext4\"]\nbackend = \"vm\"\ndisks = 9",

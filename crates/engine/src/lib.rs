@@ -22,7 +22,7 @@ mod shape;
 mod side_by_side;
 mod source;
 mod tally;
-mod tour;
+mod visit_order;
 mod workspace;
 
 pub use calibrate::instrument_cost;

@@ -13,7 +13,7 @@ use model::{Create, EntryKind, Order, Sharing};
 use crate::names::{Names, write_digits};
 use crate::path_buffer::PathBuffer;
 use crate::pattern::{Origin, file_id};
-use crate::tour::{Part, Tour, shares};
+use crate::visit_order::{Part, VisitOrder, shares};
 
 /// Something that happened to the entries of a set, or to a part of them.
 #[derive(Clone, Debug)]
@@ -116,9 +116,9 @@ impl FileSet {
         }
     }
 
-    /// The set of links to what there is of this one, made on these tours, in directories of the same
+    /// The set of links to what there is of this one, made on these orders, in directories of the same
     /// kind.
-    pub fn plan_links(&self, root: &Path, name: &str, links: Links, tours: &[Tour]) -> Self {
+    pub fn plan_links(&self, root: &Path, name: &str, links: Links, orders: &[VisitOrder]) -> Self {
         Self {
             top: root.join(name),
             kind: EntryKind::File,
@@ -128,8 +128,8 @@ impl FileSet {
             permissions_changed: 0,
             attributes_set: 0,
             name: name.to_owned(),
-            starts: boundaries(tours.iter().map(Tour::len)),
-            before: boundaries(tours.iter().map(Tour::len)),
+            starts: boundaries(orders.iter().map(VisitOrder::len)),
+            before: boundaries(orders.iter().map(VisitOrder::len)),
             changes: Vec::new(),
             doubled: false,
             ..self.clone()
@@ -153,7 +153,7 @@ impl FileSet {
 
     /// The shares of so many threads and the order in which each visits its own: those that made the
     /// entries of directories of their own, visit these.
-    pub fn tours(&self, order: Order, threads: u32) -> Vec<Tour> {
+    pub fn visit_orders(&self, order: Order, threads: u32) -> Vec<VisitOrder> {
         let as_made = self.sharing == Sharing::Own && self.makers() == threads as usize;
         let ranges = if as_made {
             self.before.windows(2).map(|b| b[0]..b[1]).collect()
@@ -164,15 +164,15 @@ impl FileSet {
     }
 
     /// Ranges visited in the order asked for.
-    pub fn ordered(&self, ranges: &[Range<u64>], order: Order, purpose: &str) -> Vec<Tour> {
-        let tours = ranges.iter().enumerate();
-        tours
+    pub fn ordered(&self, ranges: &[Range<u64>], order: Order, purpose: &str) -> Vec<VisitOrder> {
+        let orders = ranges.iter().enumerate();
+        orders
             .map(|(i, range)| {
-                let tour = Tour::sequential(range);
+                let visits = VisitOrder::sequential(range);
                 match order {
-                    Order::Sequential => tour,
+                    Order::Sequential => visits,
                     Order::Random => {
-                        tour.shuffled(self.seed, &format!("{purpose}-{}-{i}", self.name))
+                        visits.shuffled(self.seed, &format!("{purpose}-{}-{i}", self.name))
                     }
                 }
             })
@@ -180,9 +180,9 @@ impl FileSet {
     }
 
     /// The shares of the threads that make it, in the order of the index.
-    pub fn making(&self) -> Vec<Tour> {
+    pub fn making(&self) -> Vec<VisitOrder> {
         let ranges = self.starts.windows(2).map(|s| s[0]..s[1]);
-        ranges.map(|range| Tour::sequential(&range)).collect()
+        ranges.map(|range| VisitOrder::sequential(&range)).collect()
     }
 
     /// The entry at a position among those that there are.
@@ -260,9 +260,9 @@ impl FileSet {
 
     /// All positions, in their order.
     pub fn whole(&self) -> Part {
-        let tours = self.tours(Order::Sequential, 1);
-        let done = tours.iter().map(Tour::len).collect();
-        Part::new(tours, done)
+        let orders = self.visit_orders(Order::Sequential, 1);
+        let done = orders.iter().map(VisitOrder::len).collect();
+        Part::new(orders, done)
     }
 
     // Directories.
@@ -433,15 +433,15 @@ mod tests {
         set
     }
 
-    fn steps(tours: &[Tour], share: f64) -> Vec<u64> {
-        let steps = |t: &Tour| (t.len() as f64 * share).ceil() as u64;
-        tours.iter().map(steps).collect()
+    fn steps(orders: &[VisitOrder], share: f64) -> Vec<u64> {
+        let steps = |t: &VisitOrder| (t.len() as f64 * share).ceil() as u64;
+        orders.iter().map(steps).collect()
     }
 
     fn part(set: &FileSet, order: Order, threads: u32, share: f64) -> Part {
-        let tours = set.tours(order, threads);
-        let done = steps(&tours, share);
-        Part::new(tours, done)
+        let orders = set.visit_orders(order, threads);
+        let done = steps(&orders, share);
+        Part::new(orders, done)
     }
 
     fn path(set: &FileSet, entry: &Entry) -> String {
@@ -501,9 +501,9 @@ mod tests {
             let create = Create { sharing: Sharing::Own, ..create };
             let set = cut_short(&create, made);
             let mut owners = vec![None; set.directories() as usize];
-            for (thread, tour) in set.tours(Order::Random, create.threads).iter().enumerate() {
-                for step in 0..tour.len() {
-                    let directory = set.directory(&set.entry(tour.position(step))) as usize;
+            for (thread, order) in set.visit_orders(Order::Random, create.threads).iter().enumerate() {
+                for step in 0..order.len() {
+                    let directory = set.directory(&set.entry(order.position(step))) as usize;
                     prop_assert_eq!(*owners[directory].get_or_insert(thread), thread);
                 }
             }

@@ -10,7 +10,7 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
         return Err(agent::attend(guest::CHANNEL).into());
     }
     if args.guest_shell {
-        return Err(agent::entertain().into());
+        return Err(agent::run_shell().into());
     }
     if args.survey {
         return Ok(agent::serve_survey()?);

@@ -33,7 +33,7 @@ pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
     progress.finish();
     drop(place);
     let calibration = taken?;
-    if calibration.ceiling.is_none() && !args.instrument {
+    if calibration.ceiling.is_none() && !args.overhead {
         return Err(Refused(calibration.device).into());
     }
     if globals.json {
@@ -51,12 +51,12 @@ fn subject(
     progress: &Progress,
     stop: &AtomicBool,
 ) -> anyhow::Result<(Subject, Option<Kept>)> {
-    if args.instrument {
-        let why = "not asked for (--instrument)".to_owned();
+    if args.overhead {
+        let why = "not asked for (--overhead)".to_owned();
         return Ok((Subject::Nothing(why), None));
     }
     if !nix::unistd::geteuid().is_root() {
-        let advice = "a device needs root: use sudo, or measure fsarena alone with --instrument";
+        let advice = "a device needs root: use sudo, or measure harness overhead alone with --overhead";
         return Err(Refused(advice.into()).into());
     }
     if let Some(device) = &args.storage.device {

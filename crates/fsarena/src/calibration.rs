@@ -183,7 +183,7 @@ pub fn text(calibration: &Calibration) -> String {
     let device = line(&calibration.device);
     let device = match calibration.ceiling {
         Some(_) => format!("device: {device}\n"),
-        None => format!("no ceiling of a device: {device}\n"),
+        None => format!("raw device: {device}\n"),
     };
     table(["calibration", "median", "least…most"], &rows) + &device
 }
@@ -238,7 +238,7 @@ mod tests {
         };
         let text = text(&calibration);
         assert!(
-            text.ends_with("no ceiling of a device: could not be measured\n"),
+            text.ends_with("raw device: could not be measured\n"),
             "{text}"
         );
         assert!(!text.contains("sequential"));

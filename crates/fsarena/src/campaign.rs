@@ -18,7 +18,7 @@ use wire::Event;
 
 use crate::again::{self, Again};
 use crate::calibration::{self, Effort};
-use crate::crew::{self, News};
+use crate::worker_pool::{self, News};
 use crate::erase_question::Consent;
 use crate::exit::{Interruption, Refused};
 use crate::fit::Misfits;
@@ -241,7 +241,7 @@ impl Drive<'_> {
         let abreast = guest_ground::abreast(campaign, *jobs);
         let test_of = |cell: &Cell| test_of(campaign, cell).expect("it was looked for above");
         let shared = Mutex::new(*written);
-        let ended = crew::work_off(
+        let ended = worker_pool::work_off(
             cells,
             abreast,
             stop,

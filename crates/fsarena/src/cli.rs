@@ -24,10 +24,10 @@ use crate::storage_args::StorageArgs;
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  sudo fsarena run                             every contender this machine can drive
+  sudo fsarena run                             every filesystem this machine supports
   sudo fsarena run -c ext4 -c xfs -s bonnie    two of them, one suite
   fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
-  fsarena run --backend vm                     in guests, whose kernel has many more, without root
+  fsarena run --backend vm                     in guests: many more filesystems, without root
   fsarena report --format html -o report.html  the latest campaign as a page
   fsarena advise --use file-server             which contender suits a file server
   fsarena compare 3 4 --threshold 5%           what changed; 1 on a sure regression
@@ -41,10 +41,10 @@ Exit codes:
   130  interrupted and cleaned up; `fsarena resume` goes on"
 )]
 pub struct Cli {
-    /// What every command takes.
+    /// Options of every command.
     #[command(flatten)]
     pub globals: Globals,
-    /// What is asked.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -62,7 +62,7 @@ pub struct Globals {
     /// Write JSON for programs instead of text for people.
     #[arg(long, global = true)]
     pub json: bool,
-    /// Say nothing but results and errors.
+    /// Print only results and errors.
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
@@ -78,11 +78,11 @@ Examples:
   sudo fsarena run my-campaign.toml                   as the file says
   sudo fsarena run -c ext4 -c again=ext4              one filesystem twice: the noise floor
   sudo fsarena run -c ext4 -c xfs --until-width 5% --max-time 2h
-                                                      rounds until figures are known to 5 %
-  fsarena run -s iozone --profile study --dry-run     what it would cost, and nothing else
+                                                      rounds until results are known to 5 %
+  fsarena run -s iozone --profile study --dry-run     show the plan and its cost; run nothing
   sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
-  fsarena run --backend vm --profile smoke            all filesystems that a guest has, without root
+  fsarena run --backend vm --profile smoke            every filesystem that guests support
   fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
   fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
@@ -95,16 +95,16 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// List what there is: filesystems, suites, profiles, studies, uses, disks or campaigns.
+    /// List filesystems, suites, profiles, studies, uses, disks or campaigns.
     #[command(after_help = "\
 Examples:
   fsarena list                the filesystems of the catalog
-  fsarena list --long         the same with all that is known of each, and the sources
+  fsarena list --long         with origin, readers and limits, and their sources
   fsarena list suites         the suites with their tests
-  fsarena list uses           what `advise` can advise on, with weights and needs
-  fsarena list campaigns      what was run")]
+  fsarena list uses           what `advise` can answer, with weights and needs
+  fsarena list campaigns      the campaigns you ran")]
     List(ListArgs),
-    /// Show a campaign, or one cell of it with all its evidence.
+    /// Show a campaign, or one cell with its evidence.
     #[command(after_help = "\
 Examples:
   fsarena show                the latest campaign, cell by cell
@@ -119,7 +119,7 @@ Examples:
   fsarena report --charts charts                  every chart as SVG and PNG
   fsarena report --schema                         the JSON schema of --format json")]
     Report(ReportArgs),
-    /// Say which contender of a campaign suits a use, and why.
+    /// Recommend a contender for a use, with the reasons.
     #[command(after_help = "\
 Examples:
   fsarena advise --use file-server           by the latest campaign
@@ -127,49 +127,49 @@ Examples:
   fsarena advise --use desktop report.json   by a report in JSON
   fsarena --catalog ~/my-catalog advise --use photos --json")]
     Advise(AdviseArgs),
-    /// Compare two campaigns, or two contenders of one: what changed, by how much, how surely.
+    /// Compare two campaigns, or two contenders of one: what changed, by how much, and how sure that is.
     #[command(after_help = "\
 Examples:
   fsarena compare 3 4                          campaign 3 and campaign 4
-  fsarena compare nightly 12 --only 'tree/*'   the latest campaign of a name, some figures
+  fsarena compare nightly 12 --only 'tree/*'   the latest campaign of a name, some results
   fsarena compare old.json new.json --threshold 5%
-                                               1 if something is surely worse by more than 5 %
+                                               exit with 1 if a result is worse by more than 5 %
   fsarena compare --within 4 ext4 ext4:data=journal
                                                two contenders of campaign 4")]
     Compare(CompareArgs),
-    /// Show one figure over all campaigns, with the places where its level changed.
+    /// Show one result over all campaigns, with the points where its level changed.
     #[command(after_help = "\
 Examples:
   fsarena history bonnie-block/write               of each contender
   fsarena history bonnie-block/write:latency-p99 -c ext4
   fsarena history 'tree/*' -c xfs --json           every phase of a test")]
     History(HistoryArgs),
-    /// Say which contender runs here and, if not, which command would make it.
+    /// Show which filesystems run here, and what the others need.
     #[command(after_help = "\
 Examples:
   fsarena doctor
   sudo apt-get install $(fsarena doctor --packages)")]
     Doctor(DoctorArgs),
-    /// Measure what fsarena itself costs, and what a device can do without a filesystem.
+    /// Measure harness overhead, and the raw device.
     #[command(after_help = "\
 Examples:
   sudo fsarena calibrate                      an image where `run` would make one
   sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and stays so
-  fsarena calibrate --instrument              fsarena alone, without root")]
+  fsarena calibrate --overhead                harness overhead alone, without root")]
     Calibrate(CalibrateArgs),
-    /// Make an empty AFFS or HPFS, for which no package of Linux has a program.
+    /// Make an empty AFFS or HPFS, for which Linux has no mkfs.
     #[command(after_help = "\
 Examples:
   fsarena format affs-ffs amiga.hdf --size 100MiB    a new image
   sudo fsarena format hpfs /dev/sdb1 --label WARP    a device, which must be empty
   fsarena format affs-ofs work.adf --erase work.adf  an image that holds something")]
     Format(FormatArgs),
-    /// Make the guest: a small machine whose kernel has the filesystems that this one's has not.
+    /// Build the guest: a small virtual machine with the filesystems your kernel lacks.
     #[command(after_help = "\
 Examples:
-  fsarena guest build       from the packages of this machine's apt, without root; again: nothing to do
+  fsarena guest build       from Debian packages, without root; does nothing if it is up to date
   fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
-  fsarena guest selftest    whether model time is the same whatever this machine does")]
+  fsarena guest selftest    check that virtual time does not depend on this machine")]
     Guest(GuestArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
@@ -194,7 +194,7 @@ pub struct ListArgs {
     /// What to list.
     #[arg(value_enum, default_value_t = Listing::Filesystems)]
     pub what: Listing,
-    /// Of each filesystem origin, readers, boot loaders and limits, with sources.
+    /// Show origin, readers, boot loaders and limits of each filesystem, with sources.
     #[arg(long)]
     pub long: bool,
 }
@@ -235,13 +235,13 @@ pub struct ReportArgs {
     /// Number of the campaign [default: the latest].
     #[arg(value_name = "ID")]
     pub id: Option<i64>,
-    /// The form.
+    /// The format.
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
     pub format: String,
-    /// A file to write instead of standard output.
+    /// Write to a file instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: Option<PathBuf>,
-    /// A directory into which every chart is written, as SVG and as PNG.
+    /// Write every chart into this directory, as SVG and PNG.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
     pub charts: Option<PathBuf>,
     /// Print the JSON schema of the format `json`, and nothing else.
@@ -252,7 +252,7 @@ pub struct ReportArgs {
 /// Options of `advise`.
 #[derive(Clone, Debug, Args)]
 pub struct AdviseArgs {
-    /// What for: see `fsarena list uses`.
+    /// The use: see `fsarena list uses`.
     #[arg(long = "use", value_name = "USE")]
     pub for_use: String,
     /// A campaign by its number or name, or a file: a report in JSON, a database [default: the latest].
@@ -269,20 +269,20 @@ pub struct CompareArgs {
     /// After.
     #[arg(value_name = "B")]
     pub after: String,
-    /// A campaign, of which A and B are contenders.
+    /// Compare contenders A and B of this campaign.
     #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
     pub within: Option<String>,
     /// A contender to compare [default: all that both have].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
-    /// Figures to compare, as TEST/PHASE or TEST/PHASE:METRIC with `*` for anything [default: all by
-    /// which phases are judged].
-    #[arg(long, value_name = "FIGURE")]
+    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
+    /// each phase].
+    #[arg(long, value_name = "RESULT")]
     pub only: Vec<FigurePattern>,
-    /// Compare every metric that has a better and a worse.
+    /// Compare every metric, not only the primary ones.
     #[arg(long)]
     pub all: bool,
-    /// End with 1 where a figure is surely worse by more than this, or fails and did not before.
+    /// Exit with 1 if a result is surely worse by more than this, or fails and did not before.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub threshold: Option<f64>,
     /// Write Markdown.
@@ -293,8 +293,8 @@ pub struct CompareArgs {
 /// Options of `history`.
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArgs {
-    /// The figure, as TEST/PHASE or TEST/PHASE:METRIC; `*` stands for anything.
-    #[arg(value_name = "FIGURE")]
+    /// The result, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
+    #[arg(value_name = "RESULT")]
     pub figure: FigurePattern,
     /// A contender [default: all that have it].
     #[arg(short, long = "contender", value_name = "NAME")]
@@ -304,7 +304,7 @@ pub struct HistoryArgs {
 /// Options of `doctor`.
 #[derive(Clone, Debug, Args)]
 pub struct DoctorArgs {
-    /// Print only the Debian packages that are missing, for apt-get.
+    /// Print only the missing Debian packages, for apt-get.
     #[arg(long)]
     pub packages: bool,
 }
@@ -312,9 +312,9 @@ pub struct DoctorArgs {
 /// Options of `calibrate`.
 #[derive(Clone, Debug, Args)]
 pub struct CalibrateArgs {
-    /// Measure fsarena alone; needs no root.
+    /// Measure harness overhead alone; needs no root.
     #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
-    pub instrument: bool,
+    pub overhead: bool,
     /// Size of the image [default: 256 MiB].
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
     pub size: Option<Bytes>,
@@ -463,7 +463,7 @@ mod tests {
         for backend in ["loop", "dir", "vm"] {
             Cli::try_parse_from(["fsarena", "run", "--backend", backend]).unwrap();
         }
-        for clock in ["model", "real"] {
+        for clock in ["virtual", "real"] {
             Cli::try_parse_from(["fsarena", "run", "--clock", clock]).unwrap();
         }
         for mode in model::DiskCache::ALL.map(model::DiskCache::name) {

@@ -110,7 +110,7 @@ fn list(needs: &[Need]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use provision::GuestStock;
+    use provision::GuestContents;
 
     use super::*;
     use crate::list_command;
@@ -123,7 +123,7 @@ mod tests {
         let lacks = others.map(|f| (f.name.clone(), "it has no driver".to_owned()));
         Machine {
             has_program: |_| true,
-            guest: Some(GuestStock {
+            guest: Some(GuestContents {
                 kernel: "6.1.0".into(),
                 lacks: lacks.collect(),
             }),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn in_guests_all_compete_that_the_guest_has_and_floors_with_them() {
+    fn in_guests_all_compete_that_the_guest_has_and_baselines_with_them() {
         let catalog = Catalog::builtin().unwrap();
         let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
         let machine = &machine(&catalog, &all);
@@ -165,7 +165,7 @@ mod tests {
             loop_control: true,
             fuse_device: true,
             has_program: |_| true,
-            guest: Some(GuestStock {
+            guest: Some(GuestContents {
                 kernel: "6.1.0".into(),
                 lacks: BTreeMap::new(),
             }),

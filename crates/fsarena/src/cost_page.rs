@@ -139,7 +139,7 @@ pub fn text(
             .max_time
             .map_or_else(String::new, |most| format!(", none after {}", long(most)));
         let fact = format!(
-            "are added while figures are wide, up to {}{late}",
+            "are added while results are wide, up to {}{late}",
             until.max_rounds
         );
         text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
@@ -219,7 +219,7 @@ mod tests {
         insta::assert_snapshot!(notes(&cost, Some(plan::UNASKED)).join("\n"));
     }
 
-    /// Of ext4, once: on an image seconds by the clock, in guests in model time the processor time of fsarena and
+    /// Of ext4, once: on an image seconds by the clock, in guests in virtual time the processor time of fsarena and
     /// QEMU, which is what they take where nothing else runs.
     #[test]
     fn what_was_measured_had_been_announced_within_a_factor_of_two() {
@@ -236,7 +236,7 @@ mod tests {
             };
             if guest.is_some() {
                 campaign.backend = Backend::Vm;
-                campaign.clock = model::Clock::Model;
+                campaign.clock = model::Clock::Virtual;
                 campaign.guest = guest;
             }
             let pace = pace(&campaign, None);

@@ -56,7 +56,7 @@ fn left(globals: &Globals) -> Vec<String> {
 /// This machine with its guest, where one was made; or why that cannot be found out.
 fn look(catalog: &Catalog) -> (Machine, Option<String>) {
     let (guest, trouble) = match guest_command::find(catalog) {
-        Ok(guest) => (guest.map(|g| guest_command::stock(catalog, &g)), None),
+        Ok(guest) => (guest.map(|g| guest_command::contents(catalog, &g)), None),
         Err(error) => (None, Some(exit::whole(&error))),
     };
     let machine = Machine {

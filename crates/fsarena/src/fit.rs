@@ -172,7 +172,7 @@ mod tests {
                 .cloned()
                 .collect(),
             size,
-            clock: Clock::Model,
+            clock: Clock::Virtual,
             guest: (backend == Backend::Vm).then_some(guest),
             ..fixture::campaign()
         }

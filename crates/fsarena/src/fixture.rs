@@ -30,7 +30,7 @@ pub fn campaign() -> Campaign {
         backend: Backend::Loop,
         device: None,
         work_dir: "/nowhere".into(),
-        patience: Nanos::from_secs(60),
+        stall_timeout: Nanos::from_secs(60),
         readahead: None,
         max_written: None,
         source: None,
@@ -38,7 +38,7 @@ pub fn campaign() -> Campaign {
     }
 }
 
-/// A guest in model time with a disk after this model.
+/// A guest in virtual time with a disk after this model.
 pub fn guest(model: DiskModel) -> GuestMachine {
     GuestMachine {
         memory: Bytes::mib(1024),

@@ -18,15 +18,15 @@ pub struct GuestArgs {
 /// What can be done with guests.
 #[derive(Clone, Debug, Subcommand)]
 pub enum GuestAction {
-    /// Bring kernel, modules and programs and make a guest of them, unless it is there already.
+    /// Build a guest from Debian's packages, unless it is up to date.
     #[command(after_help = "\
 Examples:
   fsarena guest build
   fsarena guest build --with zfs    also OpenZFS, whose driver is built for five minutes and more
   fsarena guest build --kernel arch/x86/boot/bzImage --modules DIR    a kernel of your own")]
     Build(BuildOptions),
-    /// Find out whether anything of this machine reaches the guest's model time: the same cell, run again,
-    /// with all processors busy, in other surroundings and with cold caches, must give the same nanoseconds.
+    /// Check that virtual time does not depend on this machine: the same cell must take the same nanoseconds again,
+    /// with all processors busy, in another environment and with cold caches.
     #[command(after_help = "\
 Examples:
   fsarena guest selftest                  tree on ext4; exit code 1 where a figure differs
@@ -35,7 +35,7 @@ Examples:
   fsarena guest selftest --kernel bzImage --modules DIR
   fsarena guest selftest --leak           on a disk outside the guest: this must be found out")]
     Selftest(SelftestArgs),
-    /// Boot a guest, make a filesystem, mount it on /mnt and give its console to you.
+    /// Open a shell in a guest, with a fresh filesystem on /mnt.
     #[command(after_help = "\
 Examples:
   fsarena guest shell hpfs                Ctrl-A X kills the guest, `exit` ends it
@@ -47,10 +47,10 @@ Examples:
 /// What a guest is made of, where it is not Debian's packages alone.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BuildOptions {
-    /// Bring Debian's packages from this mirror instead of those that this machine's apt is set to.
+    /// Get Debian's packages from this mirror instead of the ones apt is configured with.
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
-    /// Also build the driver of a contender that comes as source (zfs); takes five minutes and more.
+    /// Also build a driver that comes as source (zfs); takes five minutes and more.
     #[arg(long, value_name = "CONTENDER")]
     pub with: Vec<String>,
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
@@ -67,19 +67,19 @@ pub struct BuildOptions {
 /// Options of `guest selftest`.
 #[derive(Clone, Debug, Args)]
 pub struct SelftestArgs {
-    /// Contenders whose cells are run.
+    /// The contenders to run.
     #[arg(value_name = "CONTENDER", default_value = "ext4")]
     pub contenders: Vec<String>,
-    /// The test, as it is in profile smoke.
+    /// The test, in profile smoke.
     #[arg(long, value_name = "TEST", default_value = "tree")]
     pub test: String,
-    /// Only under these conditions [default: all].
+    /// Check only under these conditions [default: all].
     #[arg(long, value_enum, value_name = "CONDITION")]
     pub under: Vec<Condition>,
-    /// How often the cell is run under each condition.
+    /// Run the cell this often under each condition.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: u32,
-    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the figures.
+    /// Measure on a disk that is not in the guest's memory, so that its time leaks into the results.
     #[arg(long)]
     pub leak: bool,
     /// Run the cell once and print its result as JSON; the test itself starts this.

@@ -1,4 +1,4 @@
-//! `fsarena guest`: the machine that has the filesystems which this machine's kernel has not.
+//! `fsarena guest`: the machine with the filesystems that this machine's kernel lacks.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use anyhow::Context;
 use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
 use model::{Campaign, Filesystem};
-use provision::{GuestStock, Machine, Need};
+use provision::{GuestContents, Machine, Need};
 use run::{CellCache, SECRET};
 use serde_json::json;
 use sys::trusted::Directory;
@@ -151,9 +151,9 @@ pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
 }
 
 /// What a guest has for the filesystems of a catalog.
-pub fn stock(catalog: &Catalog, guest: &Guest) -> GuestStock {
+pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
     let lacks = |f: &Filesystem| Some((f.name.clone(), guest.lacks(f)?));
-    GuestStock {
+    GuestContents {
         kernel: guest.release().to_owned(),
         lacks: catalog.filesystems().filter_map(lacks).collect(),
     }
@@ -232,7 +232,7 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
     Ok(Code::Done.into())
 }
 
-/// Where the results of cells in model time are kept, unless the user wants none of them, or there is no place for
+/// Where the results of cells in virtual time are kept, unless the user wants none of them, or there is no place for
 /// them that is the user's alone, which is noted.
 pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
     if unwanted {

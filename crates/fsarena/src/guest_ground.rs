@@ -111,7 +111,7 @@ impl GuestGround {
         environment.cpus = parts.processors;
         environment.memory = parts.memory;
         environment.cpu = match self.campaign.clock {
-            Clock::Model => format!(
+            Clock::Virtual => format!(
                 "a model (QEMU's {}), an instruction a nanosecond",
                 parts.cpu
             ),
@@ -123,14 +123,14 @@ impl GuestGround {
                 )
             }
         };
-        if self.campaign.clock == Clock::Model {
+        if self.campaign.clock == Clock::Virtual {
             // What this machine has of them changes no figure.
             environment.caches.clear();
             environment.memory_goes_back = false;
             environment.conditions.clear();
         }
         let on = match self.campaign.clock {
-            Clock::Model => "filled in each guest".to_owned(),
+            Clock::Virtual => "filled in each guest".to_owned(),
             Clock::Real => format!(
                 "filled in each guest, {}",
                 describe_storage(&self.campaign.work_dir)
@@ -248,7 +248,7 @@ impl GuestGround {
             disks: self.disks(&parts, directory.path(), size, supply.is_some())?,
             memory_disk,
             directory: directory.path().to_owned(),
-            patience: self.campaign.patience,
+            stall_timeout: self.campaign.stall_timeout,
             step_limit: self.campaign.phase_limit,
             stop: Arc::clone(&self.stop),
         };
@@ -408,7 +408,7 @@ pub fn abreast(campaign: &Campaign, jobs: Option<u32>) -> usize {
     let Some(parts) = campaign
         .guest
         .as_ref()
-        .filter(|_| campaign.clock == Clock::Model)
+        .filter(|_| campaign.clock == Clock::Virtual)
     else {
         return 1;
     };
@@ -476,7 +476,7 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         Campaign {
             backend: Backend::Vm,
-            clock: Clock::Model,
+            clock: Clock::Virtual,
             contenders: contenders.iter().map(|name| contender(name)).collect(),
             suites: vec![
                 catalog

@@ -155,7 +155,7 @@ fn proof(
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Option<Result<(), String>>> {
     match wishes.clock {
-        Some(Clock::Model) => Ok(None),
+        Some(Clock::Virtual) => Ok(None),
         _ => Ok(Some(guest::prove_kvm(guest, stop)?)),
     }
 }
@@ -185,22 +185,22 @@ pub fn machine(
 fn clock(wishes: &Wishes, kvm: Option<Result<(), String>>) -> (Clock, Accelerator, String) {
     let wants_real = wishes.clock == Some(Clock::Real) || wishes.device;
     match kvm {
-        None => (Clock::Model, Accelerator::Tcg, String::new()),
+        None => (Clock::Virtual, Accelerator::Tcg, String::new()),
         Some(Ok(())) => (Clock::Real, Accelerator::Kvm, " on KVM".to_owned()),
         Some(Err(why)) if wants_real => (
             Clock::Real,
             Accelerator::Tcg,
             format!(" without KVM ({why}), emulated, so that times mean little"),
         ),
-        Some(Err(why)) => (Clock::Model, Accelerator::Tcg, format!(", for {why}")),
+        Some(Err(why)) => (Clock::Virtual, Accelerator::Tcg, format!(", for {why}")),
     }
 }
 
-/// What the guest's disks are: in model time nothing may come from outside.
+/// What the guest's disks are: in virtual time nothing may come from outside.
 fn disk(wishes: &Wishes, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
     match (clock, wishes.disk.first()) {
         (_, Some(name)) => model(name, wishes, catalog),
-        (Clock::Model, None) => model(DISK, wishes, catalog),
+        (Clock::Virtual, None) => model(DISK, wishes, catalog),
         (Clock::Real, None) if wishes.device => Ok(GuestDisk::Device {
             cache: wishes.disk_cache.unwrap_or(DiskCache::None),
         }),
@@ -218,7 +218,7 @@ fn model(name: &str, wishes: &Wishes, catalog: &Catalog) -> anyhow::Result<Guest
     ];
     if let Some((option, _)) = options.into_iter().find(|(_, given)| *given) {
         return Err(BadInput(format!(
-            "{option} means nothing for a disk in the guest's memory, which it is in model time and with \
+            "{option} means nothing for a disk in the guest's memory, which it is in virtual time and with \
              --disk: leave it out"
         ))
         .into());
@@ -239,7 +239,7 @@ fn settle(
     refuse_beside_device(wishes, load)?;
     if clock == Clock::Real && wishes.jobs.is_some_and(|jobs| jobs > 1) {
         return Err(BadInput(
-            "in real time cells would disturb each other: --jobs is for --clock model".into(),
+            "in real time cells would disturb each other: --jobs is for --clock virtual".into(),
         ));
     }
     let in_memory = matches!(disk, GuestDisk::Model { .. });
@@ -337,9 +337,9 @@ fn memory(asked: Option<Bytes>, disk: Option<Bytes>) -> Result<Bytes, BadInput> 
 
 fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, BadInput> {
     match (clock, asked) {
-        (Clock::Model, None | Some(1)) => Ok(1),
-        (Clock::Model, Some(many)) => Err(BadInput(format!(
-            "--processors {many}: in model time a machine has one processor"
+        (Clock::Virtual, None | Some(1)) => Ok(1),
+        (Clock::Virtual, Some(many)) => Err(BadInput(format!(
+            "--processors {many}: in virtual time a machine has one processor"
         ))),
         (Clock::Real, Some(asked)) => Ok(asked),
         (Clock::Real, None) => {
@@ -364,7 +364,7 @@ fn require_modules(
         (
             "null_blk",
             "makes disks in its memory",
-            "set CONFIG_BLK_DEV_NULL_BLK to m, or leave model time with --clock real",
+            "set CONFIG_BLK_DEV_NULL_BLK to m, or leave virtual time with --clock real",
         )
     } else if is_striped && !guest.can_stripe() {
         (
@@ -398,15 +398,10 @@ pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Optio
         let largest = contender.filesystem.requires.largest?;
         let count = contender.own.disks.unwrap_or(count);
         let each = disk_size(contender, size, count, None);
-        (largest.0 / u64::from(count) < size.0).then(|| format!("{} one of {each}", contender.name))
+        (largest.0 / u64::from(count) < size.0).then(|| format!("{} gets {each}, its maximum", contender.name))
     });
     let smaller: Vec<String> = smaller.collect();
-    (!smaller.is_empty()).then(|| {
-        format!(
-            "of disks of {size}, these get a smaller one, the largest that they take: {}",
-            smaller.join(", ")
-        )
-    })
+    (!smaller.is_empty()).then(|| format!("instead of {size}, {}", smaller.join("; ")))
 }
 
 #[cfg(test)]
@@ -428,7 +423,7 @@ mod tests {
     fn without_a_proof_of_kvm_time_is_that_of_a_model() {
         let no = || Some(Err("it hangs".to_owned()));
         let (time, accelerator, words) = clock(&wishes(), no());
-        assert_eq!((time, accelerator), (Clock::Model, Accelerator::Tcg));
+        assert_eq!((time, accelerator), (Clock::Virtual, Accelerator::Tcg));
         assert_eq!(words, ", for it hangs");
         let (time, accelerator, _) = clock(&wishes(), Some(Ok(())));
         assert_eq!((time, accelerator), (Clock::Real, Accelerator::Kvm));
@@ -442,15 +437,15 @@ mod tests {
     }
 
     #[test]
-    fn in_model_time_a_disk_is_a_model_and_no_device_of_this_machines() {
+    fn in_virtual_time_a_disk_is_a_model_and_no_device_of_this_machines() {
         let catalog = Catalog::builtin().unwrap();
-        let model = disk(&wishes(), Clock::Model, &catalog).unwrap();
+        let model = disk(&wishes(), Clock::Virtual, &catalog).unwrap();
         assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme"));
         let device = Wishes {
             device: true,
             ..wishes()
         };
-        assert!(refused(disk(&device, Clock::Model, &catalog)).contains("--device means nothing"));
+        assert!(refused(disk(&device, Clock::Virtual, &catalog)).contains("--device means nothing"));
         let cache = DiskCache::None;
         assert_eq!(
             disk(&device, Clock::Real, &catalog).unwrap(),
@@ -531,10 +526,10 @@ mod tests {
     }
 
     #[test]
-    fn in_model_time_there_is_one_processor() {
-        assert_eq!(processors(None, Clock::Model).unwrap(), 1);
+    fn in_virtual_time_there_is_one_processor() {
+        assert_eq!(processors(None, Clock::Virtual).unwrap(), 1);
         assert_eq!(processors(Some(3), Clock::Real).unwrap(), 3);
-        assert!(refused(processors(Some(2), Clock::Model)).contains("one processor"));
+        assert!(refused(processors(Some(2), Clock::Virtual)).contains("one processor"));
     }
 
     #[test]
@@ -543,7 +538,7 @@ mod tests {
         let contenders = ["fat12", "xfs"].map(|name| catalog.contender(name).unwrap());
         let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
         assert!(
-            said.ends_with("that they take: fat12 one of 255 MiB"),
+            said.ends_with("fat12 gets 255 MiB, its maximum"),
             "{said}"
         );
         assert_eq!(smaller_disks(&contenders, Bytes::mib(64), 1), None);

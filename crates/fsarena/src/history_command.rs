@@ -27,7 +27,7 @@ pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             false => format!(" of {}", line(&args.contenders.join(", "))),
         };
         return Err(BadInput(format!(
-            "no campaign has a figure `{}`{of}: TEST/PHASE as in `fsarena report`",
+            "no campaign has a result `{}`{of}: TEST/PHASE as in `fsarena report`",
             args.figure
         ))
         .into());

@@ -20,7 +20,7 @@ mod completions_command;
 mod contender_choice;
 mod contender_groups;
 mod cost_page;
-mod crew;
+mod worker_pool;
 mod disturbance;
 mod doctor_command;
 mod erase_question;

@@ -81,7 +81,7 @@ impl Progress {
         if let Self::Bar(bar, _) = self {
             bar.set_length(total);
             bar.set_position(done);
-            bar.set_message("writing the image once, so that no figure holds its allocation");
+            bar.set_message("writing the image once, so that no result holds its allocation");
         }
     }
 

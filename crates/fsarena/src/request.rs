@@ -25,17 +25,17 @@ use crate::run_args::RunArgs;
 use crate::{campaign_text, contender_groups, ground, guest_command, paths, several_disks, source};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
-const PATIENCE: Nanos = Nanos::from_secs(120);
+const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
 /// With less, a cell is hung before the agent can say its first word.
-const LEAST_PATIENCE: Nanos = Nanos::from_secs(1);
+const LEAST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
 /// Rounds at most where they are added, unless the user says otherwise.
 const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
 /// What the kernel reads ahead in.
 const PAGE: Bytes = Bytes::kib(4);
-/// The seed in model time, where nobody gives one.
-const MODEL_SEED: u64 = 1;
+/// The seed in virtual time, where nobody gives one.
+const VIRTUAL_SEED: u64 = 1;
 
 /// What the user asks for.
 pub struct Request {
@@ -142,9 +142,9 @@ pub fn read(
         .or(file.name)
         .or(study.map(|study| study.name))
         .unwrap_or_else(|| profile.name().to_owned());
-    let patience = args.patience.unwrap_or(PATIENCE);
+    let stall_timeout = args.stall_timeout.unwrap_or(STALL_TIMEOUT);
     let own = contenders.iter().filter_map(|c| c.own.memory);
-    refuse_too_little(own.chain(memory).min(), patience)?;
+    refuse_too_little(own.chain(memory).min(), stall_timeout)?;
     let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     let rule = file.rule;
     let device = args.storage.device.clone().or(file.device);
@@ -188,7 +188,7 @@ pub fn read(
         source,
         device,
         work_dir,
-        patience,
+        stall_timeout,
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
     several_disks::refuse_outside_guests(&campaign)?;
@@ -251,11 +251,11 @@ fn refuse_too_many_cells(campaign: &Campaign) -> Result<(), BadInput> {
     )))
 }
 
-/// The seed where nobody gives one: in model time the same each time, so that the same command gives the same
+/// The seed where nobody gives one: in virtual time the same each time, so that the same command gives the same
 /// figures, which are there already.
 fn seed(time: Clock) -> u64 {
     match time {
-        Clock::Model => MODEL_SEED,
+        Clock::Virtual => VIRTUAL_SEED,
         Clock::Real => clock::calendar().0,
     }
 }
@@ -289,7 +289,7 @@ impl Setting {
             false => guest_command::obtain(catalog, &wishes.build, stop, &mut say)?,
         };
         let machine = Machine {
-            guest: Some(guest_command::stock(catalog, &guest)),
+            guest: Some(guest_command::contents(catalog, &guest)),
             ..Machine::look()
         };
         Ok(Self {
@@ -400,15 +400,15 @@ fn refuse_what_ends_the_machine(contender: &Contender) -> Result<(), BadInput> {
 }
 
 /// Every cell would die of these, and the filesystem would be blamed.
-fn refuse_too_little(memory: Option<Bytes>, patience: Nanos) -> anyhow::Result<()> {
+fn refuse_too_little(memory: Option<Bytes>, stall_timeout: Nanos) -> anyhow::Result<()> {
     let complaint = match memory {
         Some(memory) if memory < LEAST_MEMORY => {
             format!(
                 "memory of {memory} is too little (--memory); a cell needs {LEAST_MEMORY} at least"
             )
         }
-        _ if patience < LEAST_PATIENCE => {
-            format!("--patience {patience} is too short; give {LEAST_PATIENCE} at least")
+        _ if stall_timeout < LEAST_STALL_TIMEOUT => {
+            format!("--stall-timeout {stall_timeout} is too short; give {LEAST_STALL_TIMEOUT} at least")
         }
         _ => return Ok(()),
     };

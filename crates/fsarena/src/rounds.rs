@@ -19,7 +19,7 @@ pub fn words(stop: &Stop) -> String {
     // To a thousandth of a per cent, which no figure of a filesystem is worth.
     let width = (stop.until.width * 1e5).round() / 1e3;
     let wide = format!(
-        "after {} rounds {} of {} figures are wider than ±{width} %",
+        "after {} rounds {} of {} results are wider than ±{width} %",
         stop.rounds,
         stop.wide.len(),
         stop.judged,
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn each_reason_has_its_words() {
-        let start = "after 6 rounds 0 of 24 figures are wider than ±5 %";
+        let start = "after 6 rounds 0 of 24 results are wider than ±5 %";
         assert_eq!(with(StopReason::Narrow), format!("{start}: that is enough"));
         assert_eq!(with(StopReason::Wide), format!("{start}: one more round"));
         let most = with(StopReason::MostRounds);

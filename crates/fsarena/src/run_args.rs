@@ -14,86 +14,84 @@ use crate::storage_args::StorageArgs;
 /// Options of `run`; what is not given comes from the campaign file, then from the profile.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunArgs {
-    /// A campaign file (TOML); options given beside it win.
+    /// A campaign file (TOML); options override it.
     #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: Option<PathBuf>,
-    /// A contender: a filesystem, with mount options behind a colon, and before that, behind `@`, disks and memory
-    /// of its own (`ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`); `NAME=` before it gives it another name
-    /// [default: all that run here].
+    /// A contender: a filesystem, `:` with mount options, `@` with a disk or memory of its own (`ext4:noatime`,
+    /// `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`); `NAME=` gives it another name [default: every filesystem
+    /// that runs here].
     #[arg(short, long = "contender", value_name = "SPEC")]
     pub contenders: Vec<String>,
-    /// A group of contenders, which reports show together: journaling=ext4,xfs; may be given several times.
+    /// A group of contenders to report together (journaling=ext4,xfs); repeatable.
     #[arg(long = "group", value_name = "NAME=CONTENDER,...", value_parser = typed)]
     pub groups: Vec<TypedGroup>,
-    /// A suite [default: those of a shootout].
+    /// A suite of tests; repeatable [default: the shootout's suites].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// A published comparison: its suites in its sizes, on its volume, in its memory, among its filesystems that
-    /// run here; options given beside it win.
+    /// Repeat a published comparison with its suites, sizes, volume, memory and filesystems; options override it.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["suites", "profile", "file"])]
     pub study: Option<String>,
-    /// How large [default: quick].
+    /// The size of the tests [default: quick].
     #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]
     pub profile: Option<Profile>,
-    /// How often each test is repeated on a fresh filesystem.
+    /// Repeat each test this often, each time on a fresh filesystem.
     #[arg(long, value_name = "N", value_parser = up_to(Campaign::MOST_ROUNDS))]
     pub rounds: Option<u32>,
-    /// Add rounds until 95 % intervals reach no farther than this from their medians: 5%.
+    /// Add rounds until 95 % intervals are within this of their medians (5%).
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_width: Option<f64>,
-    /// Share of the figures that must be so narrow [default: 100%].
+    /// The share of results that must have such intervals [default: 100%].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_share: Option<f64>,
-    /// Rounds at most, narrow or not [default: 20].
+    /// The most rounds to add up to [default: 20].
     #[arg(long, value_name = "N", value_parser = up_to(Campaign::MOST_ROUNDS))]
     pub max_rounds: Option<u32>,
-    /// Time of all cells after which no further round is added: 2h [default: no limit].
+    /// Add no further round after this time (2h) [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub max_time: Option<Nanos>,
-    /// The most that the campaign may write to disks of this machine's [default: twice what is announced, and
-    /// 1.5 TB at most].
+    /// The most bytes to write to this machine's disks [default: twice the estimate, 1.5 TB at most].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_written: Option<Bytes>,
-    /// The seed of every random choice [default: drawn and printed; 1 in model time].
+    /// The seed of all random choices [default: random, and printed; 1 in virtual time].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Size of the image [default: that of the profile].
+    /// The size of the image [default: set by the profile].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub size: Option<Bytes>,
-    /// Memory that a cell and its page cache may use; of a guest, all that it has [default: all there is; of a
-    /// guest 1 GiB, or more where its disk lies in it].
+    /// Limit memory, page cache included; for guests, their whole memory [default: no limit; guests get 1 GiB, or
+    /// more for a disk in memory].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<Bytes>,
-    /// Where contenders live: on this machine, in mounted directories, or in guests, which need no root
-    /// [default: dir where --dir is given, else loop].
+    /// Where to test: on images or devices of this machine (loop), in mounted directories (dir), or in guests (vm,
+    /// needs no root) [default: dir with --dir, else loop].
     #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
     pub backend: Option<Backend>,
-    /// A mounted directory that competes; may be given several times.
+    /// Test in this mounted directory; repeatable.
     #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directories: Vec<PathBuf>,
     /// The device, or where the image is made.
     #[command(flatten)]
     pub storage: StorageArgs,
-    /// Another disk that trees and large files are copied from: a directory, a device or image file with a filesystem,
-    /// which is only read, or `image` for a second image [default: content made in memory].
+    /// Copy trees and large files from another disk, which is only read: a directory, a device or image file with a
+    /// filesystem, or `image` for a second image [default: content generated in memory].
     #[arg(long, value_name = "SOURCE", value_hint = ValueHint::AnyPath, value_parser = path())]
     pub source: Option<PathBuf>,
-    /// How far ahead of a sequential reader the kernel reads on an image [default: 128 KiB].
+    /// The kernel's readahead on an image [default: 128 KiB].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub readahead: Option<Bytes>,
-    /// Time without any sign of progress after which a cell is hung [default: 2 min].
+    /// Mark a cell as hung after this long without progress [default: 2 min].
     #[arg(long, value_name = "TIME")]
-    pub patience: Option<Nanos>,
-    /// Time after which a phase is hung that has not ended, whatever moves [default: by profile, 10 min to 12 h].
+    pub stall_timeout: Option<Nanos>,
+    /// Mark a phase as hung after this long, even with progress [default: by profile, 2 min to 12 h].
     #[arg(long, value_name = "TIME")]
     pub phase_limit: Option<Nanos>,
     /// A name for the campaign.
     #[arg(long, value_name = "NAME", value_parser = text)]
     pub name: Option<String>,
-    /// End with 1 if any cell is not ok.
+    /// Exit with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,
-    /// Say what would be run and what it costs, and do nothing.
+    /// Show the plan and its cost; run nothing.
     #[arg(long)]
     pub dry_run: bool,
     /// What a guest is.
@@ -107,22 +105,22 @@ pub struct ResumeArgs {
     /// Number of the campaign [default: the latest that is not complete].
     #[arg(value_name = "ID")]
     pub id: Option<i64>,
-    /// The campaign's device again, if it still holds what the campaign left there.
+    /// Confirm erasing what the campaign left on its device by naming the device again.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]
     pub erase: Option<PathBuf>,
-    /// Do not ask before a device is erased.
+    /// Erase without asking.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
-    /// Cells that run side by side, in guests in model time [default: as many as there are processors].
+    /// Run this many cells in parallel, in guests in virtual time [default: the number of processors].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
-    /// Run every cell, also those of which an equal one was run before in a guest in model time.
+    /// Do not reuse results of identical cells in virtual time.
     #[arg(long)]
     pub no_cache: bool,
-    /// The most that the campaign may write, until the next resume [default: what it began with].
+    /// The most bytes the campaign may write until the next resume [default: its first limit].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_written: Option<Bytes>,
-    /// End with 1 if any cell is not ok.
+    /// Exit with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,
     /// What the campaign's guest was made of, where that was said when it began.

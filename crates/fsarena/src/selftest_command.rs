@@ -1,4 +1,4 @@
-//! `fsarena guest selftest`: whether anything of this machine reaches a guest's model time.
+//! `fsarena guest selftest`: whether anything of this machine reaches a guest's virtual time.
 //!
 //! Each run is a process of its own, so that nothing of one can make the next the same.
 
@@ -81,7 +81,7 @@ struct Run {
 struct Trial {
     cell: String,
     figures: Vec<Figure>,
-    /// Model time of all phases together.
+    /// Virtual time of all phases together.
     measured: Nanos,
     /// How long it took here.
     elapsed: Nanos,
@@ -152,7 +152,7 @@ fn once(
     let directory = tempfile::tempdir().context("no directory for the guest")?;
     let cell = cell(catalog, &args.contenders[0], args, &guest)?;
     let program = std::env::current_exe().context("cannot find this program")?;
-    let mut executor = cell.executor(guest.into(), &program, Clock::Model, directory.path())?;
+    let mut executor = cell.executor(guest.into(), &program, Clock::Virtual, directory.path())?;
     let result = executor.execute(&cell.job(test), &mut |_| {});
     let result = result.ok().context("interrupted")?;
     print(&serde_json::to_string(&result)?)?;
@@ -180,7 +180,7 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Res
         runs: Vec::new(),
     };
     say(&format!(
-        "  {:<20} {} figures, {} ns in all phases (took {} here)",
+        "  {:<20} {} results, {} ns in all phases (took {} here)",
         "first",
         trial.figures.len(),
         trial.measured.0,
@@ -356,14 +356,14 @@ mod tests {
             difference,
         };
         let same = told(&run(Condition::Busy, None), 214);
-        assert!(same.contains("the same 214 figures"), "{same}");
+        assert!(same.contains("the same 214 results"), "{same}");
         let difference = Difference {
             figures: 3,
             first: ("tree-in.wall".into(), "1".into(), "2".into()),
         };
         let text = told(&run(Condition::Again, Some(difference)), 214);
         assert!(
-            text.contains("3 of 214 figures DIFFER, first tree-in.wall: 1 and then 2")
+            text.contains("3 of 214 results DIFFER, first tree-in.wall: 1 and then 2")
                 && text.contains("likely: the guest waits for something"),
             "{text}"
         );

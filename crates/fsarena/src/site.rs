@@ -55,7 +55,7 @@ impl Site {
         let mut ground = Ground::prepare(id, campaign, held, progress, &stop)?;
         let mut executor = HostExecutor {
             program: std::env::current_exe().context("cannot find this program")?,
-            patience: campaign.patience,
+            stall_timeout: campaign.stall_timeout,
             step_limit: campaign.phase_limit,
             memory: memory_limit(id, campaign, first_limit(campaign))?,
             stop,

@@ -13,13 +13,13 @@ pub struct StorageArgs {
     /// A block device to use instead of an image; refused if it holds anything.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]
     pub device: Option<PathBuf>,
-    /// The same device again, to say that what it holds may be lost.
+    /// Confirm erasing by naming the device again.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, requires = "device", value_parser = path())]
     pub erase: Option<PathBuf>,
-    /// Do not ask before a device is erased.
+    /// Erase without asking.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
-    /// Where the image is made [default: beside the database].
+    /// The directory for the image [default: beside the database].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub work_dir: Option<PathBuf>,
 }

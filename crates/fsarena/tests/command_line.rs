@@ -70,8 +70,8 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["run", "--size", "12 parsecs"],
         vec!["run", "--profile", "huge"],
         vec!["run", "--backend", "cloud"],
-        vec!["run", "--patience", "long"],
-        vec!["run", "--dir", "/tmp", "--patience", "0"],
+        vec!["run", "--stall-timeout", "long"],
+        vec!["run", "--dir", "/tmp", "--stall-timeout", "0"],
         vec!["run", "--dir", "/tmp", "--memory", "1 MiB"],
         vec!["run", "--erase", "/dev/null"],
         vec!["run", "-c", "ext5"],
@@ -81,7 +81,7 @@ fn a_mistake_is_one_line_and_exit_code_2() {
         vec!["run", "--dir", "/tmp", "--device", "/dev/sdz"],
         vec!["run", "--dir", "/tmp", "--size", "1 GiB"],
         vec!["run", "--dir", "/tmp", "--backend", "vm"],
-        vec!["run", "--dir", "/tmp", "--clock", "model"],
+        vec!["run", "--dir", "/tmp", "--clock", "virtual"],
         vec!["run", "--backend", "vm", "--disks", "9"],
         vec!["run", "--backend", "vm", "--clock", "stopped"],
         vec!["run", "no-such-file.toml"],
@@ -232,12 +232,12 @@ fn completions_and_the_manual_know_every_option() {
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&["completions", shell]);
         assert!(
-            script.contains("patience") && script.contains("doctor"),
+            script.contains("stall_timeout") && script.contains("doctor"),
             "{shell}"
         );
     }
     let page = said(&["man"]);
-    assert!(page.contains("\\-\\-patience") && page.contains(".SH \"FSARENA RUN\""));
+    assert!(page.contains("\\-\\-stall_timeout") && page.contains(".SH \"FSARENA RUN\""));
 }
 
 #[test]

@@ -110,19 +110,19 @@ fn a_regression_is_found_in_the_history_and_by_comparing_across_it() {
 
 /// Times of a model machine beside those of a real one: refused in one line, and left out of a history.
 #[test]
-fn model_time_is_never_set_beside_real_time() {
+fn virtual_time_is_never_set_beside_real_time() {
     let directory = tempfile::tempdir().expect("there is room");
     let database = directory.path().join("results.db");
     let mut open = Store::open(&database).expect("a database can be made");
     store(&mut open, &campaign(1), 1);
     let mut model = campaign(2);
-    model.campaign.clock = Clock::Model;
+    model.campaign.clock = Clock::Virtual;
     store(&mut open, &model, 2);
     drop(open);
     let refused = said(&database, &["compare", "1", "2"], 3);
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
-        "fsarena: real time and model time are never compared with each other\n"
+        "fsarena: real time and virtual time are never compared with each other\n"
     );
     assert!(refused.stdout.is_empty());
     let history = json(&said(&database, &["history", "file0/write", "--json"], 0));

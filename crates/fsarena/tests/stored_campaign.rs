@@ -61,7 +61,7 @@ fn campaign() -> Campaign {
         backend: Backend::Loop,
         device: None,
         work_dir: "/nowhere".into(),
-        patience: Nanos::from_secs(60),
+        stall_timeout: Nanos::from_secs(60),
         readahead: None,
         max_written: None,
         source: None,

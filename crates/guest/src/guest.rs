@@ -161,7 +161,7 @@ impl Guest {
         self.modules.has(module)
     }
 
-    /// Whether its kernel can make disks in its memory, which model time needs.
+    /// Whether its kernel can make disks in its memory, which virtual time needs.
     pub fn has_memory_disks(&self) -> bool {
         self.has(MEMORY_DISK_MODULE)
     }

@@ -1,4 +1,4 @@
-//! Guests: throw-away machines whose kernel has the filesystems that this machine's has not, and which
+//! Guests: throw-away machines whose kernel has the filesystems that this machine's lacks, and which
 //! may die.
 //!
 //! Makes a guest's kernel and its first filesystem (initramfs) out of Debian's packages, without root, and

@@ -32,7 +32,7 @@ const AGENT_WORDS: &str = "-- agent --guest";
 /// The same for a guest in which a person looks around.
 const SHELL_WORDS: &str = "-- agent --guest-shell";
 
-/// The processor of model time: one by name, since `max` is another with each QEMU, and without what
+/// The processor of virtual time: one by name, since `max` is another with each QEMU, and without what
 /// QEMU does not emulate (vme). Where each instruction takes a nanosecond, what it can do decides what
 /// copying and checksums cost:
 ///
@@ -119,13 +119,13 @@ pub fn memory_disks(count: u32) -> Vec<String> {
 pub struct Machine {
     /// Its memory.
     pub memory: Bytes,
-    /// Its processors; in model time there is one.
+    /// Its processors; in virtual time there is one.
     pub processors: u32,
-    /// How time passes in it. In model time an instruction takes a nanosecond and waiting nothing: a model
+    /// How time passes in it. In virtual time an instruction takes a nanosecond and waiting nothing: a model
     /// of a machine, on which the same cell takes the same time whatever else the host does. Nothing may
     /// come from outside while it runs.
     pub clock: Clock,
-    /// Who executes its instructions; in model time they are always emulated.
+    /// Who executes its instructions; in virtual time they are always emulated.
     pub accelerator: Accelerator,
     /// How the host caches what its disks hold.
     pub cache: DiskCache,
@@ -213,7 +213,7 @@ impl Machine {
     const fn processors(&self) -> u32 {
         match self.clock {
             Clock::Real => self.processors,
-            Clock::Model => 1,
+            Clock::Virtual => 1,
         }
     }
 
@@ -222,7 +222,7 @@ impl Machine {
         match (self.clock, self.accelerator) {
             (Clock::Real, Accelerator::Kvm) => "host",
             (Clock::Real, Accelerator::Tcg) => "max",
-            (Clock::Model, _) => MODEL_PROCESSOR,
+            (Clock::Virtual, _) => MODEL_PROCESSOR,
         }
     }
 
@@ -230,7 +230,7 @@ impl Machine {
         match (self.clock, self.accelerator) {
             (Clock::Real, Accelerator::Kvm) => &["-accel", "kvm"],
             (Clock::Real, Accelerator::Tcg) => &["-accel", "tcg,thread=multi"],
-            (Clock::Model, _) => &[
+            (Clock::Virtual, _) => &[
                 "-accel",
                 "tcg,thread=single",
                 "-icount",
@@ -264,14 +264,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_model_time_everything_that_could_vary_is_pinned() {
+    fn in_virtual_time_everything_that_could_vary_is_pinned() {
         let machine = |clock| Machine {
             memory: Bytes::mib(512),
             processors: 4,
             clock,
             ..Machine::default()
         };
-        let model = machine(Clock::Model);
+        let model = machine(Clock::Virtual);
         assert_eq!(
             (model.processors(), machine(Clock::Real).processors()),
             (1, 4)
@@ -316,9 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn in_model_time_the_machine_is_emulated_whatever_else_is_asked_for() {
+    fn in_virtual_time_the_machine_is_emulated_whatever_else_is_asked_for() {
         let machine = Machine {
-            clock: Clock::Model,
+            clock: Clock::Virtual,
             accelerator: Accelerator::Kvm,
             processors: 4,
             ..Machine::default()

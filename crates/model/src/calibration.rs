@@ -80,7 +80,7 @@ impl Ceiling {
     pub const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
     /// Bytes of a random request.
     pub const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
-    /// Requests on the way at a time in the queued figures.
+    /// Requests in flight at a time in the queued figures.
     pub const DEPTH: u32 = 32;
 }
 

@@ -114,8 +114,9 @@ pub enum Clock {
     /// The time of the machine that ran it: noisy, so that rounds are repetitions.
     #[default]
     Real,
-    /// The time of a model machine, in which nothing varies but what the seed decides.
-    Model,
+    /// Virtual time, in which nothing varies but what the seed decides. Older databases call it `model`.
+    #[serde(alias = "model")]
+    Virtual,
 }
 
 impl Clock {
@@ -123,7 +124,7 @@ impl Clock {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Real => "real time",
-            Self::Model => "model time",
+            Self::Virtual => "virtual time",
         }
     }
 }
@@ -134,8 +135,8 @@ impl FromStr for Clock {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "real" => Ok(Self::Real),
-            "model" => Ok(Self::Model),
-            _ => Err(format!("`{text}` is not a clock: real or model")),
+            "virtual" => Ok(Self::Virtual),
+            _ => Err(format!("`{text}` is not a clock: real or virtual")),
         }
     }
 }
@@ -221,7 +222,8 @@ pub struct Campaign {
     /// Where images and mount points are made; nothing is left there at the end.
     pub work_dir: PathBuf,
     /// Time without any sign of progress after which a cell is `hung`.
-    pub patience: Nanos,
+    #[serde(alias = "patience")]
+    pub stall_timeout: Nanos,
     /// Time after which a phase or step is `hung` that has not ended, whatever moves.
     #[serde(default = "longest_phase_limit")]
     pub phase_limit: Nanos,

@@ -51,7 +51,7 @@ impl FromStr for FigurePattern {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` names no figure: TEST/PHASE or TEST/PHASE:METRIC");
+        let expected = || format!("`{text}` names no result: TEST/PHASE or TEST/PHASE:METRIC");
         let (test, rest) = text.split_once('/').ok_or_else(expected)?;
         let (phase, metric) = match rest.split_once(':') {
             Some((phase, metric)) => (phase, Some(metric.parse::<Metric>()?)),

@@ -28,7 +28,7 @@ pub enum Group {
     /// Trees of files of mixed sizes written, copied, read and removed.
     Trees,
     /// The filesystem made, mounted, unmounted and checked.
-    Upkeep,
+    Maintenance,
     /// Space left to files.
     Space,
 }
@@ -44,7 +44,7 @@ impl Group {
         Self::ManyFiles,
         Self::Names,
         Self::Trees,
-        Self::Upkeep,
+        Self::Maintenance,
         Self::Space,
     ];
 
@@ -59,7 +59,7 @@ impl Group {
             Self::ManyFiles => "many-files",
             Self::Names => "names",
             Self::Trees => "trees",
-            Self::Upkeep => "upkeep",
+            Self::Maintenance => "maintenance",
             Self::Space => "space",
         }
     }
@@ -75,7 +75,7 @@ impl Group {
             Self::ManyFiles => "many files made and removed",
             Self::Names => "names and attributes",
             Self::Trees => "trees of files",
-            Self::Upkeep => "make, mount, check",
+            Self::Maintenance => "make, mount, check",
             Self::Space => "space left",
         }
     }
@@ -85,7 +85,7 @@ impl Group {
     pub fn of(phase: &Phase) -> Option<Self> {
         Some(match &phase.op {
             Op::Probe { .. } => return None,
-            Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck => Self::Upkeep,
+            Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck => Self::Maintenance,
             Op::Capacity => Self::Space,
             Op::Io(io) if io.engine == IoEngine::Null => return None,
             Op::Io(io) if io.fsync > 0 && io.access.writes() => Self::Durable,

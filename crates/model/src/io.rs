@@ -30,7 +30,7 @@ pub struct Io {
     /// The way to the file (`ioengine`).
     #[serde(default)]
     pub engine: IoEngine,
-    /// Requests that each thread keeps on the way (`iodepth`); more than one with `io_uring` only.
+    /// Requests that each thread keeps in flight (`iodepth`); more than one with `io_uring` only.
     #[serde(default = "one")]
     pub depth: u32,
     /// Threads (`numjobs`).

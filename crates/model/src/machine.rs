@@ -153,7 +153,7 @@ impl fmt::Display for GuestDisk {
 pub struct GuestMachine {
     /// Its memory; disks after a model lie in it.
     pub memory: Bytes,
-    /// Its processors; in model time there is one.
+    /// Its processors; in virtual time there is one.
     pub processors: u32,
     /// Who executes its instructions.
     pub accelerator: Accelerator,

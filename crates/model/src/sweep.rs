@@ -18,7 +18,7 @@ pub enum Axis {
     Block,
     /// From the beginning of one request to that of the next, bytes.
     Stride,
-    /// Requests that a thread keeps on the way.
+    /// Requests that a thread keeps in flight.
     #[serde(rename = "iodepth")]
     Depth,
     /// Threads.

@@ -27,7 +27,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         memory: None,
         device: None,
         work_dir: "/var/tmp/fsarena".into(),
-        patience: model::Nanos::from_secs(60),
+        stall_timeout: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,
         source: None,
@@ -36,7 +36,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
     }
 }
 
-/// A guest in model time.
+/// A guest in virtual time.
 pub fn guest_in_memory() -> GuestMachine {
     let model = DiskModel {
         name: "fast".into(),

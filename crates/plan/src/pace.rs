@@ -70,7 +70,7 @@ impl Pace {
 
     fn in_guest(clock: Clock, guest: &GuestMachine) -> Self {
         match (clock, guest.accelerator) {
-            (Clock::Model, _) => Self::in_model_time(guest),
+            (Clock::Virtual, _) => Self::in_virtual_time(guest),
             (Clock::Real, Accelerator::Kvm) => Self {
                 cell: Nanos::from_secs(3),
                 ..Self::default()
@@ -95,10 +95,10 @@ impl Pace {
         }
     }
 
-    /// In model time, where an instruction takes a nanosecond: ext4 on a disk after the model `nvme`, suites bonnie,
+    /// In virtual time, where an instruction takes a nanosecond: ext4 on a disk after the model `nvme`, suites bonnie,
     /// bonnie-chars and tree in profiles smoke and quick. What passes inside is the same everywhere; what a guest takes
     /// here, and how much longer a second is, is processor time of QEMU 7.2 on the machine of [`Pace::default`].
-    fn in_model_time(guest: &GuestMachine) -> Self {
+    fn in_virtual_time(guest: &GuestMachine) -> Self {
         /// Bytes per second that a processor moves between program and disk.
         const COPIED: f64 = 750e6;
         let model = guest.model();
@@ -170,7 +170,7 @@ impl Pace {
         }
     }
 
-    /// What a request of a job takes beside its bytes: requests that are on the way together wait together.
+    /// What a request of a job takes beside its bytes: requests that are in flight together wait together.
     fn request_of(&self, io: &Io, cache: CacheState) -> Nanos {
         let reaches_device = io.access.is_random()
             && match cache {

@@ -165,7 +165,7 @@ impl<'a> RawDevice<'a> {
             .map_err(ProvisionError::io("make a ring on", self.path))
     }
 
-    /// Requests per second with many on the way, taken once.
+    /// Requests per second with many in flight, taken once.
     fn queued_rate(
         &mut self,
         ring: &mut Ring,
@@ -178,7 +178,7 @@ impl<'a> RawDevice<'a> {
         let mut idle: Vec<usize> = (0..ring.depth()).collect();
         let mut requests = 0_u64;
         let mut done = Vec::new();
-        while ring.on_the_way() > 0 || !idle.is_empty() {
+        while ring.in_flight() > 0 || !idle.is_empty() {
             let over = requests > 0 && clock::since(start) >= at_least;
             if stop() {
                 return Err(ProvisionError::Interrupted);
@@ -186,7 +186,7 @@ impl<'a> RawDevice<'a> {
             for slot in idle.drain(..).filter(|_| !over) {
                 self.queue(ring, slot, writes);
             }
-            if ring.on_the_way() == 0 {
+            if ring.in_flight() == 0 {
                 break;
             }
             ring.submit(1, None)

@@ -222,7 +222,7 @@ mod tests {
     use model::{Commands, Facts, Requirements};
 
     use super::*;
-    use crate::GuestStock;
+    use crate::GuestContents;
 
     fn machine() -> Machine {
         Machine {
@@ -361,7 +361,7 @@ mod tests {
         let machine = Machine {
             root: false,
             loop_control: false,
-            guest: Some(GuestStock {
+            guest: Some(GuestContents {
                 kernel: "6.1.0-guest".into(),
                 lacks: [("other".to_owned(), lacks.to_owned())].into(),
             }),

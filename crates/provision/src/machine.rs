@@ -30,12 +30,12 @@ pub struct Machine {
     /// Whether a program can be found.
     pub has_program: fn(&str) -> bool,
     /// What the guest has that is made here; absent where none is.
-    pub guest: Option<GuestStock>,
+    pub guest: Option<GuestContents>,
 }
 
 /// What a guest has for filesystems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GuestStock {
+pub struct GuestContents {
     /// Release of its kernel.
     pub kernel: String,
     /// The filesystems that it cannot drive, by name, each with what it lacks and what would bring that.

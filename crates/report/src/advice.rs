@@ -70,7 +70,7 @@ fn tie(advice: &Advice, first: &str) -> String {
     let tied: Vec<String> = advice.ranking[..advice.tied].iter().map(name).collect();
     let second = &advice.ranking[1];
     let mut text = format!(
-        "{} cannot be told apart by these figures: a tie. Take any of them.",
+        "{} are not significantly different by these results: a tie. Take any of them.",
         all_of(&tied)
     );
     if let Some(against) = &second.against_first {
@@ -91,7 +91,7 @@ fn ranking(advice: &Advice) -> String {
     if advice.ranking.is_empty() {
         return String::new();
     }
-    let mut table = PlainTable::new(&["contender", ">cost", "times the first", "told apart"]);
+    let mut table = PlainTable::new(&["contender", ">cost", "times the first", "different"]);
     for (place, ranked) in advice.ranking.iter().enumerate() {
         let against = ranked.against_first.as_ref();
         table.push(vec![
@@ -234,7 +234,7 @@ fn left_out(advice: &Advice) -> String {
     }
     let more = advice.left_out.len().saturating_sub(MOST_LEFT_OUT);
     if more > 0 {
-        out += &format!("  and {}\n", counted(more as u64, "more figure"));
+        out += &format!("  and {}\n", counted(more as u64, "more result"));
     }
     out
 }

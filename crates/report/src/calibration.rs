@@ -96,7 +96,7 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
         .into_iter()
         .map(value)
         .collect();
-    facts.push(("ceiling of".to_owned(), clean(&calibration.device)));
+    facts.push(("raw device".to_owned(), clean(&calibration.device)));
     facts.extend(ceiling_lines(calibration).into_iter().map(value));
     facts
 }

@@ -1,5 +1,5 @@
 //! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
-//! what cannot be told apart. As text for a terminal and as Markdown.
+//! what is not significantly different. As text for a terminal and as Markdown.
 
 use analyse::{Change, Differences, OverallChange, Verdict};
 
@@ -86,9 +86,9 @@ fn verdict(found: &Differences, threshold: Option<f64>) -> String {
     let above = threshold.map_or_else(String::new, |t| format!(" by more than {} %", percent(t)));
     let count = found.regressions(threshold.unwrap_or(0.0)).count();
     let mut text = match count {
-        0 => format!("No figure is surely worse{above}"),
-        1 => format!("1 figure is surely worse{above}"),
-        count => format!("{count} figures are surely worse{above}"),
+        0 => format!("No result is surely worse{above}"),
+        1 => format!("1 result is surely worse{above}"),
+        count => format!("{count} results are surely worse{above}"),
     };
     let of = counted(found.changes.len() as u64, "comparison");
     text += &format!(", of {of} (exact tests, corrected for their number).");
@@ -99,8 +99,8 @@ fn verdict(found: &Differences, threshold: Option<f64>) -> String {
     if let Some(needed) = found.rounds_needed {
         let rounds = counted(needed, "round");
         text += &format!(
-            " So few rounds cannot show any difference among so many figures: {rounds} on each side can, \
-             or fewer figures (--only)."
+            " So few rounds cannot show any difference among so many results: {rounds} on each side can, \
+             or fewer results (--only)."
         );
     }
     text
@@ -148,7 +148,7 @@ fn overall(found: &Differences, form: Form) -> String {
         ]);
     }
     match any {
-        true => form.heading("Over all its figures (geometric mean)") + &form.table(&table),
+        true => form.heading("Over all its results (geometric mean)") + &form.table(&table),
         false => String::new(),
     }
 }
@@ -214,7 +214,7 @@ fn table(changes: &[&Change]) -> PlainTable {
     table
 }
 
-/// The largest of those that cannot be told apart.
+/// The largest of those that are not significantly different.
 fn unsure(found: &Differences, form: Form) -> String {
     let unsure = found.changes.iter().filter(|c| !c.verdict.is_difference());
     let mut unsure: Vec<&Change> = unsure.collect();
@@ -224,8 +224,8 @@ fn unsure(found: &Differences, form: Form) -> String {
     unsure.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let shown = unsure.len().min(MOST_UNSURE);
     let title = match shown < unsure.len() {
-        true => format!("Not told apart: {}, the {shown} largest", unsure.len()),
-        false => "Not told apart".to_owned(),
+        true => format!("Not significantly different: {}, the {shown} largest", unsure.len()),
+        false => "Not significantly different".to_owned(),
     };
     form.heading(&title) + &form.table(&table(&unsure[..shown]))
 }
@@ -315,7 +315,7 @@ mod tests {
     fn too_few_rounds_are_said_to_be() {
         let text = shown(3, Form::Text).replace('\n', " ");
         assert!(
-            text.contains("No figure is surely worse by more than 5 %"),
+            text.contains("No result is surely worse by more than 5 %"),
             "{text}"
         );
         assert!(
@@ -331,7 +331,7 @@ mod tests {
         let side = Analysed::new(&results, &analysis);
         let (a, b) = (&analysis.contenders[0], &analysis.contenders[1]);
         let Ok(found) = compare_contenders(side, a, b, &Wanted::default()) else {
-            panic!("they have figures in common")
+            panic!("they have results in common")
         };
         let sides = Sides {
             before: a,

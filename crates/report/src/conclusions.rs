@@ -228,7 +228,7 @@ mod tests {
         let mut analysis = analyse(&fixture::plain());
         analysis.conclusions = vec![
             block(Group::Space, &[0], &[2], 1.0002),
-            block(Group::Upkeep, &[0, 1], &[2], 1.42),
+            block(Group::Maintenance, &[0, 1], &[2], 1.42),
             block(Group::Trees, &[0], &[1, 2], 3.0),
             block(Group::Names, &[0, 1, 2], &[], 1.0),
         ];

@@ -43,8 +43,8 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     outcomes: Vec<Count>,
     unfinished: Option<String>,
-    /// What figures in model time say, where these are.
-    model_time: Option<String>,
+    /// What figures in virtual time say, where these are.
+    virtual_time: Option<String>,
     verdict: Vec<String>,
     contenders: Vec<setting::ContenderView>,
     standings: Vec<Standing>,
@@ -63,7 +63,7 @@ struct Page {
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
     /// Where the order depends on the weights.
-    flips: Vec<String>,
+    crossovers: Vec<String>,
     uses: Vec<uses::UseView>,
     totals_title: &'static str,
     totals_note: &'static str,
@@ -176,7 +176,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         facts: summary::facts(results),
         outcomes: outcomes(analysis),
         unfinished: summary::unfinished(analysis),
-        model_time: summary::model_time(results),
+        virtual_time: summary::virtual_time(results),
         verdict: verdict::sentences(analysis),
         contenders: setting::contenders(results),
         standings: analysis.standings.clone(),
@@ -188,7 +188,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         conclusions: conclusions(analysis, Detail::Full),
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
-        flips: overall::flips(analysis),
+        crossovers: overall::crossovers(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
         totals_title: totals::TITLE,

@@ -44,7 +44,7 @@ fn head(results: &CampaignResults, analysis: &Analysis) -> String {
     if let Some(text) = summary::unfinished(analysis) {
         out += &format!("\n**{text}**\n");
     }
-    if let Some(text) = summary::model_time(results) {
+    if let Some(text) = summary::virtual_time(results) {
         out += &format!("\n{}\n", escape(&text));
     }
     out
@@ -56,15 +56,15 @@ fn standing(analysis: &Analysis) -> String {
     out += &standing_tables::counts(analysis).markdown(escape);
     if let Some(table) = standing_tables::groups(analysis) {
         out += "\nCost in each group of tests, as a multiple of the best of each figure (geometric mean), \
-                and rank; `=` is a tie: these rounds cannot tell them apart.\n\n";
+                and rank; `=` is a tie: no significant difference.\n\n";
         out += &table.markdown(escape);
     }
     if let Some(table) = standing_tables::contender_groups(analysis) {
         out += "\nGroups of contenders that the campaign names: the geometric mean of their members' costs.\n\n";
         out += &table.markdown(escape);
     }
-    for flip in standing_tables::flips(analysis) {
-        out += &format!("\n{}\n", escape(&flip));
+    for crossover in standing_tables::crossovers(analysis) {
+        out += &format!("\n{}\n", escape(&crossover));
     }
     out += &concluded(analysis);
     out
@@ -302,7 +302,7 @@ fn measured(results: &CampaignResults) -> String {
         .iter()
         .map(|(name, value)| format!("- {name}: {}\n", escape(value)));
     format!(
-        "\n## Instrument and device\n\n{}",
+        "\n## Harness overhead and raw device\n\n{}",
         lines.collect::<String>()
     )
 }

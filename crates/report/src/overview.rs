@@ -79,13 +79,13 @@ pub(crate) const LACKING: char = '*';
 pub(crate) const LEGEND: [(char, &str); 11] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
-    (BEST, "best: told apart from all others"),
-    (WORST, "worst: told apart from all others"),
+    (BEST, "best: significantly different from all others"),
+    (WORST, "worst: significantly different from all others"),
     (TIED, "tied for the best"),
     (UNSTEADY, "varies by more than 10 % between rounds"),
     (
         PARTIAL,
-        "failed in some round; the figure is from the others",
+        "failed in some round; the result is from the others",
     ),
     (INSTRUMENT, "fsarena itself takes more than 5 % of the time"),
     (WAITING, "not all rounds have run yet"),
@@ -93,7 +93,7 @@ pub(crate) const LEGEND: [(char, &str); 11] = [
         LOWER_BOUND,
         "cut short by a time limit; it is at least this",
     ),
-    (LACKING, "lacks figures that others have; not ranked"),
+    (LACKING, "lacks results that others have; not ranked"),
 ];
 
 /// The whole table: the tests, then the sweeps.

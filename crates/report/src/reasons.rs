@@ -48,7 +48,7 @@ fn in_words(reason: &RuledOut) -> String {
             clean(test),
             clean(phase)
         ),
-        RuledOut::NoFigures => "has none of the figures that count".to_owned(),
+        RuledOut::NoFigures => "has none of the results that count".to_owned(),
     }
 }
 

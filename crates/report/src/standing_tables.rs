@@ -108,17 +108,17 @@ pub(crate) fn mean(mean: &GroupMean) -> String {
 }
 
 /// At which weights the order changes, a sentence each.
-pub(crate) fn flips(analysis: &Analysis) -> Vec<String> {
+pub(crate) fn crossovers(analysis: &Analysis) -> Vec<String> {
     let name = |place: usize| clean(&analysis.contenders[place]);
-    let flips = analysis.overall.flips.iter();
-    flips
-        .map(|flip| {
+    let crossovers = analysis.overall.crossovers.iter();
+    crossovers
+        .map(|crossover| {
             format!(
                 "{} leads where all groups weigh alike, {} where {} has more than {} % of the weight.",
-                name(flip.from),
-                name(flip.to),
-                flip.group.title(),
-                percent(flip.share)
+                name(crossover.from),
+                name(crossover.to),
+                crossover.group.title(),
+                percent(crossover.share)
             )
         })
         .collect()

@@ -29,10 +29,10 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What figures in model time say and what they do not, where the campaign's are.
-pub(crate) fn model_time(results: &CampaignResults) -> Option<String> {
+/// What figures in virtual time say and what they do not, where the campaign's are.
+pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
     let campaign = &results.campaign;
-    if campaign.clock != Clock::Model {
+    if campaign.clock != Clock::Virtual {
         return None;
     }
     let machine = campaign.guest.as_ref();
@@ -176,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn model_time_is_called_that_and_says_what_it_is_worth() {
-        let text = model_time(&in_guests(Clock::Model)).unwrap();
+    fn virtual_time_is_called_that_and_says_what_it_is_worth() {
+        let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
         assert!(
             text.contains("a model machine (1 GiB of memory, 1 processor"),
             "{text}"
@@ -187,7 +187,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains('\u{1b}'));
-        assert_eq!(model_time(&in_guests(Clock::Real)), None);
+        assert_eq!(virtual_time(&in_guests(Clock::Real)), None);
     }
 
     #[test]

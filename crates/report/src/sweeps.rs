@@ -1,9 +1,9 @@
 //! Sweeps, condensed: for each axis a slice with one row for each value, the others held; with lines
-//! where the processor's cache and the memory end, and where curves over concurrency bend.
+//! where the processor's cache and the memory end, and where curves over concurrency knee.
 //!
 //! All points are in CSV, JSON and the page; here are those that a reader can take in.
 
-use analyse::{Analysis, Bend, ENOUGH, Slice, Sweep, SweptPhase};
+use analyse::{Analysis, Knee, ENOUGH, Slice, Sweep, SweptPhase};
 use model::{Axis, CampaignResults, Test};
 
 use crate::Scale;
@@ -130,32 +130,32 @@ fn lines<'a>(
         before = Some(*value);
         lines.push(next);
     }
-    if phase.bends.iter().any(Option::is_some) {
-        lines.extend(bends(&name, slice.axis, &phase.bends));
+    if phase.knees.iter().any(Option::is_some) {
+        lines.extend(knees(&name, slice.axis, &phase.knees));
     }
     lines
 }
 
-/// Where the curves of a phase bend: N*, and what gives nearly the maximum; with a `+` where the curve
+/// Where the curves of a phase knee: N*, and what gives nearly the maximum; with a `+` where the curve
 /// still rises at its end.
-fn bends<'a>(phase: &str, axis: Axis, bends: &[Option<Bend>]) -> [PhaseLine<'a>; 2] {
-    let crossing = |bend: &Bend| three_figures(bend.crossing);
-    let enough = |bend: &Bend| match bend.still_rising {
-        true => format!("{}+", bend.enough_at),
-        false => bend.enough_at.to_string(),
+fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
+    let crossing = |knee: &Knee| three_figures(knee.crossing);
+    let enough = |knee: &Knee| match knee.still_rising {
+        true => format!("{}+", knee.enough_at),
+        false => knee.enough_at.to_string(),
     };
-    let row = |label: String, show: &dyn Fn(&Bend) -> String| PhaseLine {
+    let row = |label: String, show: &dyn Fn(&Knee) -> String| PhaseLine {
         row: None,
         label,
         rule: None,
         unit: axis.to_string(),
-        entries: bends
+        entries: knees
             .iter()
-            .map(|bend| entry(bend.as_ref().map(show)))
+            .map(|knee| entry(knee.as_ref().map(show)))
             .collect(),
     };
     [
-        row(format!("{phase} bends at N*"), &crossing),
+        row(format!("{phase} knees at N*"), &crossing),
         row(format!("{phase} {:.0} % at", 100.0 * ENOUGH), &enough),
     ]
 }

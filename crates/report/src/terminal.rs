@@ -95,7 +95,7 @@ fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: 
         out += &paint.tone(Tone::Failed, &text);
         out.push('\n');
     }
-    if let Some(text) = summary::model_time(results) {
+    if let Some(text) = summary::virtual_time(results) {
         out += &format!("{}\n", wrapped(&text, terminal.max(40)).join("\n"));
     }
     out
@@ -240,7 +240,7 @@ fn concluded(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
 /// How far the figures can be trusted: what the statistics say in sentences.
 fn trust(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     let remarks = remarks(results, analysis).into_iter();
-    paragraphs("What the figures can bear:", remarks, terminal, paint)
+    paragraphs("What the results can bear:", remarks, terminal, paint)
 }
 
 /// Sentences below a title, each with its further lines set in; nothing where there are none.

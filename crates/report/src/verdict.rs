@@ -2,7 +2,7 @@
 //! figures can be trusted. Words only; everything is decided in the analysis.
 
 use analyse::{
-    Analysis, Drift, Estimate, Flip, NoiseFloor, Score, Stop, StopReason, rounds_needed,
+    Analysis, Drift, Estimate, Crossover, NoiseFloor, Score, Stop, StopReason, rounds_needed,
 };
 use model::{CampaignResults, Clock, Disturbance, Unit};
 
@@ -12,7 +12,7 @@ use crate::resources;
 use crate::text::clean;
 use crate::words::{self, counted};
 
-/// A flip that takes more of the weight than this is no news.
+/// A crossover that takes more of the weight than this is no news.
 const LARGEST_SHARE: f64 = 0.9;
 /// Sentences about single rows, of one kind, at most.
 const EXAMPLES: usize = 5;
@@ -91,7 +91,7 @@ fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<
     let entry = |score: &Score| {
         let Some(ratio) = &score.ratio else {
             return Entry {
-                text: "no figure".to_owned(),
+                text: "no result".to_owned(),
                 signs: String::new(),
                 tone: Tone::Absent,
             };
@@ -119,11 +119,11 @@ pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<Str
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(how_told_apart(results, analysis));
     remarks.extend(resources::unlike(analysis));
-    let flips = analysis.overall.flips.iter();
+    let crossovers = analysis.overall.crossovers.iter();
     remarks.extend(
-        flips
+        crossovers
             .filter(|f| f.share <= LARGEST_SHARE)
-            .map(|f| flip(f, &name)),
+            .map(|f| crossover(f, &name)),
     );
     remarks.extend(analysis.noise.iter().map(|n| noise(n, &name)));
     let named = analysis.drifts.iter().filter(|d| d.is_named());
@@ -135,7 +135,7 @@ pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<Str
     remarks
 }
 
-/// By which rule contenders are told apart, and what it would take to know more.
+/// By which rule contenders are significantly different, and what it would take to know more.
 fn how_told_apart(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
     let contenders = analysis.contenders.len();
     if contenders < 2 {
@@ -145,17 +145,17 @@ fn how_told_apart(results: &CampaignResults, analysis: &Analysis) -> Option<Stri
     let needed = rounds_needed(contenders * (contenders - 1) / 2);
     let of = match analysis.clock {
         Clock::Real => "",
-        Clock::Model => " In model time nothing is noise: what varies is what the seeds decide.",
+        Clock::Virtual => " In virtual time nothing is noise: what varies is what the seeds decide.",
     };
     Some(if rounds >= needed {
         format!(
-            "Contenders are told apart where an exact test of each pair does, at 5 % for each row, or where \
-             their values hardly mingle; chance does either in at most one row of ten.{of}"
+            "Two contenders are significantly different where an exact test says so, at 5 % for each row, or \
+             where their values hardly overlap; chance does either in at most one row of ten.{of}"
         )
     } else if analyse::expected_cuts(&vec![rounds; contenders]) <= analyse::FALSE_MARK_LIMIT {
         format!(
-            "With {} contenders are told apart where their values hardly mingle (chance does that in at \
-             most one row of ten); an exact test of each pair at 5 % needs {needed}.{of}",
+            "With {}, two contenders are significantly different where their values hardly overlap (chance \
+             does that in at most one row of ten); an exact test of each pair at 5 % needs {needed}.{of}",
             counted(rounds, "round")
         )
     } else {
@@ -163,25 +163,25 @@ fn how_told_apart(results: &CampaignResults, analysis: &Analysis) -> Option<Stri
             .find(|r| analyse::expected_cuts(&vec![*r; contenders]) <= analyse::FALSE_MARK_LIMIT)
             .unwrap_or(needed);
         format!(
-            "With {} nobody can be told apart from anybody: that needs {least}, and {needed} for an exact \
-             test of each pair at 5 %.{of}",
+            "Not enough rounds: {} cannot show any difference. {least} can, and an exact test of each pair at \
+             5 % needs {needed}.{of}",
             counted(rounds, "round")
         )
     })
 }
 
-fn flip(flip: &Flip, name: &impl Fn(usize) -> String) -> String {
+fn crossover(crossover: &Crossover, name: &impl Fn(usize) -> String) -> String {
     format!(
         "The order depends on the weights: {} leads where all groups weigh the same, {} once “{}” has more \
          than {:.0} % of the weight{}.",
-        name(flip.from),
-        name(flip.to),
-        flip.group.title(),
-        100.0 * flip.share,
-        if flip.sure {
+        name(crossover.from),
+        name(crossover.to),
+        crossover.group.title(),
+        100.0 * crossover.share,
+        if crossover.sure {
             ""
         } else {
-            " (by medians; the rounds do not tell the two apart there)"
+            " (by medians; the two are not significantly different there)"
         }
     )
 }
@@ -190,7 +190,7 @@ fn noise(noise: &NoiseFloor, name: &impl Fn(usize) -> String) -> String {
     let tests = match noise.testable {
         0 => "too few rounds for a test".to_owned(),
         testable => format!(
-            "the tests tell them apart in {} of {testable} figures",
+            "the tests call them different in {} of {testable} results",
             noise.told_apart.len()
         ),
     };
@@ -225,7 +225,7 @@ fn drift(drift: &Drift, name: &impl Fn(usize) -> String) -> String {
     )
 }
 
-/// Outliers among the figures by which phases are judged.
+/// Outliers among the figures that are primary.
 fn outliers(analysis: &Analysis) -> Option<String> {
     let mut found = Vec::new();
     for row in analysis.rows.iter().filter(|row| row.headline) {
@@ -309,7 +309,7 @@ fn stop(stop: &Stop, analysis: &Analysis) -> String {
         StopReason::Wide => "more are to be run".to_owned(),
     };
     let mut text = format!(
-        "After {} {narrow} of {} figures are known to ±{width}: {why}.",
+        "After {} {narrow} of {} results are known to ±{width}: {why}.",
         counted(stop.rounds, "round"),
         stop.judged
     );

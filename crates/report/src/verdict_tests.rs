@@ -102,16 +102,16 @@ fn one_round_says_what_it_would_take() {
     let text = shown(&results);
     assert!(
         text.contains(
-            "With 1 round nobody can be told apart from anybody: that needs 3, and 7 for"
+            "Not enough rounds: 1 round cannot show any difference. 3 can, and"
         )
     );
     assert!(!text.contains("interval, from"), "one round has none");
 }
 
 #[test]
-fn in_model_time_nothing_is_called_noise() {
+fn in_virtual_time_nothing_is_called_noise() {
     let mut results = fixture::plain();
-    results.campaign.clock = Clock::Model;
+    results.campaign.clock = Clock::Virtual;
     let analysis = analyse(&results);
     assert!(
         overall(&results, &analysis)
@@ -119,7 +119,7 @@ fn in_model_time_nothing_is_called_noise() {
             .title
             .ends_with(", 3 seeds, which is no noise")
     );
-    assert!(remarks(&results, &analysis)[0].contains("In model time nothing is noise"));
+    assert!(remarks(&results, &analysis)[0].contains("In virtual time nothing is noise"));
 }
 
 #[test]

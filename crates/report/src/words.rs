@@ -133,7 +133,7 @@ pub(crate) const fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "higher is better",
         Direction::Lower => "lower is better",
-        Direction::Neutral => "explains, is not judged",
+        Direction::Neutral => "explains, is not ranked",
     }
 }
 
@@ -310,11 +310,11 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
-/// What intervals are over: in model time rounds differ by their seeds alone.
+/// What intervals are over: in virtual time rounds differ by their seeds alone.
 pub(crate) fn replicates(clock: Clock, rounds: u32) -> String {
     match clock {
         Clock::Real => counted(rounds, "round"),
-        Clock::Model => format!("{}, which is no noise", counted(rounds, "seed")),
+        Clock::Virtual => format!("{}, which is no noise", counted(rounds, "seed")),
     }
 }
 
@@ -351,9 +351,9 @@ mod tests {
     }
 
     #[test]
-    fn intervals_in_model_time_are_from_seeds() {
+    fn intervals_in_virtual_time_are_from_seeds() {
         assert_eq!(replicates(Clock::Real, 3), "3 rounds");
-        assert_eq!(replicates(Clock::Model, 3), "3 seeds, which is no noise");
+        assert_eq!(replicates(Clock::Virtual, 3), "3 seeds, which is no noise");
     }
 
     #[test]

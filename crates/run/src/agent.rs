@@ -26,7 +26,7 @@ use crate::{Stopped, events};
 /// How often a stop that the user asked for is noticed.
 const ATTENTION: Duration = Duration::from_millis(20);
 /// How long a killed agent may take to go away before it is given up.
-const BURIAL: Duration = Duration::from_secs(10);
+const REAPING: Duration = Duration::from_secs(10);
 /// The same when the user waits at the terminal: Ctrl-C is to end within two seconds.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -35,7 +35,7 @@ pub struct Watch<'a> {
     /// How long it may take to say its first word.
     pub first: Nanos,
     /// Time without any event after which it is `hung`.
-    pub patience: Nanos,
+    pub stall_timeout: Nanos,
     /// Time after which a step is `hung` that has not ended, whatever moves.
     pub step_limit: Nanos,
     /// Set by whoever wants the campaign to stop.
@@ -159,7 +159,7 @@ impl Agent {
                     done |= event == Event::Done;
                     collector.take(event);
                 }
-                Err(RecvTimeoutError::Disconnected) => break self.bury(done),
+                Err(RecvTimeoutError::Disconnected) => break self.reap(done),
                 Err(RecvTimeoutError::Timeout) => {
                     if matches!(self.child.try_wait(), Ok(Some(_))) {
                         self.ended.store(true, Ordering::Release);
@@ -201,15 +201,15 @@ impl Agent {
             Ok(()) => Ok(self),
             Err(error) => {
                 self.kill();
-                self.wait(BURIAL);
+                self.wait(REAPING);
                 Err(error)
             }
         }
     }
 
     /// The agent's channel is closed: finds out how it ended.
-    fn bury(mut self, done: bool) -> Outcome {
-        let status = self.wait(BURIAL);
+    fn reap(mut self, done: bool) -> Outcome {
+        let status = self.wait(REAPING);
         if status.is_none() {
             self.kill();
         }
@@ -229,7 +229,7 @@ impl Agent {
         let family = process::family(self.pid());
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
         self.kill();
-        let unkillable = self.wait(BURIAL).is_none();
+        let unkillable = self.wait(REAPING).is_none();
         Outcome::Hung {
             stall,
             stacks,
@@ -278,7 +278,7 @@ impl Agent {
 /// For how long an agent was waited for, on two accounts.
 struct Waits<'a> {
     watch: &'a Watch<'a>,
-    patience: Nanos,
+    stall_timeout: Nanos,
     silence: Nanos,
     step: Nanos,
     /// Whether it has said anything yet.
@@ -289,7 +289,7 @@ impl<'a> Waits<'a> {
     const fn new(watch: &'a Watch<'a>) -> Self {
         Self {
             watch,
-            patience: watch.first,
+            stall_timeout: watch.first,
             silence: Nanos(0),
             step: Nanos(0),
             heard: false,
@@ -303,7 +303,7 @@ impl<'a> Waits<'a> {
 
     fn hear(&mut self, event: &Event) {
         self.heard = true;
-        self.patience = self.watch.patience;
+        self.stall_timeout = self.watch.stall_timeout;
         self.silence = Nanos(0);
         if matches!(event, Event::Begin { .. }) {
             self.step = Nanos(0);
@@ -311,7 +311,7 @@ impl<'a> Waits<'a> {
     }
 
     fn over(&self) -> Option<Stall> {
-        if self.silence > self.patience {
+        if self.silence > self.stall_timeout {
             Some(Stall::Silence(self.silence))
         } else if self.step > self.watch.step_limit {
             Some(Stall::Endless(self.watch.step_limit))
@@ -342,7 +342,7 @@ impl Stopping {
         let waited = family.iter().map(process::waited_for_processor).max();
         !waits.heard
             && waits.silence.0 - waited.unwrap_or_default().0.min(waits.silence.0)
-                <= waits.patience.0
+                <= waits.stall_timeout.0
     }
 
     fn remark(&self) -> Option<String> {
@@ -372,7 +372,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let watch = Watch {
             first: Nanos::from_secs(3),
-            patience: Nanos::from_secs(5),
+            stall_timeout: Nanos::from_secs(5),
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };

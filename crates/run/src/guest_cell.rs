@@ -18,7 +18,7 @@ const AGENT: &str = "/init";
 /// Enough for the kernel, the programs and what a test at `smoke` writes.
 const MEMORY: Bytes = Bytes::mib(1024);
 const LATENCY: Nanos = Nanos(50_000);
-const PATIENCE: Nanos = Nanos::from_secs(120);
+const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
 const STEP_LIMIT: Nanos = Nanos::from_secs(1800);
 const SEED: u64 = 1;
 /// What several disks of a guest are put together to.
@@ -132,7 +132,7 @@ impl GuestCell {
             disks,
             memory_disk: (self.disk == Disk::Inside).then_some(memory_disk),
             directory: directory.to_owned(),
-            patience: PATIENCE,
+            stall_timeout: STALL_TIMEOUT,
             step_limit: STEP_LIMIT,
             stop: Arc::new(AtomicBool::new(false)),
         })

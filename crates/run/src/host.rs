@@ -26,7 +26,7 @@ pub struct HostExecutor {
     /// The program that is also the agent.
     pub program: PathBuf,
     /// Time without any event after which a cell is `hung`.
-    pub patience: Nanos,
+    pub stall_timeout: Nanos,
     /// Time after which a step that has not ended is `hung`, whatever moves.
     pub step_limit: Nanos,
     /// A limit on memory, where the campaign has one.
@@ -92,8 +92,8 @@ impl HostExecutor {
 
     fn watch(&self) -> Watch<'_> {
         Watch {
-            first: self.patience,
-            patience: self.patience,
+            first: self.stall_timeout,
+            stall_timeout: self.stall_timeout,
             step_limit: self.step_limit,
             stop: &self.stop,
         }

@@ -45,7 +45,7 @@ pub struct GuestExecutor {
     /// A directory for the guest's first filesystem and its console.
     pub directory: PathBuf,
     /// Time without any event after which a cell is `hung`.
-    pub patience: Nanos,
+    pub stall_timeout: Nanos,
     /// Time after which a step that has not ended is `hung`, whatever moves.
     pub step_limit: Nanos,
     /// Set by whoever wants the campaign to stop.
@@ -73,7 +73,7 @@ impl Executor for GuestExecutor {
 
 impl Repeatable for GuestExecutor {
     fn key(&self, job: &Job) -> io::Result<Option<CellKey>> {
-        if self.machine.clock != Clock::Model || !self.disks.is_empty() {
+        if self.machine.clock != Clock::Virtual || !self.disks.is_empty() {
             return Ok(None);
         }
         // All that is in the guest's memory at its first moment, the job and the disk among it, and the
@@ -214,7 +214,7 @@ impl GuestExecutor {
             .machine
             .command(&self.guest, &first, &disks, &self.console_file());
         process::end_with_this_thread(&mut command);
-        // In model time a thread that waits beside would be in the figures.
+        // In virtual time a thread that waits beside would be in the figures.
         let told = Job {
             stacks_after: Some(self.time_to_tell()),
             ..job.clone()
@@ -223,9 +223,9 @@ impl GuestExecutor {
         Agent::start_guest(&mut command, job, &self.directory.join("events"))
     }
 
-    /// In model time, nothing may come from outside: the job is there from the beginning.
+    /// In virtual time, nothing may come from outside: the job is there from the beginning.
     fn has_job_inside(&self) -> bool {
-        self.machine.clock == Clock::Model
+        self.machine.clock == Clock::Virtual
     }
 
     fn first_filesystem(&self, job: &Job, agent: &Path, to: &Path) -> io::Result<()> {
@@ -250,25 +250,25 @@ impl GuestExecutor {
     fn watch(&self) -> Watch<'_> {
         Watch {
             first: self.time_to_boot(),
-            patience: self.patience,
+            stall_timeout: self.stall_timeout,
             step_limit: self.step_limit,
             stop: &self.stop,
         }
     }
 
-    /// Nothing is waited for longer than the user's patience lasts. In model time an emulator that makes no headway
+    /// Nothing is waited for longer than the user's stall_timeout lasts. In virtual time an emulator that makes no headway
     /// is one that this machine has no time for, which shall not be the cell's result.
     fn time_to_boot(&self) -> Nanos {
         match self.machine.clock {
-            Clock::Real => BOOT.min(self.patience),
-            Clock::Model => self.patience,
+            Clock::Real => BOOT.min(self.stall_timeout),
+            Clock::Virtual => self.stall_timeout,
         }
     }
 
     /// When a guest in which nothing moves tells where everything is: late, and early enough that it is all on
-    /// the console when the user's patience is over.
+    /// the console when the user's stall_timeout is over.
     const fn time_to_tell(&self) -> Nanos {
-        Nanos(self.patience.0 / 3 * 2)
+        Nanos(self.stall_timeout.0 / 3 * 2)
     }
 
     fn first_file(&self) -> PathBuf {

@@ -1,4 +1,4 @@
-//! What the first process of a machine does: it furnishes it, loads modules and switches it off.
+//! What the first process of a machine does: it mounts what the kernel shows of itself, loads modules and switches it off.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -15,7 +15,7 @@ use nix::sys::reboot::{RebootMode, reboot};
 ///
 /// # Errors
 /// When one of the directories is not there, or the kernel refuses.
-pub fn furnish() -> io::Result<()> {
+pub fn mount_kernel_filesystems() -> io::Result<()> {
     for (kind, on) in [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev")] {
         mount(Some(kind), on, Some(kind), MsFlags::empty(), None::<&str>)?;
     }

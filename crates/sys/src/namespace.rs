@@ -28,7 +28,7 @@ pub fn leave() -> io::Result<()> {
 ///
 /// # Errors
 /// When one of them cannot be mounted.
-pub fn furnish() -> io::Result<()> {
+pub fn mount_proc_and_run() -> io::Result<()> {
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("proc"), "/proc", Some("proc"), safe, None::<&str>)?;
     let safe = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;

@@ -1,5 +1,5 @@
 //! Linux' submission and completion rings (io_uring) on one file, with buffers that the kernel has
-//! registered. The ring owns its buffers: nothing on the way can outlive them, and nobody can look at
+//! registered. The ring owns its buffers: nothing in flight can outlive them, and nobody can look at
 //! one while the kernel uses it.
 
 use std::fs::File;
@@ -18,13 +18,13 @@ const FILE: Fixed = Fixed(0);
 /// Buffers begin at multiples of it: what every direct I/O path takes.
 const ALIGN: usize = 4096;
 
-/// A ring of so many slots, each with a buffer; a slot is either idle or on the way.
+/// A ring of so many slots, each with a buffer; a slot is either idle or in flight.
 pub struct Ring {
     ring: IoUring,
-    /// Given away only when nothing is on the way; see `drop`.
+    /// Given away only when nothing is in flight; see `drop`.
     memory: Option<AlignedBuffer>,
     stride: usize,
-    on_the_way: Vec<bool>,
+    in_flight: Vec<bool>,
     count: usize,
 }
 
@@ -64,7 +64,7 @@ impl Ring {
             ring,
             memory: Some(memory),
             stride,
-            on_the_way: vec![false; slots],
+            in_flight: vec![false; slots],
             count: 0,
         })
     }
@@ -79,20 +79,20 @@ impl Ring {
 
     /// How many slots there are.
     pub fn depth(&self) -> usize {
-        self.on_the_way.len()
+        self.in_flight.len()
     }
 
     /// Requests that have not come back.
-    pub const fn on_the_way(&self) -> usize {
+    pub const fn in_flight(&self) -> usize {
         self.count
     }
 
     /// The buffer of an idle slot.
     ///
     /// # Panics
-    /// When the slot is on the way.
+    /// When the slot is in flight.
     pub fn buffer(&mut self, slot: usize) -> &mut [u8] {
-        assert!(!self.on_the_way[slot], "the kernel has the buffer");
+        assert!(!self.in_flight[slot], "the kernel has the buffer");
         let start = slot * self.stride;
         let memory = self.memory.as_mut().expect("given away by `drop` only");
         &mut memory[start..start + self.stride]
@@ -102,7 +102,7 @@ impl Ring {
     /// byte `skip` on.
     ///
     /// # Panics
-    /// When the slot is on the way, or the bytes do not fit its buffer.
+    /// When the slot is in flight, or the bytes do not fit its buffer.
     pub fn read(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
         let (address, length) = self.part(slot, skip, length);
         let entry = opcode::ReadFixed::new(FILE, address, length, slot as u16).offset(offset);
@@ -113,7 +113,7 @@ impl Ring {
     /// of the file.
     ///
     /// # Panics
-    /// When the slot is on the way, or the bytes do not lie in its buffer.
+    /// When the slot is in flight, or the bytes do not lie in its buffer.
     pub fn write(&mut self, slot: usize, skip: usize, offset: u64, length: usize) {
         let (address, length) = self.part(slot, skip, length);
         let entry = opcode::WriteFixed::new(FILE, address, length, slot as u16).offset(offset);
@@ -128,10 +128,10 @@ impl Ring {
 
     fn push(&mut self, slot: usize, entry: &io_uring::squeue::Entry) {
         let entry = entry.clone().user_data(slot as u64);
-        self.on_the_way[slot] = true;
+        self.in_flight[slot] = true;
         self.count += 1;
         // SAFETY: the entry refers to the registered file and to a part of a buffer that lives until
-        // nothing is on the way (see `drop`), and that `buffer` lends to nobody meanwhile.
+        // nothing is in flight (see `drop`), and that `buffer` lends to nobody meanwhile.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         pushed.expect("there is a place for each slot");
     }
@@ -163,7 +163,7 @@ impl Ring {
     pub fn reap(&mut self, into: &mut Vec<Completion>) {
         for entry in self.ring.completion() {
             let slot = entry.user_data() as usize;
-            self.on_the_way[slot] = false;
+            self.in_flight[slot] = false;
             self.count -= 1;
             let outcome = match entry.result() {
                 result @ 0.. => Ok(result as usize),
@@ -173,7 +173,7 @@ impl Ring {
         }
     }
 
-    /// Waits until nothing is on the way.
+    /// Waits until nothing is in flight.
     fn drain(&mut self) -> io::Result<()> {
         let mut done = Vec::new();
         while self.count > 0 {
@@ -215,9 +215,9 @@ impl Drop for Ring {
 impl std::fmt::Debug for Ring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ring")
-            .field("depth", &self.on_the_way.len())
+            .field("depth", &self.in_flight.len())
             .field("stride", &self.stride)
-            .field("on_the_way", &self.count)
+            .field("in_flight", &self.count)
             .finish_non_exhaustive()
     }
 }
@@ -252,7 +252,7 @@ mod tests {
 
     fn all(ring: &mut Ring) -> Vec<Completion> {
         let mut done = Vec::new();
-        while ring.on_the_way() > 0 {
+        while ring.in_flight() > 0 {
             ring.submit(1, None).unwrap();
             ring.reap(&mut done);
         }
@@ -311,11 +311,11 @@ mod tests {
             return;
         };
         ring.submit(1, Some(Nanos(1000))).unwrap();
-        assert_eq!(ring.on_the_way(), 0);
+        assert_eq!(ring.in_flight(), 0);
     }
 
     #[test]
-    fn a_ring_can_go_while_requests_are_on_the_way() {
+    fn a_ring_can_go_while_requests_are_in_flight() {
         let Some((mut ring, file)) = ring("drop", 64, 1 << 16) else {
             return;
         };

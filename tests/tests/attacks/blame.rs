@@ -17,7 +17,7 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let mut command = sandbox.campaign(&["gate"], "trial");
-    command.args(["--patience", "3s"]);
+    command.args(["--stall-timeout", "3s"]);
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -45,7 +45,7 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let sandbox = Sandbox::new();
     let gate = Gate::new(&sandbox);
     let mut command = sandbox.campaign(&["gate"], "trial");
-    command.args(["--patience", "3s"]);
+    command.args(["--stall-timeout", "3s"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
     let waiting = gate.reached();

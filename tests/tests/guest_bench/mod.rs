@@ -51,9 +51,9 @@ impl Bench {
         self.executor(guest, contender, Disk::Outside, Clock::Real)
     }
 
-    /// The same in model time, with its disk in its memory.
+    /// The same in virtual time, with its disk in its memory.
     pub fn model(&self, contender: &str) -> GuestExecutor {
-        self.executor(guest(), contender, Disk::Inside, Clock::Model)
+        self.executor(guest(), contender, Disk::Inside, Clock::Virtual)
     }
 
     fn executor(&self, guest: Guest, contender: &str, disk: Disk, clock: Clock) -> GuestExecutor {

@@ -1,7 +1,7 @@
 //! The ways from the program to a file, one module each, behind one trait: whoever makes requests does
 //! not know which it is.
 //!
-//! `io_uring`, which has several requests on the way at once, has a loop of its own; the others are
+//! `io_uring`, which has several requests in flight at once, has a loop of its own; the others are
 //! driven one request at a time by [`turns`]. Requests, data and counting are the same for all.
 
 pub mod direct;

@@ -1,4 +1,4 @@
-//! Linux' submission and completion rings: several requests of a thread are on the way at once, through
+//! Linux' submission and completion rings: several requests of a thread are in flight at once, through
 //! registered buffers and a registered file. Requests are handed over in batches, and answers collected
 //! in batches: one system call and two readings of the clock for as many as there are.
 
@@ -44,7 +44,7 @@ struct Busy {
     moved: usize,
 }
 
-/// A thread's requests, as many on the way as there are slots.
+/// A thread's requests, as many in flight as there are slots.
 #[derive(Debug)]
 struct Queue<'a> {
     ring: &'a mut Ring,
@@ -60,7 +60,7 @@ struct Queue<'a> {
     unsynced: u64,
 }
 
-/// Makes the requests until they are done or time is over; waits for all that are on the way.
+/// Makes the requests until they are done or time is over; waits for all that are in flight.
 ///
 /// # Errors
 /// The first request that failed.
@@ -88,7 +88,7 @@ pub fn run(
     let mut done = Vec::with_capacity(depth);
     loop {
         queue.issue(tally);
-        if queue.ring.on_the_way() == 0 {
+        if queue.ring.in_flight() == 0 {
             match queue.next_arrival() {
                 Some(at) => clock::wait_until(at),
                 None => return Ok(()),
@@ -195,7 +195,7 @@ impl Queue<'_> {
         tally: &mut Tally,
     ) -> Result<(), OpError> {
         let Completion { slot, outcome } = completion;
-        let mut busy = self.busy[slot].take().expect("it was on the way");
+        let mut busy = self.busy[slot].take().expect("it was in flight");
         let Request {
             offset,
             length,
@@ -218,7 +218,7 @@ impl Queue<'_> {
             return Ok(());
         }
         self.idle.push(slot);
-        let ended = if self.sync_is_due() && self.ring.on_the_way() == 0 {
+        let ended = if self.sync_is_due() && self.ring.in_flight() == 0 {
             self.target.sync()?;
             self.unsynced = 0;
             clock::now()

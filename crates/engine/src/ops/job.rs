@@ -1,5 +1,5 @@
 //! Data operations: what a job of fio would say. Plans the requests, opens the files, lets threads make
-//! the requests on the way that the job asks for, and remembers what was written.
+//! the requests in flight that the job asks for, and remembers what was written.
 
 use std::fs;
 use std::ops::Range;
@@ -94,9 +94,9 @@ fn refuse_what_no_kernel_can(job: &Io, setting: Setting) -> Result<(), OpError> 
     let reason = if setting.direct && job.engine == IoEngine::Mmap {
         "a mapping is the page cache: it cannot pass it by"
     } else if job.depth > 1 && matches!(job.engine, IoEngine::Psync | IoEngine::Mmap) {
-        "only io_uring has more than one request of a thread on the way"
+        "only io_uring has more than one request of a thread in flight"
     } else if append && job.depth > 1 {
-        "appends that are on the way together end up in any order"
+        "appends that are in flight together end up in any order"
     } else if append && job.threads > 1 && job.sharing == Sharing::Shared {
         "appends of several threads to one file end up in any order"
     } else {

@@ -22,7 +22,7 @@ pub(super) struct SweepView {
     pub title: String,
     pub rationale: String,
     pub source: String,
-    /// Where the caches end, and where no curve bends.
+    /// Where the caches end, and where no curve knees.
     pub borders: String,
     /// Heads of the columns that say where a point lies.
     pub axes: Vec<&'static str>,

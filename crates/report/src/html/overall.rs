@@ -1,7 +1,7 @@
 //! The overall view of the page: scores over groups of tests and over all of them, and where the order
 //! depends on what weighs how much.
 
-use analyse::{Analysis, Flip, GroupMean, Score};
+use analyse::{Analysis, Crossover, GroupMean, Score};
 
 use super::heat;
 use crate::scale::three_figures;
@@ -158,27 +158,27 @@ pub(super) fn verdict(analysis: &Analysis) -> Option<String> {
             counted(first.len() as u64, "contender")
         ),
     };
-    let flips = match (overall.flips.len(), first.len()) {
+    let crossovers = match (overall.crossovers.len(), first.len()) {
         (0, 1) if groups > 1 => "; no single group’s weight changes that",
         (1.., _) => "; it depends on what weighs how much",
         _ => "",
     };
-    Some(format!("{place}{flips}."))
+    Some(format!("{place}{crossovers}."))
 }
 
 /// Where the order depends on the weights, a sentence for each group.
-pub(super) fn flips(analysis: &Analysis) -> Vec<String> {
-    let sentence = |flip: &Flip| {
+pub(super) fn crossovers(analysis: &Analysis) -> Vec<String> {
+    let sentence = |crossover: &Crossover| {
         let of = |place: usize| analysis.contenders.get(place).map(|c| name(c));
         Some(format!(
             "{} leads instead of {} where {} weigh more than {}\u{a0}% of all.",
-            of(flip.to)?,
-            of(flip.from)?,
-            flip.group.title(),
-            three_figures(100.0 * flip.share)
+            of(crossover.to)?,
+            of(crossover.from)?,
+            crossover.group.title(),
+            three_figures(100.0 * crossover.share)
         ))
     };
-    analysis.overall.flips.iter().filter_map(sentence).collect()
+    analysis.overall.crossovers.iter().filter_map(sentence).collect()
 }
 
 fn name(name: &str) -> String {

@@ -199,8 +199,8 @@ fn untested(one: &UseScores) -> String {
         text += &format!(
             " {} left out, since not all who come into question have them.",
             match one.left_out.len() {
-                1 => "One figure is".to_owned(),
-                some => format!("{some} figures are"),
+                1 => "One result is".to_owned(),
+                some => format!("{some} results are"),
             }
         );
     }

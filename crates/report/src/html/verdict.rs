@@ -44,7 +44,7 @@ fn marked(analysis: &Analysis, word: &str, count: impl Fn(&Standing) -> u32) -> 
     some.sort_by_key(|standing| std::cmp::Reverse(count(standing)));
     let Some((first, rest)) = some.split_first() else {
         return Some(format!(
-            "Nobody is marked {word} in any of {}: these rounds do not tell the contenders that far apart.",
+            "Nobody is marked {word} in any of {}: not enough rounds for such a difference.",
             counted(phases, "phase")
         ));
     };
@@ -75,7 +75,7 @@ fn first(analysis: &Analysis) -> Option<String> {
             format!("In all of {} the first place is shared.", phases(all))
         }
         (shared, all) => format!(
-            "In {shared} of {} the first place is shared: there the first are not told apart.",
+            "In {shared} of {} the first place is shared: there the first are not significantly different.",
             phases(all)
         ),
     };
@@ -164,7 +164,7 @@ mod tests {
             [
                 "Over 2 groups of tests, each weighing the same, fast (1.00×) comes first; no single group’s weight changes that.",
                 "fast is marked best in 1 of 2 phases.",
-                "In 1 of 2 ranked phases the first place is shared: there the first are not told apart.",
+                "In 1 of 2 ranked phases the first place is shared: there the first are not significantly different.",
                 "slow is marked worst in 1 of 2 phases.",
                 "Of 9 cells that ran none failed.",
             ]

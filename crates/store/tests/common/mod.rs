@@ -31,7 +31,7 @@ pub fn campaign() -> Campaign {
         memory: None,
         device: None,
         work_dir: "/var/tmp/fsarena".into(),
-        patience: model::Nanos::from_secs(60),
+        stall_timeout: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,
         source: None,

@@ -19,7 +19,7 @@ use super::{Hand, refused_or_failed};
 use crate::error::{Context, OpError};
 use crate::path_buffer::PathBuffer;
 use crate::set::FileSet;
-use crate::tour::Tour;
+use crate::visit_order::VisitOrder;
 use crate::workspace::Workspace;
 
 /// Removes a set and everything in it.
@@ -110,11 +110,11 @@ fn make_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
         Some(links) => {
             let target = ws.set(&links.to)?;
             let mut linker = Linker::between(&links.to, target, &set)?;
-            let tours = target.tours(links.order, set.makers() as u32);
+            let orders = target.visit_orders(links.order, set.makers() as u32);
             for (_, position) in part.visited() {
                 let number = set.entry(position).index;
                 linker
-                    .link(number, linked_position(&tours, number))
+                    .link(number, linked_position(&orders, number))
                     .map_err(refused_or_failed)?;
             }
         }
@@ -125,10 +125,10 @@ fn make_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
 }
 
 /// The position that the link with this number leads to.
-fn linked_position(tours: &[Tour], number: u64) -> u64 {
-    let after = tours.partition_point(|t| t.ordinal(0) <= number);
-    let tour = &tours[after - 1];
-    tour.position(number - tour.ordinal(0))
+fn linked_position(orders: &[VisitOrder], number: u64) -> u64 {
+    let after = orders.partition_point(|t| t.ordinal(0) <= number);
+    let order = &orders[after - 1];
+    order.position(number - order.ordinal(0))
 }
 
 fn make_entries(

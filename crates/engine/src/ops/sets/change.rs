@@ -10,12 +10,12 @@ use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstatat};
 use nix::unistd::truncate as truncate_path;
 use sys::attribute;
 
-use super::{Hand, How, crew, directories, refused_or_failed};
+use super::{Hand, How, workers, directories, refused_or_failed};
 use crate::error::{Context, OpError};
 use crate::path_buffer::PathBuffer;
 use crate::set::{Entry, FileSet};
 use crate::tally::Tally;
-use crate::tour::Part;
+use crate::visit_order::Part;
 use crate::workspace::Workspace;
 
 /// The attribute that is set. Every filesystem with attributes has those of users.
@@ -29,13 +29,13 @@ fn visit_all<W: Send>(
     prepare: impl FnMut() -> Result<W, OpError>,
     change: impl Fn(&mut W, u64) -> Result<(), OpError> + Sync,
 ) -> Result<Part, OpError> {
-    let tours = set.tours(how.order, how.threads);
-    let done = crew::run(tally, &tours, set.len(), prepare, |worker, turn, tally| {
+    let orders = set.visit_orders(how.order, how.threads);
+    let done = workers::run(tally, &orders, set.len(), prepare, |worker, turn, tally| {
         change(worker, turn.position)?;
         tally.lap();
         Ok(())
     });
-    done.map(|done| Part::new(tours, done))
+    done.map(|done| Part::new(orders, done))
         .map_err(refused_or_failed)
 }
 

@@ -9,7 +9,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::close;
 
-use super::{Hand, crew, directories};
+use super::{Hand, workers, directories};
 use crate::error::{Context, OpError};
 use crate::pattern::Pattern;
 use crate::set::{Entry, FileSet};
@@ -24,7 +24,7 @@ pub fn create(ws: &mut Workspace, tally: &mut Tally, create: &Create) -> Result<
     let mut set = FileSet::plan(ws.root(), ws.seed(), create);
     let maker = Maker::new(ws, create.size.0, create.fsync);
     directories::make(&set)?;
-    let done = crew::run(
+    let done = workers::run(
         tally,
         &set.making(),
         set.len(),

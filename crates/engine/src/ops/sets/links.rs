@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use nix::fcntl::AtFlags;
 use nix::unistd::{linkat, symlinkat};
 
-use super::{Hand, How, crew, directories, refused_or_failed};
+use super::{Hand, How, workers, directories, refused_or_failed};
 use crate::error::{Context, OpError};
 use crate::set::{FileSet, Links};
 use crate::tally::Tally;
@@ -29,12 +29,12 @@ pub fn make(
         order: how.order,
         symbolic,
     };
-    let tours = set.tours(how.order, how.threads);
-    let mut linked = set.plan_links(ws.root(), to, links, &tours);
+    let orders = set.visit_orders(how.order, how.threads);
+    let mut linked = set.plan_links(ws.root(), to, links, &orders);
     directories::make(&linked)?;
-    let done = crew::run(
+    let done = workers::run(
         tally,
-        &tours,
+        &orders,
         set.len(),
         || Linker::between(name, set, &linked),
         |linker, turn, tally| {

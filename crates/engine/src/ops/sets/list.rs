@@ -4,10 +4,10 @@ use nix::dir::Dir;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 
-use super::{Hand, How, crew};
+use super::{Hand, How, workers};
 use crate::error::{Context, OpError};
 use crate::tally::Tally;
-use crate::tour::shares;
+use crate::visit_order::shares;
 use crate::workspace::Workspace;
 
 /// Lists each directory once; every name found is an operation, and their number must be right.
@@ -15,11 +15,11 @@ pub fn readdir(ws: &Workspace, tally: &mut Tally, name: &str, how: How) -> Resul
     let set = ws.set(name)?;
     let expected = set.names_in_directories();
     let shares = shares(set.directories(), how.threads);
-    let tours = set.ordered(&shares, how.order, "directories");
+    let orders = set.ordered(&shares, how.order, "directories");
     let names = expected.iter().map(|&n| u64::from(n)).sum();
-    crew::run(
+    workers::run(
         tally,
-        &tours,
+        &orders,
         names,
         || Hand::on(set),
         |hand, turn, tally| {

@@ -7,7 +7,7 @@
 mod again;
 mod change;
 mod create;
-mod crew;
+mod workers;
 mod directories;
 mod links;
 mod list;

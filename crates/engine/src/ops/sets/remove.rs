@@ -3,11 +3,11 @@
 use model::EntryKind;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use super::{Hand, How, crew, directories};
+use super::{Hand, How, workers, directories};
 use crate::error::{Context, OpError};
 use crate::set::FileSet;
 use crate::tally::Tally;
-use crate::tour::Part;
+use crate::visit_order::Part;
 use crate::workspace::Workspace;
 
 /// A set that was removed, and how much of it.
@@ -32,10 +32,10 @@ pub fn remove(
         EntryKind::File => ("unlink", UnlinkatFlags::NoRemoveDir),
         EntryKind::Directory => ("rmdir", UnlinkatFlags::RemoveDir),
     };
-    let tours = set.tours(how.order, how.threads);
-    let done = crew::run(
+    let orders = set.visit_orders(how.order, how.threads);
+    let done = workers::run(
         tally,
-        &tours,
+        &orders,
         set.len(),
         || Hand::on(set),
         |hand, turn, tally| {
@@ -48,7 +48,7 @@ pub fn remove(
             Ok(())
         },
     )?;
-    let part = Part::new(tours, done);
+    let part = Part::new(orders, done);
     if part.is_whole() {
         directories::remove(set)?;
     }

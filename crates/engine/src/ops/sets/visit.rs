@@ -8,7 +8,7 @@ use nix::fcntl::{AtFlags, OFlag};
 use nix::sys::stat::fstatat;
 use nix::unistd::close;
 
-use super::{Hand, How, create, crew};
+use super::{Hand, How, create, workers};
 use crate::error::{Context, OpError};
 use crate::pattern::{Corruption, Kind};
 use crate::set::Entry;
@@ -21,9 +21,9 @@ const REQUEST: usize = 64 << 10;
 /// Opens each entry for reading and closes it.
 pub fn open(ws: &Workspace, tally: &mut Tally, name: &str, how: How) -> Result<(), OpError> {
     let set = ws.set(name)?;
-    crew::run(
+    workers::run(
         tally,
-        &set.tours(how.order, how.threads),
+        &set.visit_orders(how.order, how.threads),
         set.len(),
         || Hand::on(set),
         |hand, turn, tally| {
@@ -49,9 +49,9 @@ pub fn stat(
     let set = ws.set(name)?;
     let read = read && set.kind == EntryKind::File;
     let room = if read { REQUEST } else { 0 };
-    crew::run(
+    workers::run(
         tally,
-        &set.tours(how.order, how.threads),
+        &set.visit_orders(how.order, how.threads),
         set.len(),
         || Ok((Hand::on(set)?, vec![0; room])),
         |(hand, buffer), turn, tally| {

@@ -8,13 +8,13 @@ use crate::permutation::Permutation;
 
 /// The share of one thread: a range of positions, visited in order or at random.
 #[derive(Clone, Debug)]
-pub struct Tour {
+pub struct VisitOrder {
     start: u64,
     length: u64,
     shuffled: Option<Permutation>,
 }
 
-impl Tour {
+impl VisitOrder {
     /// The positions of a range in their order.
     pub const fn sequential(range: &Range<u64>) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Tour {
         self.length
     }
 
-    /// The step counted over all threads: the first steps of a tour follow on the last of the one before.
+    /// The step counted over all threads: the first steps of an order follow on the last of the one before.
     pub const fn ordinal(&self, step: u64) -> u64 {
         self.start + step
     }
@@ -61,22 +61,22 @@ pub fn shares(total: u64, threads: u32) -> Vec<Range<u64>> {
     (0..threads).map(|i| start(i)..start(i + 1)).collect()
 }
 
-/// How far the threads of a phase came on their tours.
+/// How far the threads of a phase came on their orders.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
-    tours: Vec<Tour>,
+    orders: Vec<VisitOrder>,
     done: Vec<u64>,
 }
 
 impl Part {
-    /// So many steps were done on each of these tours.
-    pub fn new(tours: Vec<Tour>, done: Vec<u64>) -> Self {
-        Self { tours, done }
+    /// So many steps were done on each of these orders.
+    pub fn new(orders: Vec<VisitOrder>, done: Vec<u64>) -> Self {
+        Self { orders, done }
     }
 
-    /// Whether every tour was done to its end.
+    /// Whether every order was done to its end.
     pub fn is_whole(&self) -> bool {
-        self.tours
+        self.orders
             .iter()
             .zip(&self.done)
             .all(|(t, &d)| t.len() == d)
@@ -84,20 +84,20 @@ impl Part {
 
     /// Whether a position was visited.
     pub fn contains(&self, position: u64) -> bool {
-        let after = self.tours.partition_point(|t| t.start <= position);
-        // Tours without a position begin where their follower does.
+        let after = self.orders.partition_point(|t| t.start <= position);
+        // Visits without a position begin where their follower does.
         let Some(i) = after.checked_sub(1) else {
             return false;
         };
-        let tour = &self.tours[i];
-        position - tour.start < tour.length && tour.step(position) < self.done[i]
+        let order = &self.orders[i];
+        position - order.start < order.length && order.step(position) < self.done[i]
     }
 
     /// What was visited: ordinal and position, thread after thread.
     pub fn visited(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let tours = self.tours.iter().zip(&self.done);
-        tours.flat_map(|(tour, &done)| {
-            (0..done).map(move |step| (tour.ordinal(step), tour.position(step)))
+        let orders = self.orders.iter().zip(&self.done);
+        orders.flat_map(|(order, &done)| {
+            (0..done).map(move |step| (order.ordinal(step), order.position(step)))
         })
     }
 }

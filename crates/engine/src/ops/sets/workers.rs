@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::error::OpError;
 use crate::side_by_side::side_by_side;
 use crate::tally::Tally;
-use crate::tour::Tour;
+use crate::visit_order::VisitOrder;
 
-/// One step of a tour.
+/// One step of an order.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// Its number, counted over all threads.
@@ -17,34 +17,34 @@ pub struct Turn {
     pub position: u64,
 }
 
-/// Goes on every tour, with one thread for each; `visit` counts what it does. Says how many steps of
-/// each tour were done before the time was over.
+/// Goes on every order, with one thread for each; `visit` counts what it does. Says how many steps of
+/// each order were done before the time was over.
 ///
 /// # Errors
 /// The first that a thread met; the others stop at their next step. And when a thread cannot be started.
 pub fn run<W: Send>(
     tally: &mut Tally,
-    tours: &[Tour],
+    orders: &[VisitOrder],
     operations: u64,
     prepare: impl FnMut() -> Result<W, OpError>,
     visit: impl Fn(&mut W, Turn, &mut Tally) -> Result<(), OpError> + Sync,
 ) -> Result<Vec<u64>, OpError> {
-    let workers = std::iter::repeat_with(prepare).take(tours.len());
+    let workers = std::iter::repeat_with(prepare).take(orders.len());
     let mut workers = workers.collect::<Result<Vec<W>, OpError>>()?;
     let failed = AtomicBool::new(false);
-    if let ([tour], [worker]) = (tours, workers.as_mut_slice()) {
+    if let ([order], [worker]) = (orders, workers.as_mut_slice()) {
         tally.begin(operations);
-        return go(tour, worker, tally, &failed, &visit).map(|done| vec![done]);
+        return go(order, worker, tally, &failed, &visit).map(|done| vec![done]);
     }
-    let gate = Barrier::new(tours.len() + 1);
-    let hands = tours.iter().zip(workers).map(|(tour, mut worker)| {
+    let gate = Barrier::new(orders.len() + 1);
+    let hands = orders.iter().zip(workers).map(|(order, mut worker)| {
         let mut tally = tally.fork();
         let (gate, failed, visit) = (&gate, &failed, &visit);
         move || {
             gate.wait();
             gate.wait();
             tally.start();
-            let outcome = go(tour, &mut worker, &mut tally, failed, visit);
+            let outcome = go(order, &mut worker, &mut tally, failed, visit);
             (tally, outcome)
         }
     });
@@ -64,16 +64,16 @@ pub fn run<W: Send>(
 }
 
 fn go<W>(
-    tour: &Tour,
+    order: &VisitOrder,
     worker: &mut W,
     tally: &mut Tally,
     failed: &AtomicBool,
     visit: &impl Fn(&mut W, Turn, &mut Tally) -> Result<(), OpError>,
 ) -> Result<u64, OpError> {
-    for step in 0..tour.len() {
+    for step in 0..order.len() {
         let turn = Turn {
-            ordinal: tour.ordinal(step),
-            position: tour.position(step),
+            ordinal: order.ordinal(step),
+            position: order.position(step),
         };
         if let Err(error) = visit(worker, turn, tally) {
             failed.store(true, Ordering::Relaxed);
@@ -83,5 +83,5 @@ fn go<W>(
             return Ok(step + 1);
         }
     }
-    Ok(tour.len())
+    Ok(order.len())
 }

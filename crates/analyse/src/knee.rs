@@ -1,4 +1,4 @@
-//! Where a curve of throughput over concurrency bends. Pure.
+//! Where a curve of throughput over concurrency knees. Pure.
 //!
 //! By the asymptotic bounds of operational analysis (P. J. Denning, J. P. Buzen, The Operational
 //! Analysis of Queueing Network Models, ACM Computing Surveys 10(3), 1978): with N at work at once,
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 /// The share of the maximum at which more concurrency is no longer worth much.
 pub const ENOUGH: f64 = 0.9;
 
-/// Where a curve bends.
+/// Where a curve knees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Bend {
+pub struct Knee {
     /// Throughput of one alone, in the metric's unit.
     pub one: f64,
     /// The largest throughput.
@@ -28,9 +28,9 @@ pub struct Bend {
     pub still_rising: bool,
 }
 
-/// The bend of a curve of concurrency and throughput, in rising order of concurrency; `None` where
+/// The knee of a curve of concurrency and throughput, in rising order of concurrency; `None` where
 /// throughput at 1 is not known or not above 0, or there are fewer than two points.
-pub fn bend(curve: &[(u64, f64)]) -> Option<Bend> {
+pub fn knee(curve: &[(u64, f64)]) -> Option<Knee> {
     let (first, one) = *curve.first()?;
     if first != 1 || one <= 0.0 || curve.len() < 2 {
         return None;
@@ -41,7 +41,7 @@ pub fn bend(curve: &[(u64, f64)]) -> Option<Bend> {
         .reduce(|best, point| if point.1 > best.1 { point } else { best })?;
     let enough = curve.iter().find(|(_, x)| *x >= ENOUGH * most)?;
     let last = curve[curve.len() - 1].0;
-    Some(Bend {
+    Some(Knee {
         one,
         most,
         most_at,
@@ -66,50 +66,50 @@ mod tests {
 
     #[test]
     fn a_curve_along_its_bounds_bends_where_they_cross() {
-        let bend = bend(&bounded(100.0, 600.0)).unwrap();
-        assert_eq!((bend.one, bend.most, bend.most_at), (100.0, 600.0, 8));
-        assert_eq!((bend.crossing, bend.enough_at), (6.0, 8));
-        assert!(!bend.still_rising);
+        let knee = knee(&bounded(100.0, 600.0)).unwrap();
+        assert_eq!((knee.one, knee.most, knee.most_at), (100.0, 600.0, 8));
+        assert_eq!((knee.crossing, knee.enough_at), (6.0, 8));
+        assert!(!knee.still_rising);
     }
 
     #[test]
     fn a_curve_that_never_flattens_says_so() {
-        let bend = bend(&bounded(100.0, 1e9)).unwrap();
-        assert!(bend.still_rising && bend.most_at == 32 && bend.crossing == 32.0);
+        let knee = knee(&bounded(100.0, 1e9)).unwrap();
+        assert!(knee.still_rising && knee.most_at == 32 && knee.crossing == 32.0);
     }
 
     #[test]
     fn a_curve_that_falls_from_the_beginning_bends_at_one() {
         let falling = [(1, 100.0), (2, 80.0), (4, 60.0)];
-        let bend = bend(&falling).unwrap();
-        assert_eq!((bend.crossing, bend.most_at, bend.enough_at), (1.0, 1, 1));
+        let knee = knee(&falling).unwrap();
+        assert_eq!((knee.crossing, knee.most_at, knee.enough_at), (1.0, 1, 1));
     }
 
     #[test]
     fn a_closed_queue_of_two_equal_stations_by_hand() {
         // Balanced, two stations of 1 s each: X(N) = N / (N + 1) by mean value analysis.
         let curve: Vec<(u64, f64)> = THREADS.map(|n| (n, n as f64 / (n as f64 + 1.0))).to_vec();
-        let bend = bend(&curve).unwrap();
+        let knee = knee(&curve).unwrap();
         // 90 % of 32/33 is below 8/9.
-        assert_eq!((bend.most_at, bend.enough_at), (32, 8));
-        assert!((bend.crossing - 64.0 / 33.0).abs() < 1e-12);
+        assert_eq!((knee.most_at, knee.enough_at), (32, 8));
+        assert!((knee.crossing - 64.0 / 33.0).abs() < 1e-12);
     }
 
     #[test]
-    fn without_a_first_point_there_is_no_bend() {
-        assert_eq!(bend(&[]), None);
-        assert_eq!(bend(&[(1, 5.0)]), None);
-        assert_eq!(bend(&[(2, 5.0), (4, 6.0)]), None);
-        assert_eq!(bend(&[(1, 0.0), (2, 6.0)]), None);
+    fn without_a_first_point_there_is_no_knee() {
+        assert_eq!(knee(&[]), None);
+        assert_eq!(knee(&[(1, 5.0)]), None);
+        assert_eq!(knee(&[(2, 5.0), (4, 6.0)]), None);
+        assert_eq!(knee(&[(1, 0.0), (2, 6.0)]), None);
     }
 
     proptest! {
         #[test]
         fn the_crossing_lies_on_the_bounds(one in 0.1..1e6f64, factor in 1.0..32.0f64) {
-            let bend = bend(&bounded(one, one * factor)).unwrap();
-            prop_assert!((bend.crossing - factor).abs() <= 1e-9 * factor);
-            prop_assert!(bend.enough_at <= bend.most_at);
-            prop_assert!(bend.enough_at as f64 >= ENOUGH * factor - 1e-9);
+            let knee = knee(&bounded(one, one * factor)).unwrap();
+            prop_assert!((knee.crossing - factor).abs() <= 1e-9 * factor);
+            prop_assert!(knee.enough_at <= knee.most_at);
+            prop_assert!(knee.enough_at as f64 >= ENOUGH * factor - 1e-9);
         }
     }
 }

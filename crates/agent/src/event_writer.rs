@@ -10,14 +10,14 @@ use wire::Event;
 
 /// The agent's end of the channel to the orchestrator.
 #[derive(Clone)]
-pub struct Voice {
+pub struct EventWriter {
     /// When it spoke last, on the clock of [`clock::now`]: known also while somebody is speaking.
     spoke: Arc<AtomicU64>,
     out: Arc<Mutex<dyn Write + Send>>,
 }
 
-impl Voice {
-    /// A voice that writes here.
+impl EventWriter {
+    /// A events that writes here.
     pub fn new(out: impl Write + Send + 'static) -> Self {
         Self {
             spoke: Arc::new(AtomicU64::new(clock::now().0)),
