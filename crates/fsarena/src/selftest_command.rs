@@ -215,11 +215,11 @@ fn told(run: &Run, figures: usize) -> String {
         return format!("  {condition:<20} not tried: needs root");
     };
     let verdict = match &run.difference {
-        None => format!("the same {figures} figures to the nanosecond (took {elapsed} here)"),
+        None => format!("the same {figures} results to the nanosecond (took {elapsed} here)"),
         Some(difference) => {
             let (name, one, other) = &difference.first;
             format!(
-                "{} of {figures} figures DIFFER, first {}: {} and then {}\n  {:<20} likely: {}",
+                "{} of {figures} results DIFFER, first {}: {} and then {}\n  {:<20} likely: {}",
                 difference.figures,
                 line(name),
                 line(one),
