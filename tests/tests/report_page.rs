@@ -89,10 +89,13 @@ fn charts_say_what_their_tables_say() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
         page.look_at_print();
         let differing = page.texts(
-            "[...document.querySelectorAll('article[data-phase]')].flatMap(article => { \
-               const cells = [...article.querySelectorAll('.data td:nth-child(2)')].map(n => n.textContent); \
-               const drawn = [...article.querySelectorAll('svg .value, svg .word')].map(n => n.textContent); \
-               return cells.join() === drawn.join() ? [] : [`${article.id}: ${cells} / ${drawn}`]; })",
+            "[...document.querySelectorAll('article[data-phase], article[data-phase] figure figure')].flatMap(chart => { \
+               const inner = chart.localName === 'figure' ? chart : null; \
+               const own = (what) => [...chart.querySelectorAll(what)] \
+                 .filter(n => n.closest('figure figure') === inner).map(n => n.textContent); \
+               const cells = own('.data td:nth-child(2)'); \
+               const drawn = own('svg .value, svg .word'); \
+               return cells.length && cells.join() === drawn.join() ? [] : [`${chart.id}: ${cells} / ${drawn}`]; })",
         );
         assert_eq!(differing, Vec::<String>::new());
         page.look(View::DESK);
