@@ -245,6 +245,8 @@ fn the_self_test_finds_a_disk_whose_time_is_this_machines() {
         said.contains("DIFFER, first ") && said.contains("likely: "),
         "{said}"
     );
-    let runs = said.lines().filter(|line| line.contains("to the nanosecond") || line.contains("DIFFER"));
+    let runs = said
+        .lines()
+        .filter(|line| line.contains("to the nanosecond") || line.contains("DIFFER"));
     assert_eq!(runs.count(), 2, "{said}");
 }

@@ -3,11 +3,16 @@
 use end_to_end::{Sandbox, run};
 use serde_json::Value;
 
-/// What a dry run says that it would do.
+/// The plan of a dry run.
 fn planned(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    planned_with(0, sandbox, arguments)
+}
+
+/// The plan of a dry run that ends with this code: 3 where the run would be refused.
+fn planned_with(code: i32, sandbox: &Sandbox, arguments: &[&str]) -> Value {
     let mut command = sandbox.fsarena();
     command.args(["run", "--dry-run", "--json"]).args(arguments);
-    let said = run(&mut command).with(0).stdout;
+    let said = run(&mut command).with(code).stdout;
     // Before it stands who is left out.
     let plan = said.lines().last().unwrap_or_default();
     serde_json::from_str(plan).expect("a plan in JSON is one line")
@@ -64,7 +69,7 @@ fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() 
         "-c",
         "xfs",
     ];
-    let plan = planned(&sandbox, &grid);
+    let plan = planned_with(3, &sandbox, &grid);
     let least = plan["cost"]["least_written"].as_u64().unwrap();
     assert!(least > 1_500_000_000_000, "{least}");
     assert!(plan["max_written"].is_null());

@@ -33,7 +33,15 @@ fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
 
 fn in_guests(sandbox: &Sandbox, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
     fsarena
-        .args(["run", "--backend", "vm", "--clock", "virtual", "--jobs", jobs])
+        .args([
+            "run",
+            "--backend",
+            "vm",
+            "--clock",
+            "virtual",
+            "--jobs",
+            jobs,
+        ])
         .args(["--profile", "smoke", "--rounds", "1"])
         .arg("--work-dir")
         .arg(sandbox.path("work"))

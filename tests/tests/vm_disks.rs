@@ -36,7 +36,15 @@ fn in_guests(sandbox: &Sandbox, contenders: &[&str], options: &[&str]) -> Comman
     fs::write(sandbox.path("catalog/disks/slow.toml"), SLOW).expect("a sandbox is writable");
     let mut command = sandbox.fsarena();
     command
-        .args(["run", "--backend", "vm", "--clock", "virtual", "--jobs", "2"])
+        .args([
+            "run",
+            "--backend",
+            "vm",
+            "--clock",
+            "virtual",
+            "--jobs",
+            "2",
+        ])
         .args(["--profile", "smoke", "--rounds", "1", "--work-dir"])
         .arg(sandbox.path("work"))
         .env("XDG_CACHE_HOME", program::cache())

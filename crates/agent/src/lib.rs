@@ -5,6 +5,7 @@
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
 mod command;
+mod event_writer;
 mod footprint;
 mod guest;
 mod heartbeat;
@@ -16,7 +17,6 @@ mod shell;
 mod source;
 mod stripe;
 mod stuck;
-mod event_writer;
 mod volume;
 
 use std::io::{self, BufRead, Read};
@@ -26,9 +26,9 @@ use std::thread;
 use model::Failure;
 use wire::{Event, Job, SourcePlace, Target};
 
+use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::sandbox::Runner;
-use crate::event_writer::EventWriter;
 
 pub use guest::attend;
 pub use isolation::isolate;
@@ -85,7 +85,11 @@ pub fn serve(restricted: bool) -> io::Result<ExitCode> {
 }
 
 /// Restricts the agent, where it is to be, and starts the threads that watch over a session.
-fn begin<'a>(job: &'a Job, events: &EventWriter, restricted: bool) -> io::Result<session::Session<'a>> {
+fn begin<'a>(
+    job: &'a Job,
+    events: &EventWriter,
+    restricted: bool,
+) -> io::Result<session::Session<'a>> {
     let runner = match &job.target {
         Target::Volume(volume) if restricted => {
             sandbox::enter(volume)?;

@@ -13,12 +13,12 @@ use sys::{caches, clock, mounted_directory};
 use wire::{Event, Job, SourcePlace, Target};
 
 use crate::command::CommandFailed;
+use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
 use crate::sandbox::Runner;
 use crate::scaling::Passes;
 use crate::source;
-use crate::event_writer::EventWriter;
 use crate::volume::{Mounted, Step};
 
 /// The one step that is done whatever came before.
@@ -83,7 +83,7 @@ enum Remounts {
 }
 
 impl<'a> Session<'a> {
-    /// A session that reports through this events and whose programs are run so.
+    /// A session that reports through this event writer and whose programs are run so.
     ///
     /// # Errors
     /// When a thread cannot be started.

@@ -25,7 +25,7 @@ pub fn close_log() {
     let _ = fs::write(LOG_SETTING, "off\n");
 }
 
-/// Watches a events, and tells whenever it was silent for so long.
+/// Watches an event writer, and tells whenever nothing was sent for so long.
 ///
 /// # Errors
 /// When its thread cannot be started.

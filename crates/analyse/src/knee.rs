@@ -1,4 +1,4 @@
-//! Where a curve of throughput over concurrency knees. Pure.
+//! The knee of a curve of throughput over concurrency. Pure.
 //!
 //! By the asymptotic bounds of operational analysis (P. J. Denning, J. P. Buzen, The Operational
 //! Analysis of Queueing Network Models, ACM Computing Surveys 10(3), 1978): with N at work at once,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The share of the maximum at which more concurrency is no longer worth much.
 pub const ENOUGH: f64 = 0.9;
 
-/// Where a curve knees.
+/// The knee of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Knee {

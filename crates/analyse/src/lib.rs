@@ -6,7 +6,6 @@
 
 mod advice;
 mod analysis;
-mod knee;
 mod ceiling;
 mod change_points;
 mod compare;
@@ -26,6 +25,7 @@ pub mod fixture;
 mod history;
 mod interval;
 mod kendall;
+mod knee;
 mod noise;
 mod outcome;
 mod outlier;
@@ -47,7 +47,6 @@ mod warm_reads;
 
 pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
-pub use knee::{Knee, ENOUGH};
 pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
 pub use change_points::{ALPHA, ChangePoint, change_points};
 pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
@@ -68,6 +67,7 @@ pub use history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };
 pub use interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
+pub use knee::{ENOUGH, Knee};
 pub use noise::NoiseFloor;
 pub use outcome::Outcome;
 pub use outlier::{OUTLIER_BEYOND, OUTLIERS_FROM};

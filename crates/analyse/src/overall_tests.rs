@@ -84,7 +84,10 @@ fn weights_move_the_order_and_where_it_flips_is_said() {
     let [crossover] = overall.crossovers[..] else {
         panic!("one crossover: {:?}", overall.crossovers);
     };
-    assert_eq!((crossover.group, crossover.from, crossover.to), (Group::StreamWrite, 1, 0));
+    assert_eq!(
+        (crossover.group, crossover.from, crossover.to),
+        (Group::StreamWrite, 1, 0)
+    );
     assert!(crossover.sure, "a second is less than two in every round");
     assert!(
         (crossover.share - 3f64.ln() / 6f64.ln()).abs() < 1e-6,
@@ -100,7 +103,10 @@ fn weights_move_the_order_and_where_it_flips_is_said() {
         });
         medians(&scores)
     };
-    let (before, after) = (weighed(crossover.share - 0.01), weighed(crossover.share + 0.01));
+    let (before, after) = (
+        weighed(crossover.share - 0.01),
+        weighed(crossover.share + 0.01),
+    );
     assert!(before[1] < before[0] && after[0] < after[1]);
     assert_close(&weighed(1.0), &[1.0, 2.0]);
     let [found] = compare_scores(&overall.total)[..] else {

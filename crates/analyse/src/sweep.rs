@@ -38,7 +38,7 @@ pub struct SweptPhase {
     pub metric: Metric,
     /// The points at which it was planned.
     pub points: Vec<SweptRow>,
-    /// Where the curve over concurrency knees, for each contender in the campaign's order; empty unless
+    /// The knee of the curve over concurrency, for each contender in the campaign's order; empty unless
     /// concurrency alone varies, and the phase follows it.
     pub knees: Vec<Option<Knee>>,
 }
@@ -203,7 +203,7 @@ fn take(sweep: &mut Sweep, test: &Test, at: &BTreeMap<Axis, u64>, rows: &[Row], 
     }
 }
 
-/// A curve knees where nothing but concurrency varies; whether a phase follows it shows at the last
+/// A curve has a knee where nothing but concurrency varies; whether a phase follows it shows at the last
 /// point, where it is largest.
 fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
     let varies = sweep.axes.iter().filter(|(_, values)| values.len() > 1);
@@ -224,7 +224,7 @@ fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
             .points
             .first()
             .map_or(0, |p| rows[p.row].figures.len());
-        // A curve of throughput beside one of operations knees at the same place.
+        // A curve of throughput beside one of operations has its knee at the same place.
         let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
         if !is_speed || !phase.points.iter().all(|point| rows[point.row].headline) {
             continue;

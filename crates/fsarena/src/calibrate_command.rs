@@ -56,7 +56,8 @@ fn subject(
         return Ok((Subject::Nothing(why), None));
     }
     if !nix::unistd::geteuid().is_root() {
-        let advice = "a device needs root: use sudo, or measure harness overhead alone with --overhead";
+        let advice =
+            "a device needs root: use sudo, or measure harness overhead alone with --overhead";
         return Err(Refused(advice.into()).into());
     }
     if let Some(device) = &args.storage.device {

@@ -18,13 +18,13 @@ use wire::Event;
 
 use crate::again::{self, Again};
 use crate::calibration::{self, Effort};
-use crate::worker_pool::{self, News};
 use crate::erase_question::Consent;
 use crate::exit::{Interruption, Refused};
 use crate::fit::Misfits;
 use crate::ground::{Ground, Held};
 use crate::progress::{Position, Progress};
 use crate::site::Site;
+use crate::worker_pool::{self, News};
 use crate::written::Written;
 use crate::{guest_ground, rounds, run_command};
 
@@ -180,7 +180,7 @@ impl Drive<'_> {
         if let Some(written) = self.written {
             let (so_far, most) = (written.so_far(), written.most());
             self.progress
-                .note(&format!("written: {so_far}, of {most} at most"));
+                .note(&format!("written: {so_far}; the limit is {most}"));
         }
         self.site.clear()?;
         ended

@@ -102,6 +102,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
         .split("\n\nFor more information")
         .next()
         .unwrap_or(reason);
+    let reason = reason.replace(":\n  ", ": ");
     let reason = one_line(reason.trim_start_matches("error: "));
     tell(&format!("{reason} (see --help)"), json_is_asked_for());
     Code::BadInput.into()

@@ -398,7 +398,8 @@ pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Optio
         let largest = contender.filesystem.requires.largest?;
         let count = contender.own.disks.unwrap_or(count);
         let each = disk_size(contender, size, count, None);
-        (largest.0 / u64::from(count) < size.0).then(|| format!("{} gets {each}, its maximum", contender.name))
+        (largest.0 / u64::from(count) < size.0)
+            .then(|| format!("{} gets {each}, its maximum", contender.name))
     });
     let smaller: Vec<String> = smaller.collect();
     (!smaller.is_empty()).then(|| format!("instead of {size}, {}", smaller.join("; ")))
@@ -445,7 +446,9 @@ mod tests {
             device: true,
             ..wishes()
         };
-        assert!(refused(disk(&device, Clock::Virtual, &catalog)).contains("--device means nothing"));
+        assert!(
+            refused(disk(&device, Clock::Virtual, &catalog)).contains("--device means nothing")
+        );
         let cache = DiskCache::None;
         assert_eq!(
             disk(&device, Clock::Real, &catalog).unwrap(),
@@ -537,10 +540,7 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         let contenders = ["fat12", "xfs"].map(|name| catalog.contender(name).unwrap());
         let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
-        assert!(
-            said.ends_with("fat12 gets 255 MiB, its maximum"),
-            "{said}"
-        );
+        assert!(said.ends_with("fat12 gets 255 MiB, its maximum"), "{said}");
         assert_eq!(smaller_disks(&contenders, Bytes::mib(64), 1), None);
     }
 

@@ -20,7 +20,6 @@ mod completions_command;
 mod contender_choice;
 mod contender_groups;
 mod cost_page;
-mod worker_pool;
 mod disturbance;
 mod doctor_command;
 mod erase_question;
@@ -60,6 +59,7 @@ mod source;
 mod stop;
 mod storage_args;
 mod work_place;
+mod worker_pool;
 mod written;
 
 use std::process::ExitCode;

@@ -408,7 +408,9 @@ fn refuse_too_little(memory: Option<Bytes>, stall_timeout: Nanos) -> anyhow::Res
             )
         }
         _ if stall_timeout < LEAST_STALL_TIMEOUT => {
-            format!("--stall-timeout {stall_timeout} is too short; give {LEAST_STALL_TIMEOUT} at least")
+            format!(
+                "--stall-timeout {stall_timeout} is too short; give {LEAST_STALL_TIMEOUT} at least"
+            )
         }
         _ => return Ok(()),
     };

@@ -19,8 +19,11 @@ pub fn words(stop: &Stop) -> String {
     // To a thousandth of a per cent, which no figure of a filesystem is worth.
     let width = (stop.until.width * 1e5).round() / 1e3;
     let wide = format!(
-        "after {} rounds {} of {} results are wider than ±{width} %",
-        stop.rounds,
+        "after {}, {} of {} results are wider than ±{width} % or not known yet",
+        match stop.rounds {
+            1 => "1 round".to_owned(),
+            rounds => format!("{rounds} rounds"),
+        },
         stop.wide.len(),
         stop.judged,
     );
@@ -54,7 +57,7 @@ mod tests {
 
     #[test]
     fn each_reason_has_its_words() {
-        let start = "after 6 rounds 0 of 24 results are wider than ±5 %";
+        let start = "after 6 rounds, 0 of 24 results are wider than ±5 % or not known yet";
         assert_eq!(with(StopReason::Narrow), format!("{start}: that is enough"));
         assert_eq!(with(StopReason::Wide), format!("{start}: one more round"));
         let most = with(StopReason::MostRounds);

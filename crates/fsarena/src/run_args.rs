@@ -28,7 +28,8 @@ pub struct RunArgs {
     /// A suite of tests; repeatable [default: the shootout's suites].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
-    /// Repeat a published comparison with its suites, sizes, volume, memory and filesystems; options override it.
+    /// Repeat a published comparison with its suites, sizes, volume, memory and filesystems; -c, --size, --memory and
+    /// --rounds override it.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["suites", "profile", "file"])]
     pub study: Option<String>,
     /// The size of the tests [default: quick].

@@ -99,6 +99,10 @@ fn dry_run(
     let misfits = Misfits::of(campaign, fit::size_of_device(campaign))?;
     let misfits: Vec<String> = misfits.lines().collect();
     let allowance = plan::allowance(campaign, cost);
+    let code = match allowance {
+        Ok(_) => Code::Done,
+        Err(_) => Code::Refused,
+    };
     if globals.json {
         let plan = json!({
             "event": "dry-run",
@@ -113,7 +117,7 @@ fn dry_run(
     } else {
         output::print(&cost_page::text(campaign, cost, &misfits, allowance))?;
     }
-    Ok(Code::Done.into())
+    Ok(code.into())
 }
 
 /// Says how it ended: the report where it is complete, how to go on where it is not.

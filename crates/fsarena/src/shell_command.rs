@@ -89,7 +89,10 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
         Err(mpsc::RecvTimeoutError::Timeout) => {
             guest.kill()?;
             guest.wait()?;
-            let reason = format!("the guest did not come up within {} s", STALL_TIMEOUT.as_secs());
+            let reason = format!(
+                "the guest did not come up within {} s",
+                STALL_TIMEOUT.as_secs()
+            );
             return Err(Refused(reason).into());
         }
     }

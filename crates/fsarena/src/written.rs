@@ -8,6 +8,8 @@ pub struct Written {
     so_far: Bytes,
     /// What cells that are planned write, each phase done once.
     reserved: Bytes,
+    /// The most that any cell wrote beyond what was reserved for it: by mkfs, journals and metadata.
+    beyond: Bytes,
     most: Bytes,
     /// Whether the user has named the limit.
     named: bool,
@@ -19,6 +21,7 @@ impl Written {
         Self {
             so_far,
             reserved,
+            beyond: Bytes(0),
             most,
             named,
         }
@@ -46,12 +49,16 @@ impl Written {
     }
 
     /// Why a cell that writes so much does not begin: what filesystems wrote beside their files has used up what the
-    /// user has granted.
+    /// user has granted. It is taken to write as much beside them as any cell before it.
     pub fn refusal(self, cell: Bytes) -> Option<String> {
         let Self { so_far, most, .. } = self;
+        let cell = Bytes(cell.0.saturating_add(self.beyond.0));
         let too_much = so_far.0.saturating_add(cell.0) > most.0;
         (self.named && too_much).then(|| {
-            format!("{so_far} are written, and the next cell writes {cell}: --max-written is {most}; `resume` takes a larger one")
+            format!(
+                "{so_far} are written, and the next cell may write {cell}: --max-written is {most}; resume with a larger \
+                 --max-written"
+            )
         })
     }
 
@@ -60,6 +67,10 @@ impl Written {
         let before = self.left();
         self.so_far = Bytes(self.so_far.0.saturating_add(cell.0));
         self.reserved = Bytes(self.reserved.0.saturating_sub(reserved.0));
+        let beyond = cell.0.saturating_sub(reserved.0);
+        if beyond > self.beyond.0 {
+            self.beyond = Bytes(beyond);
+        }
         before.0 > 0 && self.left().0 == 0
     }
 }
@@ -95,8 +106,10 @@ mod tests {
     fn a_limit_that_the_user_named_keeps_cells_from_beginning_and_no_other_does() {
         let mut written = begun(true);
         assert_eq!(written.refusal(Bytes(90)), None);
-        written.add(Bytes(75), Bytes(20));
-        let refusal = written.refusal(Bytes(20)).unwrap();
+        written.add(Bytes(40), Bytes(20));
+        assert_eq!(written.refusal(Bytes(30)), None);
+        let refusal = written.refusal(Bytes(31)).unwrap();
+        assert!(refusal.contains("may write 51 B"), "{refusal}");
         assert!(refusal.contains("--max-written is 100 B"), "{refusal}");
         let mut unnamed = begun(false);
         unnamed.add(Bytes(75), Bytes(20));

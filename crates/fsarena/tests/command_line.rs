@@ -232,12 +232,12 @@ fn completions_and_the_manual_know_every_option() {
     for shell in ["bash", "zsh", "fish"] {
         let script = said(&["completions", shell]);
         assert!(
-            script.contains("stall_timeout") && script.contains("doctor"),
+            script.contains("stall-timeout") && script.contains("doctor"),
             "{shell}"
         );
     }
     let page = said(&["man"]);
-    assert!(page.contains("\\-\\-stall_timeout") && page.contains(".SH \"FSARENA RUN\""));
+    assert!(page.contains("\\-\\-stall\\-timeout") && page.contains(".SH \"FSARENA RUN\""));
 }
 
 #[test]

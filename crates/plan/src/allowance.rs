@@ -67,7 +67,7 @@ impl fmt::Display for TooMuch {
         }
         write!(
             f,
-            "; give --max-written \"{enough}\", or fewer contenders (-c), suites (-s) or --rounds, or a smaller --profile"
+            "; give --max-written \"{enough}\", or a smaller --size, fewer contenders (-c) or fewer --rounds"
         )
     }
 }

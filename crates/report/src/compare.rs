@@ -224,7 +224,10 @@ fn unsure(found: &Differences, form: Form) -> String {
     unsure.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let shown = unsure.len().min(MOST_UNSURE);
     let title = match shown < unsure.len() {
-        true => format!("Not significantly different: {}, the {shown} largest", unsure.len()),
+        true => format!(
+            "Not significantly different: {}, the {shown} largest",
+            unsure.len()
+        ),
         false => "Not significantly different".to_owned(),
     };
     form.heading(&title) + &form.table(&table(&unsure[..shown]))

@@ -1,9 +1,9 @@
 //! Sweeps, condensed: for each axis a slice with one row for each value, the others held; with lines
-//! where the processor's cache and the memory end, and where curves over concurrency knee.
+//! where the processor's cache and the memory end, and the knees of curves over concurrency.
 //!
 //! All points are in CSV, JSON and the page; here are those that a reader can take in.
 
-use analyse::{Analysis, Knee, ENOUGH, Slice, Sweep, SweptPhase};
+use analyse::{Analysis, ENOUGH, Knee, Slice, Sweep, SweptPhase};
 use model::{Axis, CampaignResults, Test};
 
 use crate::Scale;
@@ -136,7 +136,7 @@ fn lines<'a>(
     lines
 }
 
-/// Where the curves of a phase knee: N*, and what gives nearly the maximum; with a `+` where the curve
+/// The knees of the curves of a phase: N*, and what gives nearly the maximum; with a `+` where the curve
 /// still rises at its end.
 fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
     let crossing = |knee: &Knee| three_figures(knee.crossing);
@@ -155,7 +155,7 @@ fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>;
             .collect(),
     };
     [
-        row(format!("{phase} knees at N*"), &crossing),
+        row(format!("{phase} knee, N*"), &crossing),
         row(format!("{phase} {:.0} % at", 100.0 * ENOUGH), &enough),
     ]
 }

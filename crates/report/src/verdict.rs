@@ -2,7 +2,7 @@
 //! figures can be trusted. Words only; everything is decided in the analysis.
 
 use analyse::{
-    Analysis, Drift, Estimate, Crossover, NoiseFloor, Score, Stop, StopReason, rounds_needed,
+    Analysis, Crossover, Drift, Estimate, NoiseFloor, Score, Stop, StopReason, rounds_needed,
 };
 use model::{CampaignResults, Clock, Disturbance, Unit};
 
@@ -145,7 +145,9 @@ fn how_told_apart(results: &CampaignResults, analysis: &Analysis) -> Option<Stri
     let needed = rounds_needed(contenders * (contenders - 1) / 2);
     let of = match analysis.clock {
         Clock::Real => "",
-        Clock::Virtual => " In virtual time nothing is noise: what varies is what the seeds decide.",
+        Clock::Virtual => {
+            " In virtual time nothing is noise: what varies is what the seeds decide."
+        }
     };
     Some(if rounds >= needed {
         format!(

@@ -100,11 +100,7 @@ fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
 fn one_round_says_what_it_would_take() {
     let results = fixture::rising(1, 0.0);
     let text = shown(&results);
-    assert!(
-        text.contains(
-            "Not enough rounds: 1 round cannot show any difference. 3 can, and"
-        )
-    );
+    assert!(text.contains("Not enough rounds: 1 round cannot show any difference. 3 can, and"));
     assert!(!text.contains("interval, from"), "one round has none");
 }
 

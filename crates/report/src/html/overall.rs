@@ -178,7 +178,12 @@ pub(super) fn crossovers(analysis: &Analysis) -> Vec<String> {
             three_figures(100.0 * crossover.share)
         ))
     };
-    analysis.overall.crossovers.iter().filter_map(sentence).collect()
+    analysis
+        .overall
+        .crossovers
+        .iter()
+        .filter_map(sentence)
+        .collect()
 }
 
 fn name(name: &str) -> String {

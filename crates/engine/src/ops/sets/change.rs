@@ -10,7 +10,7 @@ use nix::sys::stat::{FchmodatFlags, Mode, fchmodat, fstatat};
 use nix::unistd::truncate as truncate_path;
 use sys::attribute;
 
-use super::{Hand, How, workers, directories, refused_or_failed};
+use super::{Hand, How, directories, refused_or_failed, workers};
 use crate::error::{Context, OpError};
 use crate::path_buffer::PathBuffer;
 use crate::set::{Entry, FileSet};

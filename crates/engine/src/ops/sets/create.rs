@@ -9,7 +9,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 use nix::unistd::close;
 
-use super::{Hand, workers, directories};
+use super::{Hand, directories, workers};
 use crate::error::{Context, OpError};
 use crate::pattern::Pattern;
 use crate::set::{Entry, FileSet};

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use nix::fcntl::AtFlags;
 use nix::unistd::{linkat, symlinkat};
 
-use super::{Hand, How, workers, directories, refused_or_failed};
+use super::{Hand, How, directories, refused_or_failed, workers};
 use crate::error::{Context, OpError};
 use crate::set::{FileSet, Links};
 use crate::tally::Tally;

@@ -7,12 +7,12 @@
 mod again;
 mod change;
 mod create;
-mod workers;
 mod directories;
 mod links;
 mod list;
 mod remove;
 mod visit;
+mod workers;
 
 #[cfg(test)]
 mod tests;

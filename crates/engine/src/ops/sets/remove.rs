@@ -3,7 +3,7 @@
 use model::EntryKind;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
-use super::{Hand, How, workers, directories};
+use super::{Hand, How, directories, workers};
 use crate::error::{Context, OpError};
 use crate::set::FileSet;
 use crate::tally::Tally;
