@@ -420,6 +420,17 @@ fn a_source_that_cannot_be_one_is_refused_before_anything_is_stored() {
     refused("come-in", &empty, "holds no file to copy");
     refused("come-in", sandbox.root(), "lie in each other");
     refused("trial", &empty, "no test of these suites copies from it");
+    let below = empty.join("below");
+    fs::create_dir(&below).unwrap();
+    fs::write(empty.join("file"), "theirs").unwrap();
+    succeed(
+        Command::new("mount")
+            .args(["-t", "tmpfs", "none"])
+            .arg(&below),
+    );
+    refused("come-in", &empty, "something is mounted in it");
+    succeed(Command::new("umount").arg(&below));
+    fs::remove_file(empty.join("file")).unwrap();
     let mut guests = sandbox.campaign(&["tmpfs"], "come-in");
     let ended = run(guests
         .args(["--dry-run", "--backend", "dir", "--dir"])

@@ -33,7 +33,7 @@ use crate::sandbox::Runner;
 pub use guest::attend;
 pub use isolation::isolate;
 pub use shell::{SHELL_READY, run_shell};
-pub use source::survey;
+pub use source::{STEP as SOURCE_STEP, survey};
 
 /// Exit code of an agent whose orchestrator went away.
 const ORPHANED: i32 = 3;

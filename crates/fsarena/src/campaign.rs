@@ -110,7 +110,10 @@ pub fn drive(
         Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
         other => other?,
     };
-    let so_far = Bytes(cells_wrote.saturating_add(cost.preparation.0));
+    // Each session fills an image of its own.
+    let sessions = stored.environments.len() as u64 + 1;
+    let filled = cost.preparation.0.saturating_mul(sessions);
+    let so_far = Bytes(cells_wrote.saturating_add(filled));
     let unfinished = plan.iter().filter(|cell| !finished.contains_key(&cell.id));
     let reserved = plan::written_by(&campaign, unfinished);
     let named = campaign.max_written.is_some();

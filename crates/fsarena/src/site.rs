@@ -167,6 +167,13 @@ impl Here {
             executor.execute(&job, observe)
         });
         ground.used();
+        if let Ok(result) = &outcome
+            && let Some(failure) = result.failure.as_ref()
+            && failure.step == agent::SOURCE_STEP
+        {
+            let reason = format!("the source does not answer: {}", failure.reason);
+            return Err(Stopped::Withdrawn(reason));
+        }
         // What was taken away under a cell that ran is no fault of its filesystem's either.
         match ground.require_there() {
             Err(error) if failed(&outcome) => Err(Stopped::Withdrawn(error.to_string())),

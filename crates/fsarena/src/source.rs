@@ -184,6 +184,20 @@ fn refuse_what_overlaps(path: &Path, setting: &Setting<'_>) -> Result<(), BadInp
     Ok(())
 }
 
+/// Cells see a source without what is mounted in it, and would find other files there.
+fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
+    let below = |mount: &sys::mounts::Mount| mount.on != path && mount.on.starts_with(path);
+    match sys::mounts::all()?.into_iter().find(below) {
+        Some(mount) => Err(BadInput(format!(
+            "--source {}: something is mounted in it, on {}; name a directory without mounts, or unmount it",
+            path.display(),
+            mount.on.display()
+        ))
+        .into()),
+        None => Ok(()),
+    }
+}
+
 fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceContents, BadInput> {
     match contents.files {
         0 => Err(BadInput(format!(
@@ -195,6 +209,7 @@ fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceCo
 }
 
 fn survey_directory(path: &Path) -> anyhow::Result<SourceContents> {
+    refuse_mounts_below(path)?;
     let held = HeldDirectory::take(path)?;
     agent::survey(&directory_place(&held, None)).map_err(|reason| Refused(reason).into())
 }

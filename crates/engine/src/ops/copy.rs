@@ -8,6 +8,7 @@ use std::path::Path;
 use model::{Bytes, End};
 
 use crate::error::{Context, OpError};
+use crate::meter::space;
 use crate::ops::data;
 use crate::tally::Tally;
 use crate::workspace::Workspace;
@@ -21,7 +22,13 @@ pub fn file(
     block: Bytes,
     ends: End,
 ) -> Result<(), OpError> {
-    let state = ws.file(from)?.clone();
+    let state = match ws.file(from).cloned() {
+        Err(OpError::Unsupported { reason }) => {
+            ws.cannot_make(to, &reason);
+            return Err(OpError::Unsupported { reason });
+        }
+        other => other?,
+    };
     let mut buffer = vec![0; block.as_usize()];
     tally.begin(state.size.div_ceil(block.0));
     let target = ws.path(to);
@@ -39,7 +46,16 @@ pub fn tree(
     to: &str,
     block: Bytes,
 ) -> Result<(), OpError> {
-    let tree = ws.tree(from)?.clone();
+    let tree = match ws.tree(from).cloned() {
+        Err(OpError::Unsupported { reason }) => {
+            ws.cannot_make_tree(to, &reason);
+            return Err(OpError::Unsupported { reason });
+        }
+        other => other?,
+    };
+    if tree.copied.is_some() {
+        require_inodes(ws, tree.shape.entries() + 1)?;
+    }
     let (source, target) = (ws.path(from), ws.path(to));
     let mut buffer = vec![0; block.as_usize()];
     tally.begin(tree.shape.entries() + 1);
@@ -56,6 +72,22 @@ pub fn tree(
     }
     ws.trees.insert(to.to_owned(), tree);
     Ok(())
+}
+
+/// A source may have more entries than a filesystem has inodes, which says nothing about how it works. The content of
+/// suites is made to fit.
+pub fn require_inodes(ws: &Workspace, needed: u64) -> Result<(), OpError> {
+    let space = space(ws.root());
+    // Zero in all: the filesystem makes inodes as it needs them.
+    match space.filter(|space| space.inodes > 0) {
+        Some(space) if space.inodes_free < needed => Err(OpError::Unsupported {
+            reason: format!(
+                "it has {} inodes free, and the source needs {needed}: give a larger --size",
+                space.inodes_free
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Copies the contents of a file into a new one; each request is one operation.

@@ -14,6 +14,7 @@ use twox_hash::XxHash64;
 
 use crate::content::{FileState, sum_of};
 use crate::error::{Context, OpError};
+use crate::ops::copy::require_inodes;
 use crate::ops::data;
 use crate::pattern::BLOCK;
 use crate::source::{Source, SourceTree, failed};
@@ -57,6 +58,7 @@ fn copy_tree(
     let target = ws.path(name);
     let mut buffer = vec![0; block];
     let mut sums = Vec::with_capacity(shape.files.len());
+    require_inodes(ws, shape.entries() + 1)?;
     tally.begin(shape.entries() + 1);
     fs::create_dir(&target).of("mkdir", &target)?;
     tally.lap();
@@ -123,8 +125,10 @@ pub fn file(
 
 /// What a filesystem says to a name that it cannot have, or has already under other letters, is no failure of it.
 fn named<T>(outcome: io::Result<T>, name: &Path) -> Result<io::Result<T>, OpError> {
-    const REFUSALS: [Errno; 4] = [
+    const REFUSALS: [Errno; 6] = [
         Errno::EEXIST,
+        Errno::ENOENT,
+        Errno::EPERM,
         Errno::EILSEQ,
         Errno::EINVAL,
         Errno::ENAMETOOLONG,
@@ -445,13 +449,33 @@ mod tests {
         assert!(other.unwrap().is_err());
         let mut ws = Workspace::new(&deep, 3);
         ws.cannot_make_tree("tree", "EEXIST");
-        let listed = run(
-            &mut ws,
-            &Op::ListTree {
-                tree: "tree".into(),
-            },
-        );
-        assert!(matches!(listed, Err(OpError::Unsupported { .. })));
+        let copied = Op::CopyTree {
+            from: "tree".into(),
+            to: "copy".into(),
+            block: BLOCKS,
+        };
+        let list = |tree: &str| Op::ListTree { tree: tree.into() };
+        for needs_it in [list("tree"), copied, list("copy")] {
+            let outcome = run(&mut ws, &needs_it);
+            assert!(
+                matches!(outcome, Err(OpError::Unsupported { .. })),
+                "{outcome:?}"
+            );
+        }
+    }
+
+    /// Whoever says zero makes inodes as it needs them.
+    #[test]
+    fn a_source_with_more_entries_than_inodes_is_unsupported() {
+        let Places { ws, _both, .. } = places();
+        let free = crate::meter::space(ws.root()).unwrap();
+        if free.inodes > 0 {
+            assert!(matches!(
+                require_inodes(&ws, u64::MAX),
+                Err(OpError::Unsupported { .. })
+            ));
+        }
+        assert!(require_inodes(&ws, 1).is_ok());
     }
 
     fn libc_eexist() -> i32 {
