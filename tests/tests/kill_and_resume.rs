@@ -146,7 +146,7 @@ fn a_resumed_campaign_knows_what_it_may_write() {
     );
     let resumed = run(&mut resume(&sandbox)).with(0);
     assert!(
-        resumed.stderr.contains("of 200 MiB at most"),
+        resumed.stderr.contains("the limit is 200 MiB"),
         "{}",
         resumed.stderr
     );
