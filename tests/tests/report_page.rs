@@ -101,7 +101,7 @@ fn charts_say_what_their_tables_say() {
         page.look(View::DESK);
         // Every metric, too: the tables behind their charts are made of the same numbers.
         page.run("document.querySelector('#test-2-1 [role=tab]:last-child').click()");
-        let others = page.number("document.querySelectorAll('#test-2-1 .others result').length");
+        let others = page.number("document.querySelectorAll('#test-2-1 .others figure').length");
         assert!(others > 15.0, "{others}");
     });
 }
@@ -319,7 +319,7 @@ fn tabs_of_a_phase_show_latency_and_processor_time() {
 #[test]
 fn steps_are_stacked_and_a_broken_sequence_has_no_total() {
     look(&html(&fixture::realistic()), View::DESK, |page| {
-        scroll_to(page, "#test-3 result.card");
+        scroll_to(page, "#test-3 figure.card");
         let totals = page.number("document.querySelectorAll('#test-3 .steps .total').length");
         assert_eq!(totals, 8.0);
         let broken = page.texts(
@@ -344,7 +344,7 @@ fn a_total_over_a_failed_step_is_invalid_on_the_page_with_its_attempts() {
         for shown in [row("attempt 1", 8), row("total", 2)] {
             assert!(page.text(&shown).parse::<f64>().is_ok(), "{shown}");
         }
-        scroll_to(page, "#test-5 result.card");
+        scroll_to(page, "#test-5 figure.card");
         let broken = page.texts(
             "[...document.querySelectorAll('#test-5 .steps .word')].map(n => n.textContent)",
         );
