@@ -226,11 +226,10 @@ fn what_comes_from_a_directory_is_what_is_in_it_and_nothing_of_it_changes() {
 /// A cell of another test that began meanwhile has the mount in its own namespace, and keeps it until it ends; what
 /// unmounting writes is written then.
 fn wait_until_free(device: &Path) {
-    const O_EXCL: i32 = 0o200;
     let begun = Instant::now();
     while let Err(error) = fs::File::options()
         .read(true)
-        .custom_flags(O_EXCL)
+        .custom_flags(libc::O_EXCL)
         .open(device)
     {
         assert!(begun.elapsed() < Duration::from_secs(60), "{error}");
