@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The longest wait for an answer, on a machine that is busy with other tests.
-const STALL_TIMEOUT: Duration = Duration::from_secs(120);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Chromium reads commands from descriptor 3 and answers on 4; the shell puts our pipes there.
 const ON_PIPES: &str = r#"exec chromium "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
@@ -189,7 +189,7 @@ impl Browser {
 
     fn receive(&mut self) -> Value {
         self.messages
-            .recv_timeout(STALL_TIMEOUT)
+            .recv_timeout(ANSWER_TIMEOUT)
             .unwrap_or_else(|e| panic!("chromium does not answer: {e}"))
     }
 

@@ -12,6 +12,7 @@ pub mod guests;
 pub mod leftovers;
 pub mod program;
 pub mod sandbox;
+pub mod suites;
 
 pub use browser::{Browser, Page, View};
 pub use device::{LoopDevice, succeed};

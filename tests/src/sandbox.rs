@@ -117,6 +117,32 @@ impl Sandbox {
         command
     }
 
+    /// `fsarena run` in guests in virtual time, so many cells side by side; by whoever runs the command.
+    pub fn in_guests(&self, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
+        fsarena
+            .args(["run", "--backend", "vm", "--clock", "virtual"])
+            .args(["--jobs", jobs, "--profile", "smoke", "--rounds", "1"])
+            .arg("--work-dir")
+            .arg(self.path("work"))
+            .env("XDG_CACHE_HOME", program::cache());
+        for contender in contenders {
+            fsarena.args(["--contender", contender]);
+        }
+        fsarena
+    }
+
+    /// Adds the disk `slow`: so slow that the processor's share, which changes with the program, decides nothing.
+    ///
+    /// # Panics
+    /// When the catalog cannot be written.
+    pub fn add_slow_disk(&self) {
+        const SLOW: &str = "name = \"slow\"\ntitle = \"Slow disk\"\nsource = \"made for a test\"\n\
+                            latency = \"62500 ns\"\nbandwidth = \"64 MiB\"\n";
+        let disks = self.path("catalog/disks");
+        fs::create_dir_all(&disks).expect("a sandbox is writable");
+        fs::write(disks.join("slow.toml"), SLOW).expect("a sandbox is writable");
+    }
+
     /// Everything that is stored of the last campaign.
     ///
     /// # Panics

@@ -3,27 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use end_to_end::suites::{READ_AGAIN, read_again};
 use end_to_end::{Entry, Sandbox, cells_of, run};
 use model::{CampaignResults, CellResult, Status};
 
 const SIZE: u64 = 64 << 20;
-
-const SUITE: &str = r#"
-name = "again"
-title = "The same file twice"
-source = "made for a test"
-
-[[test]]
-name = "again"
-title = "The same file twice"
-rationale = "What does not fit into memory has to be read once more."
-space = "64 MiB"
-phase = [
-  { name = "write", op = "write", file = "f", size = "64 MiB", block = "64 KiB", cache = "warm", ends = "fsync" },
-  { name = "once", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
-  { name = "again", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
-]
-"#;
 
 /// Mounts, and says which control groups it does so in.
 const MOUNT: &str = "mount -o \"$1\" \"$2\" \"$3\" && cat /proc/self/cgroup";
@@ -34,7 +18,7 @@ const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 /// The results of a campaign file with these lines more.
 fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
     let sandbox = Sandbox::new();
-    sandbox.add_suite("again", SUITE);
+    sandbox.add_suite("again", READ_AGAIN);
     let mount = [
         "sh",
         "-c",
@@ -61,12 +45,6 @@ fn cell(results: &CampaignResults) -> &CellResult {
     let cell = cells_of(results, "watched")[0];
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
     cell
-}
-
-/// Bytes that the second reading took from the device.
-fn read_again(cell: &CellResult) -> u64 {
-    let again = cell.phases.iter().find(|p| p.phase == "again").unwrap();
-    again.device.expect("it lives on a device").read_bytes.0
 }
 
 /// The control group of ours for memory that the cell was in, by its path below the hierarchy.
@@ -155,7 +133,7 @@ fn a_kill_for_want_of_memory_names_the_limit() {
     let sandbox = Sandbox::new();
     sandbox.add_suite(
         "greedy",
-        &SUITE
+        &READ_AGAIN
             .replace("\"again\"", "\"greedy\"")
             .replace("block = \"64 KiB\"", "block = \"48 MiB\""),
     );

@@ -2,38 +2,16 @@
 
 use std::fs;
 
+use end_to_end::suites::{READ_AGAIN, read_again};
 use end_to_end::{Entry, Sandbox, cells_of, program, run};
-use model::{Bytes, CellResult, MemoryUse};
+use model::{Bytes, MemoryUse};
 
 const SIZE: u64 = 64 << 20;
-
-const SUITE: &str = r#"
-name = "again"
-title = "The same file twice"
-source = "made for a test"
-
-[[test]]
-name = "again"
-title = "The same file twice"
-rationale = "What does not fit into memory has to be read once more."
-space = "64 MiB"
-phase = [
-  { name = "write", op = "write", file = "f", size = "64 MiB", block = "64 KiB", cache = "warm", ends = "fsync" },
-  { name = "once", op = "read", file = "f", block = "64 KiB", cache = "warm", ends = "call" },
-  { name = "again", op = "read", file = "f", block = "64 KiB", repeat = false, cache = "warm", ends = "call" },
-]
-"#;
-
-/// Bytes that the last reading took from the device.
-fn read_again(cell: &CellResult) -> u64 {
-    let again = cell.phases.iter().find(|p| p.phase == "again").unwrap();
-    again.device.expect("it lives on a device").read_bytes.0
-}
 
 #[test]
 fn groups_and_memory_of_contenders_are_stored_and_reported() {
     let sandbox = Sandbox::new();
-    sandbox.add_suite("again", SUITE);
+    sandbox.add_suite("again", READ_AGAIN);
     sandbox.add(&Entry::ext4("made"));
     let contenders = ["made", "made@memory=24MiB"];
     let mut command = sandbox.campaign(&contenders, "again");

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use end_to_end::{Gate, LoopDevice, Sandbox, cells_of, program, run, succeed};
+use end_to_end::{Gate, LoopDevice, Sandbox, cells_of, run, succeed};
 use model::{CacheState, CampaignResults, Source, Status};
 
 const SIZE: u64 = 96 << 20;
@@ -327,22 +327,8 @@ fn a_second_image_is_filled_once_and_read_by_every_cell() {
 fn in_a_guest_the_second_disk_is_its_own() {
     let sandbox = Sandbox::new();
     let run_in_guest = |source: &[&str]| {
-        let mut command = sandbox.fsarena();
-        command
-            .args([
-                "run",
-                "--backend",
-                "vm",
-                "--clock",
-                "virtual",
-                "--profile",
-                "smoke",
-            ])
-            .args(["--rounds", "1", "-s", "tree", "-c", "ext4", "-c", "hpfs"])
-            .args(source)
-            .arg("--work-dir")
-            .arg(sandbox.path("work"))
-            .env("XDG_CACHE_HOME", program::cache());
+        let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4", "hpfs"], "2");
+        command.args(["--suite", "tree"]).args(source);
         run(&mut command).with(0);
         sandbox.results()
     };

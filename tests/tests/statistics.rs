@@ -55,7 +55,7 @@ fn a_contender_entered_twice_shows_the_noise_floor() {
     );
     let apart = floors[0]["told_apart"].as_array().expect("a list").len();
     println!(
-        "a real A/A campaign: {apart} of {phases} results told apart; {}",
+        "a real A/A campaign: {apart} of {phases} results called different; {}",
         floors[0]
     );
     let shown = table(&sandbox);

@@ -2,7 +2,6 @@
 //! privilege, the same to the nanosecond in every run.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -26,30 +25,9 @@ const TWICE: [&str; 2] = ["affs-ffs", "hpfs"];
 /// A campaign of one test in virtual time.
 fn campaign(sandbox: &Sandbox, contenders: &[&str], jobs: &str) -> Command {
     let fsarena = sandbox.fsarena();
-    let mut command = in_guests(sandbox, fsarena, contenders, jobs);
+    let mut command = sandbox.in_guests(fsarena, contenders, jobs);
     command.args(["--suite", "trial"]);
     command
-}
-
-fn in_guests(sandbox: &Sandbox, mut fsarena: Command, contenders: &[&str], jobs: &str) -> Command {
-    fsarena
-        .args([
-            "run",
-            "--backend",
-            "vm",
-            "--clock",
-            "virtual",
-            "--jobs",
-            jobs,
-        ])
-        .args(["--profile", "smoke", "--rounds", "1"])
-        .arg("--work-dir")
-        .arg(sandbox.path("work"))
-        .env("XDG_CACHE_HOME", program::cache());
-    for contender in contenders {
-        fsarena.args(["--contender", contender]);
-    }
-    fsarena
 }
 
 /// fsarena without any capability: nobody who could mount.
@@ -92,7 +70,7 @@ fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoe
     assert_eq!(all_figures.len(), ROWS.len());
 
     let alone = unprivileged(&sandbox);
-    let mut alone = in_guests(&sandbox, alone, &TWICE, "1");
+    let mut alone = sandbox.in_guests(alone, &TWICE, "1");
     run(alone.args(["--suite", "trial", "--no-cache"])).with(0);
     let again = sandbox.results();
     let again = figures(&again);
@@ -122,24 +100,14 @@ fn a_cell_that_was_run_before_is_served_with_the_same_figures() {
     );
 }
 
-/// So slow that the processor's share, which changes with the program, decides nothing.
-const SLOW: &str = r#"
-name = "slow"
-title = "Slow disk"
-source = "made for a test"
-latency = "62500 ns"
-bandwidth = "64 MiB"
-"#;
-
 /// A stripe of the kernel's for ext2, a pool for ZFS; the file that is written is larger than one disk.
 #[test]
 fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
     let sandbox = Sandbox::new();
     let contenders = ["ext2", "zfs-fuse"];
-    fs::create_dir_all(sandbox.path("catalog/disks")).expect("a sandbox is writable");
-    fs::write(sandbox.path("catalog/disks/slow.toml"), SLOW).expect("a sandbox is writable");
+    sandbox.add_slow_disk();
     let walls = |disks: &str, size: &str| {
-        let mut command = in_guests(&sandbox, sandbox.fsarena(), &contenders, "2");
+        let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
         let command = command.args(["--suite", "wide", "--disk", "slow"]);
         run(command.args(["--disks", disks, "--size", size])).with(0);
         let results = sandbox.results();

@@ -1,20 +1,10 @@
 //! Disks as an axis: contenders and points of a sweep on disks of their own, in guests; and what a guest's kernel holds
 //! for a filesystem.
 
-use std::fs;
 use std::process::Command;
 
-use end_to_end::{Sandbox, cells_of, program, run};
+use end_to_end::{Sandbox, cells_of, run};
 use model::{Bytes, CellResult, Nanos};
-
-/// So slow that the processor's share, which changes with the program, decides nothing.
-const SLOW: &str = r#"
-name = "slow"
-title = "Slow disk"
-source = "made for a test"
-latency = "62500 ns"
-bandwidth = "64 MiB"
-"#;
 
 const FILES: &str = r#"
 name = "many"
@@ -32,26 +22,9 @@ phase = [
 "#;
 
 fn in_guests(sandbox: &Sandbox, contenders: &[&str], options: &[&str]) -> Command {
-    fs::create_dir_all(sandbox.path("catalog/disks")).expect("a sandbox is writable");
-    fs::write(sandbox.path("catalog/disks/slow.toml"), SLOW).expect("a sandbox is writable");
-    let mut command = sandbox.fsarena();
-    command
-        .args([
-            "run",
-            "--backend",
-            "vm",
-            "--clock",
-            "virtual",
-            "--jobs",
-            "2",
-        ])
-        .args(["--profile", "smoke", "--rounds", "1", "--work-dir"])
-        .arg(sandbox.path("work"))
-        .env("XDG_CACHE_HOME", program::cache())
-        .args(options);
-    for contender in contenders {
-        command.args(["--contender", contender]);
-    }
+    sandbox.add_slow_disk();
+    let mut command = sandbox.in_guests(sandbox.fsarena(), contenders, "2");
+    command.args(options);
     command
 }
 

@@ -31,7 +31,7 @@ const PORTS: &str = "/sys/class/virtio-ports";
 /// things take: most programs that make a filesystem ask for some, and would wait for seconds.
 const RANDOM: [u8; 32] = *b"every guest of fsarena is alike.";
 /// The channel appears a moment after its driver is there.
-const STALL_TIMEOUT: Nanos = Nanos::from_secs(10);
+const CHANNEL_TIMEOUT: Nanos = Nanos::from_secs(10);
 const POLL: Duration = Duration::from_millis(1);
 
 /// Attends the guest from its first moment to its last; returns only when the machine cannot be switched
@@ -128,7 +128,7 @@ fn find(channel: &str) -> io::Result<PathBuf> {
             let name = device.file_name().unwrap_or_default();
             return Ok(Path::new("/dev").join(name));
         }
-        if clock::since(start) > STALL_TIMEOUT {
+        if clock::since(start) > CHANNEL_TIMEOUT {
             return Err(io::Error::other(format!("there is no channel {channel}")));
         }
         thread::sleep(POLL);

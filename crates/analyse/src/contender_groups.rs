@@ -2,7 +2,7 @@
 //!
 //! The mean of a group in a round is the geometric mean of its members' scores in that round (see
 //! [`crate::Overall`]): as many times what the best contender of the campaign takes. As everywhere, the rounds are
-//! the replicate. A member that lacks figures is left out, and counted.
+//! the replicate. A member that lacks results is left out, and counted.
 
 use model::CampaignResults;
 use serde::{Deserialize, Serialize};
@@ -37,13 +37,13 @@ pub struct TestGroupMean {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GroupMean {
-    /// The geometric mean of the members' scores in each round; `None` where nobody has all figures.
+    /// The geometric mean of the members' scores in each round; `None` where nobody has all results.
     pub rounds: Vec<Option<f64>>,
     /// The median over rounds, with its interval; 1 is as good as the best contender everywhere.
     pub ratio: Option<Estimate>,
     /// How many members it is over.
     pub counted: u32,
-    /// How many were left out, since they lack figures.
+    /// How many were left out, since they lack results.
     pub left_out: u32,
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_figures_is_left_out_and_counted() {
+    fn who_lacks_results_is_left_out_and_counted() {
         let mut results = fixture::plain();
         results.campaign.groups = vec![group("two", &["middle", "slow"]), group("one", &["slow"])];
         for stored in &mut results.cells {

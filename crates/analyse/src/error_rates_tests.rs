@@ -78,7 +78,7 @@ fn where_nothing_differs_no_more_is_told_apart_than_the_limits_say() {
             };
             let found = count(what);
             println!(
-                "A/A: {contenders} contenders, {rounds} rounds, {} rows: told apart {}, ordered {}, marked {}",
+                "A/A: {contenders} contenders, {rounds} rounds, {} rows: called different {}, ordered {}, marked {}",
                 found.rows, found.told_apart, found.ordered, found.marked
             );
             assert_eq!(u64::from(found.rows), CAMPAIGNS * 10);
@@ -111,7 +111,7 @@ fn fifty_campaigns_of_a_contender_entered_twice_show_their_noise_floor() {
         largest = largest.max(floor.largest);
     }
     println!(
-        "noise floor, 8 rounds: {apart} of {testable} testable figures told apart, {ordered} of {compared} \
+        "noise floor, 8 rounds: {apart} of {testable} testable results called different, {ordered} of {compared} \
          ranked apart; medians differ by at most {:.1} %",
         100.0 * largest
     );
@@ -135,7 +135,7 @@ fn a_difference_of_a_fifth_is_found_with_rounds_enough() {
         };
         let count = count(what);
         println!(
-            "20 % slower, {rounds} rounds, {} rows: told apart {}, marked {}",
+            "20 % slower, {rounds} rounds, {} rows: called different {}, marked {}",
             count.rows, count.told_apart, count.marked
         );
         found.push(f64::from(count.told_apart) / f64::from(count.rows));

@@ -82,7 +82,7 @@ pub use signed_rank::EXACT_PAIRS;
 pub use standing::Standing;
 pub use stop::{Stop, StopReason, WideFigure, relative_width};
 pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
-pub use total::{Attempt, BrokenStep, Total, TotalFigure};
+pub use total::{Attempt, BrokenStep, ContenderTotal, Total};
 pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
 pub use warm_reads::WarmRead;
 

@@ -1,7 +1,7 @@
 //! Whether a campaign has rounds enough: the rule that adds rounds until intervals are narrow.
 //!
 //! A figure is narrow when its 95 % interval is known (six rounds and more) and neither end lies farther
-//! from the median than the asked share of it. Judged are the figures that are primary; one that
+//! from the median than the asked share of it. Counted are the primary metrics; one that
 //! has no value, or a failed round, cannot be made narrow by more rounds and does not count. The rule is a
 //! function of what is stored, so that a campaign that was killed goes on as it would have.
 //!

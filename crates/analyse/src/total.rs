@@ -24,13 +24,13 @@ pub struct Total {
     /// The phases that are added up, in their order.
     pub steps: Vec<String>,
     /// A total for each contender, in the campaign's order.
-    pub figures: Vec<TotalFigure>,
+    pub contenders: Vec<ContenderTotal>,
 }
 
 /// The total of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TotalFigure {
+pub struct ContenderTotal {
     /// Name of the contender.
     pub contender: String,
     /// Every attempt, in the order of the rounds; the first run of a cell that ran again stands before its second.
@@ -70,7 +70,7 @@ pub struct BrokenStep {
     pub outcome: Outcome,
 }
 
-impl TotalFigure {
+impl ContenderTotal {
     /// Whether a counted attempt is no more than a lower bound.
     pub fn is_lower_bound(&self) -> bool {
         self.attempts.iter().any(|a| a.counts && a.cut_short)
@@ -108,18 +108,18 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
     if steps.len() < LEAST_STEPS {
         return None;
     }
-    let figures = results.campaign.contenders.iter().map(|contender| {
+    let contenders = results.campaign.contenders.iter().map(|contender| {
         let rounds = 1..=results.campaign.rounds;
         let attempts = rounds.flat_map(|round| {
             let key = (contender.name.as_str(), test.name.as_str(), round);
             attempts(round, cells.get(&key).copied(), &steps)
         });
-        figure(&contender.name, attempts.collect())
+        total_of(&contender.name, attempts.collect())
     });
     Some(Total {
         suite: test.suite.clone(),
         test: test.name.clone(),
-        figures: figures.collect(),
+        contenders: contenders.collect(),
         steps,
     })
 }
@@ -186,7 +186,7 @@ fn what_became_of(phase: &PhaseResult) -> Outcome {
     }
 }
 
-fn figure(contender: &str, attempts: Vec<Attempt>) -> TotalFigure {
+fn total_of(contender: &str, attempts: Vec<Attempt>) -> ContenderTotal {
     let counted = || attempts.iter().filter(|attempt| attempt.counts);
     let has = |outcome| counted().any(|attempt| attempt.outcome == outcome);
     let outcome = match () {
@@ -195,7 +195,7 @@ fn figure(contender: &str, attempts: Vec<Attempt>) -> TotalFigure {
         () => Outcome::Ok,
     };
     let seconds: Vec<f64> = counted().filter_map(|attempt| attempt.seconds).collect();
-    TotalFigure {
+    ContenderTotal {
         contender: contender.to_owned(),
         estimate: Estimate::of(&seconds).filter(|_| outcome == Outcome::Ok),
         outcome,

@@ -44,10 +44,10 @@ fn a_total_over_a_step_that_died_is_invalid_and_the_second_attempt_stands_beside
     assert_eq!(totals.len(), 1, "two steps are no sequence");
     let total = &totals[0];
     assert_eq!((total.test.as_str(), total.steps.len()), ("tree", 3));
-    let sound = &total.figures[0];
+    let sound = &total.contenders[0];
     assert_eq!(sound.outcome, Outcome::Ok);
     assert_eq!(sound.estimate.unwrap().median, 7.0);
-    let frail = &total.figures[1];
+    let frail = &total.contenders[1];
     assert_eq!((frail.outcome, frail.estimate), (Outcome::Invalid, None));
     let seconds: Vec<Option<f64>> = frail.attempts.iter().map(|a| a.seconds).collect();
     assert_eq!(seconds, [None, Some(7.0)]);
@@ -63,7 +63,7 @@ fn what_a_filesystem_cannot_do_is_in_no_total() {
     let mut results = campaign();
     let result = results.cells[0].result.as_mut().unwrap();
     result.phases[1].status = Status::Unsupported;
-    let sound = &analyse(&results).totals[0].figures[0];
+    let sound = &analyse(&results).totals[0].contenders[0];
     assert_eq!((sound.outcome, sound.estimate), (Outcome::Invalid, None));
     let broken = sound.attempts[0].broken.as_ref().unwrap();
     assert_eq!(
@@ -79,7 +79,7 @@ fn a_cell_that_ran_again_has_both_its_attempts_and_the_second_counts() {
     let mut first = result.clone();
     first.phases[0].wall = Nanos::from_secs(100);
     result.first = Some(Box::new(first));
-    let sound = &analyse(&results).totals[0].figures[0];
+    let sound = &analyse(&results).totals[0].contenders[0];
     let attempts: Vec<_> = sound
         .attempts
         .iter()
@@ -101,9 +101,9 @@ fn what_has_not_run_yet_has_no_total_and_one_that_was_cut_short_is_a_lower_bound
     let mut results = campaign();
     results.cells[0].result.as_mut().unwrap().phases[0].cut_short = true;
     let totals = |results: &CampaignResults| analyse(results).totals.remove(0);
-    assert!(totals(&results).figures[0].is_lower_bound());
+    assert!(totals(&results).contenders[0].is_lower_bound());
     results.cells[0].result = None;
-    let sound = &totals(&results).figures[0];
+    let sound = &totals(&results).contenders[0];
     assert_eq!((sound.outcome, sound.estimate), (Outcome::NotRun, None));
 }
 
@@ -119,5 +119,5 @@ fn of_a_step_that_was_repeated_one_pass_counts() {
     step.passes = vec![pass; 5];
     step.wall = Nanos::from_secs(5);
     let totals = analyse(&results).totals;
-    assert_eq!(totals[0].figures[0].attempts[0].seconds, Some(7.0));
+    assert_eq!(totals[0].contenders[0].attempts[0].seconds, Some(7.0));
 }

@@ -27,7 +27,7 @@ use crate::{campaign_text, contender_groups, ground, guest_command, paths, sever
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
 /// With less, a cell is hung before the agent can say its first word.
-const LEAST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
+const SHORTEST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
 /// Rounds at most where they are added, unless the user says otherwise.
 const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
@@ -407,9 +407,9 @@ fn refuse_too_little(memory: Option<Bytes>, stall_timeout: Nanos) -> anyhow::Res
                 "memory of {memory} is too little (--memory); a cell needs {LEAST_MEMORY} at least"
             )
         }
-        _ if stall_timeout < LEAST_STALL_TIMEOUT => {
+        _ if stall_timeout < SHORTEST_STALL_TIMEOUT => {
             format!(
-                "--stall-timeout {stall_timeout} is too short; give {LEAST_STALL_TIMEOUT} at least"
+                "--stall-timeout {stall_timeout} is too short; give {SHORTEST_STALL_TIMEOUT} at least"
             )
         }
         _ => return Ok(()),

@@ -20,7 +20,7 @@ use crate::{guest_command, paths};
 
 /// How long a guest may take until its shell listens, where nobody sits before it who would see that it
 /// does not come.
-const STALL_TIMEOUT: Duration = Duration::from_secs(90);
+const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Boots the guest and stays until it ends.
 pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -82,7 +82,7 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
     let (ready, is_ready) = mpsc::channel();
     // Without threads the guest ends with this one.
     let shown = show(&mut guest, ready).context("cannot start a thread")?;
-    match is_ready.recv_timeout(STALL_TIMEOUT) {
+    match is_ready.recv_timeout(BOOT_TIMEOUT) {
         Ok(()) => dictate(&mut guest).context("cannot start a thread")?,
         // It ended before; what it said is shown.
         Err(mpsc::RecvTimeoutError::Disconnected) => {}
@@ -91,7 +91,7 @@ fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
             guest.wait()?;
             let reason = format!(
                 "the guest did not come up within {} s",
-                STALL_TIMEOUT.as_secs()
+                BOOT_TIMEOUT.as_secs()
             );
             return Err(Refused(reason).into());
         }

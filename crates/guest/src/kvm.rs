@@ -12,7 +12,7 @@ use crate::{Guest, GuestError};
 
 const DEVICE: &str = "/dev/kvm";
 /// A kernel on KVM comes in a second as far as it can without a first filesystem.
-const STALL_TIMEOUT_SECONDS: &str = "5";
+const BOOT_TIMEOUT_SECONDS: &str = "5";
 /// What timeout(1) ends with when it had to kill.
 const KILLED: [Option<i32>; 2] = [None, Some(137)];
 /// How far a kernel comes to which nobody gives a filesystem.
@@ -30,7 +30,7 @@ pub fn prove_kvm(guest: &Guest, stop: &Arc<AtomicBool>) -> Result<Result<(), Str
     let mut emulator = Command::new("timeout");
     emulator
         // In the group of what is ended with this process.
-        .args(["--foreground", "--signal=KILL", STALL_TIMEOUT_SECONDS, QEMU])
+        .args(["--foreground", "--signal=KILL", BOOT_TIMEOUT_SECONDS, QEMU])
         .args(["-nodefaults", "-no-user-config", "-display", "none"])
         .args(["-machine", "q35", "-no-reboot", "-accel", "kvm"])
         .args(["-cpu", "host", "-m", "256", "-kernel"])
@@ -59,7 +59,7 @@ fn judge(console: &str, code: Option<i32>, errors: &str) -> Result<(), String> {
     }
     if KILLED.contains(&code) {
         return Err(format!(
-            "{DEVICE} is there, but a kernel did not boot on it within {STALL_TIMEOUT_SECONDS} s"
+            "{DEVICE} is there, but a kernel did not boot on it within {BOOT_TIMEOUT_SECONDS} s"
         ));
     }
     let last = |text: &str| {

@@ -27,7 +27,8 @@ pub enum Group {
     Names,
     /// Trees of files of mixed sizes written, copied, read and removed.
     Trees,
-    /// The filesystem made, mounted, unmounted and checked.
+    /// The filesystem made, mounted, unmounted and checked. Older reports call it `upkeep`.
+    #[serde(alias = "upkeep")]
     Maintenance,
     /// Space left to files.
     Space,

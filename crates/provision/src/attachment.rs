@@ -10,13 +10,13 @@ use crate::sysfs::{self, Identity};
 const INTERVAL: Duration = Duration::from_millis(2);
 
 /// Whether a loop device holds the file after waiting so long for its release.
-pub fn is_attached(file: &Path, stall_timeout: Duration) -> bool {
+pub fn is_attached(file: &Path, timeout: Duration) -> bool {
     let Some(file) = Identity::of(file) else {
         return false;
     };
     let start = Instant::now();
     while holds(file) {
-        if start.elapsed() > stall_timeout {
+        if start.elapsed() > timeout {
             return true;
         }
         thread::sleep(INTERVAL);

@@ -357,17 +357,9 @@ fn totals(
     terminal: usize,
     paint: Paint,
 ) -> String {
-    let blocks = totals::blocks(results, analysis, totals::Attempts::OfBroken);
-    if blocks.is_empty() {
-        return String::new();
-    }
     let title = format!("{}:", totals::TITLE);
-    let mut out = format!("\n{}", paint.bold(&title));
-    for columns in split(&blocks, names, terminal) {
-        out.push('\n');
-        table(&mut out, &blocks, names, &columns, paint);
-    }
-    out
+    let blocks = totals::blocks(results, analysis, totals::Attempts::OfBroken);
+    titled(&title, &blocks, names, terminal, paint)
 }
 
 /// The groups of contenders that the campaign names.

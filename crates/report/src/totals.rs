@@ -50,7 +50,7 @@ pub(crate) fn blocks<'a>(
 }
 
 fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
-    let attempts = || total.figures.iter().flat_map(|figure| &figure.attempts);
+    let attempts = || total.contenders.iter().flat_map(|of| &of.attempts);
     let scale = Scale::of(Unit::Seconds, attempts().filter_map(|a| a.seconds));
     let line = |label: String, entries: Vec<Entry>| PhaseLine {
         row: None,
@@ -59,9 +59,9 @@ fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
         unit: format!("{} ↓", scale.symbol()),
         entries,
     };
-    let sums = total.figures.iter().map(|figure| {
-        let median = figure.estimate.map(|estimate| estimate.median);
-        entry(median, figure.outcome, figure.is_lower_bound(), &scale)
+    let sums = total.contenders.iter().map(|of| {
+        let median = of.estimate.map(|estimate| estimate.median);
+        entry(median, of.outcome, of.is_lower_bound(), &scale)
     });
     let mut lines = vec![line("total".to_owned(), sums.collect())];
     let is_broken = |attempt: &Attempt| attempt.outcome == Outcome::Invalid || !attempt.counts;
@@ -71,8 +71,8 @@ fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
     let rounds = attempts().map(|attempt| attempt.round).max().unwrap_or(0);
     for round in 1..=rounds.min(MOST_ATTEMPTS) {
         let of = |counts: bool| {
-            let attempts = total.figures.iter().map(move |figure| {
-                let mut attempts = figure.attempts.iter();
+            let attempts = total.contenders.iter().map(move |of| {
+                let mut attempts = of.attempts.iter();
                 attempts.find(|a| a.round == round && a.counts == counts)
             });
             attempts.collect::<Vec<_>>()

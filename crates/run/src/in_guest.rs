@@ -256,7 +256,7 @@ impl GuestExecutor {
         }
     }
 
-    /// Nothing is waited for longer than the user's stall_timeout lasts. In virtual time an emulator that makes no headway
+    /// Nothing is waited for longer than the user's stall timeout. In virtual time an emulator that makes no headway
     /// is one that this machine has no time for, which shall not be the cell's result.
     fn time_to_boot(&self) -> Nanos {
         match self.machine.clock {
@@ -266,7 +266,7 @@ impl GuestExecutor {
     }
 
     /// When a guest in which nothing moves tells where everything is: late, and early enough that it is all on
-    /// the console when the user's stall_timeout is over.
+    /// the console when the user's stall timeout is over.
     const fn time_to_tell(&self) -> Nanos {
         Nanos(self.stall_timeout.0 / 3 * 2)
     }

@@ -258,9 +258,9 @@ fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestData> {
     let totals = |test: &model::Test| {
         let mut totals = analysis.totals.iter();
         let total = totals.find(|t| t.suite == test.suite && t.test == test.name);
-        let figures = total.into_iter().flat_map(|total| &total.figures);
-        let median = |f: &analyse::TotalFigure| Some(Short(f.estimate?.median));
-        figures.map(median).collect()
+        let contenders = total.into_iter().flat_map(|total| &total.contenders);
+        let median = |f: &analyse::ContenderTotal| Some(Short(f.estimate?.median));
+        contenders.map(median).collect()
     };
     let view = |test: &model::Test| TestData {
         name: clean(&test.name),
