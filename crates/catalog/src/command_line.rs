@@ -51,6 +51,7 @@ pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
     Commands {
         mkfs,
         mkfs_shares: raw.mkfs_shares,
+        mkfs_writes: raw.mkfs_writes,
         mount: filled(&mount),
         umount: filled(&raw.umount),
         fsck: filled(&raw.fsck),
@@ -220,6 +221,7 @@ mod tests {
                 requires: Requirements::default(),
                 commands: Commands {
                     mkfs_shares: false,
+                    mkfs_writes: None,
                     mkfs: words("mkfs.x {options} {device}"),
                     mount: words("mount -o {options} {device} {mountpoint}"),
                     umount: words("umount {mountpoint}"),

@@ -1,9 +1,11 @@
 //! One file of `filesystems/`: raw TOML → a checked [`Filesystem`].
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use model::{
-    BootLoader, Commands, Driver, Facts, Filesystem, Limit, Origin, Reader, Requirements, System,
+    BootLoader, Commands, Driver, Facts, Filesystem, Limit, MkfsWrites, Origin, Reader,
+    Requirements, System,
 };
 
 use crate::CatalogError;
@@ -39,9 +41,10 @@ const REQUIRES: [&str; 7] = [
     "smallest",
     "largest",
 ];
-const COMMANDS: [&str; 9] = [
+const COMMANDS: [&str; 10] = [
     "mkfs",
     "mkfs_shares",
+    "mkfs_writes",
     "mount",
     "umount",
     "fsck",
@@ -53,6 +56,7 @@ const COMMANDS: [&str; 9] = [
 const ORIGIN: [&str; 3] = ["system", "year", "source"];
 const READER: [&str; 3] = ["system", "writes", "source"];
 const BOOT_LOADER: [&str; 2] = ["name", "source"];
+const MKFS_WRITES: [&str; 2] = ["bytes", "one_in"];
 const LIMIT: [&str; 2] = ["size", "source"];
 const DRIVERS: [(&str, Driver); 2] = [("kernel", Driver::Kernel), ("fuse", Driver::Fuse)];
 
@@ -237,6 +241,7 @@ fn commands(
     Ok(Commands {
         mkfs: line(MKFS)?,
         mkfs_shares: table.read("mkfs_shares", |v| v.flag())?.unwrap_or(false),
+        mkfs_writes: mkfs_writes(&table)?,
         mount,
         umount,
         fsck: line(FSCK)?,
@@ -245,6 +250,17 @@ fn commands(
         mount_options: options(&table, "mount_options", check_mount_option)?,
         version: line(VERSION)?,
     })
+}
+
+fn mkfs_writes(table: &Table<'_>) -> Result<Option<MkfsWrites>, CatalogError> {
+    let Some(value) = table.get("mkfs_writes")? else {
+        return Ok(None);
+    };
+    let table = value.table(&MKFS_WRITES)?;
+    let bytes = table.need("bytes")?.size()?;
+    let one_in = table.need("one_in")?.count(1..u64::MAX)?;
+    let one_in = NonZeroU64::new(one_in).unwrap_or(NonZeroU64::MAX);
+    Ok(Some(MkfsWrites { bytes, one_in }))
 }
 
 /// A command line as one text, split at white space, or as a list of words.
@@ -304,4 +320,5 @@ pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
         .chain(facts)
         .chain(REQUIRES)
         .chain(COMMANDS)
+        .chain(MKFS_WRITES)
 }

@@ -60,7 +60,7 @@ impl Meter {
         self.running = Some(Readings {
             space: self.root.as_deref().and_then(space),
             device: self.device.as_ref().and_then(DeviceStat::read),
-            usage: usage::read(),
+            usage: usage::at_beginning(),
             clock: clock::now(),
         });
     }
@@ -93,7 +93,7 @@ impl Meter {
             return;
         };
         let wall = clock::since(before.clock);
-        let used = usage::difference(&before.usage, &usage::read());
+        let used = usage::difference(&before.usage, &usage::at_end());
         let device_after = self.device.as_ref().and_then(DeviceStat::read);
         let device = before.device.zip(device_after);
         let device = device.map(|(before, after)| block::difference(before, after));

@@ -9,7 +9,7 @@ use analyse::StopReason;
 use anyhow::Context;
 use guest::Guest;
 use model::{Bytes, Campaign, Cell, CellId, Environment, Nanos, StoredCell, Test};
-use plan::Pace;
+use plan::{Pace, Writes};
 use provision::{HeldDevice, ProvisionError};
 use run::{CellCache, Stopped};
 use store::{CampaignId, Store};
@@ -85,8 +85,14 @@ pub fn drive(
     let finished: BTreeMap<_, _> = stored.cells.iter().filter_map(elapsed).collect();
     let is_over = finished.len() == stored.cells.len() && !rounds::wants_more(&stored);
     let again = Again::of(&stored.cells);
-    let each = stored.cells.iter().filter_map(|c| c.result.as_ref());
-    let cells_wrote = each.fold(0, |sum: u64, r| sum.saturating_add(plan::written(r).0));
+    let writes = Writes::of(&stored.campaign);
+    let each = stored
+        .cells
+        .iter()
+        .filter_map(|c| Some((&c.cell, c.result.as_ref()?)));
+    let cells_wrote = each.fold(0, |sum: u64, (cell, result)| {
+        sum.saturating_add(writes.counted(cell, &result.phases).0)
+    });
     let plan: Vec<Cell> = stored.cells.into_iter().map(|c| c.cell).collect();
     let campaign = Campaign {
         max_written: means.max_written.or(stored.campaign.max_written),
@@ -115,13 +121,14 @@ pub fn drive(
     let filled = cost.preparation.0.saturating_mul(sessions);
     let so_far = Bytes(cells_wrote.saturating_add(filled));
     let unfinished = plan.iter().filter(|cell| !finished.contains_key(&cell.id));
-    let reserved = plan::written_by(&campaign, unfinished);
+    let reserved = writes.all(unfinished);
     let named = campaign.max_written.is_some();
     Drive {
         store,
         id,
         written: most.map(|most| Written::new(so_far, reserved, most, named)),
         expected: expected(&campaign, cost.pace),
+        writes,
         campaign,
         plan,
         finished,
@@ -166,6 +173,8 @@ struct Drive<'a> {
     site: Site,
     /// What is written to disks of this machine's, where cells write to any.
     written: Option<Written>,
+    /// What each cell writes.
+    writes: Writes,
     /// About how long a cell of each test takes.
     expected: BTreeMap<String, Nanos>,
     /// How many cells may run side by side.
@@ -228,6 +237,7 @@ impl Drive<'_> {
             plan,
             finished,
             written,
+            writes,
             expected,
             site: Site::Guests(ground),
             jobs,
@@ -249,7 +259,8 @@ impl Drive<'_> {
             abreast,
             stop,
             &|cell, observe| {
-                let test = within(*lock(&shared), test_of(cell)).map_err(Stopped::Withdrawn)?;
+                let test = within(*lock(&shared), writes.expected(cell), test_of(cell))
+                    .map_err(Stopped::Withdrawn)?;
                 ground.execute(cell, &test, observe)
             },
             &mut |news| {
@@ -267,7 +278,8 @@ impl Drive<'_> {
                         store.record(*id, cell, &result)?;
                         finished.insert(cell.id, result.elapsed);
                         if let Some(written) = lock(&shared).as_mut() {
-                            count(written, test_of(cell), plan::written(&result), progress);
+                            let spent = writes.counted(cell, &result.phases);
+                            count(written, writes.expected(cell), spent, progress);
                         }
                         progress.end(cell, &result, position(finished));
                     }
@@ -298,7 +310,7 @@ impl Drive<'_> {
         let cells = plan::further_round(&self.campaign, results.campaign.rounds + 1, planned);
         self.store.extend_plan(self.id, &cells)?;
         if let Some(written) = self.written.as_mut() {
-            written.reserve(plan::written_by(&self.campaign, cells.iter()));
+            written.reserve(self.writes.all(&cells));
         }
         self.plan.extend(cells);
         Ok(true)
@@ -338,7 +350,7 @@ impl Drive<'_> {
         }
         let whole = test_of(&self.campaign, cell)?.clone();
         let refused = |reason: String| Refused(withdrawn(self.id, &reason));
-        let test = within(self.written, &whole).map_err(refused)?;
+        let test = within(self.written, self.writes.expected(cell), &whole).map_err(refused)?;
         self.progress.begin(cell, self.position());
         let progress = self.progress;
         let mut observe = |event: &Event| progress.event(cell, event);
@@ -350,19 +362,20 @@ impl Drive<'_> {
         let Some(mut result) = execute()? else {
             return Ok(false);
         };
-        let mut spent = plan::written(&result);
+        let mut spent = self.writes.counted(cell, &result.phases);
         if self.again.is_due(&result) {
             progress.note(&again::words(cell, &result));
             // One that is interrupted in its second run has a whole result already.
             if let Some(second) = execute()? {
-                spent = Bytes(spent.0.saturating_add(plan::written(&second).0));
+                let more = self.writes.counted(cell, &second.phases);
+                spent = Bytes(spent.0.saturating_add(more.0));
                 result = self.again.instead(result, second);
             }
         }
         self.store.record(self.id, cell, &result)?;
         self.finished.insert(cell.id, result.elapsed);
         if let Some(written) = self.written.as_mut() {
-            count(written, &whole, spent, progress);
+            count(written, self.writes.expected(cell), spent, progress);
         }
         self.progress.end(cell, &result, self.position());
         Ok(true)
@@ -385,19 +398,19 @@ fn expected(campaign: &Campaign, pace: Pace) -> BTreeMap<String, Nanos> {
 }
 
 /// A test whose repetitions write no more than there is left; why it does not begin, where not even once is left.
-fn within(written: Option<Written>, test: &Test) -> Result<Test, String> {
+fn within(written: Option<Written>, once: Bytes, test: &Test) -> Result<Test, String> {
     let Some(written) = written else {
         return Ok(test.clone());
     };
-    match written.refusal(plan::written_once(test)) {
+    match written.refusal(once) {
         Some(reason) => Err(reason),
         None => Ok(plan::within(test, written.left())),
     }
 }
 
 /// Counts what a cell wrote, and says when nothing is left for repetitions.
-fn count(written: &mut Written, test: &Test, spent: Bytes, progress: &Progress) {
-    if written.add(spent, plan::written_once(test)) {
+fn count(written: &mut Written, reserved: Bytes, spent: Bytes, progress: &Progress) {
+    if written.add(spent, reserved) {
         progress.note(&format!(
             "{} are written, and {} is the most (--max-written): from here on each phase is done once",
             written.so_far(),

@@ -1,6 +1,7 @@
 //! A filesystem of the catalog: how to make, mount, unmount and check one.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +121,9 @@ pub struct Commands {
     /// keep them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mkfs_shares: bool,
+    /// About how much `mkfs` writes; no more than a little where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mkfs_writes: Option<MkfsWrites>,
     /// Mounts it.
     pub mount: Vec<String>,
     /// Unmounts it.
@@ -134,6 +138,30 @@ pub struct Commands {
     pub mount_options: Vec<String>,
     /// Prints the version of its tools, for the record.
     pub version: Vec<String>,
+}
+
+/// About how much a `mkfs` writes: so many bytes, and one in so many of the device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MkfsWrites {
+    /// Whatever the size of the device: a journal.
+    pub bytes: Bytes,
+    /// The device's size by what grows with it: inode tables.
+    pub one_in: NonZeroU64,
+}
+
+impl MkfsWrites {
+    /// What FAT, exFAT, NTFS and Btrfs keep below, on devices of 384 MiB to 32 GiB.
+    pub const LITTLE: Self = Self {
+        bytes: Bytes::mib(5),
+        one_in: NonZeroU64::new(500).unwrap(),
+    };
+
+    /// About how much it is on a device of this size.
+    pub fn on(self, size: Bytes) -> Bytes {
+        let grown = self.bytes.0.saturating_add(size.0 / self.one_in);
+        Bytes(grown.min(size.0))
+    }
 }
 
 impl Commands {

@@ -44,7 +44,7 @@ pub use environment::{Condition, CpuCache, Environment, Tool};
 pub use facts::{BootLoader, FACTS, Facts, Limit, Origin, Reader, System};
 pub use features::{Class, Feature, Features, Support};
 pub use figure_pattern::FigurePattern;
-pub use filesystem::{Commands, Driver, Filesystem, Requirements};
+pub use filesystem::{Commands, Driver, Filesystem, MkfsWrites, Requirements};
 pub use group::Group;
 pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use machine::{Accelerator, DiskCache, DiskModel, GuestDisk, GuestMachine};

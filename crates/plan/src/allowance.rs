@@ -1,12 +1,10 @@
 //! How much a campaign may write to disks of this machine's, which wear out by it. Pure.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use model::{Bytes, Campaign, Cell, Test};
+use model::{Bytes, Campaign};
 
 use crate::cost::Cost;
-use crate::work;
 
 /// So much is written without asking: a hundredth of what a small solid-state disk is made for (Samsung SSD 870
 /// EVO, 250 GB: 150 TB, by its data sheet).
@@ -74,28 +72,6 @@ impl fmt::Display for TooMuch {
     }
 }
 
-/// What a test writes where no phase is repeated.
-pub fn written_once(test: &Test) -> Bytes {
-    let works = work::of_phases(test).into_iter();
-    Bytes(works.fold(0, |sum, work| sum.saturating_add(work.written.0)))
-}
-
-/// What cells write where no phase is repeated.
-pub fn written_by<'a>(campaign: &Campaign, cells: impl Iterator<Item = &'a Cell>) -> Bytes {
-    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for cell in cells {
-        *counts.entry((&cell.suite, &cell.test)).or_default() += 1;
-    }
-    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
-    let each = tests.map(|test| {
-        let count = counts.get(&(test.suite.as_str(), test.name.as_str()));
-        written_once(test)
-            .0
-            .saturating_mul(count.copied().unwrap_or(0))
-    });
-    Bytes(each.fold(0, u64::saturating_add))
-}
-
 /// A size that is no smaller, in few digits.
 fn rounded_up(bytes: Bytes) -> String {
     const MB: u64 = 1_000_000;
@@ -111,8 +87,8 @@ mod tests {
 
     use super::*;
     use crate::cost::cost;
+    use crate::fixture;
     use crate::pace::Pace;
-    use crate::{fixture, plan};
 
     /// Three contenders, two rounds, one test that writes so many GB once.
     fn campaign(gigabytes: u64) -> Campaign {
@@ -170,16 +146,5 @@ mod tests {
         let mut campaign = campaign(300);
         campaign.guest = Some(fixture::guest_in_memory());
         assert_eq!(of(&campaign), Ok(None));
-    }
-
-    #[test]
-    fn cells_write_what_their_tests_write_once() {
-        let campaign = campaign(1);
-        let cells = plan(&campaign);
-        assert_eq!(written_by(&campaign, cells.iter()), Bytes(6_000_000_000));
-        assert_eq!(
-            written_by(&campaign, cells[..2].iter()),
-            Bytes(2_000_000_000)
-        );
     }
 }

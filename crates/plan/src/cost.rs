@@ -5,10 +5,11 @@
 use model::{Backend, Bytes, Campaign, Nanos, Phase, Source, Test};
 use serde::{Deserialize, Serialize};
 
-use crate::allowance::{wears_disks, written_once};
+use crate::allowance::wears_disks;
 use crate::pace::Pace;
 use crate::repetition::MOST_REPEATED;
 use crate::work::{self, Work};
+use crate::writes;
 
 /// What a test costs, or a sweep with all its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,14 +135,20 @@ pub struct Conditions {
     pub wears: bool,
     /// Whether what is copied in is read from another disk.
     pub has_source: bool,
+    /// What one `mkfs` writes, on average over the contenders.
+    pub mkfs: Bytes,
 }
 
 impl Conditions {
     /// Those of a campaign.
     pub fn of(campaign: &Campaign) -> Self {
+        let contenders = campaign.contenders.iter();
+        let made = contenders.map(|contender| writes::of_mkfs(campaign, contender).0);
+        let all = made.fold(0, u64::saturating_add);
         Self {
             wears: wears_disks(campaign),
             has_source: campaign.source.is_some(),
+            mkfs: Bytes(all / (campaign.contenders.len() as u64).max(1)),
         }
     }
 }
@@ -164,6 +171,9 @@ fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> Test
         time = time.saturating_add(one.0.saturating_mul(passes));
         work = work + once * passes;
     }
+    let made = Bytes(conditions.mkfs.0.saturating_mul(writes::times_made(test)));
+    let written = |once: Bytes| Bytes(once.0.saturating_add(made.0));
+    work.written = written(work.written);
     TestCost {
         suite: test.suite.clone(),
         test: test
@@ -175,7 +185,7 @@ fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> Test
         phases: test.phases.len() as u64,
         cells: times,
         work: work * times,
-        least_written: Bytes(written_once(test).0.saturating_mul(times)),
+        least_written: Bytes(written(writes::of_test(test)).0.saturating_mul(times)),
         space: test.space,
         time: Nanos(time.saturating_mul(times)),
     }

@@ -11,14 +11,16 @@ mod order;
 mod pace;
 mod repetition;
 mod work;
+mod writes;
 
-pub use allowance::{TooMuch, UNASKED, allowance, wears_disks, written_by, written_once};
+pub use allowance::{TooMuch, UNASKED, allowance, wears_disks};
 pub use cost::{Conditions, Cost, TestCost, cell_time, cost};
 pub use estimate::time_left;
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
 pub use pace::Pace;
-pub use repetition::{within, written};
+pub use repetition::within;
 pub use work::Work;
+pub use writes::Writes;
 
 #[cfg(test)]
 mod fixture;

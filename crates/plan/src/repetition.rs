@@ -1,6 +1,6 @@
 //! How much the repetitions of phases may write: a disk wears out by that, and no figure is better for it. Pure.
 
-use model::{Bytes, CellResult, Phase, Test};
+use model::{Bytes, Phase, Test};
 
 use crate::work::{self, Work};
 
@@ -27,13 +27,6 @@ pub fn within(test: &Test, budget: Bytes) -> Test {
         scaling.passes = scaling.passes.min(passes);
     }
     test
-}
-
-/// What a cell wrote, as its device has counted it where there is one, and its program elsewhere.
-pub fn written(result: &CellResult) -> Bytes {
-    let phases = result.phases.iter();
-    let each = phases.map(|phase| phase.device.map_or(phase.bytes_written, |d| d.write_bytes));
-    Bytes(each.fold(0, |sum, bytes| sum.saturating_add(bytes.0)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,193 @@
+//! What cells write to their devices: expected before, and counted behind. Pure.
+
+use std::collections::BTreeMap;
+
+use model::{Backend, Bytes, Campaign, Cell, Contender, MkfsWrites, Op, PhaseResult, Test};
+
+use crate::work;
+
+/// With discards off, a loop device refuses to zero by itself; the kernel counts what it then writes a second time.
+const COUNTED_ON_LOOP: u64 = 2;
+
+/// About what one `mkfs` of a contender writes, as the device counts it.
+pub fn of_mkfs(campaign: &Campaign, contender: &Contender) -> Bytes {
+    let commands = &contender.filesystem.commands;
+    if campaign.backend == Backend::Dir || commands.mkfs.is_empty() || !commands.need_device() {
+        return Bytes(0);
+    }
+    let once = commands.mkfs_writes.unwrap_or(MkfsWrites::LITTLE);
+    let once = once.on(campaign.size).0;
+    match campaign.backend {
+        Backend::Loop if campaign.device.is_none() => Bytes(once.saturating_mul(COUNTED_ON_LOOP)),
+        _ => Bytes(once),
+    }
+}
+
+/// How often a cell of this test makes the filesystem: where no phase does, once before the first.
+pub fn times_made(test: &Test) -> u64 {
+    let phases = test.phases.iter().filter(|phase| phase.op == Op::Mkfs);
+    (phases.count() as u64).max(1)
+}
+
+/// What a test writes into its files where no phase is repeated.
+pub fn of_test(test: &Test) -> Bytes {
+    let works = work::of_phases(test).into_iter();
+    Bytes(works.fold(0, |sum, work| sum.saturating_add(work.written.0)))
+}
+
+/// What the cells of a campaign write.
+#[derive(Clone, Debug)]
+pub struct Writes {
+    /// What `mkfs` of each contender writes.
+    mkfs: BTreeMap<String, u64>,
+    /// By suite and test.
+    tests: BTreeMap<String, BTreeMap<String, TestWrites>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TestWrites {
+    /// Into files, where no phase is repeated.
+    once: u64,
+    /// How often the filesystem is made.
+    made: u64,
+    /// Whether it is made before the first phase, where nobody counts.
+    before: bool,
+}
+
+impl Writes {
+    /// Those of this campaign.
+    pub fn of(campaign: &Campaign) -> Self {
+        let contenders = campaign.contenders.iter();
+        let mkfs = contenders.map(|c| (c.name.clone(), of_mkfs(campaign, c).0));
+        let of = |test: &Test| TestWrites {
+            once: of_test(test).0,
+            made: times_made(test),
+            before: !test.makes_filesystem(),
+        };
+        let mut tests: BTreeMap<String, BTreeMap<_, _>> = BTreeMap::new();
+        for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
+            let suite = tests.entry(test.suite.clone()).or_default();
+            suite.insert(test.name.clone(), of(test));
+        }
+        Self {
+            mkfs: mkfs.collect(),
+            tests,
+        }
+    }
+
+    /// What a cell writes where no phase is repeated.
+    pub fn expected(&self, cell: &Cell) -> Bytes {
+        let Some(test) = self.test(cell) else {
+            return Bytes(0);
+        };
+        let made = self.mkfs(cell).saturating_mul(test.made);
+        Bytes(test.once.saturating_add(made))
+    }
+
+    /// The same of several together.
+    pub fn all<'c>(&self, cells: impl IntoIterator<Item = &'c Cell>) -> Bytes {
+        let each = cells.into_iter().map(|cell| self.expected(cell).0);
+        Bytes(each.fold(0, u64::saturating_add))
+    }
+
+    /// What a cell wrote: as its device has counted it where there is one, as its program has elsewhere; a `mkfs` before
+    /// the first phase, which nobody counts, as is expected of it.
+    pub fn counted(&self, cell: &Cell, phases: &[PhaseResult]) -> Bytes {
+        let before = match self.test(cell) {
+            Some(test) if test.before => self.mkfs(cell),
+            _ => 0,
+        };
+        let each = phases
+            .iter()
+            .map(|phase| phase.device.map_or(phase.bytes_written, |d| d.write_bytes));
+        Bytes(each.fold(before, |sum, bytes| sum.saturating_add(bytes.0)))
+    }
+
+    fn test(&self, cell: &Cell) -> Option<TestWrites> {
+        self.tests.get(&cell.suite)?.get(&cell.test).copied()
+    }
+
+    fn mkfs(&self, cell: &Cell) -> u64 {
+        self.mkfs.get(&cell.contender).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Access, CacheState, DeviceCounters, End, Io, Phase};
+
+    use super::*;
+    use crate::{fixture, plan};
+
+    fn phase(op: Op) -> Phase {
+        Phase {
+            name: "phase".into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            scaling: None,
+            op,
+        }
+    }
+
+    /// One contender on an image of 64 MiB, and one test that writes a million bytes and has these phases besides.
+    fn campaign(more: Vec<Op>) -> Campaign {
+        let mut campaign = fixture::campaign(1, 1, 1, 1);
+        let commands = &mut campaign.contenders[0].filesystem.commands;
+        commands.mkfs = vec!["mkfs.x".into(), "{device}".into()];
+        commands.mkfs_writes = Some(MkfsWrites {
+            bytes: Bytes(1000),
+            one_in: 64.try_into().unwrap(),
+        });
+        let write = Op::Io(Io {
+            size: Some(Bytes(1_000_000)),
+            ..Io::new("f", Access::Write, Bytes(1000))
+        });
+        let phases = more.into_iter().chain([write]).map(phase);
+        campaign.suites[0].tests[0].phases = phases.collect();
+        campaign
+    }
+
+    #[test]
+    fn making_the_filesystem_counts_once_or_as_often_as_the_test_makes_it() {
+        let once = 1000 + Bytes::mib(1).0;
+        for (more, times) in [
+            (vec![], 1),
+            (vec![Op::Mkfs], 1),
+            (vec![Op::Mkfs, Op::Mkfs], 2),
+        ] {
+            let on_image = campaign(more);
+            let expected = |campaign: &Campaign| Writes::of(campaign).all(&plan(campaign)).0;
+            assert_eq!(expected(&on_image), 1_000_000 + 2 * once * times);
+            let on_device = Campaign {
+                device: Some("/dev/sdx".into()),
+                ..on_image.clone()
+            };
+            assert_eq!(expected(&on_device), 1_000_000 + once * times);
+            let in_directory = Campaign {
+                backend: Backend::Dir,
+                ..on_image
+            };
+            assert_eq!(expected(&in_directory), 1_000_000);
+        }
+    }
+
+    #[test]
+    fn the_device_counts_phases_and_what_comes_before_them_is_added() {
+        for (more, before) in [(vec![], 2 * (1000 + Bytes::mib(1).0)), (vec![Op::Mkfs], 0)] {
+            let campaign = campaign(more);
+            let cell = &plan(&campaign)[0];
+            let phases = &campaign.suites[0].tests[0].phases;
+            let results = phases.iter().map(|phase| PhaseResult {
+                device: Some(DeviceCounters {
+                    write_bytes: Bytes(7),
+                    ..DeviceCounters::default()
+                }),
+                ..PhaseResult::blank(phase)
+            });
+            let results: Vec<_> = results.collect();
+            let counted = Writes::of(&campaign).counted(cell, &results);
+            assert_eq!(counted.0, before + 7 * phases.len() as u64);
+        }
+    }
+}
