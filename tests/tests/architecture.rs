@@ -22,6 +22,10 @@ const EDGES: &[(&str, &[&str])] = &[
     ("guest", &["model", "sys"]),
     ("run", &["model", "sys", "wire", "guest", "catalog"]),
     (
+        "orchestrate",
+        &["model", "wire", "plan", "analyse", "store", "sys"],
+    ),
+    (
         "fsarena",
         &[
             "agent",
@@ -31,6 +35,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "format",
             "guest",
             "model",
+            "orchestrate",
             "plan",
             "provision",
             "report",

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Bytes;
+use orchestrate::Observer;
 use provision::{HeldDevice, Image, LoopDevice, describe_storage};
 use serde_json::json;
 

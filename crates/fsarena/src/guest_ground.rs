@@ -15,9 +15,9 @@ use model::{
     GuestDisk, GuestMachine, Requirements, Source, Test,
 };
 use provision::{HeldDevice, Image, Refusal, Setting, describe_storage};
-use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Stopped, volume_in_guest};
+use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
 use store::CampaignId;
-use wire::{Event, Job, MadeSource, SourcePlace, Span, Target, Volume};
+use wire::{Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
 use crate::exit::Refused;
 use crate::fit;
@@ -304,7 +304,7 @@ impl GuestGround {
     }
 
     /// Removes everything that was made for the campaign.
-    pub fn clear(self) -> anyhow::Result<()> {
+    pub fn clear(&self) -> anyhow::Result<()> {
         Ok(self.place.remove()?)
     }
 }
@@ -404,7 +404,7 @@ fn modules(volume: &Volume, requires: &Requirements) -> Vec<String> {
 
 /// How many cells run side by side: where time passes as outside, they would disturb each other; in model
 /// time as many as the user says, or as there are processors, and memory for their guests.
-pub fn abreast(campaign: &Campaign, jobs: Option<u32>) -> usize {
+pub fn side_by_side(campaign: &Campaign, jobs: Option<u32>) -> usize {
     let Some(parts) = campaign
         .guest
         .as_ref()

@@ -4,7 +4,6 @@
 //! the order plan → provision → run → collect → store → analyse → report.
 
 mod advise_command;
-mod again;
 mod agent_command;
 mod cache_lock;
 mod calibrate_command;
@@ -46,7 +45,6 @@ mod progress;
 mod report_command;
 mod request;
 mod resume_command;
-mod rounds;
 mod run_args;
 mod run_command;
 mod same;
@@ -59,8 +57,6 @@ mod source;
 mod stop;
 mod storage_args;
 mod work_place;
-mod worker_pool;
-mod written;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use model::{Bytes, Calibration, Cell, CellId, CellResult, Nanos, Status};
+use model::{Calibration, Cell, CellId, CellResult, Status};
+use orchestrate::{Observer, Position};
 use serde_json::json;
 use wire::Event;
 
@@ -30,19 +31,6 @@ pub enum Progress {
 
 /// What is said of each cell that runs now.
 pub type Running = RefCell<BTreeMap<CellId, String>>;
-
-/// How far a campaign has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Position {
-    /// Cells that have a result.
-    pub done: u64,
-    /// Cells of the campaign.
-    pub total: u64,
-    /// About how much time is left.
-    pub left: Nanos,
-    /// What the campaign has written, where that is a disk of this machine's.
-    pub written: Option<Bytes>,
-}
 
 impl Progress {
     /// The way that suits the options and the terminal.
@@ -85,22 +73,32 @@ impl Progress {
         }
     }
 
-    /// The instrument and the device are being measured.
-    pub fn calibrating(&self) {
+    /// The campaign is over, or is left for later.
+    pub fn finish(&self) {
+        if let Self::Bar(bar, _) = self {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn note(&self, text: &str) {
+        Self::note(self, text);
+    }
+
+    fn calibrating(&self) {
         if let Self::Bar(bar, _) = self {
             bar.set_message("measuring fsarena itself, and the device without a filesystem");
         }
     }
 
-    /// They have been.
-    pub fn calibrated(&self, calibration: &Calibration) {
+    fn calibrated(&self, calibration: &Calibration) {
         if let Self::Json = self {
             emit(&json!({ "event": "calibration", "calibration": calibration }));
         }
     }
 
-    /// A cell begins.
-    pub fn begin(&self, cell: &Cell, position: Position) {
+    fn begin(&self, cell: &Cell, position: Position) {
         match self {
             Self::Bar(bar, running) => {
                 place(bar, position);
@@ -115,8 +113,7 @@ impl Progress {
         }
     }
 
-    /// Something happens in a cell.
-    pub fn event(&self, cell: &Cell, event: &Event) {
+    fn event(&self, cell: &Cell, event: &Event) {
         match (self, event) {
             (Self::Bar(bar, running), Event::Begin { step }) => {
                 let doing = format!("{} · {step}", name(cell));
@@ -130,8 +127,7 @@ impl Progress {
         }
     }
 
-    /// A cell has its result.
-    pub fn end(&self, cell: &Cell, result: &CellResult, position: Position) {
+    fn end(&self, cell: &Cell, result: &CellResult, position: Position) {
         let failure = result.failure.as_ref().map(|f| f.reason.as_str());
         if let Self::Bar(bar, running) = self {
             running.borrow_mut().remove(&cell.id);
@@ -156,10 +152,10 @@ impl Progress {
         }
     }
 
-    /// The campaign is over, or is left for later.
-    pub fn finish(&self) {
-        if let Self::Bar(bar, _) = self {
-            bar.finish_and_clear();
+    fn dropped(&self, cell: &Cell) {
+        if let Self::Bar(bar, running) = self {
+            running.borrow_mut().remove(&cell.id);
+            bar.set_message(all(running));
         }
     }
 }
@@ -219,6 +215,8 @@ fn bar() -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
+    use model::Nanos;
+
     use super::*;
 
     #[test]

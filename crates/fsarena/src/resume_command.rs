@@ -38,6 +38,6 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
         guest: &guest,
     };
-    let ended = campaign::drive(&mut store, id, None, &means, &progress, Arc::clone(&stop))?;
+    let ended = campaign::drive(&mut store, id, None, &means, &progress, &stop)?;
     run_command::finish(ended, id, &store, args.strict, globals)
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use model::{Bytes, Campaign, Cell};
+use orchestrate::Ended;
 use plan::Cost;
 use serde_json::json;
 use store::Store;
 
-use crate::campaign::{self, Ended, Means};
+use crate::campaign::{self, Means};
 use crate::cli::Globals;
 use crate::exit::{Code, Refused};
 use crate::fit::{self, Misfits};
@@ -66,7 +67,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         plan.len(),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, Some(held), &means, &progress, stop)?;
+    let ended = campaign::drive(&mut store, id, Some(held), &means, &progress, &stop)?;
     finish(ended, id, &store, args.strict, globals)
 }
 
@@ -80,7 +81,7 @@ pub fn cost(campaign: &Campaign, store: Option<&Store>, jobs: Option<u32>) -> an
     Ok(plan::cost(
         campaign,
         cost_page::pace(campaign, ceiling.as_ref()),
-        guest_ground::abreast(campaign, jobs) as u64,
+        guest_ground::side_by_side(campaign, jobs) as u64,
     ))
 }
 

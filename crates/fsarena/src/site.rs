@@ -1,35 +1,47 @@
 //! Where the cells of a campaign run: on this machine's kernel, or in guests.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
-use model::{Backend, Bytes, Campaign, Cell, CellResult, Environment, Failure, Status, Test};
-use provision::Refusal;
-use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit, Stopped};
+use model::{
+    Backend, Bytes, Calibration, Campaign, Cell, CellResult, Environment, Failure, Status, Test,
+};
+use orchestrate::{News, Stop, Workers};
+use provision::{ProvisionError, Refusal};
+use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
 use store::CampaignId;
 use sys::clock;
-use wire::{Event, Job};
+use wire::{Event, Job, Stopped};
 
-use crate::calibration::Subject;
+use crate::calibration::{self, Effort};
 use crate::campaign::Means;
-use crate::exit;
 use crate::fit::{self, Misfit};
 use crate::ground::{Ground, Held};
 use crate::guest_ground::GuestGround;
 use crate::progress::Progress;
 use crate::work_place::unique_name;
+use crate::{exit, guest_ground};
 
-/// Where the cells of a campaign run.
-pub enum Site {
-    /// On this machine's kernel.
-    Here(Box<Here>),
-    /// In guests.
+/// The machine on which the cells of a campaign run, with all that was made ready for them.
+pub struct Site {
+    campaign: Arc<Campaign>,
+    kind: Arc<Kind>,
+    workers: Workers,
+    news: Receiver<News>,
+    side_by_side: usize,
+    stop: Stop,
+}
+
+enum Kind {
+    /// This machine's kernel, one cell at a time.
+    Here(Mutex<Here>),
+    /// Guests.
     Guests(Box<GuestGround>),
 }
 
 /// This machine's kernel, and who runs cells on it.
-pub struct Here {
+struct Here {
     id: CampaignId,
     ground: Ground,
     executor: HostExecutor,
@@ -43,29 +55,37 @@ impl Site {
         held: Held,
         means: &Means<'_>,
         progress: &Progress,
-        stop: &Arc<AtomicBool>,
+        stop: &Stop,
     ) -> anyhow::Result<Self> {
-        let stop = Arc::clone(stop);
-        if campaign.backend == Backend::Vm {
-            let guest = (means.guest)(campaign)?;
-            let mut ground = GuestGround::prepare(id, campaign, guest, held.device, stop)?;
-            ground.serve_from((means.cache)());
-            return Ok(Self::Guests(Box::new(ground)));
-        }
-        let mut ground = Ground::prepare(id, campaign, held, progress, &stop)?;
-        let mut executor = HostExecutor {
-            program: std::env::current_exe().context("cannot find this program")?,
-            stall_timeout: campaign.stall_timeout,
-            step_limit: campaign.phase_limit,
-            memory: memory_limit(id, campaign, first_limit(campaign))?,
-            stop,
+        let kind = match campaign.backend {
+            Backend::Vm => {
+                let guest = (means.guest)(campaign)?;
+                let stop = Arc::clone(stop);
+                let mut ground = GuestGround::prepare(id, campaign, guest, held.device, stop)?;
+                ground.serve_from((means.cache)());
+                Kind::Guests(Box::new(ground))
+            }
+            Backend::Loop | Backend::Dir => {
+                Kind::Here(Mutex::new(here(id, campaign, held, progress, stop)?))
+            }
         };
-        ground.fill_source(campaign, &mut executor, progress)?;
-        Ok(Self::Here(Box::new(Here {
-            id,
-            ground,
-            executor,
-        })))
+        let (campaign, kind) = (Arc::new(campaign.clone()), Arc::new(kind));
+        let work = {
+            let (campaign, kind) = (Arc::clone(&campaign), Arc::clone(&kind));
+            move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&Event)| match &*kind {
+                Kind::Here(here) => lock(here).execute(&campaign, cell, test, observe),
+                Kind::Guests(ground) => ground.execute(cell, test, observe),
+            }
+        };
+        let (say, news) = mpsc::channel();
+        Ok(Self {
+            side_by_side: guest_ground::side_by_side(&campaign, means.jobs),
+            workers: Workers::new(Arc::new(work), Arc::clone(stop), say),
+            news,
+            stop: Arc::clone(stop),
+            campaign,
+            kind,
+        })
     }
 
     /// Removes what a run has left that was killed.
@@ -79,51 +99,85 @@ impl Site {
         Ok(())
     }
 
-    /// What the campaign runs on, for the record.
-    pub fn environment(&self, campaign: &Campaign) -> Environment {
-        match self {
-            Self::Here(here) => here.ground.environment(campaign),
-            Self::Guests(ground) => ground.environment(),
-        }
-    }
-
-    /// Runs one cell.
-    ///
-    /// # Errors
-    /// Only when the user interrupted it or it was withdrawn.
-    pub fn execute(
-        &mut self,
-        campaign: &Campaign,
-        cell: &Cell,
-        test: &Test,
-        observe: &mut dyn FnMut(&Event),
-    ) -> Result<CellResult, Stopped> {
-        match self {
-            Self::Here(here) => here.execute(campaign, cell, test, observe),
-            Self::Guests(ground) => ground.execute(cell, test, observe),
-        }
-    }
-
-    /// Removes everything that was made for the campaign.
+    /// Removes everything that was made for the campaign, once no cell runs.
     pub fn clear(self) -> anyhow::Result<()> {
-        match self {
-            Self::Here(mut here) => here.ground.clear(),
-            Self::Guests(ground) => ground.clear(),
+        drop(self.workers);
+        match &*self.kind {
+            Kind::Here(here) => lock(here).ground.clear(),
+            Kind::Guests(ground) => ground.clear(),
         }
     }
 }
 
+/// This machine's kernel, made ready.
+fn here(
+    id: CampaignId,
+    campaign: &Campaign,
+    held: Held,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Here> {
+    let mut ground = Ground::prepare(id, campaign, held, progress, stop)?;
+    let mut executor = HostExecutor {
+        program: std::env::current_exe().context("cannot find this program")?,
+        stall_timeout: campaign.stall_timeout,
+        step_limit: campaign.phase_limit,
+        memory: memory_limit(id, campaign, first_limit(campaign))?,
+        stop: Arc::clone(stop),
+    };
+    ground.fill_source(campaign, &mut executor, progress)?;
+    Ok(Here {
+        id,
+        ground,
+        executor,
+    })
+}
+
+/// A cell that panicked has left nothing half-way that the next would not find out.
+fn lock(here: &Mutex<Here>) -> MutexGuard<'_, Here> {
+    here.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl orchestrate::Backend for Site {
+    type Error = ProvisionError;
+
+    fn side_by_side(&self) -> usize {
+        self.side_by_side
+    }
+
+    fn environment(&mut self) -> Result<Environment, ProvisionError> {
+        Ok(match &*self.kind {
+            Kind::Here(here) => lock(here).ground.environment(&self.campaign),
+            Kind::Guests(ground) => ground.environment(),
+        })
+    }
+
+    /// Not for guests: what this machine and its disks can do says nothing of theirs.
+    fn calibrate(&mut self) -> Result<Option<Calibration>, ProvisionError> {
+        let Kind::Here(here) = &*self.kind else {
+            return Ok(None);
+        };
+        let mut here = lock(here);
+        let subject = here.ground.subject(&self.campaign);
+        let effort = Effort::of(self.campaign.profile);
+        let taken = calibration::take(subject, effort, &self.stop);
+        here.ground.used();
+        match taken {
+            Err(ProvisionError::Interrupted) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn start(&mut self, cell: &Cell, test: &Test) {
+        self.workers.start(cell, test);
+    }
+
+    fn next(&mut self) -> News {
+        self.news.recv().expect("the workers hold its other end")
+    }
+}
+
 impl Here {
-    /// What a calibration takes the ceiling of.
-    pub fn subject(&mut self, campaign: &Campaign) -> Subject {
-        self.ground.subject(campaign)
-    }
-
-    /// Takes note that the calibration is over.
-    pub fn used(&mut self) {
-        self.ground.used();
-    }
-
     /// Sets the limit that the contender of a cell has, where the one before had another.
     fn limit_memory(&mut self, campaign: &Campaign, cell: &Cell) -> Result<(), MemoryError> {
         let mut contenders = campaign.contenders.iter();

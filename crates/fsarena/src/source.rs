@@ -14,9 +14,9 @@ use model::{
     SourceContents, Status, Suite, Test,
 };
 use provision::{HeldDirectory, Machine, ProvisionError, Refusal, SourceDevice, describe_storage};
-use run::{Executor, Stopped};
+use run::Executor;
 use sys::block;
-use wire::{Job, SourcePlace, Target};
+use wire::{Job, SourcePlace, Stopped, Target};
 
 use crate::contender_choice::Choice;
 use crate::exit::{BadInput, Interruption, Refused};

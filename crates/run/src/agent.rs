@@ -16,12 +16,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::process::Process;
 use sys::{clock, process};
-use wire::{Event, Job};
+use wire::{Event, Job, Stopped};
 
 use crate::collector::Collector;
 use crate::ending::Stall;
+use crate::events;
 use crate::watched_time::WatchedTime;
-use crate::{Stopped, events};
 
 /// How often a stop that the user asked for is noticed.
 const ATTENTION: Duration = Duration::from_millis(20);

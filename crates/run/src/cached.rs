@@ -11,10 +11,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use model::{CellResult, PhaseResult, Test};
 use sha2::Sha256;
 use sys::trusted::{Directory, Untrusted};
-use wire::{Event, Job};
+use wire::{Event, Job, Stopped};
 
+use crate::Executor;
 use crate::cell_key::CellKey;
-use crate::{Executor, Stopped};
 
 /// An executor some of whose cells give the same result whenever they are run.
 pub trait Repeatable: Executor {

@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 use model::{CellResult, Nanos};
 use sys::clock;
 use sys::kmsg::KernelLog;
-use wire::{Event, Job, SourcePlace, Target};
+use wire::{Event, Job, SourcePlace, Stopped, Target};
 
+use crate::Executor;
 use crate::agent::{Agent, Outcome, Watch};
 use crate::cell_devices::CellDevices;
 use crate::collector::Collector;
@@ -19,7 +20,6 @@ use crate::ending::Ending;
 use crate::kernel_log;
 use crate::memory::MemoryLimit;
 use crate::surroundings::Surroundings;
-use crate::{Executor, Stopped};
 
 /// Runs agents as child processes.
 pub struct HostExecutor {

@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
 use model::{CellId, CellResult, Failure, Nanos, Status, Test};
 use sys::{clock, process};
-use wire::{Event, Job};
+use wire::{Event, Job, Stopped};
 
 use crate::agent::{Agent, Outcome, Watch};
 use crate::cached::Repeatable;
 use crate::cell_key::{self, CellKey};
 use crate::collector::Collector;
 use crate::ending::{Ending, GuestEnd};
-use crate::{Executor, Stopped, console, stuck};
+use crate::{Executor, console, stuck};
 
 /// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
 /// are busy, and a new one seldom does.

@@ -17,14 +17,13 @@ mod host;
 mod in_guest;
 pub mod kernel_log;
 pub mod memory;
-mod mock;
 pub mod stuck;
 mod surroundings;
 pub mod trace;
 mod watched_time;
 
 use model::CellResult;
-use wire::{Event, Job};
+use wire::{Event, Job, Stopped};
 
 pub use cached::{CachedExecutor, CellCache, Repeatable, SECRET};
 pub use cell_key::CellKey;
@@ -34,16 +33,6 @@ pub use guest_cell::{Disk, GuestCell, NotInGuest, volume_in_guest};
 pub use host::HostExecutor;
 pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};
-pub use mock::MockExecutor;
-
-/// Why a cell has no result; it is run when the campaign goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// The user asked to stop.
-    Interrupted,
-    /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
-    Withdrawn(String),
-}
 
 /// Runs one cell.
 pub trait Executor {

@@ -280,6 +280,16 @@ impl Job {
     }
 }
 
+/// Why a cell has no result; it is run when the campaign goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stopped {
+    /// The user asked to stop.
+    Interrupted,
+    /// It could not be run, or means nothing, for this reason, which is not the filesystem's.
+    Withdrawn(String),
+}
+
 fn line<T: Serialize>(message: &T) -> String {
     let mut line = serde_json::to_string(message).expect("messages hold only what JSON can say");
     line.push('\n');

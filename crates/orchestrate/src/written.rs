@@ -62,6 +62,14 @@ impl Written {
         })
     }
 
+    /// What is said once nothing is left for repetitions.
+    pub fn used_up(self) -> String {
+        let Self { so_far, most, .. } = self;
+        format!(
+            "{so_far} are written, and {most} is the most (--max-written): from here on each phase is done once"
+        )
+    }
+
     /// Takes in what a cell wrote for which so much was reserved; true where nothing is left for repetitions from now on.
     pub const fn add(&mut self, cell: Bytes, reserved: Bytes) -> bool {
         let before = self.left();

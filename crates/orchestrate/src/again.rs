@@ -27,14 +27,23 @@ impl Again {
         is_disturbed && result.status == Status::Ok && self.done < self.most
     }
 
-    /// The second result, which counts whatever it is, with the first in it.
-    pub fn instead(&mut self, first: CellResult, second: CellResult) -> CellResult {
+    /// Takes note that one is.
+    pub const fn begins(&mut self) {
         self.done += 1;
-        CellResult {
-            first: Some(Box::new(first)),
-            ..second
-        }
     }
+}
+
+/// The second result, which counts whatever it is, with the first in it.
+pub fn instead(first: CellResult, second: CellResult) -> CellResult {
+    CellResult {
+        first: Some(Box::new(first)),
+        ..second
+    }
+}
+
+/// What a cell is called in a line for people.
+pub fn name(cell: &Cell) -> String {
+    format!("{}, {}, round {}", cell.contender, cell.test, cell.round)
 }
 
 /// Why a cell is run again, in a line.
@@ -42,10 +51,8 @@ pub fn words(cell: &Cell, result: &CellResult) -> String {
     let what = result
         .disturbance
         .map_or_else(String::new, |d| format!(" ({d})"));
-    format!(
-        "{}, {}, round {}: the machine did something else meanwhile{what}; it runs once more",
-        cell.contender, cell.test, cell.round
-    )
+    let name = name(cell);
+    format!("{name}: the machine did something else meanwhile{what}; it runs once more")
 }
 
 #[cfg(test)]
@@ -53,31 +60,34 @@ mod tests {
     use model::{Disturbance, Nanos};
 
     use super::*;
-    use crate::fixture;
+    use crate::in_memory;
 
     fn result(others: u64) -> CellResult {
         CellResult {
-            status: Status::Ok,
             disturbance: Some(Disturbance {
                 processors: 1,
                 elapsed: Nanos::from_secs(10),
                 others: Nanos::from_secs(others),
                 ..Disturbance::default()
             }),
-            ..fixture::failed_cell().result.unwrap()
+            ..in_memory::success(&in_memory::test())
         }
     }
 
-    fn cells(number: usize) -> Vec<StoredCell> {
-        vec![fixture::failed_cell(); number]
+    fn cells(number: u32) -> Vec<StoredCell> {
+        let cell = |id| StoredCell {
+            cell: in_memory::cell(id),
+            result: Some(result(0)),
+        };
+        (0..number).map(cell).collect()
     }
 
     #[test]
     fn a_disturbed_cell_is_run_once_more_and_its_first_result_is_kept() {
-        let mut again = Again::of(&cells(20));
+        let again = Again::of(&cells(20));
         assert!(again.is_due(&result(5)) && !again.is_due(&result(1)));
         let (first, second) = (result(5), result(6));
-        let kept = again.instead(first.clone(), second.clone());
+        let kept = instead(first.clone(), second.clone());
         assert_eq!(kept.first.as_deref(), Some(&first));
         assert_eq!(kept.disturbance, second.disturbance, "better or not");
     }
@@ -86,12 +96,13 @@ mod tests {
     fn at_most_a_tenth_of_the_cells_is_run_again_over_all_sessions() {
         let mut stored = cells(29);
         let mut again = Again::of(&stored);
-        for _ in 0..2 {
+        for cell in &mut stored[..2] {
             assert!(again.is_due(&result(5)));
-            stored[0].result = Some(again.instead(result(5), result(5)));
+            again.begins();
+            cell.result = Some(instead(result(5), result(5)));
         }
         assert!(!again.is_due(&result(5)));
-        assert_eq!(Again::of(&stored).done, 1, "both stand in one cell here");
+        assert_eq!(Again::of(&stored).done, 2);
         assert!(!Again::of(&cells(9)).is_due(&result(5)));
     }
 

@@ -1,0 +1,460 @@
+//! One run of a campaign: which cell begins, what is done with what it gave, and when there are rounds enough.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::Ordering;
+
+use analyse::StopReason;
+use model::{
+    Bytes, Campaign, Cell, CellId, CellResult, Failure, Nanos, PhaseResult, Status, StoredCell,
+    Test,
+};
+use plan::{Pace, Writes};
+use wire::Stopped;
+
+use crate::again::{self, Again};
+use crate::written::Written;
+use crate::{Backend, Ledger, News, Observer, Position, Stop, rounds};
+
+/// How often a cell is started whose machine was lost.
+const ATTEMPTS: u32 = 2;
+
+/// How a campaign ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every cell has a result.
+    Complete,
+    /// The user asked to stop; the rest can be run later.
+    Interrupted,
+}
+
+/// Why a campaign ended before that.
+#[derive(Debug, thiserror::Error)]
+pub enum Error<L: std::error::Error, B: std::error::Error> {
+    /// A result could not be kept.
+    #[error("{0}")]
+    Ledger(L),
+    /// The machine could not be looked at, or measured.
+    #[error("{0}")]
+    Backend(B),
+    /// A cell could not be run, or its result would mean nothing; no filesystem is to blame. Once that is mended, the
+    /// campaign can go on.
+    #[error("{0}")]
+    Withdrawn(String),
+}
+
+/// What may be written, and what the time left is judged by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// The most that may be written to disks that wear out, all sessions together; `None` where cells write to memory.
+    pub written: Option<Bytes>,
+    /// Whether the user has named that limit: a cell that may pass it does not begin.
+    pub named: bool,
+    /// What each session writes before its first cell.
+    pub preparation: Bytes,
+    /// How fast the machine is taken to be.
+    pub pace: Pace,
+}
+
+/// Runs every planned cell that has no result, and further rounds where the campaign's rule wants them.
+///
+/// Each result is kept before the next cell begins that takes its place. Cells begin in the order of the plan.
+///
+/// # Errors
+/// See [`Error`]. Cells that still run then are ended when the backend is dropped.
+pub fn run<L: Ledger, B: Backend>(
+    ledger: &mut L,
+    backend: &mut B,
+    limits: &Limits,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Ended, Error<L::Error, B::Error>> {
+    let stored = ledger.load().map_err(Error::Ledger)?;
+    let elapsed = |c: &StoredCell| Some((c.cell.id, c.result.as_ref()?.elapsed));
+    let (campaign, writes) = (&stored.campaign, Writes::of(&stored.campaign));
+    let mut run = Run {
+        ledger,
+        backend,
+        observer,
+        stop,
+        expected: expected(campaign, limits.pace),
+        finished: stored.cells.iter().filter_map(elapsed).collect(),
+        written: limits.written.map(|most| {
+            // Each session prepares a disk of its own.
+            let sessions = stored.environments.len() as u64 + 1;
+            let prepared = limits.preparation.0.saturating_mul(sessions);
+            written(&stored.cells, &writes, prepared, most, limits.named)
+        }),
+        writes,
+        calibrated: stored.calibration.is_some(),
+        again: Again::of(&stored.cells),
+        running: BTreeMap::new(),
+        campaign: stored.campaign,
+        plan: stored.cells.into_iter().map(|c| c.cell).collect(),
+    };
+    let ended = run.rounds();
+    if let Some(written) = run.written {
+        let (so_far, most) = (written.so_far(), written.most());
+        observer.note(&format!("written: {so_far}; the limit is {most}"));
+    }
+    ended
+}
+
+/// What is written already, and reserved for the cells that have no result.
+fn written(
+    cells: &[StoredCell],
+    writes: &Writes,
+    prepared: u64,
+    most: Bytes,
+    named: bool,
+) -> Written {
+    let each = cells
+        .iter()
+        .filter_map(|c| Some((&c.cell, c.result.as_ref()?)));
+    let so_far = each.fold(prepared, |sum, (cell, result)| {
+        sum.saturating_add(spent(writes, cell, result).0)
+    });
+    let unfinished = cells.iter().filter(|c| c.result.is_none());
+    let reserved = writes.all(unfinished.map(|c| &c.cell));
+    Written::new(Bytes(so_far), reserved, most, named)
+}
+
+/// What a cell wrote, the run among it that its second took the place of.
+fn spent(writes: &Writes, cell: &Cell, result: &CellResult) -> Bytes {
+    let first = result.first.as_ref();
+    let first = first.map_or(Bytes(0), |first| writes.counted(cell, &first.phases));
+    Bytes(
+        writes
+            .counted(cell, &result.phases)
+            .0
+            .saturating_add(first.0),
+    )
+}
+
+/// A campaign that runs.
+struct Run<'a, L, B> {
+    ledger: &'a mut L,
+    backend: &'a mut B,
+    observer: &'a dyn Observer,
+    stop: &'a Stop,
+    campaign: Campaign,
+    plan: Vec<Cell>,
+    finished: BTreeMap<CellId, Nanos>,
+    running: BTreeMap<CellId, Running>,
+    /// Whether the harness and the raw device were measured.
+    calibrated: bool,
+    /// What is written to disks that wear out, where cells write to any.
+    written: Option<Written>,
+    /// What each cell writes.
+    writes: Writes,
+    /// About how long a cell of each test takes.
+    expected: BTreeMap<String, Nanos>,
+    /// Which cells are run again.
+    again: Again,
+}
+
+/// A cell that runs.
+struct Running {
+    cell: Cell,
+    /// Its test, with as many repetitions as may be written.
+    test: Test,
+    /// How often it was started because its machine had been lost.
+    attempts: u32,
+    /// What it gave at first, where it runs again because the machine was disturbed.
+    first: Option<CellResult>,
+}
+
+/// What the news of a cell mean for the campaign.
+enum After {
+    /// It goes on.
+    GoOn,
+    /// The user asked to stop.
+    Interrupted,
+    /// It cannot go on, for this reason.
+    Withdrawn(String),
+}
+
+type Outcome<T, L, B> = Result<T, Error<<L as Ledger>::Error, <B as Backend>::Error>>;
+
+impl<L: Ledger, B: Backend> Run<'_, L, B> {
+    fn rounds(&mut self) -> Outcome<Ended, L, B> {
+        let environment = self.backend.environment().map_err(Error::Backend)?;
+        let begun = self.ledger.begin_session(&environment);
+        begun.map_err(Error::Ledger)?;
+        self.calibrate()?;
+        loop {
+            let ended = self.planned_cells()?;
+            if ended == Ended::Interrupted || !self.further_round()? {
+                return Ok(ended);
+            }
+        }
+    }
+
+    /// Measures, before the first cell, what the harness costs and the raw device can do, and keeps it; once.
+    fn calibrate(&mut self) -> Outcome<(), L, B> {
+        if self.calibrated || self.is_to_stop() {
+            return Ok(());
+        }
+        self.observer.calibrating();
+        let Some(taken) = self.backend.calibrate().map_err(Error::Backend)? else {
+            return Ok(());
+        };
+        self.ledger.calibrate(&taken).map_err(Error::Ledger)?;
+        self.calibrated = true;
+        self.observer.calibrated(&taken);
+        Ok(())
+    }
+
+    /// Runs the cells that are planned and have no result.
+    fn planned_cells(&mut self) -> Outcome<Ended, L, B> {
+        let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
+        let mut waiting: VecDeque<Cell> = plan::remaining(&self.plan, &done).into();
+        let mut over = After::GoOn;
+        loop {
+            while matches!(over, After::GoOn) && self.has_room() {
+                let Some(cell) = waiting.pop_front() else {
+                    break;
+                };
+                over = self.begin(cell);
+            }
+            if self.running.is_empty() {
+                break;
+            }
+            let news = self.backend.next();
+            match self.hear(news)? {
+                After::GoOn => {}
+                // The others end as if the user had asked for it.
+                After::Withdrawn(reason) => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    over = After::Withdrawn(reason);
+                }
+                After::Interrupted if matches!(over, After::GoOn) => over = After::Interrupted,
+                After::Interrupted => {}
+            }
+        }
+        match over {
+            After::Withdrawn(reason) => Err(Error::Withdrawn(reason)),
+            After::GoOn if waiting.is_empty() => Ok(Ended::Complete),
+            After::GoOn | After::Interrupted => Ok(Ended::Interrupted),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.running.len() < self.backend.side_by_side().max(1) && !self.is_to_stop()
+    }
+
+    fn is_to_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn begin(&mut self, cell: Cell) -> After {
+        let test = match self.test_of(&cell) {
+            Ok(test) => test,
+            Err(reason) => return After::Withdrawn(reason),
+        };
+        self.observer.begin(&cell, self.position());
+        self.backend.start(&cell, &test);
+        let running = Running {
+            test,
+            attempts: 1,
+            first: None,
+            cell,
+        };
+        self.running.insert(running.cell.id, running);
+        After::GoOn
+    }
+
+    /// The test of a cell, whose repetitions write no more than there is left; why it does not begin, where not even
+    /// once is left.
+    fn test_of(&self, cell: &Cell) -> Result<Test, String> {
+        let mut tests = self.campaign.suites.iter().flat_map(|s| &s.tests);
+        let test = tests.find(|t| t.suite == cell.suite && t.name == cell.test);
+        let test = test.ok_or_else(|| format!("the campaign has no test `{}`", cell.test))?;
+        let Some(written) = self.written else {
+            return Ok(test.clone());
+        };
+        match written.refusal(self.writes.expected(cell)) {
+            Some(reason) => Err(reason),
+            None => Ok(plan::within(test, written.left())),
+        }
+    }
+
+    fn hear(&mut self, news: News) -> Outcome<After, L, B> {
+        let id = match &news {
+            News::Note(text) => {
+                self.observer.note(text);
+                return Ok(After::GoOn);
+            }
+            News::Event(id, _) | News::Ended(id, _) | News::Stopped(id, _) | News::Lost(id, _) => {
+                *id
+            }
+        };
+        // What a machine says that was given up comes too late.
+        let Some(running) = self.running.get(&id) else {
+            return Ok(After::GoOn);
+        };
+        match news {
+            News::Note(_) => Ok(After::GoOn),
+            News::Event(_, event) => {
+                self.observer.event(&running.cell, &event);
+                Ok(After::GoOn)
+            }
+            News::Ended(_, result) => self.ended(id, *result),
+            News::Stopped(_, stopped) => self.stopped(id, stopped),
+            News::Lost(_, reason) => self.lost(id, &reason),
+        }
+    }
+
+    fn ended(&mut self, id: CellId, result: CellResult) -> Outcome<After, L, B> {
+        let to_stop = self.is_to_stop();
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(After::GoOn);
+        };
+        let result = believed(result, &running.test);
+        if running.first.is_none() && !to_stop && self.again.is_due(&result) {
+            self.again.begins();
+            self.observer.note(&again::words(&running.cell, &result));
+            running.first = Some(result);
+            self.backend.start(&running.cell, &running.test);
+            return Ok(After::GoOn);
+        }
+        let result = match running.first.take() {
+            Some(first) => again::instead(first, result),
+            None => result,
+        };
+        self.keep(id, &result)
+    }
+
+    /// A cell has no result, but for the one that it gave at first.
+    fn stopped(&mut self, id: CellId, stopped: Stopped) -> Outcome<After, L, B> {
+        let first = self.running.get_mut(&id).and_then(|r| r.first.take());
+        match first {
+            Some(first) => drop(self.keep(id, &first)?),
+            None => self.drop_cell(id),
+        }
+        Ok(match stopped {
+            Stopped::Interrupted => After::Interrupted,
+            Stopped::Withdrawn(reason) => After::Withdrawn(reason),
+        })
+    }
+
+    /// Nobody knows what became of a cell: it runs once more, unless it gave a result before.
+    fn lost(&mut self, id: CellId, reason: &str) -> Outcome<After, L, B> {
+        let to_stop = self.is_to_stop();
+        let Some(running) = self.running.get_mut(&id) else {
+            return Ok(After::GoOn);
+        };
+        if let Some(first) = running.first.take() {
+            return self.keep(id, &first);
+        }
+        let name = again::name(&running.cell);
+        if to_stop {
+            self.drop_cell(id);
+            return Ok(After::Interrupted);
+        }
+        if running.attempts >= ATTEMPTS {
+            self.drop_cell(id);
+            let times = format!("{name}: lost {ATTEMPTS} times: {reason}");
+            return Ok(After::Withdrawn(times));
+        }
+        running.attempts += 1;
+        self.observer
+            .note(&format!("{name}: lost: {reason}; it runs once more"));
+        self.backend.start(&running.cell, &running.test);
+        Ok(After::GoOn)
+    }
+
+    fn drop_cell(&mut self, id: CellId) {
+        if let Some(running) = self.running.remove(&id) {
+            self.observer.dropped(&running.cell);
+        }
+    }
+
+    /// Keeps a result before anything else happens.
+    fn keep(&mut self, id: CellId, result: &CellResult) -> Outcome<After, L, B> {
+        let Some(Running { cell, .. }) = self.running.remove(&id) else {
+            return Ok(After::GoOn);
+        };
+        self.ledger.record(&cell, result).map_err(Error::Ledger)?;
+        self.finished.insert(id, result.elapsed);
+        if let Some(written) = self.written.as_mut() {
+            let (expected, spent) = (
+                self.writes.expected(&cell),
+                spent(&self.writes, &cell, result),
+            );
+            if written.add(spent, expected) {
+                self.observer.note(&written.used_up());
+            }
+        }
+        self.observer.end(&cell, result, self.position());
+        Ok(After::GoOn)
+    }
+
+    /// Plans and keeps one more round where the campaign's rule wants it; false where it has enough.
+    ///
+    /// What the rule says follows from what is kept, so that it says the same after a kill.
+    fn further_round(&mut self) -> Outcome<bool, L, B> {
+        if self.campaign.until.is_none() {
+            return Ok(false);
+        }
+        let results = self.ledger.load().map_err(Error::Ledger)?;
+        let Some(stop) = rounds::stop(&results) else {
+            return Ok(false);
+        };
+        self.observer.note(&rounds::words(&stop));
+        if stop.reason != StopReason::Wide {
+            return Ok(false);
+        }
+        let planned = u32::try_from(results.cells.len()).unwrap_or(u32::MAX);
+        let cells = plan::further_round(&self.campaign, results.campaign.rounds + 1, planned);
+        self.ledger.extend_plan(&cells).map_err(Error::Ledger)?;
+        if let Some(written) = self.written.as_mut() {
+            written.reserve(self.writes.all(&cells));
+        }
+        self.plan.extend(cells);
+        Ok(true)
+    }
+
+    fn position(&self) -> Position {
+        let one_by_one = plan::time_left(&self.plan, &self.finished, &self.expected);
+        Position {
+            done: self.finished.len() as u64,
+            total: self.plan.len() as u64,
+            left: Nanos(one_by_one.0 / self.backend.side_by_side().max(1) as u64),
+            written: self.written.map(Written::so_far),
+        }
+    }
+}
+
+/// About how long a cell of each test takes.
+fn expected(campaign: &Campaign, pace: Pace) -> BTreeMap<String, Nanos> {
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let conditions = plan::Conditions::of(campaign);
+    let time = |test: &Test| (test.name.clone(), plan::cell_time(test, pace, &conditions));
+    tests.map(time).collect()
+}
+
+/// The result, where each planned phase stands in it once, in its order; else what says that it cannot be believed.
+fn believed(result: CellResult, test: &Test) -> CellResult {
+    let planned = test.phases.iter().map(|phase| &phase.name);
+    if planned.eq(result.phases.iter().map(|phase| &phase.phase)) {
+        return result;
+    }
+    let failure = Failure {
+        step: "result".into(),
+        reason: "the agent did not give each planned phase once, so that nothing of it is believed"
+            .into(),
+        ..Failure::default()
+    };
+    let crashed = |phase| PhaseResult {
+        status: Status::Crashed,
+        failure: Some(failure.clone()),
+        ..PhaseResult::blank(phase)
+    };
+    CellResult {
+        status: Status::Crashed,
+        phases: test.phases.iter().map(crashed).collect(),
+        failure: Some(failure.clone()),
+        first: None,
+        ..result
+    }
+}

@@ -1,0 +1,235 @@
+//! A campaign that touches no machine: cells that end as a function says, and results that are kept in memory. For
+//! tests of whatever is built upon this crate.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use model::{
+    Access, Backend as Kind, Bytes, CacheState, Calibration, Campaign, CampaignResults, Cell,
+    CellId, CellResult, Clock, Contender, End, Environment, Features, Io, Nanos, Op, Phase,
+    PhaseResult, Profile, Status, StoredCell, Suite, Test,
+};
+
+use crate::{Backend, Ledger, News};
+
+/// What may not happen to results that are kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// The plan has no such cell.
+    #[error("{0:?} is not planned")]
+    Unplanned(CellId),
+    /// The cell has a result.
+    #[error("{0:?} has a result already")]
+    Twice(CellId),
+    /// Nothing said on what the campaign runs.
+    #[error("no session was begun")]
+    NoSession,
+    /// There is a calibration.
+    #[error("the campaign was calibrated already")]
+    Calibrated,
+}
+
+/// A campaign's plan and results, in memory.
+#[derive(Clone, Debug)]
+pub struct Results(CampaignResults);
+
+impl Results {
+    /// The campaign with its plan, and no result.
+    pub fn new(campaign: &Campaign) -> Self {
+        let cell = |cell| StoredCell { cell, result: None };
+        Self(CampaignResults {
+            id: 1,
+            started: Nanos(0),
+            cells: plan::plan(campaign).into_iter().map(cell).collect(),
+            campaign: campaign.clone(),
+            environments: Vec::new(),
+            calibration: None,
+        })
+    }
+
+    /// What is kept.
+    pub const fn read(&self) -> &CampaignResults {
+        &self.0
+    }
+}
+
+impl Ledger for Results {
+    type Error = Misuse;
+
+    fn load(&self) -> Result<CampaignResults, Misuse> {
+        Ok(self.0.clone())
+    }
+
+    fn begin_session(&mut self, environment: &Environment) -> Result<(), Misuse> {
+        self.0.environments.push(environment.clone());
+        Ok(())
+    }
+
+    fn calibrate(&mut self, calibration: &Calibration) -> Result<(), Misuse> {
+        if self.0.calibration.is_some() {
+            return Err(Misuse::Calibrated);
+        }
+        self.0.calibration = Some(calibration.clone());
+        Ok(())
+    }
+
+    fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), Misuse> {
+        let further = cells.iter().cloned();
+        self.0
+            .cells
+            .extend(further.map(|cell| StoredCell { cell, result: None }));
+        self.0.campaign.rounds = self.0.cells.last().map_or(0, |last| last.cell.round);
+        Ok(())
+    }
+
+    fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), Misuse> {
+        if self.0.environments.is_empty() {
+            return Err(Misuse::NoSession);
+        }
+        let mut cells = self.0.cells.iter_mut();
+        let stored = cells.find(|stored| stored.cell == *cell);
+        let stored = stored.ok_or(Misuse::Unplanned(cell.id))?;
+        if stored.result.is_some() {
+            return Err(Misuse::Twice(cell.id));
+        }
+        stored.result = Some(result.clone());
+        Ok(())
+    }
+}
+
+/// A backend whose cells end at once, as a function says.
+pub struct Cells<F> {
+    outcome: F,
+    news: VecDeque<News>,
+}
+
+impl<F: FnMut(&Cell, &Test) -> CellResult> Cells<F> {
+    /// Cells that end so.
+    pub const fn new(outcome: F) -> Self {
+        Self {
+            outcome,
+            news: VecDeque::new(),
+        }
+    }
+}
+
+impl<F: FnMut(&Cell, &Test) -> CellResult> Backend for Cells<F> {
+    type Error = Infallible;
+
+    fn environment(&mut self) -> Result<Environment, Infallible> {
+        Ok(environment())
+    }
+
+    fn calibrate(&mut self) -> Result<Option<Calibration>, Infallible> {
+        Ok(None)
+    }
+
+    fn start(&mut self, cell: &Cell, test: &Test) {
+        let result = (self.outcome)(cell, test);
+        self.news.push_back(News::Ended(cell.id, Box::new(result)));
+    }
+
+    fn next(&mut self) -> News {
+        self.news.pop_front().expect("a cell was started")
+    }
+}
+
+/// A machine of which nothing is known.
+pub fn environment() -> Environment {
+    Environment::default()
+}
+
+/// A test that writes a file and reads it.
+pub fn test() -> Test {
+    let phase = |name: &str, access| Phase {
+        name: name.into(),
+        cache: CacheState::Warm,
+        ends: End::Call,
+        at_most: None,
+        scaling: None,
+        op: Op::Io(Io {
+            size: Some(Bytes::mib(1)),
+            ..Io::new("file", access, Bytes::kib(64))
+        }),
+    };
+    Test {
+        name: "test".into(),
+        suite: "suite".into(),
+        title: "A file".into(),
+        rationale: "None.".into(),
+        space: Bytes::mib(1),
+        sweep: None,
+        phases: vec![phase("write", Access::Write), phase("read", Access::Read)],
+    }
+}
+
+/// The cell of this number, of no campaign.
+pub fn cell(id: u32) -> Cell {
+    Cell {
+        id: CellId(id),
+        contender: "it".into(),
+        suite: "suite".into(),
+        test: "test".into(),
+        round: id + 1,
+        seed: u64::from(id),
+    }
+}
+
+/// A campaign of these contenders in so many rounds, with one test.
+pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
+    let suite = Suite {
+        name: "suite".into(),
+        title: "A file".into(),
+        source: "made up".into(),
+        tests: vec![test()],
+    };
+    Campaign {
+        name: "in memory".into(),
+        contenders,
+        groups: Vec::new(),
+        suites: vec![suite],
+        profile: Profile::Smoke,
+        rounds,
+        until: None,
+        seed: 1,
+        size: Bytes::mib(64),
+        memory: None,
+        backend: Kind::Loop,
+        clock: Clock::Real,
+        guest: None,
+        readahead: None,
+        max_written: None,
+        source: None,
+        device: None,
+        work_dir: "/nowhere".into(),
+        stall_timeout: Nanos::from_secs(60),
+        phase_limit: Profile::Smoke.phase_limit(Kind::Loop),
+    }
+}
+
+/// The result of a cell in which all went well.
+pub fn success(test: &Test) -> CellResult {
+    let second = Nanos::from_secs(1);
+    let phase = |phase| PhaseResult {
+        wall: second,
+        operations: 16,
+        bytes: Bytes::mib(1),
+        ..PhaseResult::blank(phase)
+    };
+    CellResult {
+        status: Status::Ok,
+        failure: None,
+        phases: test.phases.iter().map(phase).collect(),
+        steps: Vec::new(),
+        mounted: None,
+        features: Features::default(),
+        kernel_log: Vec::new(),
+        kernel_log_readable: true,
+        started: Nanos(0),
+        elapsed: second,
+        from_cache: false,
+        remarks: Vec::new(),
+        disturbance: None,
+        first: None,
+    }
+}

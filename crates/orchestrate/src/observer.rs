@@ -1,0 +1,38 @@
+//! What a person, or a program, may see while a campaign runs.
+
+use model::{Bytes, Calibration, Cell, CellResult, Nanos};
+use wire::Event;
+
+/// How far a campaign has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// Cells that have a result.
+    pub done: u64,
+    /// Cells of the campaign.
+    pub total: u64,
+    /// About how much time is left.
+    pub left: Nanos,
+    /// What the campaign has written, where that is a disk of this machine's.
+    pub written: Option<Bytes>,
+}
+
+/// Sees what happens; nothing that it does has a part in what comes next.
+pub trait Observer {
+    /// Something that is about no cell.
+    fn note(&self, _text: &str) {}
+    /// The harness and the raw device are about to be measured.
+    fn calibrating(&self) {}
+    /// They have been.
+    fn calibrated(&self, _calibration: &Calibration) {}
+    /// A cell begins.
+    fn begin(&self, _cell: &Cell, _position: Position) {}
+    /// Something happens in a cell.
+    fn event(&self, _cell: &Cell, _event: &Event) {}
+    /// A cell has its result, and that is stored.
+    fn end(&self, _cell: &Cell, _result: &CellResult, _position: Position) {}
+    /// A cell that ran has no result.
+    fn dropped(&self, _cell: &Cell) {}
+}
+
+/// Nobody looks.
+impl Observer for () {}

@@ -1,0 +1,429 @@
+//! Campaigns on a machine that exists only here: cells end, fail, die, hang, lie, answer late, lose their machine, and the
+//! orchestrator itself is stopped between any two of its steps. All of it follows from one number, so that a campaign
+//! that goes wrong can be played again: `SEED=123 cargo test -p orchestrate --test simulation`.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use catalog::Catalog;
+use model::{
+    Bytes, Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Contender,
+    Disturbance, Environment, Nanos, PhaseResult, SeededRng, Status, Test, Until,
+};
+use orchestrate::in_memory::{self, Misuse, Results};
+use orchestrate::{Backend, Ended, Error, Ledger, Limits, News, Stop, Stored};
+use store::{CampaignId, Store};
+use wire::{Event, Stopped};
+
+/// How many campaigns `make check` plays.
+const CAMPAIGNS: u64 = 100_000;
+/// How many of them keep their results in a real database.
+const IN_DATABASES: u64 = 300;
+/// More sessions than any campaign needs whose machine does something else now and then.
+const MOST_SESSIONS: u32 = 2_000;
+
+/// Why a ledger keeps nothing.
+#[derive(Debug, thiserror::Error)]
+enum Broken {
+    /// The orchestrator is killed here.
+    #[error("killed")]
+    Killed,
+    #[error("{0}")]
+    Misuse(#[from] Misuse),
+    #[error("{0}")]
+    Store(#[from] store::StoreError),
+}
+
+/// What happens by chance, and when the orchestrator is killed: counted in its steps.
+struct Chance {
+    rng: SeededRng,
+    steps_left: Option<u64>,
+}
+
+type Shared = Rc<RefCell<Chance>>;
+
+impl Chance {
+    fn one_in(&mut self, bound: u64) -> bool {
+        self.rng.below(bound) == 0
+    }
+
+    /// A step of the orchestrator; an error where it is killed before it.
+    fn step(&mut self) -> Result<(), Broken> {
+        match self.steps_left.as_mut() {
+            Some(0) => Err(Broken::Killed),
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A ledger of an orchestrator that may be killed before anything is kept, and after it.
+struct Mortal<'a, L> {
+    inner: &'a mut L,
+    chance: Shared,
+}
+
+impl<L: Ledger> Mortal<'_, L>
+where
+    Broken: From<L::Error>,
+{
+    fn around<T>(&mut self, keep: impl FnOnce(&mut L) -> Result<T, L::Error>) -> Result<T, Broken> {
+        self.chance.borrow_mut().step()?;
+        let kept = keep(self.inner)?;
+        self.chance.borrow_mut().step()?;
+        Ok(kept)
+    }
+}
+
+impl<L: Ledger> Ledger for Mortal<'_, L>
+where
+    Broken: From<L::Error>,
+{
+    type Error = Broken;
+
+    fn load(&self) -> Result<CampaignResults, Broken> {
+        Ok(self.inner.load()?)
+    }
+
+    fn begin_session(&mut self, environment: &Environment) -> Result<(), Broken> {
+        self.around(|ledger| ledger.begin_session(environment))
+    }
+
+    fn calibrate(&mut self, calibration: &Calibration) -> Result<(), Broken> {
+        self.around(|ledger| ledger.calibrate(calibration))
+    }
+
+    fn extend_plan(&mut self, cells: &[Cell]) -> Result<(), Broken> {
+        self.around(|ledger| ledger.extend_plan(cells))
+    }
+
+    fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), Broken> {
+        self.around(|ledger| ledger.record(cell, result))
+    }
+}
+
+/// What the machine remembers beyond the orchestrator's life: what it said of each cell at last.
+#[derive(Default)]
+struct Told {
+    /// The status with which each cell has to be kept.
+    status: BTreeMap<CellId, Status>,
+    /// Cells in the order in which they began, in this session.
+    begun: Vec<CellId>,
+}
+
+/// A machine on which anything happens.
+struct Machine<'a> {
+    chance: Shared,
+    told: &'a mut Told,
+    stop: Stop,
+    width: usize,
+    running: BTreeMap<CellId, Test>,
+    /// Cells that were begun and whose first result was not enough: they may begin again.
+    again: BTreeSet<CellId>,
+}
+
+impl Machine<'_> {
+    /// The end of a cell, by chance.
+    fn end(&mut self, id: CellId, test: &Test) -> News {
+        let chance = &mut self.chance.borrow_mut();
+        let well = in_memory::success(test);
+        let (status, result) = match chance.rng.below(24) {
+            0 => (Status::Failed, ended(&well, Status::Failed)),
+            1 => (Status::Crashed, ended(&well, Status::Crashed)),
+            2 => (Status::Hung, ended(&well, Status::Hung)),
+            3 => (Status::Unsupported, ended(&well, Status::Unsupported)),
+            4 => (Status::Crashed, lie(well, &mut chance.rng)),
+            5 => return News::Stopped(id, Stopped::Withdrawn("somebody took the disk".into())),
+            6 => return News::Lost(id, "the connection broke".into()),
+            7 | 8 => (Status::Ok, disturbed(well)),
+            _ => (Status::Ok, well),
+        };
+        self.told.status.insert(id, status);
+        News::Ended(id, Box::new(result))
+    }
+
+    /// Something that comes from nowhere: of a cell that does not run, or does no more.
+    fn noise(&mut self) -> Option<News> {
+        let chance = &mut self.chance.borrow_mut();
+        if !chance.one_in(6) {
+            return None;
+        }
+        let id = CellId(u32::try_from(chance.rng.below(40)).unwrap());
+        if self.running.contains_key(&id) {
+            return None;
+        }
+        let result = ended(&in_memory::success(&in_memory::test()), Status::Failed);
+        Some(match chance.rng.below(4) {
+            0 => News::Ended(id, Box::new(result)),
+            1 => News::Lost(id, "too late".into()),
+            2 => News::Stopped(id, Stopped::Interrupted),
+            _ => News::Note("something".into()),
+        })
+    }
+}
+
+fn ended(well: &CellResult, status: Status) -> CellResult {
+    CellResult {
+        status,
+        ..well.clone()
+    }
+}
+
+fn disturbed(well: CellResult) -> CellResult {
+    CellResult {
+        disturbance: Some(Disturbance {
+            processors: 1,
+            elapsed: Nanos::from_secs(10),
+            others: Nanos::from_secs(9),
+            ..Disturbance::default()
+        }),
+        ..well
+    }
+}
+
+/// A result in which a phase is missing, stands twice, or was never planned.
+fn lie(mut well: CellResult, rng: &mut SeededRng) -> CellResult {
+    match rng.below(3) {
+        0 => drop(well.phases.pop()),
+        1 => well.phases.push(well.phases[0].clone()),
+        _ => {
+            well.phases[0] = PhaseResult {
+                phase: "another".into(),
+                ..well.phases[0].clone()
+            }
+        }
+    }
+    well
+}
+
+impl Backend for Machine<'_> {
+    type Error = Broken;
+
+    fn side_by_side(&self) -> usize {
+        self.width
+    }
+
+    fn environment(&mut self) -> Result<Environment, Broken> {
+        self.chance.borrow_mut().step()?;
+        Ok(in_memory::environment())
+    }
+
+    fn calibrate(&mut self) -> Result<Option<Calibration>, Broken> {
+        self.chance.borrow_mut().step()?;
+        Ok(None)
+    }
+
+    fn start(&mut self, cell: &Cell, test: &Test) {
+        assert!(self.running.len() < self.width, "too many cells at once");
+        let before = self.running.insert(cell.id, test.clone());
+        assert!(before.is_none(), "{:?} runs twice at once", cell.id);
+        if !self.told.begun.contains(&cell.id) {
+            self.told.begun.push(cell.id);
+        } else {
+            assert!(self.again.remove(&cell.id), "{:?} began twice", cell.id);
+        }
+    }
+
+    fn next(&mut self) -> News {
+        assert!(!self.running.is_empty(), "nothing runs, and it waits");
+        if let Some(news) = self.noise() {
+            return news;
+        }
+        let which = self
+            .chance
+            .borrow_mut()
+            .rng
+            .below(self.running.len() as u64);
+        let (&id, _) = self.running.iter().nth(which as usize).unwrap();
+        let killed = self.chance.borrow_mut().step().is_err();
+        if killed || self.chance.borrow_mut().one_in(40) {
+            // Somebody pressed Ctrl-C, or kills the orchestrator at its next step.
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            self.running.remove(&id);
+            return News::Stopped(id, Stopped::Interrupted);
+        }
+        if self.chance.borrow_mut().one_in(3) {
+            let step = "write".to_owned();
+            return News::Event(id, Event::Begin { step });
+        }
+        let test = self.running.remove(&id).unwrap();
+        let news = self.end(id, &test);
+        if !matches!(news, News::Stopped(..)) {
+            self.again.insert(id);
+        }
+        news
+    }
+}
+
+/// A campaign of some measure.
+fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
+    let count = 1 + rng.below(contenders.len() as u64) as usize;
+    let rounds = 1 + rng.below(3) as u32;
+    let mut campaign = in_memory::campaign(contenders[..count].to_vec(), rounds);
+    if rng.below(2) == 0 {
+        let other = Test {
+            name: "other".into(),
+            ..in_memory::test()
+        };
+        campaign.suites[0].tests.push(other);
+    }
+    campaign.seed = rng.next_u64();
+    campaign.until = (rng.below(100) == 0).then(|| Until {
+        width: 0.1,
+        share: 1.0,
+        max_rounds: rounds + 2,
+        max_time: None,
+    });
+    campaign
+}
+
+/// Plays one session; whether the campaign is complete.
+fn session<L: Ledger>(ledger: &mut L, chance: &Shared, width: usize, statuses: &mut Told) -> bool
+where
+    Broken: From<L::Error>,
+{
+    let before = ledger.load().map_err(Broken::from).unwrap();
+    let stop = Stop::default();
+    statuses.begun.clear();
+    let outcome = {
+        let mut ledger = Mortal {
+            inner: ledger,
+            chance: Rc::clone(chance),
+        };
+        let mut machine = Machine {
+            chance: Rc::clone(chance),
+            told: statuses,
+            stop: Stop::clone(&stop),
+            width,
+            running: BTreeMap::new(),
+            again: BTreeSet::new(),
+        };
+        let limits = Limits {
+            written: chance.borrow_mut().one_in(4).then_some(Bytes::mib(1 << 20)),
+            ..Limits::default()
+        };
+        let outcome = orchestrate::run(&mut ledger, &mut machine, &limits, &(), &stop);
+        if outcome.is_ok() {
+            assert!(machine.running.is_empty(), "cells run on");
+        }
+        outcome
+    };
+    // They begin in the order of the plan, and none that had a result.
+    let after = ledger.load().map_err(Broken::from).unwrap();
+    let had: BTreeSet<CellId> = with_results(&before).map(|(id, _)| id).collect();
+    let mut open = after
+        .cells
+        .iter()
+        .map(|c| c.cell.id)
+        .filter(|id| !had.contains(id));
+    for begun in &statuses.begun {
+        assert_eq!(Some(*begun), open.next(), "another cell was next");
+    }
+    match outcome {
+        Ok(Ended::Complete) => true,
+        Ok(Ended::Interrupted) => {
+            assert!(stop.load(Ordering::Relaxed), "nobody asked to stop");
+            false
+        }
+        Err(Error::Ledger(Broken::Killed) | Error::Backend(Broken::Killed)) => false,
+        Err(Error::Withdrawn(reason)) => {
+            assert!(
+                reason == "somebody took the disk" || reason.contains("lost 2 times"),
+                "{reason}"
+            );
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn with_results(results: &CampaignResults) -> impl Iterator<Item = (CellId, &CellResult)> {
+    let cells = results.cells.iter();
+    cells.filter_map(|c| Some((c.cell.id, c.result.as_ref()?)))
+}
+
+/// Plays a campaign to its end, session after session, and looks at what was kept.
+fn play<L: Ledger>(seed: u64, ledger: &mut L, width: usize, mut rng: SeededRng)
+where
+    Broken: From<L::Error>,
+{
+    let mut told = Told::default();
+    for number in 0.. {
+        assert!(number < MOST_SESSIONS, "seed {seed} comes to no end");
+        let lives = rng.below(3) > 0;
+        let chance = Rc::new(RefCell::new(Chance {
+            rng: SeededRng::new(rng.next_u64()),
+            steps_left: (!lives).then(|| rng.below(30)),
+        }));
+        if session(ledger, &chance, width, &mut told) {
+            break;
+        }
+    }
+    let results = ledger.load().map_err(Broken::from).unwrap();
+    for stored in &results.cells {
+        let result = stored.result.as_ref().expect("every cell has a result");
+        let told = told.status[&stored.cell.id];
+        assert_eq!(result.status, told, "{:?}", stored.cell);
+        assert!(!result.phases.is_empty());
+    }
+    let again = results
+        .cells
+        .iter()
+        .filter(|c| c.result.as_ref().unwrap().first.is_some());
+    assert!(again.count() <= results.cells.len() / 10);
+}
+
+fn played(seed: u64, contenders: &[Contender]) {
+    let mut rng = SeededRng::for_purpose(seed, "simulation");
+    let campaign = campaign(&mut rng, contenders);
+    let width = 1 + rng.below(4) as usize;
+    if !seed.is_multiple_of(CAMPAIGNS / IN_DATABASES) {
+        return play(seed, &mut Results::new(&campaign), width, rng);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&directory.path().join("fsarena.db")).unwrap();
+    let plan = plan::plan(&campaign);
+    let id: CampaignId = store.begin_campaign(&campaign, &plan, Nanos(1)).unwrap();
+    let mut stored = Stored {
+        store: &mut store,
+        id,
+    };
+    play(seed, &mut stored, width, rng);
+}
+
+#[test]
+fn whatever_happens_every_cell_has_its_own_result_once() {
+    let catalog = Catalog::builtin().unwrap();
+    let contenders = ["ext4", "xfs", "btrfs"].map(|name| catalog.contender(name).unwrap());
+    if let Ok(seed) = std::env::var("SEED") {
+        return played(seed.parse().unwrap(), &contenders);
+    }
+    let next = AtomicU64::new(0);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= CAMPAIGNS {
+                        return;
+                    }
+                    let played = AssertUnwindSafe(|| played(seed, &contenders));
+                    assert!(
+                        panic::catch_unwind(played).is_ok(),
+                        "seed {seed} went wrong; play it again: SEED={seed} cargo test -p orchestrate --test simulation"
+                    );
+                }
+            });
+        }
+    });
+}
