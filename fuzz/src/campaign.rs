@@ -81,6 +81,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         source: None,
         work_dir: PathBuf::new(),
         stall_timeout: Nanos::from_secs(60),
+        host: None,
         phase_limit: Profile::Smoke.phase_limit(Backend::Loop),
     }
 }

@@ -26,6 +26,21 @@ const EDGES: &[(&str, &[&str])] = &[
         &["model", "wire", "plan", "analyse", "store", "sys"],
     ),
     (
+        "machine",
+        &[
+            "model",
+            "wire",
+            "sys",
+            "catalog",
+            "provision",
+            "engine",
+            "agent",
+            "guest",
+            "run",
+            "orchestrate",
+        ],
+    ),
+    (
         "fsarena",
         &[
             "agent",
@@ -34,6 +49,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "engine",
             "format",
             "guest",
+            "machine",
             "model",
             "orchestrate",
             "plan",

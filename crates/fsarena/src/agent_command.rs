@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::cli::AgentArgs;
+use crate::stop;
 
 /// Runs the agent: as the first process of a guest, in namespaces of its own, or as it is.
 pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
@@ -11,6 +12,9 @@ pub fn run(args: &AgentArgs) -> anyhow::Result<ExitCode> {
     }
     if args.guest_shell {
         return Err(agent::run_shell().into());
+    }
+    if args.machine {
+        return machine::serve(&stop::on_signals()?);
     }
     if args.survey {
         return Ok(agent::serve_survey()?);

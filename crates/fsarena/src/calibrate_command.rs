@@ -9,13 +9,14 @@ use orchestrate::Observer;
 use provision::{HeldDevice, Image, LoopDevice, describe_storage};
 use serde_json::json;
 
-use crate::calibration::{self, Effort, Raw, Subject};
 use crate::cli::{CalibrateArgs, Globals};
+use crate::erase_question::Asked;
 use crate::exit::{BadInput, Code, Refused};
 use crate::output::{print, print_json};
 use crate::progress::Progress;
-use crate::work_place::{CALIBRATION, WorkPlace};
-use crate::{paths, stop};
+use crate::{calibration_text, paths, stop};
+use machine::calibration::{self, Effort, Raw, Subject};
+use machine::{CALIBRATION, WorkPlace};
 
 /// Size of the image, unless the user says otherwise: no cache of a disk holds it all, and it is
 /// written in moments.
@@ -40,7 +41,7 @@ pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
     if globals.json {
         print_json(&json!(calibration))?;
     } else {
-        print(&calibration::text(&calibration))?;
+        print(&calibration_text::text(&calibration))?;
     }
     Ok(Code::Done.into())
 }
@@ -62,7 +63,12 @@ fn subject(
         return Err(Refused(advice.into()).into());
     }
     if let Some(device) = &args.storage.device {
-        let mut device = args.storage.consent().take(device, progress, stop)?;
+        let asked = Asked {
+            progress,
+            yes: args.storage.yes,
+            stop,
+        };
+        let mut device = machine::take_device(device, args.storage.erase.as_deref(), &asked)?;
         let what = describe_storage(device.path());
         // What is found blank is left blank; of what else it held, the user has consented to the loss.
         let raw = Raw {

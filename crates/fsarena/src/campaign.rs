@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use guest::Guest;
-use model::{Bytes, Campaign, Cell, Environment};
+use machine::fit::Misfits;
+use machine::{GuestMeans, Held, Local, Reach, Remote, Storage};
+use model::{Backend, Bytes, Campaign, Cell, DiskIdentity, Environment};
 use orchestrate::{Ended, Error, Limits, Stop, Stored};
-use provision::{HeldDevice, ProvisionError};
+use provision::HeldDevice;
 use run::CellCache;
 use store::{CampaignId, Store};
 use sys::clock;
+use wire::machine::Kind;
 
-use crate::erase_question::Consent;
-use crate::exit::{Interruption, Refused};
-use crate::fit::Misfits;
-use crate::ground::{Ground, Held};
-use crate::progress::Progress;
+use crate::erase_question::{Asked, Consent};
+use crate::exit::Refused;
 use crate::run_command;
-use crate::site::Site;
 
 /// What the user gives a run of a campaign beside the campaign itself.
 pub struct Means<'a> {
@@ -32,33 +31,75 @@ pub struct Means<'a> {
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
 
+/// What a campaign works on, held from the first look at it to its last cell.
+pub enum Taken<'a> {
+    /// By the agent of the machine on whose kernel cells run.
+    Machine(Box<Remote<'a>>),
+    /// Here, for guests.
+    Guests(Box<Held>),
+}
+
+impl<'a> Taken<'a> {
+    /// Finds out whether the campaign can run at all, and takes what it works on; gives what does not fit, a line
+    /// each, where it has not run before. Changes nothing.
+    pub fn take(
+        campaign: &Campaign,
+        consent: &Consent,
+        again: bool,
+        reach: &'a dyn Reach,
+        asked: &'a Asked<'a>,
+        stop: &Stop,
+    ) -> anyhow::Result<(Self, Vec<String>)> {
+        let erase = consent.erase.as_deref();
+        if campaign.backend != Backend::Vm {
+            let (remote, misfits) = Remote::hold(reach, campaign, erase, again, asked, stop)?;
+            return Ok((Self::Machine(Box::new(remote)), misfits));
+        }
+        let held = Storage::hold(campaign, erase, asked)?;
+        let mut lines = Vec::new();
+        if !again {
+            let size = held.device.as_ref().map(HeldDevice::size);
+            lines = Misfits::of(campaign, size)?.lines().collect();
+            Storage::inspect_place(campaign)?;
+        }
+        Ok((Self::Guests(Box::new(held)), lines))
+    }
+
+    fn disk(&self) -> Option<&DiskIdentity> {
+        match self {
+            Self::Machine(remote) => remote.disk(),
+            Self::Guests(held) => held.device.as_ref().and_then(HeldDevice::identity),
+        }
+    }
+}
+
 /// Stores a new campaign with its plan, unless something would refuse it anyway, and takes what it works on.
-pub fn begin(
+pub fn begin<'a>(
     store: &mut Store,
     campaign: &Campaign,
     plan: &[Cell],
     consent: &Consent,
-    progress: &Progress,
+    reach: &'a dyn Reach,
+    asked: &'a Asked<'a>,
     stop: &Stop,
-) -> anyhow::Result<(CampaignId, Held)> {
-    let held = Ground::hold(campaign, consent, progress, stop)?;
-    let misfits = Misfits::of(campaign, held.device.as_ref().map(HeldDevice::size))?;
-    Ground::inspect_place(campaign)?;
-    misfits
-        .lines()
-        .for_each(|line| progress.note(&format!("unsupported: {line}")));
+) -> anyhow::Result<(CampaignId, Taken<'a>)> {
+    let (taken, misfits) = Taken::take(campaign, consent, false, reach, asked, stop)?;
+    for misfit in misfits {
+        asked.progress.note(&format!("unsupported: {misfit}"));
+    }
     let id = store.begin_campaign(campaign, plan, clock::calendar())?;
-    Ok((id, held))
+    Ok((id, taken))
 }
 
 /// Runs every cell of a stored campaign that has no result yet, and leaves nothing behind. What it works on is
-/// taken where it is not held already.
-pub fn drive(
+/// taken where it is not taken already.
+pub fn drive<'a>(
     store: &mut Store,
     id: CampaignId,
-    held: Option<Held>,
+    taken: Option<Taken<'a>>,
     means: &Means<'_>,
-    progress: &Progress,
+    reach: &'a dyn Reach,
+    asked: &'a Asked<'a>,
     stop: &Stop,
 ) -> anyhow::Result<Ended> {
     let stored = store.load(id)?;
@@ -67,8 +108,8 @@ pub fn drive(
         ..stored.campaign.clone()
     };
     if stored.cells.iter().all(|cell| cell.result.is_some()) && !orchestrate::wants_more(&stored) {
-        Site::sweep(id, &campaign)?;
-        progress.note(&format!(
+        Local::sweep(id, &campaign)?;
+        asked.progress.note(&format!(
             "campaign {id} is complete: nothing is left to run"
         ));
         return Ok(Ended::Complete);
@@ -80,19 +121,57 @@ pub fn drive(
         preparation: cost.preparation,
         pace: cost.pace,
     };
-    let held = match held {
-        Some(held) => held,
-        None => Ground::hold(&campaign, &means.consent, progress, stop)?,
+    let taken = match taken {
+        Some(taken) => taken,
+        None => Taken::take(&campaign, &means.consent, true, reach, asked, stop)?.0,
     };
-    require_same_disk(&held, &stored.environments)?;
-    let mut site = match Site::prepare(id, &campaign, held, means, progress, stop) {
-        Err(error) if is_interruption(&error) => return Ok(Ended::Interrupted),
-        other => other?,
+    require_same_disk(&campaign, taken.disk(), &stored.environments)?;
+    let ended = match taken {
+        Taken::Machine(mut remote) => {
+            remote.prepare(id);
+            let ended = cells(store, id, &mut *remote, &limits, asked, stop);
+            asked.progress.finish();
+            and_clear(ended, remote.clear())
+        }
+        Taken::Guests(held) => {
+            let means = GuestMeans {
+                guest: (means.guest)(&campaign)?,
+                cache: (means.cache)(),
+                jobs: means.jobs,
+            };
+            let mut local = Local::guests(id, &campaign, *held, means, stop)?;
+            let ended = cells(store, id, &mut local, &limits, asked, stop);
+            asked.progress.finish();
+            and_clear(ended, local.clear())
+        }
     };
+    match ended {
+        Err(error) if machine::kind(&error) == Kind::Interrupted => Ok(Ended::Interrupted),
+        ended => ended,
+    }
+}
+
+/// Why a campaign ended matters more than what could not be removed behind it.
+fn and_clear(ended: anyhow::Result<Ended>, cleared: anyhow::Result<()>) -> anyhow::Result<Ended> {
+    let ended = ended?;
+    cleared.map(|()| ended)
+}
+
+/// Runs the cells on a backend.
+fn cells<B>(
+    store: &mut Store,
+    id: CampaignId,
+    backend: &mut B,
+    limits: &Limits,
+    asked: &Asked<'_>,
+    stop: &Stop,
+) -> anyhow::Result<Ended>
+where
+    B: orchestrate::Backend,
+    B::Error: Into<anyhow::Error>,
+{
     let mut ledger = Stored { store, id };
-    let ended = orchestrate::run(&mut ledger, &mut site, &limits, progress, stop);
-    progress.finish();
-    site.clear()?;
+    let ended = orchestrate::run(&mut ledger, backend, limits, asked.progress, stop);
     ended.map_err(|error| match error {
         Error::Ledger(error) => error.into(),
         Error::Backend(error) => error.into(),
@@ -103,20 +182,19 @@ pub fn drive(
     })
 }
 
-fn is_interruption(error: &anyhow::Error) -> bool {
-    error.is::<Interruption>() || matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
-}
-
 /// A campaign goes on on the disk on which it began, as far as disks can be told by size and number.
-fn require_same_disk(held: &Held, sessions: &[Environment]) -> Result<(), Refused> {
+fn require_same_disk(
+    campaign: &Campaign,
+    disk: Option<&DiskIdentity>,
+    sessions: &[Environment],
+) -> Result<(), Refused> {
     let before = sessions.iter().find_map(|session| session.disk.as_ref());
-    let device = held.device.as_ref();
-    let difference = before.zip(device.and_then(HeldDevice::identity));
+    let difference = before.zip(disk);
     let difference = difference.and_then(|(before, now)| before.lasting_difference(now));
-    match (device, difference) {
+    match (&campaign.device, difference) {
         (Some(device), Some(difference)) => Err(Refused(format!(
             "{} is not the disk on which the campaign began: {difference}; attach that one, or run anew",
-            device.path().display()
+            device.display()
         ))),
         _ => Ok(()),
     }

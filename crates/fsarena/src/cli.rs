@@ -307,6 +307,9 @@ pub struct DoctorArgs {
     /// Print only the missing Debian packages, for apt-get.
     #[arg(long)]
     pub packages: bool,
+    /// Examine another machine, through ssh.
+    #[arg(long, value_name = "USER@SERVER")]
+    pub host: Option<String>,
 }
 
 /// Options of `calibrate`.
@@ -383,6 +386,9 @@ pub struct AgentArgs {
     /// Be the first process of a guest in which a person looks around.
     #[arg(long, conflicts_with_all = ["isolate", "guest"])]
     pub guest_shell: bool,
+    /// Do what an orchestrator asks for on standard input, until that closes.
+    #[arg(long, conflicts_with_all = ["isolate", "guest"])]
+    pub machine: bool,
     /// Say what is in a source, in mounts of its own.
     #[arg(long, conflicts_with_all = ["isolate", "guest", "guest_shell"])]
     pub survey: bool,

@@ -110,10 +110,16 @@ fn list(needs: &[Need]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use provision::GuestContents;
+    use provision::{GuestContents, Programs};
 
     use super::*;
     use crate::list_command;
+
+    fn every_program(catalog: &Catalog) -> Programs {
+        let all = catalog.filesystems().flat_map(|f| &f.requires.programs);
+        let emulator = guest::QEMU.to_owned();
+        Programs::These(all.cloned().chain([emulator]).collect())
+    }
 
     /// A machine whose guest drives these filesystems and no others.
     fn machine(catalog: &Catalog, names: &[&str]) -> Machine {
@@ -122,7 +128,7 @@ mod tests {
             .filter(|f| !names.contains(&f.name.as_str()));
         let lacks = others.map(|f| (f.name.clone(), "it has no driver".to_owned()));
         Machine {
-            has_program: |_| true,
+            programs: every_program(catalog),
             guest: Some(GuestContents {
                 kernel: "6.1.0".into(),
                 lacks: lacks.collect(),
@@ -164,7 +170,7 @@ mod tests {
                 .collect(),
             loop_control: true,
             fuse_device: true,
-            has_program: |_| true,
+            programs: every_program(&catalog),
             guest: Some(GuestContents {
                 kernel: "6.1.0".into(),
                 lacks: BTreeMap::new(),

@@ -19,9 +19,11 @@ const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
 pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     // Whether a guest was made takes apt a moment, and is no matter for packages.
-    let (machine, trouble) = match args.packages {
-        true => (Machine::look(), None),
-        false => look(&catalog),
+    let reach = paths::reach(args.host.as_deref())?;
+    let (machine, _) = machine::look(&*reach, paths::programs(&catalog), None)?;
+    let (machine, trouble) = match args.packages || reach.is_far() {
+        true => (machine, None),
+        false => with_guest(&catalog, machine),
     };
     match (args.packages, globals.json) {
         (true, false) => {
@@ -33,6 +35,7 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             print_json(&value(&catalog, &machine))?;
             left(globals).iter().for_each(|line| remark(line));
         }
+        (false, false) if reach.is_far() => print(&here(&catalog, &machine))?,
         (false, false) => {
             let left = left(globals).into_iter().map(|line| format!("\n{line}\n"));
             let left: String = left.collect();
@@ -54,20 +57,16 @@ fn left(globals: &Globals) -> Vec<String> {
 }
 
 /// This machine with its guest, where one was made; or why that cannot be found out.
-fn look(catalog: &Catalog) -> (Machine, Option<String>) {
+fn with_guest(catalog: &Catalog, machine: Machine) -> (Machine, Option<String>) {
     let (guest, trouble) = match guest_command::find(catalog) {
         Ok(guest) => (guest.map(|g| guest_command::contents(catalog, &g)), None),
         Err(error) => (None, Some(exit::whole(&error))),
     };
-    let machine = Machine {
-        guest,
-        ..Machine::look()
-    };
-    (machine, trouble)
+    (Machine { guest, ..machine }, trouble)
 }
 
-/// A row for each filesystem and the loop backend, where verdicts differ; then guests.
-fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+/// A row for each filesystem and the loop backend.
+fn here(catalog: &Catalog, machine: &Machine) -> String {
     let rows: Vec<_> = catalog
         .filesystems()
         .map(|f| {
@@ -75,7 +74,12 @@ fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
             [f.name.clone(), word.to_owned(), what]
         })
         .collect();
-    let mut text = table(["contender", "loop", "what it needs, or why not"], &rows);
+    table(["contender", "loop", "what it needs, or why not"], &rows)
+}
+
+/// The same, then where verdicts do not differ, and guests.
+fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+    let mut text = here(catalog, machine);
     text += "\nOn the dir backend every contender runs: any mounted directory works, without root (--dir DIR).\n";
     text += &guests(catalog, machine, trouble);
     text

@@ -7,8 +7,8 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use machine::{Dialogue, Erased};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use provision::{HeldDevice, describe_storage};
 
 use crate::exit::{Interruption, Refused};
 use crate::output::line;
@@ -26,38 +26,44 @@ pub struct Consent {
     pub yes: bool,
 }
 
-impl Consent {
-    /// Takes a device by the rules of safety, and asks before one is taken that holds something.
-    ///
-    /// # Errors
-    /// When it is refused, or the person at the terminal says no.
-    pub fn take(
-        &self,
-        path: &Path,
-        progress: &Progress,
-        stop: &AtomicBool,
-    ) -> anyhow::Result<HeldDevice> {
-        let device = HeldDevice::take(path, self.erase.as_deref())?;
-        let Some(content) = device.erases() else {
-            return Ok(device);
-        };
-        let content = line(content);
+/// The person at the terminal, or whoever reads what is written in their place.
+pub struct Asked<'a> {
+    /// Where notes go.
+    pub progress: &'a Progress,
+    /// Whether nobody is to be asked.
+    pub yes: bool,
+    /// Rises when the user asks to stop.
+    pub stop: &'a AtomicBool,
+}
+
+impl Dialogue for Asked<'_> {
+    fn note(&self, text: &str) {
+        self.progress.note(text);
+    }
+
+    fn preparing(&self, done: u64, total: u64) {
+        self.progress.preparing(done, total);
+    }
+
+    fn allow_erasing(&self, erased: &Erased<'_>) -> anyhow::Result<()> {
+        let content = line(erased.content);
         // Whoever sends the messages elsewhere sits there all the same.
         if io::stdin().is_terminal() && !self.yes {
-            progress.stand_aside(|| ask(&device, &content, stop))?;
-        } else {
-            let path = device.path().display();
-            progress.note(&format!(
-                "{path} held {content}, which is lost now (--erase)"
-            ));
+            return self
+                .progress
+                .stand_aside(|| ask(erased, &content, self.stop));
         }
-        Ok(device)
+        let path = erased.device.display();
+        self.progress.note(&format!(
+            "{path} held {content}, which is lost now (--erase)"
+        ));
+        Ok(())
     }
 }
 
-fn ask(device: &HeldDevice, content: &str, stop: &AtomicBool) -> anyhow::Result<()> {
-    let name = device
-        .path()
+fn ask(erased: &Erased<'_>, content: &str, stop: &AtomicBool) -> anyhow::Result<()> {
+    let name = erased
+        .device
         .file_name()
         .unwrap_or_default()
         .to_string_lossy();
@@ -69,13 +75,13 @@ fn ask(device: &HeldDevice, content: &str, stop: &AtomicBool) -> anyhow::Result<
     write!(
         terminal,
         "{} holds {}. All of it will be lost.\nType `{}` to erase it: ",
-        line(&describe_storage(device.path())),
+        line(erased.description),
         content,
         line(&name),
     )?;
     terminal.flush()?;
     let answer = answer(stop)?;
-    if answer.trim() == name || Path::new(answer.trim()) == device.path() {
+    if answer.trim() == name || Path::new(answer.trim()) == erased.device {
         return Ok(());
     }
     Err(Refused(format!(

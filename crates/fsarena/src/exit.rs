@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use guest::GuestError;
-use model::NoUserDirectory;
-use provision::ProvisionError;
 use store::StoreError;
+use wire::machine::Kind;
+
+use machine::kind;
+pub use machine::{BadInput, Interruption, Refused, whole};
 
 use crate::output;
 
@@ -35,21 +36,6 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// An error that is the user's to mend: what they said is wrong.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BadInput(pub String);
-
-/// An error that is the machine's: something is not as it must be.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Refused(pub String);
-
-/// The user asked to stop.
-#[derive(Debug, thiserror::Error)]
-#[error("interrupted")]
-pub struct Interruption;
-
 /// Tells an error in one line on standard error and gives the exit code that fits.
 pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     if is_broken_pipe(error) {
@@ -57,19 +43,6 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     }
     tell(&whole(error), json);
     code(error).into()
-}
-
-/// An error with its causes, each said once: some repeat the cause themselves.
-pub fn whole(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for part in error.chain().map(ToString::to_string) {
-        if text.is_empty() {
-            text = part;
-        } else if !text.contains(&part) {
-            text = format!("{text}: {part}");
-        }
-    }
-    text
 }
 
 /// Tells an error in one line, whatever it holds.
@@ -131,36 +104,16 @@ fn one_line(text: &str) -> String {
 
 /// Which kind of error this is, by the first type in its chain that says so.
 fn code(error: &anyhow::Error) -> Code {
-    error.chain().find_map(kind).unwrap_or(Code::Internal)
-}
-
-fn kind(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
-    if let Some(error) = error.downcast_ref::<StoreError>() {
-        return of_store(error);
-    }
-    let interrupted = matches!(error.downcast_ref(), Some(ProvisionError::Interrupted))
-        || matches!(error.downcast_ref(), Some(GuestError::Interrupted { .. }))
-        || error.is::<Interruption>();
-    if interrupted {
-        return Some(Code::Interrupted);
-    }
-    let not_utf8 = matches!(error.downcast_ref(), Some(NoUserDirectory::NotUtf8(_)));
-    let input = not_utf8 || error.is::<BadInput>() || error.is::<catalog::CatalogError>();
-    let refused = error.is::<Refused>()
-        || error.is::<ProvisionError>()
-        || error.is::<provision::Refusal>()
-        || error.is::<sys::trusted::Untrusted>()
-        || error.is::<GuestError>()
-        || error.is::<run::MemoryError>()
-        || error.is::<run::NotInGuest>()
-        || error.is::<NoUserDirectory>()
-        // The system said no: there is no room, no permission, no such file.
-        || error.is::<io::Error>();
-    match (input, refused) {
-        (true, _) => Some(Code::BadInput),
-        (false, true) => Some(Code::Refused),
-        (false, false) => None,
-    }
+    let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
+    error
+        .chain()
+        .find_map(of_store)
+        .unwrap_or(match kind(error) {
+            Kind::BadInput => Code::BadInput,
+            Kind::Refused => Code::Refused,
+            Kind::Interrupted => Code::Interrupted,
+            Kind::Internal => Code::Internal,
+        })
 }
 
 /// What was named is the user's to mend; that a database cannot be read or written is the machine's.
@@ -198,6 +151,8 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use guest::GuestError;
+
     use super::*;
 
     #[test]

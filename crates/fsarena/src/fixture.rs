@@ -34,6 +34,7 @@ pub fn campaign() -> Campaign {
         readahead: None,
         max_written: None,
         source: None,
+        host: None,
         phase_limit: Profile::Study.phase_limit(Backend::Loop),
     }
 }

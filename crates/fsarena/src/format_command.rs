@@ -11,7 +11,7 @@ use model::Bytes;
 use serde_json::json;
 
 use crate::cli::{FormatArgs, Formatted, Globals};
-use crate::erase_question::Consent;
+use crate::erase_question::Asked;
 use crate::exit::{BadInput, Code, Refused};
 use crate::output::{line, print, print_json};
 use crate::progress::Progress;
@@ -67,11 +67,12 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<Made> {
 }
 
 fn on_device(args: &FormatArgs) -> anyhow::Result<Made> {
-    let consent = Consent {
-        erase: args.erase.clone(),
+    let asked = Asked {
+        progress: &Progress::Notes,
         yes: args.yes,
+        stop: &*stop::on_signals()?,
     };
-    let mut device = consent.take(&args.device, &Progress::Notes, &*stop::on_signals()?)?;
+    let mut device = machine::take_device(&args.device, args.erase.as_deref(), &asked)?;
     let file = device.claim()?;
     make(args, device.size(), file)
 }

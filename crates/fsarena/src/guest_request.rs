@@ -13,10 +13,10 @@ use model::{
 
 use crate::exit::{BadInput, Refused};
 use crate::guest_args::BuildOptions;
-use crate::guest_ground::disk_size;
 use crate::progress::Progress;
 use crate::request::refuse_doubles;
 use crate::run_args::RunArgs;
+use machine::disk_size;
 
 /// The model of a disk where the user names none.
 const DISK: &str = "nvme";

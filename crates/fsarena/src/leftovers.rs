@@ -11,9 +11,8 @@ use store::{CampaignId, Store};
 use sys::trusted::Directory;
 
 use crate::cli::Globals;
-use crate::site::Site;
-use crate::work_place::{CALIBRATION, WorkPlace, is_of_a_campaign, unique_name};
 use crate::{exit, paths};
+use machine::{CALIBRATION, Local, WorkPlace, is_of_a_campaign, unique_name};
 
 /// A unit of `st_blocks` (stat(2)).
 const BLOCK: u64 = 512;
@@ -112,7 +111,7 @@ impl Leftover {
     /// Removes it, and says in a line that this was done, or why not.
     fn removed(&self) -> String {
         let removed = match &self.whose {
-            Whose::Campaign(id, campaign) => Site::sweep(*id, campaign),
+            Whose::Campaign(id, campaign) => Local::sweep(*id, campaign),
             Whose::Calibration | Whose::Unknown => remove_directory(&self.directory),
         };
         let (whose, size) = (self.whose(), self.size);

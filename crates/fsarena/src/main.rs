@@ -1,13 +1,12 @@
 //! fsarena: puts filesystems through the same trials and answers with evidence.
 //!
-//! This crate is wiring only: it reads the command line and calls the crates that do the work, in
-//! the order plan → provision → run → collect → store → analyse → report.
+//! This crate is the command line: arguments, what is printed, exit codes. Campaigns are run by `orchestrate`, on machines
+//! by `machine`.
 
 mod advise_command;
 mod agent_command;
-mod cache_lock;
 mod calibrate_command;
-mod calibration;
+mod calibration_text;
 mod campaign;
 mod campaign_text;
 mod cell_page;
@@ -24,14 +23,11 @@ mod doctor_command;
 mod erase_question;
 mod exit;
 mod fault;
-mod fit;
 #[cfg(test)]
 mod fixture;
 mod format_command;
-mod ground;
 mod guest_args;
 mod guest_command;
-mod guest_ground;
 mod guest_request;
 mod history_command;
 mod leftovers;
@@ -52,11 +48,9 @@ mod selftest_command;
 mod several_disks;
 mod shell_command;
 mod show_command;
-mod site;
-mod source;
+mod source_choice;
 mod stop;
 mod storage_args;
-mod work_place;
 
 use std::process::ExitCode;
 

@@ -1,5 +1,6 @@
 //! Where things are kept, and opening what is kept there.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use catalog::Catalog;
+use machine::{Here, Reach, Ssh};
 use model::{NoUserDirectory, UserDirectory};
 use store::{CampaignId, Store};
 use sys::trusted::{Directory, Untrusted};
@@ -76,6 +78,23 @@ pub fn require_utf8(option: &str, path: &Path) -> Result<(), BadInput> {
             )))
         }
     }
+}
+
+/// The programs of all filesystems, and the emulator.
+pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
+    let all = catalog.filesystems().flat_map(|f| &f.requires.programs);
+    all.cloned().chain([guest::QEMU.to_owned()]).collect()
+}
+
+/// How the machine is reached on which cells run.
+///
+/// # Errors
+/// When it is another one, and cannot be.
+pub fn reach(host: Option<&str>) -> anyhow::Result<Box<dyn Reach>> {
+    Ok(match host {
+        Some(host) => Box::new(Ssh::to(host)?),
+        None => Box::new(Here),
+    })
 }
 
 /// The store, made where there is none, in a place that nobody else can tamper with.

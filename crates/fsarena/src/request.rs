@@ -1,28 +1,27 @@
 //! From the command line and a campaign file to one resolved campaign, checked before anything runs.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use guest::Guest;
+use machine::Reach;
 use model::{
-    Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, OwnSetting, Profile, Suite,
-    Until, check_name,
+    Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, OwnSetting, Profile, Source,
+    Suite, Until, check_name,
 };
 use provision::Machine;
 use sys::{clock, mounts};
 
 use crate::cli::Globals;
 use crate::contender_choice::Choice;
-use crate::exit::BadInput;
+use crate::exit::{BadInput, Refused};
 use crate::guest_request::{self, Load, Wishes};
 use crate::progress::Progress;
 use crate::run_args::RunArgs;
-use crate::{campaign_text, contender_groups, ground, guest_command, paths, several_disks, source};
+use crate::{campaign_text, contender_groups, guest_command, paths, several_disks, source_choice};
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
@@ -32,6 +31,8 @@ const SHORTEST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
 const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
+/// Where images are made on another machine.
+const FAR_WORK_DIRECTORY: &str = "/var/lib/fsarena";
 /// What the kernel reads ahead in.
 const PAGE: Bytes = Bytes::kib(4);
 /// The seed in virtual time, where nobody gives one.
@@ -51,6 +52,7 @@ pub fn read(
     args: &RunArgs,
     globals: &Globals,
     catalog: &Catalog,
+    reach: &dyn Reach,
     progress: &Progress,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Request> {
@@ -70,11 +72,14 @@ pub fn read(
     if backend == Backend::Dir {
         refuse_what_directories_ignore(args)?;
     }
-    ground::require_root(backend)?;
+    match &args.host {
+        Some(_) => refuse_what_is_here(args, &file, backend)?,
+        None => machine::require_root(backend)?,
+    }
     let size = args.size.or(file.size).unwrap_or(defaults.size);
     let source = args.source.as_ref().or(file.source.as_ref());
     if let Some(wanted) = source {
-        source::require_reachable(wanted, backend)?;
+        source_choice::require_reachable(wanted, backend)?;
     }
     // Whoever compares mounted directories may have no right to limit memory.
     let of_study = defaults.memory.filter(|_| backend != Backend::Dir);
@@ -90,14 +95,16 @@ pub fn read(
     let models = wishes.models(catalog)?;
     let work_dir = match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory)?,
+        None if args.host.is_some() => FAR_WORK_DIRECTORY.into(),
         None => paths::work_directory(globals)?,
     };
+    let device = args.storage.device.clone().or(file.device.clone());
     let setting = match backend {
         Backend::Vm => {
             guest_request::together(size, wishes.all_disks())?;
             Setting::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
         }
-        Backend::Loop | Backend::Dir => Setting::here(),
+        Backend::Loop | Backend::Dir => Setting::of_machine(reach, catalog, device.as_deref())?,
     };
     let contenders = match backend {
         Backend::Dir => mounted(&directories, catalog)?,
@@ -147,14 +154,14 @@ pub fn read(
     refuse_too_little(own.chain(memory).min(), stall_timeout)?;
     let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     let rule = file.rule;
-    let device = args.storage.device.clone().or(file.device);
-    if let Some(found) = device.as_ref().and_then(|path| path.canonicalize().ok()) {
+    let here = device.as_ref().filter(|_| args.host.is_none());
+    if let Some(found) = here.and_then(|path| path.canonicalize().ok()) {
         paths::require_utf8("--device", &found)?;
     }
     let wanted = args.max_written.or(file.max_written);
     let max_written = max_written(wanted, parts.as_ref())?;
     let source = source.map(|wanted| {
-        let setting = source::Setting {
+        let setting = source_choice::Setting {
             backend,
             size,
             contenders: &contenders,
@@ -162,7 +169,7 @@ pub fn read(
             work_dir: &work_dir,
             machine: &setting.machine,
         };
-        source::choose(wanted, &mut suites, &setting, catalog)
+        source_choice::choose(wanted, &mut suites, &setting, catalog)
     });
     let source = source.transpose()?;
     let campaign = Campaign {
@@ -182,8 +189,9 @@ pub fn read(
         readahead: readahead(
             args.readahead.or(file.readahead),
             backend,
-            device.as_deref(),
+            device.is_some() && setting.is_block_device,
         )?,
+        host: args.host.clone(),
         max_written,
         source,
         device,
@@ -199,14 +207,35 @@ pub fn read(
     })
 }
 
+/// On another machine, only what is made there can be used.
+fn refuse_what_is_here(
+    args: &RunArgs,
+    file: &CampaignFile,
+    backend: Backend,
+) -> Result<(), BadInput> {
+    let source = args.source.as_ref().or(file.source.as_ref());
+    let is_image = |source: &PathBuf| source == Path::new(Source::IMAGE);
+    match backend {
+        Backend::Vm => Err(BadInput(
+            "--host and --backend vm: guests run on this machine; leave one of both out".into(),
+        )),
+        Backend::Dir => Err(BadInput(
+            "--host runs on images and devices there, not on mounted directories".into(),
+        )),
+        Backend::Loop if source.is_some_and(|source| !is_image(source)) => Err(BadInput(
+            "--source with --host: give --source image, a second image there".into(),
+        )),
+        Backend::Loop => Ok(()),
+    }
+}
+
 /// The readahead of an image, which is one of fsarena's or a file of the user's; all else keeps what it has.
 fn readahead(
     wanted: Option<Bytes>,
     backend: Backend,
-    device: Option<&Path>,
+    is_block_device: bool,
 ) -> Result<Option<Bytes>, BadInput> {
-    let is_block = |path| fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
-    let is_image = backend == Backend::Loop && !device.is_some_and(is_block);
+    let is_image = backend == Backend::Loop && !is_block_device;
     match wanted {
         None => Ok(is_image.then_some(Campaign::READAHEAD)),
         Some(_) if !is_image => Err(BadInput(
@@ -265,14 +294,30 @@ struct Setting {
     /// This machine, and what the guest has.
     machine: Machine,
     guest: Option<Arc<Guest>>,
+    /// Whether the device of the user's is one.
+    is_block_device: bool,
 }
 
 impl Setting {
-    fn here() -> Self {
-        Self {
-            machine: Machine::look(),
-            guest: None,
+    /// What the machine on whose kernel cells run says of itself.
+    fn of_machine(
+        reach: &dyn Reach,
+        catalog: &Catalog,
+        device: Option<&Path>,
+    ) -> anyhow::Result<Self> {
+        let (machine, is_block_device) = machine::look(reach, paths::programs(catalog), device)?;
+        if reach.is_far() && !machine.root {
+            let name = reach.name();
+            return Err(Refused(format!(
+                "the agent on {name} is not root, which mounting needs"
+            ))
+            .into());
         }
+        Ok(Self {
+            machine,
+            guest: None,
+            is_block_device,
+        })
     }
 
     /// Makes the guest, where it is not made yet and something is to be run.
@@ -295,6 +340,7 @@ impl Setting {
         Ok(Self {
             machine,
             guest: Some(Arc::new(guest)),
+            is_block_device: false,
         })
     }
 }
@@ -529,15 +575,14 @@ mod tests {
     fn readahead_is_pinned_on_images_and_refused_elsewhere() {
         let kib = Bytes::kib;
         let of = |wanted, backend, device| readahead(wanted, backend, device).unwrap();
-        let image = Path::new("/no/such/image");
-        assert_eq!(of(None, Backend::Loop, None), Some(kib(128)));
-        assert_eq!(of(None, Backend::Loop, Some(image)), Some(kib(128)));
-        assert_eq!(of(Some(kib(64)), Backend::Loop, None), Some(kib(64)));
+        assert_eq!(of(None, Backend::Loop, false), Some(kib(128)));
+        assert_eq!(of(None, Backend::Loop, true), None, "a block device");
+        assert_eq!(of(Some(kib(64)), Backend::Loop, false), Some(kib(64)));
         for backend in [Backend::Dir, Backend::Vm] {
-            assert_eq!(of(None, backend, None), None);
-            assert!(readahead(Some(kib(64)), backend, None).is_err());
+            assert_eq!(of(None, backend, false), None);
+            assert!(readahead(Some(kib(64)), backend, false).is_err());
         }
-        let error = readahead(Some(kib(6)), Backend::Loop, None).unwrap_err();
+        let error = readahead(Some(kib(6)), Backend::Loop, false).unwrap_err();
         assert!(
             error.to_string().contains("no multiple of 4 KiB"),
             "{error}"

@@ -7,7 +7,7 @@ use model::Campaign;
 
 use crate::campaign::Means;
 use crate::cli::Globals;
-use crate::erase_question::Consent;
+use crate::erase_question::{Asked, Consent};
 use crate::progress::Progress;
 use crate::run_args::ResumeArgs;
 use crate::{campaign, guest_command, leftovers, paths, run_command, stop};
@@ -38,6 +38,12 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
         guest: &guest,
     };
-    let ended = campaign::drive(&mut store, id, None, &means, &progress, &stop)?;
+    let asked = Asked {
+        progress: &progress,
+        yes: args.yes,
+        stop: &stop,
+    };
+    let reach = paths::reach(store.load(id)?.campaign.host.as_deref())?;
+    let ended = campaign::drive(&mut store, id, None, &means, &*reach, &asked, &stop)?;
     run_command::finish(ended, id, &store, args.strict, globals)
 }

@@ -67,6 +67,9 @@ pub struct RunArgs {
     /// needs no root) [default: dir with --dir, else loop].
     #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
     pub backend: Option<Backend>,
+    /// Run on another machine, as root or through sudo: this program is copied there by ssh, and nothing else is needed.
+    #[arg(long, value_name = "USER@SERVER", conflicts_with = "directories")]
+    pub host: Option<String>,
     /// Test in this mounted directory; repeatable.
     #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub directories: Vec<PathBuf>,

@@ -12,21 +12,22 @@ use store::Store;
 
 use crate::campaign::{self, Means};
 use crate::cli::Globals;
+use crate::erase_question::Asked;
 use crate::exit::{Code, Refused};
-use crate::fit::{self, Misfits};
 use crate::progress::Progress;
 use crate::request::Request;
 use crate::run_args::RunArgs;
-use crate::{
-    cost_page, guest_command, guest_ground, leftovers, output, paths, report_command, request, stop,
-};
+use crate::{cost_page, guest_command, leftovers, output, paths, report_command, request, stop};
+use machine::fit::{self, Misfits};
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let catalog = paths::catalog(globals)?;
-    let Request { campaign, guest } = request::read(args, globals, &catalog, &progress, &stop)?;
+    let reach = paths::reach(args.host.as_deref())?;
+    let Request { campaign, guest } =
+        request::read(args, globals, &catalog, &*reach, &progress, &stop)?;
     let plan = plan::plan(&campaign);
     let store = match args.dry_run {
         true => paths::store_if_any(globals)?,
@@ -60,14 +61,21 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     // Before the work is done that it is for.
     paths::reports(globals)?;
+    let asked = Asked {
+        progress: &progress,
+        yes: means.consent.yes,
+        stop: &stop,
+    };
     let consent = &means.consent;
-    let (id, held) = campaign::begin(&mut store, &campaign, &plan, consent, &progress, &stop)?;
+    let (id, taken) = campaign::begin(
+        &mut store, &campaign, &plan, consent, &*reach, &asked, &stop,
+    )?;
     progress.note(&format!(
         "campaign {id}: {} cells, seed {}",
         plan.len(),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, Some(held), &means, &progress, &stop)?;
+    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, &stop)?;
     finish(ended, id, &store, args.strict, globals)
 }
 
@@ -81,7 +89,7 @@ pub fn cost(campaign: &Campaign, store: Option<&Store>, jobs: Option<u32>) -> an
     Ok(plan::cost(
         campaign,
         cost_page::pace(campaign, ceiling.as_ref()),
-        guest_ground::side_by_side(campaign, jobs) as u64,
+        machine::side_by_side(campaign, jobs) as u64,
     ))
 }
 

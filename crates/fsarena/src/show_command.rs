@@ -9,7 +9,7 @@ use crate::cli::{Globals, ShowArgs};
 use crate::exit::{BadInput, Code};
 use crate::output::{line, moment, print, print_json, table};
 use crate::paths;
-use crate::{calibration, cell_page};
+use crate::{calibration_text, cell_page};
 
 /// Writes what is asked for.
 pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -56,7 +56,7 @@ fn campaign_text(results: &CampaignResults) -> String {
         "reason",
     ];
     let calibration = results.calibration.as_ref();
-    let calibration = calibration.map(|c| calibration::text(c) + "\n");
+    let calibration = calibration.map(|c| calibration_text::text(c) + "\n");
     format!(
         "{}\n{}{}",
         head(results),

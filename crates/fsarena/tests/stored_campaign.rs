@@ -65,6 +65,7 @@ fn campaign() -> Campaign {
         readahead: None,
         max_written: None,
         source: None,
+        host: None,
         phase_limit: Nanos::from_secs(600),
     }
 }

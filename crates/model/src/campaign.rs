@@ -217,6 +217,9 @@ pub struct Campaign {
     /// Another disk that trees and files are copied from; absent where their content is made in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// The other machine on which cells run, as ssh knows it; this one where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

@@ -25,3 +25,14 @@ pub struct Cell {
     /// The same for all contenders of a round, so that they get the same names, sizes and order.
     pub seed: u64,
 }
+
+/// Number of a campaign in its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CampaignId(pub i64);
+
+impl std::fmt::Display for CampaignId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(&self.0, f)
+    }
+}

@@ -35,7 +35,7 @@ mod uses;
 
 pub use calibration::{Calibration, Ceiling, InstrumentCost, Spread};
 pub use campaign::{Backend, Campaign, Clock, Profile, Until};
-pub use cell::{Cell, CellId};
+pub use cell::{CampaignId, Cell, CellId};
 pub use contender::Contender;
 pub use contender_group::ContenderGroup;
 pub use disk_identity::{DiskIdentity, DiskState};

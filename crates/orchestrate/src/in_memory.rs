@@ -203,6 +203,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         device: None,
         work_dir: "/nowhere".into(),
         stall_timeout: Nanos::from_secs(60),
+        host: None,
         phase_limit: Profile::Smoke.phase_limit(Kind::Loop),
     }
 }

@@ -31,6 +31,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         readahead: None,
         max_written: None,
         source: None,
+        host: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }

@@ -100,7 +100,7 @@ fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
 /// What a guest's machine is emulated by, where that is missing.
 pub fn emulator(machine: &Machine) -> Option<Need> {
     let (program, package) = EMULATOR;
-    (!(machine.has_program)(program)).then(|| Need {
+    (!machine.programs.have(program)).then(|| Need {
         what: program.to_owned(),
         command: as_root(machine, format!("apt-get install {package}")),
         packages: vec![package.to_owned()],
@@ -172,7 +172,7 @@ fn packages(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
         .iter()
         .map(String::as_str)
         .filter(|program| !requires.unpackaged.contains_key(*program))
-        .filter(|program| !(machine.has_program)(program))
+        .filter(|program| !machine.programs.have(program))
         .collect();
     if missing.is_empty() {
         return None;
@@ -193,7 +193,7 @@ fn packages(filesystem: &Filesystem, machine: &Machine) -> Option<Need> {
 /// Programs that no package brings.
 fn unpackaged(filesystem: &Filesystem, machine: &Machine) -> impl Iterator<Item = Need> {
     let programs = filesystem.requires.unpackaged.iter();
-    let missing = programs.filter(|(program, _)| !(machine.has_program)(program));
+    let missing = programs.filter(|(program, _)| !machine.programs.have(program));
     missing.map(|(program, brings)| Need {
         what: program.clone(),
         command: brings.clone(),
@@ -222,7 +222,9 @@ mod tests {
     use model::{Commands, Facts, Requirements};
 
     use super::*;
-    use crate::GuestContents;
+    use std::collections::BTreeSet;
+
+    use crate::{GuestContents, Programs};
 
     fn machine() -> Machine {
         Machine {
@@ -233,7 +235,7 @@ mod tests {
             loads_modules: false,
             loop_control: true,
             fuse_device: true,
-            has_program: |name| ["there", "qemu-system-x86_64"].contains(&name),
+            programs: Programs::These(["there", "qemu-system-x86_64"].map(str::to_owned).into()),
             guest: None,
         }
     }
@@ -378,7 +380,7 @@ mod tests {
     fn without_a_guest_or_an_emulator_the_commands_bring_them() {
         let it = filesystem("ext4", Driver::Kernel, "there");
         let bare = Machine {
-            has_program: |_| false,
+            programs: Programs::These(BTreeSet::new()),
             ..machine()
         };
         assert_eq!(

@@ -34,7 +34,7 @@ pub use held_directory::HeldDirectory;
 pub use host_memory::available_memory;
 pub use image::Image;
 pub use loop_device::LoopDevice;
-pub use machine::{GuestContents, Machine};
+pub use machine::{GuestContents, Machine, Programs};
 pub use programs::find_program;
 pub use space::{available, require};
 pub use tool_version::tool_version;

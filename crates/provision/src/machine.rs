@@ -27,10 +27,29 @@ pub struct Machine {
     pub loop_control: bool,
     /// Whether `/dev/fuse` is there.
     pub fuse_device: bool,
-    /// Whether a program can be found.
-    pub has_program: fn(&str) -> bool,
+    /// The programs that can be found.
+    pub programs: Programs,
     /// What the guest has that is made here; absent where none is.
     pub guest: Option<GuestContents>,
+}
+
+/// Programs of a machine.
+#[derive(Clone, Debug)]
+pub enum Programs {
+    /// This one's, wherever programs lie.
+    OfPath,
+    /// These and no others.
+    These(BTreeSet<String>),
+}
+
+impl Programs {
+    /// Whether there is one of this name.
+    pub fn have(&self, name: &str) -> bool {
+        match self {
+            Self::OfPath => find_program(name).is_some(),
+            Self::These(names) => names.contains(name),
+        }
+    }
 }
 
 /// What a guest has for filesystems.
@@ -56,7 +75,7 @@ impl Machine {
             loads_modules: loads_modules(),
             loop_control: Path::new("/dev/loop-control").exists(),
             fuse_device: Path::new("/dev/fuse").exists(),
-            has_program: |name| find_program(name).is_some(),
+            programs: Programs::OfPath,
             guest: None,
             kernel,
         }
@@ -123,7 +142,7 @@ mod tests {
     fn this_machine_has_proc_and_a_shell() {
         let machine = Machine::look();
         assert!(machine.filesystems.contains("proc"));
-        assert!((machine.has_program)("sh"));
+        assert!(machine.programs.have("sh"));
         assert_eq!(machine.root, Uid::effective().is_root());
     }
 }

@@ -13,18 +13,6 @@ mod summary;
 mod write;
 
 pub use error::StoreError;
+pub use model::CampaignId;
 pub use open::Store;
 pub use summary::CampaignSummary;
-
-/// Number of a campaign in its store.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(transparent)]
-pub struct CampaignId(pub i64);
-
-impl std::fmt::Display for CampaignId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(&self.0, f)
-    }
-}

@@ -1,9 +1,12 @@
-//! What the orchestrator and the agent of a cell say to each other.
+//! What the orchestrator and the agent of a cell say to each other; [`machine`] has what it says to the agent of a whole
+//! machine.
 //!
 //! The orchestrator writes one [`Job`] as a line of JSON to the agent's standard input and keeps
 //! that end open: when it closes, the agent ends. The agent writes [`Event`]s, a line of JSON each,
 //! to its standard output. Nothing else is said, whether the agent is a child process or PID 1 of a
 //! guest behind a serial port. No I/O happens here.
+
+pub mod machine;
 
 use std::path::{Path, PathBuf};
 

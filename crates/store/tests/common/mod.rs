@@ -35,6 +35,7 @@ pub fn campaign() -> Campaign {
         readahead: None,
         max_written: None,
         source: None,
+        host: None,
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }

@@ -11,8 +11,8 @@ use provision::ProvisionError;
 use run::{Collector, Ending};
 use wire::Event;
 
-use crate::exit::{BadInput, Refused};
-use crate::guest_ground;
+use crate::error::{BadInput, Refused};
+use crate::guests;
 
 /// What a cell is called that died of a misfit before its first step.
 const STEP: &str = "provision";
@@ -63,7 +63,7 @@ pub fn misfit(
 fn size(campaign: &Campaign, contender: &Contender, test: &Test, device: Option<Bytes>) -> Bytes {
     match (campaign.machine_of(contender, test), campaign.backend) {
         (Some(parts), Backend::Vm) => {
-            let each = guest_ground::disk_size(contender, campaign.size, parts.disks, device);
+            let each = guests::disk_size(contender, campaign.size, parts.disks, device);
             Bytes(each.0 * u64::from(parts.disks))
         }
         _ => device.unwrap_or(campaign.size),

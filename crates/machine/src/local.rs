@@ -1,91 +1,133 @@
-//! Where the cells of a campaign run: on this machine's kernel, or in guests.
+//! A backend that is this machine: its kernel, or guests that it runs.
 
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
+use guest::Guest;
 use model::{
-    Backend, Bytes, Calibration, Campaign, Cell, CellResult, Environment, Failure, Status, Test,
+    Backend, Bytes, Calibration, Campaign, CampaignId, Cell, CellResult, Environment, Failure,
+    Status, Test,
 };
 use orchestrate::{News, Stop, Workers};
 use provision::{ProvisionError, Refusal};
-use run::{Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
-use store::CampaignId;
+use run::{CellCache, Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
 use sys::clock;
 use wire::{Event, Job, Stopped};
 
 use crate::calibration::{self, Effort};
-use crate::campaign::Means;
+use crate::dialogue::Dialogue;
 use crate::fit::{self, Misfit};
-use crate::ground::{Ground, Held};
-use crate::guest_ground::GuestGround;
-use crate::progress::Progress;
+use crate::guests::Guests;
+use crate::storage::{Held, Storage};
 use crate::work_place::unique_name;
-use crate::{exit, guest_ground};
+use crate::{error, guests};
 
-/// The machine on which the cells of a campaign run, with all that was made ready for them.
-pub struct Site {
+/// This machine, made ready for the cells of a campaign.
+pub struct Local {
     campaign: Arc<Campaign>,
     kind: Arc<Kind>,
     workers: Workers,
-    news: Receiver<News>,
+    /// Absent where somebody else hears what happens.
+    news: Option<Receiver<News>>,
     side_by_side: usize,
     stop: Stop,
 }
 
 enum Kind {
     /// This machine's kernel, one cell at a time.
-    Here(Mutex<Here>),
+    Kernel(Box<Mutex<Kernel>>),
     /// Guests.
-    Guests(Box<GuestGround>),
+    Guests(Box<Guests>),
 }
 
 /// This machine's kernel, and who runs cells on it.
-struct Here {
+struct Kernel {
     id: CampaignId,
-    ground: Ground,
+    storage: Storage,
     executor: HostExecutor,
 }
 
-impl Site {
-    /// Makes ready what every cell needs, and takes the campaign for this process alone.
-    pub fn prepare(
+/// What cells in guests need beside the campaign.
+pub struct GuestMeans {
+    /// The guest in which they run.
+    pub guest: Arc<Guest>,
+    /// Where results are kept that need not be brought about twice.
+    pub cache: Option<CellCache>,
+    /// How many may run side by side, where the user has said so.
+    pub jobs: Option<u32>,
+}
+
+impl Local {
+    /// Makes this machine's kernel ready, and takes the campaign for this process alone.
+    ///
+    /// # Errors
+    /// When something cannot be made or taken, or the user asks to stop.
+    pub fn kernel(
         id: CampaignId,
         campaign: &Campaign,
         held: Held,
-        means: &Means<'_>,
-        progress: &Progress,
+        dialogue: &dyn Dialogue,
         stop: &Stop,
     ) -> anyhow::Result<Self> {
-        let kind = match campaign.backend {
-            Backend::Vm => {
-                let guest = (means.guest)(campaign)?;
-                let stop = Arc::clone(stop);
-                let mut ground = GuestGround::prepare(id, campaign, guest, held.device, stop)?;
-                ground.serve_from((means.cache)());
-                Kind::Guests(Box::new(ground))
-            }
-            Backend::Loop | Backend::Dir => {
-                Kind::Here(Mutex::new(here(id, campaign, held, progress, stop)?))
-            }
-        };
+        let kernel = Kernel::prepare(id, campaign, held, dialogue, stop)?;
+        Ok(Self::of(
+            Kind::Kernel(Box::new(Mutex::new(kernel))),
+            campaign,
+            1,
+            stop,
+        ))
+    }
+
+    /// The same for guests.
+    ///
+    /// # Errors
+    /// When something cannot be made or taken.
+    pub fn guests(
+        id: CampaignId,
+        campaign: &Campaign,
+        held: Held,
+        means: GuestMeans,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
+        let GuestMeans { guest, cache, jobs } = means;
+        let mut guests = Guests::prepare(id, campaign, guest, held.device, Arc::clone(stop))?;
+        guests.serve_from(cache);
+        let side_by_side = guests::side_by_side(campaign, jobs);
+        Ok(Self::of(
+            Kind::Guests(Box::new(guests)),
+            campaign,
+            side_by_side,
+            stop,
+        ))
+    }
+
+    fn of(kind: Kind, campaign: &Campaign, side_by_side: usize, stop: &Stop) -> Self {
         let (campaign, kind) = (Arc::new(campaign.clone()), Arc::new(kind));
         let work = {
             let (campaign, kind) = (Arc::clone(&campaign), Arc::clone(&kind));
             move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&Event)| match &*kind {
-                Kind::Here(here) => lock(here).execute(&campaign, cell, test, observe),
-                Kind::Guests(ground) => ground.execute(cell, test, observe),
+                Kind::Kernel(kernel) => lock(kernel).execute(&campaign, cell, test, observe),
+                Kind::Guests(guests) => guests.execute(cell, test, observe),
             }
         };
         let (say, news) = mpsc::channel();
-        Ok(Self {
-            side_by_side: guest_ground::side_by_side(&campaign, means.jobs),
+        Self {
             workers: Workers::new(Arc::new(work), Arc::clone(stop), say),
-            news,
+            news: Some(news),
+            side_by_side,
             stop: Arc::clone(stop),
             campaign,
             kind,
-        })
+        }
+    }
+
+    /// What happens to cells, for somebody else to hear than [`orchestrate::Backend::next`].
+    ///
+    /// # Panics
+    /// When it was taken before.
+    pub fn take_news(&mut self) -> Receiver<News> {
+        self.news.take().expect("it is taken once")
     }
 
     /// Removes what a run has left that was killed.
@@ -93,7 +135,7 @@ impl Site {
     /// # Errors
     /// When something cannot be removed, or another process runs the campaign.
     pub fn sweep(id: CampaignId, campaign: &Campaign) -> anyhow::Result<()> {
-        Ground::sweep(id, campaign)?;
+        Storage::sweep(id, campaign)?;
         // The limit of memory that it has left goes with this; where there is none, none is left.
         let _ = memory_limit(id, campaign, first_limit(campaign));
         Ok(())
@@ -103,42 +145,18 @@ impl Site {
     pub fn clear(self) -> anyhow::Result<()> {
         drop(self.workers);
         match &*self.kind {
-            Kind::Here(here) => lock(here).ground.clear(),
-            Kind::Guests(ground) => ground.clear(),
+            Kind::Kernel(kernel) => lock(kernel).storage.clear(),
+            Kind::Guests(guests) => guests.clear(),
         }
     }
 }
 
-/// This machine's kernel, made ready.
-fn here(
-    id: CampaignId,
-    campaign: &Campaign,
-    held: Held,
-    progress: &Progress,
-    stop: &Stop,
-) -> anyhow::Result<Here> {
-    let mut ground = Ground::prepare(id, campaign, held, progress, stop)?;
-    let mut executor = HostExecutor {
-        program: std::env::current_exe().context("cannot find this program")?,
-        stall_timeout: campaign.stall_timeout,
-        step_limit: campaign.phase_limit,
-        memory: memory_limit(id, campaign, first_limit(campaign))?,
-        stop: Arc::clone(stop),
-    };
-    ground.fill_source(campaign, &mut executor, progress)?;
-    Ok(Here {
-        id,
-        ground,
-        executor,
-    })
-}
-
 /// A cell that panicked has left nothing half-way that the next would not find out.
-fn lock(here: &Mutex<Here>) -> MutexGuard<'_, Here> {
-    here.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(kernel: &Mutex<Kernel>) -> MutexGuard<'_, Kernel> {
+    kernel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl orchestrate::Backend for Site {
+impl orchestrate::Backend for Local {
     type Error = ProvisionError;
 
     fn side_by_side(&self) -> usize {
@@ -147,21 +165,21 @@ impl orchestrate::Backend for Site {
 
     fn environment(&mut self) -> Result<Environment, ProvisionError> {
         Ok(match &*self.kind {
-            Kind::Here(here) => lock(here).ground.environment(&self.campaign),
-            Kind::Guests(ground) => ground.environment(),
+            Kind::Kernel(kernel) => lock(kernel).storage.environment(&self.campaign),
+            Kind::Guests(guests) => guests.environment(),
         })
     }
 
     /// Not for guests: what this machine and its disks can do says nothing of theirs.
     fn calibrate(&mut self) -> Result<Option<Calibration>, ProvisionError> {
-        let Kind::Here(here) = &*self.kind else {
+        let Kind::Kernel(kernel) = &*self.kind else {
             return Ok(None);
         };
-        let mut here = lock(here);
-        let subject = here.ground.subject(&self.campaign);
+        let mut kernel = lock(kernel);
+        let subject = kernel.storage.subject(&self.campaign);
         let effort = Effort::of(self.campaign.profile);
         let taken = calibration::take(subject, effort, &self.stop);
-        here.ground.used();
+        kernel.storage.used();
         match taken {
             Err(ProvisionError::Interrupted) => Ok(None),
             other => other.map(Some),
@@ -173,11 +191,35 @@ impl orchestrate::Backend for Site {
     }
 
     fn next(&mut self) -> News {
-        self.news.recv().expect("the workers hold its other end")
+        let news = self.news.as_ref().and_then(|news| news.recv().ok());
+        news.expect("the workers hold its other end, and nobody else hears")
     }
 }
 
-impl Here {
+impl Kernel {
+    fn prepare(
+        id: CampaignId,
+        campaign: &Campaign,
+        held: Held,
+        dialogue: &dyn Dialogue,
+        stop: &Stop,
+    ) -> anyhow::Result<Self> {
+        let mut storage = Storage::prepare(id, campaign, held, dialogue, stop)?;
+        let mut executor = HostExecutor {
+            program: std::env::current_exe().context("cannot find this program")?,
+            stall_timeout: campaign.stall_timeout,
+            step_limit: campaign.phase_limit,
+            memory: memory_limit(id, campaign, first_limit(campaign))?,
+            stop: Arc::clone(stop),
+        };
+        storage.fill_source(campaign, &mut executor, dialogue)?;
+        Ok(Self {
+            id,
+            storage,
+            executor,
+        })
+    }
+
     /// Sets the limit that the contender of a cell has, where the one before had another.
     fn limit_memory(&mut self, campaign: &Campaign, cell: &Cell) -> Result<(), MemoryError> {
         let mut contenders = campaign.contenders.iter();
@@ -201,18 +243,18 @@ impl Here {
     ) -> Result<CellResult, Stopped> {
         let limited = self.limit_memory(campaign, cell);
         let Self {
-            ground, executor, ..
+            storage, executor, ..
         } = self;
-        let plot = || {
+        let prepare = || {
             limited?;
-            let source = ground.source(campaign, test)?;
-            Ok((ground.plot(campaign, cell, test)?, source))
+            let source = storage.source(campaign, test)?;
+            Ok((storage.of_cell(campaign, cell, test)?, source))
         };
-        let outcome = execute_on(plot, test, |(plot, source)| {
+        let outcome = execute_on(prepare, test, |(storage, source)| {
             let job = Job {
                 version: wire::VERSION,
                 cell: cell.id,
-                target: plot.target(),
+                target: storage.target(),
                 source,
                 test: test.clone(),
                 seed: cell.seed,
@@ -220,7 +262,7 @@ impl Here {
             };
             executor.execute(&job, observe)
         });
-        ground.used();
+        storage.used();
         if let Ok(result) = &outcome
             && let Some(failure) = result.failure.as_ref()
             && failure.step == agent::SOURCE_STEP
@@ -229,7 +271,7 @@ impl Here {
             return Err(Stopped::Withdrawn(reason));
         }
         // What was taken away under a cell that ran is no fault of its filesystem's either.
-        match ground.require_there() {
+        match storage.require_there() {
             Err(error) if failed(&outcome) => Err(Stopped::Withdrawn(error.to_string())),
             _ => outcome,
         }
@@ -260,39 +302,39 @@ fn memory_limit(
     limited.transpose()
 }
 
-/// Runs a cell on its plot; where that cannot be had, this is the cell's result, unless a device or directory of the
+/// Runs a cell on what is prepared for it; where that cannot be had, this is the cell's result, unless a device or directory of the
 /// user's is not as it has to be, for which no filesystem is to blame.
 pub fn execute_on<P>(
-    plot: impl FnOnce() -> anyhow::Result<P>,
+    prepare: impl FnOnce() -> anyhow::Result<P>,
     test: &Test,
     execute: impl FnOnce(P) -> Result<CellResult, Stopped>,
 ) -> Result<CellResult, Stopped> {
     let (started, start) = (clock::calendar(), clock::now());
-    match plot() {
-        Ok(plot) => execute(plot),
+    match prepare() {
+        Ok(prepared) => execute(prepared),
         Err(error) if error.is::<Misfit>() => {
             let misfit = error
                 .downcast()
-                .map_err(|error| Stopped::Withdrawn(exit::whole(&error)))?;
+                .map_err(|error| Stopped::Withdrawn(error::whole(&error)))?;
             Ok(CellResult {
                 started,
                 ..fit::unsupported(test, &misfit)
             })
         }
-        Err(error) if error.is::<Refusal>() => Err(Stopped::Withdrawn(exit::whole(&error))),
+        Err(error) if error.is::<Refusal>() => Err(Stopped::Withdrawn(error::whole(&error))),
         Err(error) => Ok(CellResult {
             started,
             elapsed: clock::since(start),
-            ..without_plot(test, &error)
+            ..not_prepared(test, &error)
         }),
     }
 }
 
-fn without_plot(test: &Test, error: &anyhow::Error) -> CellResult {
+fn not_prepared(test: &Test, error: &anyhow::Error) -> CellResult {
     let mut collector = Collector::new(test);
     let failure = Failure {
         step: "provision".into(),
-        reason: exit::whole(error),
+        reason: error::whole(error),
         ..Failure::default()
     };
     collector.take(Event::Failed {
@@ -315,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plot_that_cannot_be_had_is_the_result_of_its_cell_and_has_its_time() {
+    fn what_cannot_be_prepared_is_the_result_of_its_cell_and_has_its_time() {
         let test = test();
         let nothing = || Err::<(), _>(anyhow::anyhow!("there is no room"));
         let result = execute_on(nothing, &test, |()| panic!("on nothing")).unwrap();
@@ -330,12 +372,12 @@ mod tests {
     }
 
     #[test]
-    fn what_became_of_a_cell_on_its_plot_stays_as_it_is() {
+    fn what_became_of_a_cell_stays_as_it_is() {
         let outcome = execute_on(
             || Ok(7),
             &test(),
-            |plot| {
-                assert_eq!(plot, 7);
+            |prepared| {
+                assert_eq!(prepared, 7);
                 Err(Stopped::Interrupted)
             },
         );

@@ -1,5 +1,5 @@
-//! The ground that cells are run on: an image, a device or mounted directories; prepared once for a
-//! campaign, given to each cell as a plot, and left as it was found.
+//! What cells are put on: an image, a device or mounted directories; prepared once for a campaign, given to each
+//! cell, and left as it was found.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::Context;
 use catalog::Place;
 use model::{
-    Backend, Bytes, Campaign, Cell, Condition, Contender, DiskIdentity, DiskState, Environment,
-    MountIdentity, Source, Test,
+    Backend, Bytes, Campaign, CampaignId, Cell, Condition, Contender, DiskIdentity, DiskState,
+    Environment, MountIdentity, Source, Test,
 };
 use nix::unistd::{AccessFlags, access};
 use provision::{
@@ -19,17 +19,15 @@ use provision::{
     conditions_of_storage, describe_storage,
 };
 use run::Executor;
-use store::CampaignId;
 use sys::trusted::Directory;
 use wire::{Target, Volume};
 
 use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
-use crate::erase_question::Consent;
-use crate::exit::{self, Refused};
+use crate::dialogue::{Dialogue, Erased};
+use crate::error::{self, Refused};
 use crate::fit;
-use crate::guest_ground::GuestGround;
-use crate::progress::Progress;
+use crate::guests;
 use crate::source::{self, HeldSource};
 use crate::work_place::{WorkPlace, unique_name};
 
@@ -48,7 +46,7 @@ pub struct Held {
 }
 
 /// What a campaign works on.
-pub struct Ground {
+pub struct Storage {
     id: CampaignId,
     kind: Kind,
     /// Whether a device of the user's was given to a cell, or a calibration, that is not over.
@@ -90,7 +88,7 @@ enum Kind {
 }
 
 /// What one cell works on.
-pub enum Plot {
+pub enum CellStorage {
     /// A file behind a loop device, which is detached when the plot is dropped.
     Loop {
         /// Keeps the device attached.
@@ -111,7 +109,7 @@ pub enum Plot {
     },
 }
 
-impl Plot {
+impl CellStorage {
     /// The plot as the agent is told of it.
     pub fn target(&self) -> Target {
         match self {
@@ -129,13 +127,14 @@ impl Plot {
     }
 }
 
-impl Ground {
+impl Storage {
     /// Finds out whether the campaign can run here at all, and takes what it works on; changes nothing.
+    ///
+    /// `erase` is the device that the user has named a second time, to say that what it holds may be lost.
     pub fn hold(
         campaign: &Campaign,
-        consent: &Consent,
-        progress: &Progress,
-        stop: &AtomicBool,
+        erase: Option<&Path>,
+        dialogue: &dyn Dialogue,
     ) -> anyhow::Result<Held> {
         require_root(campaign.backend)?;
         if campaign.backend == Backend::Dir {
@@ -143,7 +142,7 @@ impl Ground {
         }
         let device = campaign.device.as_ref();
         let device = device
-            .map(|path| consent.take(path, progress, stop))
+            .map(|path| take_device(path, erase, dialogue))
             .transpose()?;
         Ok(Held {
             device,
@@ -158,7 +157,7 @@ impl Ground {
         let existing = existing.path();
         writable(existing)?;
         if campaign.backend == Backend::Vm {
-            return GuestGround::inspect_place(campaign, existing);
+            return guests::inspect_place(campaign, existing);
         }
         if campaign.backend == Backend::Loop {
             let own = campaign.device.is_none().then_some(campaign.size);
@@ -174,7 +173,7 @@ impl Ground {
         id: CampaignId,
         campaign: &Campaign,
         held: Held,
-        progress: &Progress,
+        dialogue: &dyn Dialogue,
         stop: &AtomicBool,
     ) -> anyhow::Result<Self> {
         let place = WorkPlace::take(campaign, id)?;
@@ -193,23 +192,23 @@ impl Ground {
                 _caches: None,
             });
         }
-        let caches = CacheLock::take(&|line| progress.note(line), stop)?;
+        let caches = CacheLock::take(&|line| dialogue.note(line), stop)?;
         let mut kind = match held.device {
             Some(device) => {
                 if let Some(sight) = device.sight() {
                     let path = device.path().display();
-                    progress.note(&format!("{path} looks blank: {}", sight.words()));
+                    dialogue.note(&format!("{path} looks blank: {}", sight.words()));
                 }
                 Kind::Device(Box::new(device))
             }
             None => {
-                let image = make_image(&place.image(0), campaign.size, progress, stop)?;
+                let image = make_image(&place.image(0), campaign.size, dialogue, stop)?;
                 Kind::Image { image, given_up: 0 }
             }
         };
         let attachment = attachment(&mut kind, campaign)?;
         let second = source::image_size(campaign).map(|size| {
-            let image = make_image(&place.source_image(), size, progress, stop)?;
+            let image = make_image(&place.source_image(), size, dialogue, stop)?;
             Ok::<_, anyhow::Error>(Supply::Image {
                 image,
                 filled: None,
@@ -264,7 +263,7 @@ impl Ground {
         &mut self,
         campaign: &Campaign,
         executor: &mut dyn Executor,
-        progress: &Progress,
+        dialogue: &dyn Dialogue,
     ) -> anyhow::Result<()> {
         let (Some(Supply::Image { image, filled }), Some(Source::Image { contender, .. })) =
             (&mut self.source, &campaign.source)
@@ -275,11 +274,11 @@ impl Ground {
         let mountpoint = place
             .context("the work directory is not taken")?
             .mountpoint()?;
-        progress.note(&format!("filling {} to copy from", source::words(campaign)));
+        dialogue.note(&format!("filling {} to copy from", source::words(campaign)));
         let device = LoopDevice::attach(image.path())?;
-        let plot = on_loop(contender, device, image.size(), mountpoint)?;
-        source::fill(campaign, plot.target(), executor)?;
-        drop(plot);
+        let storage = on_loop(contender, device, image.size(), mountpoint)?;
+        source::fill(campaign, storage.target(), executor)?;
+        drop(storage);
         if provision::is_attached(image.path(), RELEASE) {
             return Err(Refused("the second image is not let go of by the kernel".into()).into());
         }
@@ -363,7 +362,7 @@ impl Ground {
         }
         match self.raw(campaign) {
             Ok(raw) => Subject::Device(Box::new(raw)),
-            Err(error) => Subject::Nothing(exit::whole(&error)),
+            Err(error) => Subject::Nothing(error::whole(&error)),
         }
     }
 
@@ -401,7 +400,12 @@ impl Ground {
     }
 
     /// What a cell works on; an error here is a result of the cell.
-    pub fn plot(&mut self, campaign: &Campaign, cell: &Cell, test: &Test) -> anyhow::Result<Plot> {
+    pub fn of_cell(
+        &mut self,
+        campaign: &Campaign,
+        cell: &Cell,
+        test: &Test,
+    ) -> anyhow::Result<CellStorage> {
         let contender = campaign
             .contenders
             .iter()
@@ -414,7 +418,7 @@ impl Ground {
         if let Some(directory) = &contender.directory {
             let name = unique_name(campaign, self.id);
             let held = self.held(directory)?;
-            return Ok(Plot::Directory {
+            return Ok(CellStorage::Directory {
                 workspace: Workspace::create(directory, &name, cell.id)?,
                 top: directory.clone(),
                 mount: held.identity(),
@@ -426,7 +430,7 @@ impl Ground {
             .context("the work directory is not taken")?;
         let mountpoint = place.mountpoint()?;
         if !contender.filesystem.commands.need_device() {
-            return Ok(Plot::Bare(volume(
+            return Ok(CellStorage::Bare(volume(
                 contender,
                 None,
                 campaign.size,
@@ -441,9 +445,9 @@ impl Ground {
                 on_loop(contender, device, image.size(), mountpoint)
             }
             Kind::Device(device) => {
-                let plot = on_device(campaign, contender, device, mountpoint)?;
+                let storage = on_device(campaign, contender, device, mountpoint)?;
                 self.in_use = true;
-                Ok(plot)
+                Ok(storage)
             }
             Kind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
         }
@@ -519,6 +523,26 @@ impl Ground {
     }
 }
 
+/// Takes a device by the rules of safety, and asks before one is taken that holds something.
+///
+/// # Errors
+/// When it is refused, or the user says no.
+pub fn take_device(
+    path: &Path,
+    erase: Option<&Path>,
+    dialogue: &dyn Dialogue,
+) -> anyhow::Result<HeldDevice> {
+    let device = HeldDevice::take(path, erase)?;
+    if let Some(content) = device.erases() {
+        dialogue.allow_erasing(&Erased {
+            device: device.path(),
+            description: &describe_storage(device.path()),
+            content,
+        })?;
+    }
+    Ok(device)
+}
+
 /// Whoever may not mount can compare nothing on images and devices.
 pub fn require_root(backend: Backend) -> Result<(), Refused> {
     if backend != Backend::Loop || nix::unistd::geteuid().is_root() {
@@ -548,6 +572,10 @@ fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
     })
 }
 
+/// Refuses a directory in which this user may not make anything.
+///
+/// # Errors
+/// When it is one.
 pub fn writable(directory: &Path) -> Result<(), Refused> {
     access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
         .map_err(|error| Refused(format!("cannot write in {}: {error}", directory.display())))
@@ -556,11 +584,11 @@ pub fn writable(directory: &Path) -> Result<(), Refused> {
 fn make_image(
     path: &Path,
     size: Bytes,
-    progress: &Progress,
+    dialogue: &dyn Dialogue,
     stop: &AtomicBool,
 ) -> anyhow::Result<Image> {
     let image = Image::prepare(path, size, &mut |done| {
-        progress.preparing(done.0, size.0);
+        dialogue.preparing(done.0, size.0);
         if stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())
         } else {
@@ -617,12 +645,14 @@ fn on_device(
     contender: &Contender,
     device: &mut HeldDevice,
     mountpoint: PathBuf,
-) -> anyhow::Result<Plot> {
+) -> anyhow::Result<CellStorage> {
     let (path, size) = (device.path().to_owned(), device.size());
     if device.is_block() {
         let state = device.ready()?;
         let place = state.map(|state| (path.as_path(), state));
-        return Ok(Plot::Bare(volume(contender, place, size, mountpoint)));
+        return Ok(CellStorage::Bare(volume(
+            contender, place, size, mountpoint,
+        )));
     }
     let attached = LoopDevice::over(&device.claim()?, &path)?;
     set_readahead(&attached, campaign)?;
@@ -634,10 +664,10 @@ fn on_loop(
     device: LoopDevice,
     size: Bytes,
     mountpoint: PathBuf,
-) -> anyhow::Result<Plot> {
+) -> anyhow::Result<CellStorage> {
     let place = Some((device.path(), device.state()?));
     let volume = volume(contender, place, size, mountpoint);
-    Ok(Plot::Loop {
+    Ok(CellStorage::Loop {
         _device: device,
         volume,
     })

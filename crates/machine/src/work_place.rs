@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use model::{Campaign, CellId};
+use model::{Campaign, CampaignId, CellId};
 use nix::fcntl::{Flock, FlockArg};
 use provision::Refusal;
-use store::CampaignId;
 use sys::trusted::{Directory, Untrusted};
 
-use crate::exit::Refused;
+use crate::error::Refused;
 
 /// What everything that is made for a campaign is called. The seed stands in it so that campaigns of
 /// two databases do not meet.

@@ -1,5 +1,5 @@
-//! The ground of cells in guests: for each a directory, disks and a machine of its own, so that cells can run
-//! side by side and nothing of one is left for the next. The counterpart of `ground`, without root.
+//! Cells in guests: for each a directory, disks and a machine of its own, so that cells can run side by side and
+//! nothing of one is left for the next. The counterpart of `storage`, without root.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,22 +11,21 @@ use anyhow::Context;
 use catalog::Place;
 use guest::{Guest, Machine, MemoryDisk};
 use model::{
-    Backend, Bytes, Campaign, Cell, CellId, CellResult, Clock, Contender, DiskCache, Environment,
-    GuestDisk, GuestMachine, Requirements, Source, Test,
+    Backend, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender, DiskCache,
+    Environment, GuestDisk, GuestMachine, Requirements, Source, Test,
 };
 use provision::{HeldDevice, Image, Refusal, Setting, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
-use store::CampaignId;
 use wire::{Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
-use crate::exit::Refused;
+use crate::error::Refused;
 use crate::fit;
-use crate::site::execute_on;
+use crate::local::execute_on;
 use crate::source;
 use crate::work_place::{CellDirectory, WorkPlace};
 
 /// What a campaign in guests works on.
-pub struct GuestGround {
+pub struct Guests {
     campaign: Campaign,
     parts: GuestMachine,
     guest: Arc<Guest>,
@@ -39,7 +38,7 @@ pub struct GuestGround {
 }
 
 /// What one cell works on.
-struct Plot {
+struct CellGuest {
     volume: Box<Volume>,
     /// What is copied from.
     source: Option<wire::Source>,
@@ -50,24 +49,24 @@ struct Plot {
     _directory: CellDirectory,
 }
 
-impl GuestGround {
-    /// Whether there is room for its images; changes nothing.
-    pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
-        let source = u64::from(campaign.source.is_some());
-        let images = campaign.machines().map(|machine| match machine.disk {
-            GuestDisk::Image { .. } => u64::from(machine.disks) + source,
-            GuestDisk::Device { .. } => source,
-            GuestDisk::Model { .. } => 0,
-        });
-        match images.max().unwrap_or(0) {
-            0 => Ok(()),
-            count => {
-                let size = Bytes(campaign.size.0.saturating_mul(count));
-                Ok(Image::require_room(directory, size)?)
-            }
+/// Whether there is room for its images; changes nothing.
+pub fn inspect_place(campaign: &Campaign, directory: &Path) -> anyhow::Result<()> {
+    let source = u64::from(campaign.source.is_some());
+    let images = campaign.machines().map(|machine| match machine.disk {
+        GuestDisk::Image { .. } => u64::from(machine.disks) + source,
+        GuestDisk::Device { .. } => source,
+        GuestDisk::Model { .. } => 0,
+    });
+    match images.max().unwrap_or(0) {
+        0 => Ok(()),
+        count => {
+            let size = Bytes(campaign.size.0.saturating_mul(count));
+            Ok(Image::require_room(directory, size)?)
         }
     }
+}
 
+impl Guests {
     /// Makes ready what every cell needs, and takes the campaign for this process alone.
     pub fn prepare(
         id: CampaignId,
@@ -175,22 +174,22 @@ impl GuestGround {
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
         execute_on(
-            || self.plot(cell, test),
+            || self.of_cell(cell, test),
             test,
-            |plot| {
+            |cell_guest| {
                 let job = Job {
                     version: wire::VERSION,
                     // Which number it has in the campaign is no part of what it does, nor of how long that
                     // takes.
                     cell: CellId(0),
-                    target: Target::Volume(plot.volume),
-                    source: plot.source,
+                    target: Target::Volume(cell_guest.volume),
+                    source: cell_guest.source,
                     test: test.clone(),
                     seed: cell.seed,
                     stacks_after: None,
                 };
                 let mut executor = CachedExecutor::new(
-                    plot.executor,
+                    cell_guest.executor,
                     self.cache.clone(),
                     Some(self.campaign.seed),
                 );
@@ -204,7 +203,7 @@ impl GuestGround {
     }
 
     /// What a cell works on; an error here is a result of the cell.
-    fn plot(&self, cell: &Cell, test: &Test) -> anyhow::Result<Plot> {
+    fn of_cell(&self, cell: &Cell, test: &Test) -> anyhow::Result<CellGuest> {
         let mut contenders = self.campaign.contenders.iter();
         let contender = contenders
             .find(|c| c.name == cell.contender)
@@ -252,7 +251,7 @@ impl GuestGround {
             step_limit: self.campaign.phase_limit,
             stop: Arc::clone(&self.stop),
         };
-        Ok(Plot {
+        Ok(CellGuest {
             volume: Box::new(volume),
             source,
             executor,

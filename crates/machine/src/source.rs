@@ -1,0 +1,266 @@
+//! The disk that a campaign copies from (`--source`): looked through before the campaign is stored, held while it
+//! runs, and given to each cell that copies from it. What is the user's is only ever read.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use model::{
+    Bytes, CacheState, Campaign, CellId, Condition, End, Phase, Source, SourceContents, Status,
+    Test,
+};
+use provision::{HeldDirectory, ProvisionError, Refusal, SourceDevice, describe_storage};
+use run::Executor;
+use sys::block;
+use wire::{Job, SourcePlace, Stopped, Target};
+
+use crate::error::{BadInput, Interruption, Refused};
+
+/// A source of the user's for as long as a campaign runs.
+#[derive(Debug)]
+pub enum HeldSource {
+    /// A directory.
+    Directory(HeldDirectory),
+    /// A device or file, behind a loop device that takes no writes.
+    Device(Box<SourceDevice>),
+}
+
+/// Whether a test has a use for a source.
+pub fn copies_in(test: &Test) -> bool {
+    test.phases.iter().any(|phase| phase.op.copies_in())
+}
+
+/// Cells see a source without what is mounted in it, and would find other files there.
+fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
+    let below = |mount: &sys::mounts::Mount| mount.on != path && mount.on.starts_with(path);
+    match sys::mounts::all()?.into_iter().find(below) {
+        Some(mount) => Err(BadInput(format!(
+            "--source {}: something is mounted in it, on {}; name a directory without mounts, or unmount it",
+            path.display(),
+            mount.on.display()
+        ))
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// What is in a directory of the user's.
+///
+/// # Errors
+/// When something is mounted in it, or it cannot be read.
+pub fn survey_directory(path: &Path) -> anyhow::Result<SourceContents> {
+    refuse_mounts_below(path)?;
+    let held = HeldDirectory::take(path)?;
+    agent::survey(&directory_place(&held, None)).map_err(|reason| Refused(reason).into())
+}
+
+fn directory_place(held: &HeldDirectory, at: Option<PathBuf>) -> SourcePlace {
+    SourcePlace::Directory {
+        path: held.path().to_owned(),
+        at,
+        identity: held.identity(),
+    }
+}
+
+/// What is in a device of the user's: looks through it in a process with mounts of its own, so that nothing of it is seen outside.
+pub fn survey_device(path: &Path) -> anyhow::Result<SourceContents> {
+    let device =
+        SourceDevice::take(path, Campaign::READAHEAD).map_err(|error| in_use(path, error))?;
+    let at = tempfile::tempdir().context("a directory to mount the source on")?;
+    let place = device_place(device.node(), at.path().to_owned())?;
+    let mut agent = Command::new(std::env::current_exe().context("cannot find this program")?)
+        .args(["agent", "--survey"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut line = serde_json::to_string(&place)?;
+    line.push('\n');
+    if let Some(mut stdin) = agent.stdin.take() {
+        stdin.write_all(line.as_bytes())?;
+    }
+    let output = agent.wait_with_output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim().trim_start_matches("fsarena: ");
+        return Err(Refused(format!("--source: {said}")).into());
+    }
+    serde_json::from_slice(&output.stdout).context("the survey of the source is not whole")
+}
+
+/// A device that takes no writes, as a cell is told of it.
+pub fn device_place(node: &Path, at: PathBuf) -> anyhow::Result<SourcePlace> {
+    Ok(SourcePlace::Device {
+        number: block::numbers(fs::metadata(node)?.rdev()),
+        device: node.to_owned(),
+        at,
+    })
+}
+
+/// What is mounted can be copied from where it is mounted.
+fn in_use(path: &Path, error: ProvisionError) -> anyhow::Error {
+    match &error {
+        ProvisionError::Refused(Refusal::Mounted { on, .. }) => Refused(format!(
+            "--source {} is mounted on {}: give that directory (--source {}), or unmount it",
+            path.display(),
+            on.display(),
+            on.display()
+        ))
+        .into(),
+        _ => error.into(),
+    }
+}
+
+/// The size of a second image, where there is one.
+pub fn image_size(campaign: &Campaign) -> Option<Bytes> {
+    match &campaign.source {
+        Some(Source::Image { size, .. }) => Some(*size),
+        _ => None,
+    }
+}
+
+/// The source of a campaign in words.
+pub fn words(campaign: &Campaign) -> String {
+    let source = campaign.source.as_ref();
+    source.map_or_else(|| "nothing".to_owned(), ToString::to_string)
+}
+
+/// The source as one of the circumstances of a session, with what it lies on.
+pub fn condition(source: &Source, on: &str) -> Condition {
+    Condition::new("source", format!("{source} ({on})"))
+}
+
+/// Fills a second image with what all tests copy from it: the same in all rounds.
+pub fn fill(
+    campaign: &Campaign,
+    target: Target,
+    executor: &mut dyn Executor,
+) -> anyhow::Result<()> {
+    let job = Job {
+        version: wire::VERSION,
+        cell: CellId(0),
+        target,
+        source: None,
+        test: filling(campaign),
+        seed: campaign.seed,
+        stacks_after: None,
+    };
+    let result = match executor.execute(&job, &mut |_| {}) {
+        Ok(result) => result,
+        Err(Stopped::Interrupted) => return Err(Interruption.into()),
+        Err(Stopped::Withdrawn(reason)) => return Err(Refused(reason).into()),
+    };
+    match (result.status, result.failure) {
+        (Status::Ok, _) => Ok(()),
+        (status, failure) => {
+            let why = failure.map_or_else(|| status.to_string(), |failure| failure.reason);
+            Err(Refused(format!("the second image cannot be filled: {why}")).into())
+        }
+    }
+}
+
+/// A test that leaves on its filesystem what those of a campaign copy in.
+fn filling(campaign: &Campaign) -> Test {
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let planted = tests.flat_map(|test| {
+        let prefix = wire::source_prefix(test);
+        let ops = test.phases.iter();
+        ops.filter_map(move |phase| wire::planted(&phase.op, &prefix))
+    });
+    let phases = planted.enumerate().map(|(number, op)| Phase {
+        name: format!("fill-{}", number + 1),
+        cache: CacheState::Warm,
+        ends: End::Syncfs,
+        at_most: None,
+        scaling: None,
+        op,
+    });
+    Test {
+        name: "source".into(),
+        suite: "source".into(),
+        title: "What is copied from".into(),
+        rationale: String::new(),
+        space: Bytes(0),
+        sweep: None,
+        phases: phases.collect(),
+    }
+}
+
+impl HeldSource {
+    /// Takes what a campaign copies from; nothing where that is nothing of the user's.
+    pub fn take(campaign: &Campaign) -> anyhow::Result<Option<Self>> {
+        Ok(match &campaign.source {
+            Some(Source::Directory { path, .. }) => {
+                Some(Self::Directory(HeldDirectory::take(path)?))
+            }
+            Some(Source::Device { path, .. }) => {
+                let readahead = campaign.readahead.unwrap_or(Campaign::READAHEAD);
+                let device = SourceDevice::take(path, readahead);
+                Some(Self::Device(Box::new(
+                    device.map_err(|error| in_use(path, error))?,
+                )))
+            }
+            Some(Source::Image { .. }) | None => None,
+        })
+    }
+
+    /// The source as a cell is told of it; one with mounts of its own finds it at this directory.
+    pub fn place(&self, at: Option<PathBuf>) -> anyhow::Result<SourcePlace> {
+        match (self, at) {
+            (Self::Directory(held), at) => {
+                held.require_there()?;
+                Ok(directory_place(held, at))
+            }
+            (Self::Device(device), Some(at)) => device_place(device.node(), at),
+            (Self::Device(device), None) => {
+                anyhow::bail!("{} cannot be mounted here", device.path().display())
+            }
+        }
+    }
+
+    /// What it lies on, in the words of a report.
+    pub fn storage(&self) -> String {
+        match self {
+            Self::Directory(held) => describe_storage(held.path()),
+            Self::Device(device) => format!(
+                "{}, behind a read-only loop device",
+                describe_storage(device.path())
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+    use model::Profile;
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn a_second_image_is_filled_with_what_each_test_copies_under_a_name_of_its_own() {
+        let catalog = Catalog::builtin().unwrap();
+        let suite = |name| catalog.suite(name, Profile::Smoke).unwrap().clone();
+        let campaign = Campaign {
+            suites: ["tree", "large-file"].map(suite).into(),
+            ..fixture::campaign()
+        };
+        let trees: Vec<(String, u64)> = filling(&campaign)
+            .phases
+            .iter()
+            .map(|phase| match &phase.op {
+                model::Op::PlantTree { tree, files, .. } => (tree.clone(), *files),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let expected = [("tree.original", 60), ("large-file.image", 1)];
+        assert_eq!(
+            trees,
+            expected.map(|(name, files)| (name.to_owned(), files))
+        );
+    }
+}

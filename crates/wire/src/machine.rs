@@ -1,0 +1,192 @@
+//! What the orchestrator and the agent of a machine say to each other.
+//!
+//! The orchestrator starts `fsarena agent --machine` there, as a child or through ssh, and writes [`Request`]s, a line of
+//! JSON each; the agent writes [`Answer`]s. The agent ends, and removes all that it has made, when its standard input
+//! closes. Across a network, which may break without a word, the orchestrator sends a pulse every [`PULSE`], and each is
+//! answered; where [`MISSING`] of them are missing, the other side is lost.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::{
+    Calibration, Campaign, CampaignId, Cell, CellId, CellResult, DiskIdentity, Environment, Test,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Event, Stopped, line};
+
+/// How often each side says that it is there.
+pub const PULSE: Duration = Duration::from_secs(2);
+/// So many pulses may be missing in a row; then the other side is lost.
+pub const MISSING: u32 = 10;
+
+/// What the agent of a machine is to do. One thing at a time, but for cells, [`Request::Stop`] and
+/// [`Request::Pulse`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "request", content = "with", rename_all = "kebab-case")]
+pub enum Request {
+    /// Say what this machine has.
+    Look {
+        /// The programs that matter.
+        programs: BTreeSet<String>,
+        /// A path that may be a block device.
+        device: Option<PathBuf>,
+    },
+    /// Take what a campaign works on, and look whether it can run here; nothing is changed.
+    Hold {
+        /// The campaign.
+        campaign: Box<Campaign>,
+        /// The device that the user has named a second time, to say that what it holds may be lost.
+        erase: Option<PathBuf>,
+        /// Whether it has run before, so that its image may be there.
+        again: bool,
+    },
+    /// Erase the device that the agent has asked for.
+    AllowErasing,
+    /// Make ready what its cells need.
+    Prepare {
+        /// Number of the campaign.
+        id: CampaignId,
+    },
+    /// Measure the harness overhead and the raw device.
+    Calibrate,
+    /// Begin a cell.
+    Start {
+        /// The cell.
+        cell: Cell,
+        /// Its test.
+        test: Box<Test>,
+    },
+    /// End what runs.
+    Stop,
+    /// Remove everything that was made for the campaign.
+    Clear,
+    /// The orchestrator is there.
+    Pulse,
+}
+
+/// What a machine has, as far as it decides about what can run there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Whether the agent may mount.
+    pub root: bool,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Names in `/proc/filesystems`.
+    pub filesystems: BTreeSet<String>,
+    /// Modules that could be loaded.
+    pub modules: BTreeSet<String>,
+    /// Whether the kernel loads a filesystem's module when it is mounted.
+    pub loads_modules: bool,
+    /// Whether `/dev/loop-control` is there.
+    pub loop_control: bool,
+    /// Whether `/dev/fuse` is there.
+    pub fuse_device: bool,
+    /// Of the programs that were asked for, those that are there.
+    pub programs: BTreeSet<String>,
+    /// Whether what was asked for is a block device.
+    pub is_block_device: bool,
+}
+
+/// What the agent of a machine says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", content = "with", rename_all = "kebab-case")]
+pub enum Answer {
+    /// The first word.
+    Hello {
+        /// [`crate::VERSION`] of the agent.
+        version: u32,
+    },
+    /// What the machine has.
+    Looked(Box<Facts>),
+    /// Something for the user.
+    Note(String),
+    /// So many bytes of an image are written.
+    Preparing {
+        /// Written.
+        done: u64,
+        /// Of so many.
+        total: u64,
+    },
+    /// A device is about to be erased that holds something; [`Request::AllowErasing`] lets it.
+    MayErase {
+        /// The device.
+        device: PathBuf,
+        /// What it is, for people.
+        description: String,
+        /// What it holds.
+        content: String,
+    },
+    /// What the campaign works on is taken.
+    Held {
+        /// The disk, where it is one of the user's.
+        disk: Option<DiskIdentity>,
+        /// What does not fit, a line each.
+        misfits: Vec<String>,
+    },
+    /// What its cells need is there.
+    Prepared(Box<Environment>),
+    /// What was measured; nothing where the user asked to stop.
+    Calibrated(Option<Box<Calibration>>),
+    /// Something happens in a cell.
+    Event {
+        /// The cell.
+        cell: CellId,
+        /// What.
+        event: Event,
+    },
+    /// A cell has its result.
+    Ended {
+        /// The cell.
+        cell: CellId,
+        /// Its result.
+        result: Box<CellResult>,
+    },
+    /// A cell has none.
+    Stopped {
+        /// The cell.
+        cell: CellId,
+        /// Why.
+        stopped: Stopped,
+    },
+    /// Everything is removed.
+    Cleared,
+    /// What was asked for cannot be done.
+    Failed {
+        /// Of which kind the reason is.
+        kind: Kind,
+        /// The reason in one line.
+        reason: String,
+    },
+    /// The agent is there.
+    Pulse,
+}
+
+/// Who can mend an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The user said something wrong.
+    BadInput,
+    /// The machine is not as it must be.
+    Refused,
+    /// The user asked to stop.
+    Interrupted,
+    /// Nobody but who writes this program.
+    Internal,
+}
+
+impl Request {
+    /// The request as a line, with its end of line.
+    pub fn to_line(&self) -> String {
+        line(self)
+    }
+}
+
+impl Answer {
+    /// The answer as a line, with its end of line.
+    pub fn to_line(&self) -> String {
+        line(self)
+    }
+}

@@ -1,0 +1,162 @@
+//! Another host, as far as ssh can tell: a real sshd in a network namespace of its own, at the other end of a cable that a
+//! test can cut. Processes and files are this machine's.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{Sandbox, succeed};
+
+/// How long sshd may take to listen.
+const LISTENING: Duration = Duration::from_secs(20);
+
+/// A host called `far`. When it is dropped, namespace and cable go.
+#[derive(Debug)]
+pub struct FarHost {
+    namespace: String,
+    cable: String,
+    sshd: Child,
+    /// Where the host keeps its copy of fsarena.
+    pub cache: PathBuf,
+    bin: PathBuf,
+}
+
+impl FarHost {
+    /// Starts sshd behind a new cable.
+    ///
+    /// # Panics
+    /// Without root, or where sshd does not start.
+    pub fn new(sandbox: &Sandbox) -> Self {
+        let number = std::process::id();
+        let place = sandbox.path("ssh");
+        fs::create_dir(&place).expect("a sandbox is writable");
+        fs::create_dir_all("/run/sshd").expect("root can make it");
+        for key in ["host", "user"] {
+            let mut keygen = Command::new("ssh-keygen");
+            keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]);
+            succeed(keygen.arg(place.join(key)));
+        }
+        let (namespace, cable) = (format!("far-{number}"), format!("far{number}"));
+        let (near, far) = (
+            format!("10.231.{}.1", number % 250),
+            format!("10.231.{}.2", number % 250),
+        );
+        let ip = |words: &str| succeed(Command::new("ip").args(words.split_whitespace()));
+        ip(&format!("netns add {namespace}"));
+        ip(&format!(
+            "link add {cable} type veth peer name eth0 netns {namespace}"
+        ));
+        ip(&format!("addr add {near}/30 dev {cable}"));
+        ip(&format!("link set {cable} up"));
+        ip(&format!("-n {namespace} addr add {far}/30 dev eth0"));
+        ip(&format!("-n {namespace} link set eth0 up"));
+        let cache = sandbox.path("far-cache");
+        let shown = place.display();
+        let server = format!(
+            "ListenAddress {far}\nHostKey {shown}/host\nAuthorizedKeysFile {shown}/user.pub\nPidFile none\n\
+             StrictModes no\nUsePAM no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n\
+             SetEnv XDG_CACHE_HOME={}\n",
+            cache.display()
+        );
+        fs::write(place.join("sshd_config"), server).expect("a sandbox is writable");
+        let client = format!(
+            "Host far\nHostName {far}\nUser root\nIdentityFile {shown}/user\nIdentitiesOnly yes\n\
+             UserKnownHostsFile {shown}/known\nStrictHostKeyChecking no\nLogLevel ERROR\n"
+        );
+        fs::write(place.join("ssh_config"), client).expect("a sandbox is writable");
+        // ssh asks the system, and not the environment, where its user's configuration is.
+        let bin = sandbox.path("bin");
+        fs::create_dir(&bin).expect("a sandbox is writable");
+        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {shown}/ssh_config \"$@\"\n");
+        fs::write(bin.join("ssh"), script).expect("a sandbox is writable");
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(bin.join("ssh"), executable).expect("it was written");
+        let sshd = Command::new("ip")
+            .args([
+                "netns",
+                "exec",
+                &namespace,
+                "/usr/sbin/sshd",
+                "-D",
+                "-e",
+                "-f",
+            ])
+            .arg(place.join("sshd_config"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("ip can be started");
+        let host = Self {
+            namespace,
+            cable,
+            sshd,
+            cache,
+            bin,
+        };
+        host.wait_until_it_listens();
+        host
+    }
+
+    /// Lets fsarena find this host under the name `far`.
+    pub fn known_to<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.bin.display()))
+    }
+
+    /// Cuts the cable.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn cut(&self) {
+        succeed(Command::new("ip").args(["link", "set", &self.cable, "down"]));
+    }
+
+    /// Joins it again.
+    ///
+    /// # Panics
+    /// When it is gone.
+    pub fn join(&self) {
+        succeed(Command::new("ip").args(["link", "set", &self.cable, "up"]));
+    }
+
+    /// The processes that are the agent of this host, by number.
+    pub fn agents(&self) -> Vec<i32> {
+        let program = self.cache.join("fsarena");
+        let program = program.to_string_lossy().into_owned();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = processes.filter_map(|p| p.file_name().to_string_lossy().parse().ok());
+        let is_agent = |pid: &i32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            line.starts_with(&program) && line.contains("agent")
+        };
+        numbers.filter(is_agent).collect()
+    }
+
+    fn wait_until_it_listens(&self) {
+        let start = Instant::now();
+        let mut ask = Command::new("ssh");
+        self.known_to(&mut ask).args(["far", "true"]);
+        ask.stderr(Stdio::null());
+        while !ask.status().is_ok_and(|status| status.success()) {
+            assert!(start.elapsed() < LISTENING, "sshd does not listen");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for FarHost {
+    fn drop(&mut self) {
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+        for words in [
+            format!("link del {}", self.cable),
+            format!("netns del {}", self.namespace),
+        ] {
+            let _ = Command::new("ip").args(words.split_whitespace()).status();
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Campaigns on another host, through a real sshd: a cable that is cut in the middle of a cell, and either side killed.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use end_to_end::gate::Gate;
+use end_to_end::{FarHost, Sandbox, results_of, run};
+use model::Status;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Bounds a wait for what happens, or never does.
+const NEVER: Duration = Duration::from_secs(120);
+
+fn campaign(sandbox: &Sandbox, far: &FarHost, contenders: &[&str]) -> Command {
+    let mut command = sandbox.campaign(contenders, "trial");
+    far.known_to(command.args(["--host", "far"]));
+    command
+}
+
+fn start(command: &mut Command) -> Child {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("fsarena can be started")
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < NEVER, "{what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn assert_all_ok(sandbox: &Sandbox, cells: usize) {
+    let mut report = sandbox.fsarena();
+    let results = results_of(run(report.args(["report", "--format", "json"])));
+    assert_eq!(results.cells.len(), cells);
+    for stored in &results.cells {
+        let result = stored.result.as_ref().expect("every cell has its result");
+        assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
+    }
+    assert_eq!(results.campaign.host.as_deref(), Some("far"));
+}
+
+#[test]
+fn a_campaign_runs_on_another_host_and_needs_nothing_there() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let ended = run(&mut campaign(&sandbox, &far, &["ext4", "tmpfs"]));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_all_ok(&sandbox, 2);
+    assert!(far.agents().is_empty());
+    let mut doctor = sandbox.fsarena();
+    let told = run(far.known_to(doctor.args(["doctor", "--host", "far"])));
+    assert!(told.stdout.contains("ext4"), "{}", told.stderr);
+}
+
+/// Nobody says that the cable is cut: both sides find out by themselves.
+#[test]
+fn a_cell_whose_connection_breaks_runs_again_when_it_is_back() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let gate = Gate::new(&sandbox);
+    let child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
+    let waiting = gate.reached();
+    far.cut();
+    wait_until("the agent lives on without anybody", || {
+        far.agents().is_empty()
+    });
+    waiting.go_on();
+    far.join();
+    let output = child.wait_with_output().expect("it was started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("it runs once more"), "{said}");
+    assert_all_ok(&sandbox, 2);
+}
+
+#[test]
+fn an_agent_that_is_killed_is_started_again() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let gate = Gate::new(&sandbox);
+    let child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
+    let waiting = gate.reached();
+    for agent in far.agents() {
+        let _ = kill(Pid::from_raw(agent), Signal::SIGKILL);
+    }
+    waiting.go_on();
+    let output = child.wait_with_output().expect("it was started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_all_ok(&sandbox, 2);
+}
+
+#[test]
+fn an_orchestrator_that_is_killed_leaves_nothing_on_the_host() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let gate = Gate::new(&sandbox);
+    let mut child = start(&mut campaign(&sandbox, &far, &["gate", "tmpfs"]));
+    let waiting = gate.reached();
+    child.kill().expect("it runs");
+    child.wait().expect("it was started");
+    wait_until("the agent lives on", || far.agents().is_empty());
+    waiting.go_on();
+    let mut resume = sandbox.fsarena();
+    let ended = run(far.known_to(resume.arg("resume")));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_all_ok(&sandbox, 2);
+}
+
+#[test]
+fn what_cannot_be_had_on_another_host_is_said_in_a_line() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    for (host, backend, reason) in [
+        ("far", "vm", "guests run on this machine"),
+        ("-oProxyCommand=x", "loop", "begins with `-`"),
+        ("nowhere.invalid", "loop", "cannot reach nowhere.invalid"),
+    ] {
+        let mut command = sandbox.campaign(&["tmpfs"], "trial");
+        command
+            .arg(format!("--host={host}"))
+            .args(["--backend", backend]);
+        let ended = run(far.known_to(&mut command));
+        assert!(matches!(ended.code, Some(2 | 3)), "{}", ended.stderr);
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
+    }
+}
