@@ -1,7 +1,5 @@
 //! Cells in guests: filesystems that this machine's kernel need not have, under the drivers of a real one.
 
-mod guest_bench;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +10,10 @@ use std::sync::atomic::AtomicBool;
 use catalog::Catalog;
 use end_to_end::{guest, guest_cache, guest_recipe, program};
 use guest::{Guest, Own, Recipe};
-use guest_bench::{Bench, execute};
 use model::{Bytes, CellResult, Nanos, Profile, Status, Test};
 use tempfile::TempDir;
+
+use crate::guest_bench::{Bench, execute};
 
 const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");
