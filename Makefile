@@ -74,7 +74,6 @@ ROOT_TESTS := alone devices guests host smoke
 # What `check` does, then end-to-end tests.
 test: check
 	cargo test --workspace --locked $(addprefix --test ,$(ROOT_TESTS))
-	cargo test --package report --features parquet --locked parquet_table
 
 # The inner loop: style first, as it fails fastest; then unit, property and snapshot tests.
 check:
