@@ -68,7 +68,8 @@ build:
 	@scripts/install-packages.sh gcc libc6-dev
 	cargo build --release --locked
 
-# Programs of tests that need root: their manifests say `test = false`, so that `check` leaves them out.
+# Programs of tests that run campaigns, guests, a browser or devices, with root: their manifests say `test = false`, so
+# that `check` leaves them out.
 ROOT_TESTS := alone devices guests host smoke
 
 # What `check` does, then end-to-end tests.
