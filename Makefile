@@ -68,15 +68,21 @@ build:
 	@scripts/install-packages.sh gcc libc6-dev
 	cargo build --release --locked
 
-# Style first, as it fails fastest; then unit, property, snapshot and end-to-end tests.
-test: check
-	cargo test --workspace --all-targets --locked
-	cargo test --package report --features parquet --locked parquet_table
+# Programs of tests that run campaigns, guests, a browser or devices, with root: their manifests say `test = false`, so
+# that `check` leaves them out.
+ROOT_TESTS := alone devices guests host smoke
 
+# What `check` does, then end-to-end tests.
+test: check
+	cargo test --workspace --locked $(addprefix --test ,$(ROOT_TESTS))
+
+# The inner loop: style first, as it fails fastest; then unit, property and snapshot tests.
 check:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --locked $(addprefix --test ,$(ROOT_TESTS)) -- -D warnings
+	cargo test --workspace --all-targets --locked
 
 clean:
 	cargo clean

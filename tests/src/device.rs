@@ -60,6 +60,16 @@ impl LoopDevice {
         &self.device
     }
 
+    /// Whether it is still on its image: one that a test has detached may have become another test's.
+    fn is_attached(&self) -> bool {
+        let name = self.device.file_name().unwrap_or_default();
+        let backing = Path::new("/sys/block").join(name).join("loop/backing_file");
+        let file = std::fs::read_to_string(backing).unwrap_or_default();
+        // So the kernel names a file that is removed.
+        let file = file.trim_end().trim_end_matches(" (deleted)");
+        Path::new(file) == self.image
+    }
+
     /// The file below it.
     pub fn image(&self) -> &Path {
         &self.image
@@ -68,7 +78,10 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        let mut commands = vec![("losetup", "--detach", &self.device)];
+        let mut commands = Vec::new();
+        if self.is_attached() {
+            commands.push(("losetup", "--detach", &self.device));
+        }
         commands.extend(self.below.as_ref().map(|below| ("umount", "--lazy", below)));
         for (program, option, what) in commands {
             // What does not come off is found by the sandbox.

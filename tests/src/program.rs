@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 /// The fsarena of the same build as the running test; built when first asked for, because cargo
 /// builds for a test only the programs of its own package.
 ///
-/// All of the workspace is asked for, as it is when all tests run: its features are other ones than those
-/// of the package alone, and everything would be compiled once more.
+/// The program comes with any test of its package. All of the workspace is asked for, as it is when all tests run:
+/// its features are other ones than those of the package alone, and everything would be compiled once more.
 ///
 /// # Panics
 /// When it does not build.
@@ -22,13 +22,8 @@ pub fn fsarena() -> &'static Path {
         };
         let target = directory.ancestors().nth(2).expect("TARGET/TRIPLE/PROFILE");
         let built = Command::new(env!("CARGO"))
-            .args([
-                "test",
-                "--no-run",
-                "--quiet",
-                "--workspace",
-                "--all-targets",
-            ])
+            .args(["test", "--no-run", "--quiet", "--workspace"])
+            .args(["--test", "command_line"])
             .args(["--profile", profile, "--target-dir"])
             .arg(target)
             .current_dir(env!("CARGO_MANIFEST_DIR"))

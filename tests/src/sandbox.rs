@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{CampaignResults, CellResult, StoredCell};
 use nix::unistd::Uid;
@@ -26,6 +27,8 @@ const CAMPAIGN_FILE: &str = "small.toml";
 #[derive(Debug)]
 pub struct Sandbox {
     directory: TempDir,
+    /// Held by one that nobody else has meanwhile.
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Sandbox {
@@ -42,7 +45,10 @@ impl Sandbox {
             .prefix("fsarena-e2e-")
             .tempdir()
             .expect("the directory for temporary files is writable");
-        let sandbox = Self { directory };
+        let sandbox = Self {
+            directory,
+            _turn: None,
+        };
         for sub in ["catalog/filesystems", "catalog/suites", "work"] {
             fs::create_dir_all(sandbox.path(sub)).expect("a sandbox is writable");
         }
@@ -51,6 +57,19 @@ impl Sandbox {
         sandbox.add_suite("names", entries::NAMES);
         sandbox.add_suite("abilities", entries::ABILITIES);
         fs::write(sandbox.path(CAMPAIGN_FILE), CAMPAIGN).expect("a sandbox is writable");
+        sandbox
+    }
+
+    /// A sandbox that is the only one of its kind in this process: for what stays in this machine's page cache, which
+    /// any other campaign drops.
+    ///
+    /// # Panics
+    /// As [`Sandbox::new`].
+    pub fn alone() -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sandbox = Self::new();
+        sandbox._turn = Some(turn);
         sandbox
     }
 

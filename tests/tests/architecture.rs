@@ -148,14 +148,18 @@ fn all_sources() -> Vec<PathBuf> {
     below.concat()
 }
 
+fn manifest(of: &Path) -> toml::Table {
+    let text = fs::read_to_string(of.join("Cargo.toml")).unwrap();
+    text.parse().unwrap()
+}
+
 fn crates() -> BTreeMap<String, toml::Table> {
     let mut crates = BTreeMap::new();
     let listed = fs::read_dir(root().join("crates")).unwrap();
     let listed = listed.map(|entry| entry.unwrap().path());
     for path in listed.chain([root().join("bench"), root().join("fuzz")]) {
-        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        crates.insert(name, manifest.parse().unwrap());
+        crates.insert(name, manifest(&path));
     }
     crates
 }
@@ -254,6 +258,58 @@ fn nothing_is_left_unfinished_or_switched_off() {
             assert!(!text.contains(mark), "{} holds {mark}", path.display());
         }
     }
+}
+
+/// The files of a directory of tests that are programs of tests, and those that are modules of one.
+fn files_of_tests(directory: &Path) -> (BTreeSet<String>, BTreeSet<String>) {
+    let mut files = BTreeSet::new();
+    let mut modules = BTreeSet::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let is_module = path.is_dir() && path.join("mod.rs").exists();
+        if is_module || path.extension().is_some_and(|e| e == "rs") {
+            let name = path.file_stem().unwrap().to_string_lossy();
+            files.insert(name.into_owned());
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let names = text.lines().filter_map(|line| line.strip_prefix("mod "));
+        modules.extend(names.filter_map(|name| Some(name.strip_suffix(';')?.to_owned())));
+    }
+    (files, modules)
+}
+
+/// Cargo finds programs of tests by itself, but not where some are only run with root.
+#[test]
+fn every_file_of_tests_is_run() {
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    let named = makefile
+        .lines()
+        .find_map(|line| line.strip_prefix("ROOT_TESTS := "));
+    let named: BTreeSet<&str> = named.unwrap().split(' ').collect();
+    let mut with_root = BTreeSet::new();
+    let own = BTreeMap::from([("tests".to_owned(), manifest(&root().join("tests")))]);
+    for (name, manifest) in crates().into_iter().chain(own) {
+        let listed = manifest.get("test").and_then(toml::Value::as_array);
+        let listed = listed.into_iter().flatten();
+        let word = |test: &toml::Value| test["name"].as_str().unwrap().to_owned();
+        let is_off =
+            |test: &&toml::Value| test.get("test").and_then(toml::Value::as_bool) == Some(false);
+        with_root.extend(listed.clone().filter(is_off).map(word));
+        if manifest["package"].get("autotests").is_none() {
+            continue;
+        }
+        let listed: BTreeSet<String> = listed.map(word).collect();
+        let directory = ["crates", "."].map(|below| root().join(below).join(&name).join("tests"));
+        let directory = directory.into_iter().find(|d| d.exists()).unwrap();
+        let (files, modules) = files_of_tests(&directory);
+        let run: BTreeSet<String> = listed.union(&modules).cloned().collect();
+        assert_eq!(files, run, "files, and what is run, of {name}");
+    }
+    let with_root: BTreeSet<&str> = with_root.iter().map(String::as_str).collect();
+    assert_eq!(
+        named, with_root,
+        "ROOT_TESTS of the Makefile, and `test = false`"
+    );
 }
 
 /// The names of all test functions, by the file's path and by themselves.

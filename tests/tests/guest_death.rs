@@ -1,20 +1,19 @@
 //! Guests that die: each way is told from the others, with the step that was running and what was said last,
 //! and nothing outlives whoever started it.
 
-mod guest_bench;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use end_to_end::program;
-use guest_bench::{Bench, execute};
 use model::{Bytes, CellResult, Nanos, Profile, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use run::Executor;
 use wire::{Event, Job, Target};
+
+use crate::guest_bench::{Bench, execute};
 
 const SIZE: Bytes = Bytes::mib(64);
 const TREE: (&str, &str) = ("tree", "tree");

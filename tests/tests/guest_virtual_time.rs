@@ -1,19 +1,18 @@
 //! Virtual time: the same numbers on two days and on a busy machine, results served instead of run again, and
 //! a leak of this machine's time that is found out.
 
-mod guest_bench;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use end_to_end::{guest, program};
 use guest::{Contents, Guest};
-use guest_bench::{Bench, execute};
 use model::{Bytes, CellId, CellResult, Nanos, Profile, Status};
 use run::{CachedExecutor, CellCache, CellKey, GuestExecutor, Repeatable};
 use serde::{Deserialize, Serialize};
 use wire::Job;
+
+use crate::guest_bench::{Bench, execute};
 
 const SIZE: Bytes = Bytes::mib(64);
 

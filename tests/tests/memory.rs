@@ -17,7 +17,7 @@ const HIERARCHIES: [&str; 2] = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"];
 
 /// The results of a campaign file with these lines more.
 fn campaign(lines: &str) -> (Sandbox, CampaignResults) {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     sandbox.add_suite("again", READ_AGAIN);
     let mount = [
         "sh",
@@ -110,7 +110,7 @@ ends = "call"
 
 #[test]
 fn a_sweep_shows_where_the_limit_is() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     sandbox.add_suite("sizes", SWEEP);
     sandbox.add(&Entry::ext4("made"));
     let mut command = sandbox.campaign(&["made"], "sizes");
@@ -130,7 +130,7 @@ fn a_sweep_shows_where_the_limit_is() {
 
 #[test]
 fn a_kill_for_want_of_memory_names_the_limit() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     sandbox.add_suite(
         "greedy",
         &READ_AGAIN

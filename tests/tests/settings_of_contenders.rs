@@ -10,7 +10,7 @@ const SIZE: u64 = 64 << 20;
 
 #[test]
 fn groups_and_memory_of_contenders_are_stored_and_reported() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     sandbox.add_suite("again", READ_AGAIN);
     sandbox.add(&Entry::ext4("made"));
     let contenders = ["made", "made@memory=24MiB"];
@@ -55,7 +55,7 @@ fn groups_and_memory_of_contenders_are_stored_and_reported() {
 
 #[test]
 fn a_group_with_somebody_who_does_not_compete_is_refused_in_one_line() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     let mut command = sandbox.campaign(&["tmpfs"], "trial");
     let ended = run(command.args(["--group", "new=tmpfs,btrfs"])).with(2);
     let lines: Vec<&str> = ended.stderr.lines().collect();
@@ -79,7 +79,7 @@ fn a_group_with_somebody_who_does_not_compete_is_refused_in_one_line() {
 
 #[test]
 fn a_fuse_driver_is_measured_in_memory_and_a_filesystem_of_the_kernel_is_not_here() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     sandbox.add(&Entry::faulty("driven", &program::faultfs(), &[]));
     sandbox.add(&Entry::ext4("made"));
     let shown = run(&mut sandbox.campaign(&["driven", "made"], "trial"))

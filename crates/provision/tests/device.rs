@@ -1,14 +1,13 @@
 //! Every kind of content and use that keeps a device from being overwritten. Needs root.
 
-mod common;
-
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use common::{Disk, Undo, mount, on};
 use model::Bytes;
 use provision::{HeldDevice, LoopDevice, Refusal, Sight};
+
+use crate::common::{self, Disk, Undo, mount, on};
 
 fn refusal(path: &Path) -> Refusal {
     HeldDevice::take(path, None).expect_err("refused")

@@ -1,16 +1,15 @@
 //! A device that is held: nobody else takes it, and whatever happens to it in between is seen before it is
 //! written to. Needs root.
 
-mod common;
-
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Disk, Undo, mount, on};
 use provision::{HeldDevice, LoopDevice, Refusal};
+
+use crate::common::{Disk, Undo, mount, on};
 
 fn held(disk: &Disk) -> HeldDevice {
     HeldDevice::take(disk.path(), None).unwrap()

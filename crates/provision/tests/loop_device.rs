@@ -1,7 +1,5 @@
 //! Loop devices as the kernel really makes them. Needs root.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -11,9 +9,10 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Disk, Undo, on};
 use model::Bytes;
 use provision::{Image, LoopDevice};
+
+use crate::common::{self, Disk, Undo, on};
 
 /// The backing file of a loop device, by sysfs.
 fn backing(device: &Path) -> Option<PathBuf> {

@@ -1,12 +1,11 @@
 //! What recovery tools would still find: filesystems whose beginning is lost, and small ones on large disks of
 //! which the table of partitions is lost. Needs root.
 
-mod common;
-
 use std::process::Command;
 
-use common::{Disk, Undo, on};
 use provision::{HeldDevice, Refusal};
+
+use crate::common::{self, Disk, Undo, on};
 
 /// Zeros the first bytes, as a mistaken dd does.
 fn lose_beginning(disk: &Disk, bytes: usize) {

@@ -141,7 +141,7 @@ mod tests {
             let reader = SerializedFileReader::new(file).unwrap();
             let mut wanted = Vec::new();
             csv::each_record(&results, &analysis, &mut |fields| {
-                wanted.push(fields.to_vec())
+                wanted.push(fields.to_vec());
             });
             let rows: Vec<_> = reader
                 .get_row_iter(None)

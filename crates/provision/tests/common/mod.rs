@@ -1,5 +1,4 @@
 //! A loop device of its own for each test; detached and removed whatever becomes of the test.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;

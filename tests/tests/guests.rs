@@ -1,0 +1,9 @@
+//! What is tested in guests, with root: cells and campaigns under the emulator.
+
+mod guest;
+mod guest_bench;
+mod guest_death;
+mod guest_virtual_time;
+mod vm_campaign;
+mod vm_disks;
+mod vm_real_time;
