@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,9 @@ use crate::{Sandbox, succeed};
 
 /// How long sshd may take to listen.
 const LISTENING: Duration = Duration::from_secs(20);
+
+/// Several hosts of one test program have cables of their own.
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A host called `far`. When it is dropped, namespace and cable go.
 #[derive(Debug)]
@@ -30,7 +34,7 @@ impl FarHost {
     /// # Panics
     /// Without root, or where sshd does not start.
     pub fn new(sandbox: &Sandbox) -> Self {
-        let number = std::process::id();
+        let number = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() % 200;
         let place = sandbox.path("ssh");
         fs::create_dir(&place).expect("a sandbox is writable");
         fs::create_dir_all("/run/sshd").expect("root can make it");

@@ -24,6 +24,7 @@ mod report_page;
 mod shell;
 mod shootout_smoke;
 mod source;
+mod ssh;
 mod statistics;
 mod studies;
 mod sudo;

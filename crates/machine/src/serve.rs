@@ -11,11 +11,12 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::Context;
 use model::{Backend, Campaign};
 use orchestrate::{Backend as _, News, Stop};
-use provision::Machine;
+use provision::{Machine, Refusal};
 use wire::machine::{Answer, Facts, MISSING, PULSE, Request};
 
 use crate::dialogue::{Dialogue, Erased};
@@ -120,6 +121,23 @@ fn pass_on(arrived: &Receiver<Request>, stop: &Stop, say: &Sender<Request>, out:
     stop.store(true, Ordering::Relaxed);
 }
 
+/// How often, and after which pause, a device is tried again that somebody has.
+const ATTEMPTS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
+
+fn is_in_use(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(
+            Refusal::Locked { .. }
+                | Refusal::Opened { .. }
+                | Refusal::Mounted { .. }
+                | Refusal::Backing { .. }
+                | Refusal::Busy { .. }
+        )
+    )
+}
+
 /// A machine, and what it does for a campaign.
 struct Agent {
     stop: Stop,
@@ -143,7 +161,7 @@ impl Agent {
                 again,
             } => {
                 require_kernel(&campaign)?;
-                let held = Storage::hold(&campaign, erase.as_deref(), self)?;
+                let held = self.hold(&campaign, erase.as_deref(), again)?;
                 let size = held.device.as_ref().map(provision::HeldDevice::size);
                 let misfits = match again {
                     true => Vec::new(),
@@ -182,6 +200,18 @@ impl Agent {
             Request::Stop | Request::Pulse | Request::AllowErasing => {}
         }
         Ok(())
+    }
+
+    /// Takes what a campaign works on. Where it has run before, the agent that it had then may be about to let go.
+    fn hold(&self, campaign: &Campaign, erase: Option<&Path>, again: bool) -> anyhow::Result<Held> {
+        let mut tries = if again { ATTEMPTS } else { 0 };
+        loop {
+            match Storage::hold(campaign, erase, self) {
+                Err(error) if tries > 0 && is_in_use(&error) => tries -= 1,
+                other => return other,
+            }
+            thread::sleep(PAUSE);
+        }
     }
 
     fn local(&mut self) -> anyhow::Result<&mut Local> {

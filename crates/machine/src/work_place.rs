@@ -35,8 +35,9 @@ pub fn is_of_a_campaign(name: &str) -> bool {
 /// The name of the file by which one process holds a directory.
 const LOCK: &str = "lock";
 
-/// How often, and after which pause, a lock that another process has is tried again.
-const ATTEMPTS: u32 = 20;
+/// How often, and after which pause, a lock that another process has is tried again: the agent of an orchestrator that
+/// was killed takes moments to remove what it has made.
+const ATTEMPTS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Makes a directory where it is not, and locks it; `None` where another process has it, or has just removed it.
