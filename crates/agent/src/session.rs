@@ -4,9 +4,10 @@ use std::io;
 use std::path::Path;
 
 use engine::{Meter, OpError, Setting, Tally, Workspace};
+use model::op::VolumeStep;
 use model::{
     Bytes, CacheState, Failure, Features, MountIdentity, Nanos, Op, Pass, Phase, PhaseResult,
-    Status, StepRecord, Support,
+    Probe, Status, StepRecord, Support,
 };
 use sys::block::DeviceStat;
 use sys::{caches, clock, mounted_directory};
@@ -339,7 +340,7 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
-        if let Op::Probe { feature } = phase.op {
+        if let Op::Probe(Probe { feature }) = phase.op {
             let found = engine::probe(feature, self.workspace.root());
             let found = found.map_err(|error| self.judge(&error))?;
             self.features.0.insert(feature, found.clone());
@@ -348,8 +349,8 @@ impl<'a> Session<'a> {
                 Support::No(reason) => Err(Trouble::Unsupported(reason)),
             };
         }
-        if phase.op.is_command() {
-            return self.measure_command(phase, result);
+        if let Some(step) = phase.op.descriptor().step() {
+            return self.measure_step(step, result);
         }
         result.cache = self.prepare_cache(phase.cache, Remounts::Said)?;
         self.measure_operation(phase, result)
@@ -431,9 +432,6 @@ impl<'a> Session<'a> {
     }
 
     fn perform(&mut self, phase: &Phase, tally: &mut Tally) -> Result<(), OpError> {
-        if phase.op == Op::Capacity {
-            return self.sync();
-        }
         let setting = Setting {
             ends: phase.ends,
             direct: phase.cache == CacheState::Direct,
@@ -493,21 +491,21 @@ impl<'a> Session<'a> {
         Trouble::Failed { crashed, failure }
     }
 
-    fn measure_command(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
+    fn measure_step(&mut self, step: VolumeStep, result: &mut PhaseResult) -> Result<(), Trouble> {
         let Some(volume) = &mut self.volume else {
             let reason = "a directory that is mounted already is not made, mounted or checked";
             return Err(Trouble::Unsupported(reason.into()));
         };
-        if let Some(reason) = impossible(&phase.op, volume) {
+        if let Some(reason) = impossible(step, volume) {
             return Err(Trouble::Unsupported(reason.into()));
         }
         let root = volume.root();
         let mut meter = Meter::start(self.device.clone(), None);
-        let outcome = match phase.op {
-            Op::Mkfs => volume.make(),
-            Op::Mount => volume.mount(),
-            Op::Unmount => volume.unmount(),
-            _ => volume.check(),
+        let outcome = match step {
+            VolumeStep::Mkfs => volume.make(),
+            VolumeStep::Mount => volume.mount(),
+            VolumeStep::Unmount => volume.unmount(),
+            VolumeStep::Fsck => volume.check(),
         };
         meter.stop(volume.is_mounted().then_some(root), result);
         result.operations = 1;
@@ -521,12 +519,14 @@ impl<'a> Session<'a> {
 }
 
 /// Why a step cannot be asked of a volume at all.
-fn impossible(op: &Op, volume: &Mounted<'_>) -> Option<&'static str> {
-    match op {
-        Op::Mkfs if !volume.can_be_made() => Some("there is nothing to make"),
-        Op::Fsck if !volume.can_be_checked() => Some("no checker exists"),
-        Op::Unmount if !volume.has_device() => Some("it lives in memory: an unmount ends it"),
-        Op::Mount if volume.is_mounted() => Some("it is mounted already"),
+fn impossible(step: VolumeStep, volume: &Mounted<'_>) -> Option<&'static str> {
+    match step {
+        VolumeStep::Mkfs if !volume.can_be_made() => Some("there is nothing to make"),
+        VolumeStep::Fsck if !volume.can_be_checked() => Some("no checker exists"),
+        VolumeStep::Unmount if !volume.has_device() => {
+            Some("it lives in memory: an unmount ends it")
+        }
+        VolumeStep::Mount if volume.is_mounted() => Some("it is mounted already"),
         _ => None,
     }
 }

@@ -3,9 +3,7 @@
 use model::Profile;
 
 use crate::document::Source;
-use crate::{
-    Catalog, Kind, disk_file, filesystem_file, operation, study_file, suite_file, uses_file,
-};
+use crate::{Catalog, Kind, disk_file, filesystem_file, study_file, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
@@ -102,8 +100,8 @@ fn every_key_and_operation_is_described() {
     for group in model::Group::ALL {
         described(USE, group.name());
     }
-    for operation in operation::OPERATIONS {
-        described(SUITE, operation.word);
-        operation.keys.iter().for_each(|key| described(SUITE, key));
+    for word in model::Op::words() {
+        described(SUITE, word.name);
+        word.keys.iter().for_each(|key| described(SUITE, key));
     }
 }

@@ -1,6 +1,6 @@
 //! One file of `suites/`: raw TOML → a checked [`Suite`] for one profile.
 
-use model::{Bytes, CacheState, End, Op, Phase, Profile, Scaling, Suite, Test};
+use model::{Bytes, CacheState, End, Phase, Profile, Scaling, Suite, Test};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
@@ -174,9 +174,9 @@ fn read_phases(
 fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, CatalogError> {
     let operation = operation::find(&raw.need("op")?)?;
     let table = raw.clone().with_keys(&[&PHASE, operation.keys])?;
-    let op = operation.read(&table)?;
+    let op = operation::read(operation, &table)?;
     let at_most = table.read("at_most", |v| v.time_limit())?.flatten();
-    let on_files = works_on_files(&op);
+    let on_files = !op.descriptor().ends().is_empty();
     let (cache, ends) = if on_files {
         (
             table.need("cache")?.word(&CACHES)?,
@@ -185,7 +185,7 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
     } else {
         for key in FILES_ONLY {
             if let Some(value) = table.get(key)? {
-                let word = operation.word;
+                let word = operation.name;
                 return Err(
                     value.error(format!("`{key}` means nothing for `{word}`; leave it out"))
                 );
@@ -202,11 +202,6 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
         scaling: scaling.filter(|_| on_files && repeat),
         op,
     })
-}
-
-/// Whether cache state and end of the operation are a choice at all.
-fn works_on_files(op: &Op) -> bool {
-    !(op.is_command() || matches!(op, Op::Capacity | Op::Probe { .. }))
 }
 
 /// Every key that such a file may hold, but for those of the operations.

@@ -30,7 +30,7 @@ pub use error::OpError;
 pub use meter::Meter;
 pub use ops::{Setting, perform, probe, undo};
 pub use pattern::{Corruption, Pattern};
-pub use shape::{TreeFile, TreeShape, TreeSpec};
+pub use shape::{TreeFile, TreeShape};
 pub use source::Source;
 pub use tally::{Progress, Tally};
 pub use workspace::Workspace;

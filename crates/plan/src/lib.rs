@@ -18,7 +18,6 @@ pub use estimate::time_left;
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
 pub use pace::Pace;
 pub use repetition::{within, written};
-pub use work::Work;
 
 #[cfg(test)]
 mod fixture;
