@@ -314,7 +314,7 @@ fn the_suite_data_goes_every_way_once() {
         assert!(has(&|io, c| c == CacheState::Direct && io.depth == 1));
         assert!(has(&|io, _| io.rate.is_some()));
         assert!(has(&|io, _| io.fsync == 1));
-        assert!(phases().any(|p| matches!(p.op, Op::Preallocate(_))));
+        assert!(phases().any(|p| matches!(p.op, Op::Fallocate(_))));
         assert!(phases().any(|p| matches!(p.op, Op::Sparse(_))));
     }
 }

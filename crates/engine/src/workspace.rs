@@ -137,6 +137,15 @@ impl Workspace {
         }
     }
 
+    /// A file of an earlier phase that is to be copied: where it could not be made, its copy cannot be either.
+    pub(crate) fn file_to_copy(&mut self, from: &str, to: &str) -> Result<FileState, OpError> {
+        let found = self.file(from).cloned();
+        if let Err(OpError::Unsupported { reason }) = &found {
+            self.cannot_make(to, reason);
+        }
+        found
+    }
+
     /// The names of a file, and of those that threads have made for themselves under its name.
     pub(crate) fn files_of(&self, name: &str) -> Vec<String> {
         let own = (0..).map(|thread| own_name(name, thread));

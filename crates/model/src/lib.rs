@@ -52,10 +52,10 @@ pub use memory_use::MemoryUse;
 pub use mount_identity::MountIdentity;
 pub use names::{NameError, check_name};
 pub use op::{
-    Access, Action, Capacity, CopyFile, CopyFileIn, CopyTree, CopyTreeIn, Create, EntryKind,
-    FindInTree, Fsck, Io, IoEngine, ListTree, Metadata, Mkfs, Mount, Op, Order, PlantTree,
-    Preallocate, Probe, ReadStream, RemoveFile, RemoveTree, Sharing, Sparse, StreamUnit, TreeSpec,
-    Unmount, VerifyTree, Work, WriteStream,
+    Access, Action, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
+    EntryKind, Fallocate, FallocateMode, FindInTree, Fsck, Io, IoEngine, ListTree, Metadata,
+    Mkfs, Mount, Op, Order, PlantTree, Probe, ReadStream, Reflink, RemoveFile, RemoveTree, Sharing,
+    Sparse, StreamUnit, TreeSpec, Unmount, VerifyTree, Work, WriteStream,
 };
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,

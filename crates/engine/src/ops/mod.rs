@@ -1,5 +1,8 @@
 //! How operations on files are performed, a file for each family, and taken back.
 
+mod calls;
+#[cfg(test)]
+mod calls_tests;
 mod chars;
 mod copy;
 mod copy_in;

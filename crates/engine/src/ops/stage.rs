@@ -1,10 +1,11 @@
 //! What operations can ask for ([`Stage`]), in a workspace and counted in a tally.
 
-use model::op::{Create, Io, Metadata, Stage, StreamUnit, TreeSpec};
+use model::op::{Content, Create, FallocateMode, Io, Metadata, Stage, StreamUnit, TreeSpec};
 use model::{Access, Bytes, End};
 use sys::caches;
 
 use crate::error::{Context, OpError};
+use crate::ops::calls::{self, OpenFile};
 use crate::ops::sets::How;
 use crate::ops::{Setting, chars, copy, copy_in, data, job, sets, tree};
 use crate::tally::Tally;
@@ -41,6 +42,7 @@ impl<'a> Workbench<'a> {
 
 impl Stage for Workbench<'_> {
     type Error = OpError;
+    type File = OpenFile;
 
     fn unsupported(&self, reason: &str) -> OpError {
         OpError::Unsupported {
@@ -65,14 +67,6 @@ impl Stage for Workbench<'_> {
     fn read_stream(&mut self, file: &str, unit: StreamUnit) -> Result<(), OpError> {
         self.ended = true;
         chars::read(self.ws, self.tally, file, unit, self.setting.ends)
-    }
-
-    fn preallocate(&mut self, file: &str, size: Bytes) -> Result<(), OpError> {
-        data::preallocate(self.ws, self.tally, file, size, self.setting.ends)
-    }
-
-    fn sparse(&mut self, file: &str, size: Bytes) -> Result<(), OpError> {
-        data::sparse(self.ws, self.tally, file, size, self.setting.ends)
     }
 
     fn copy_file(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), OpError> {
@@ -136,5 +130,65 @@ impl Stage for Workbench<'_> {
 
     fn remove_tree(&mut self, tree: &str) -> Result<(), OpError> {
         tree::remove(self.ws, self.tally, tree)
+    }
+
+    fn size_of(&self, file: &str) -> Result<Bytes, OpError> {
+        Ok(Bytes(self.ws.file(file)?.size))
+    }
+
+    fn size_to_copy(&mut self, from: &str, to: &str) -> Result<Bytes, OpError> {
+        Ok(Bytes(self.ws.file_to_copy(from, to)?.size))
+    }
+
+    fn begin(&mut self, operations: u64) {
+        self.tally.begin(operations);
+    }
+
+    fn open_file(&mut self, file: &str) -> Result<OpenFile, OpError> {
+        calls::open(self.ws, file)
+    }
+
+    fn create_file(&mut self, file: &str) -> Result<OpenFile, OpError> {
+        calls::create(self.ws, file)
+    }
+
+    fn set_size(&mut self, file: &OpenFile, size: Bytes) -> Result<(), OpError> {
+        file.set_size(size)?;
+        self.tally.lap();
+        Ok(())
+    }
+
+    fn fallocate(
+        &mut self,
+        file: &OpenFile,
+        mode: FallocateMode,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), OpError> {
+        file.fallocate(self.ws, mode, offset, length)?;
+        self.tally.lap();
+        Ok(())
+    }
+
+    fn clone_file(&mut self, from: &OpenFile, to: &OpenFile) -> Result<(), OpError> {
+        from.clone_to(self.ws, to)?;
+        self.tally.lap();
+        Ok(())
+    }
+
+    fn copy_range(
+        &mut self,
+        from: &OpenFile,
+        to: &OpenFile,
+        offset: u64,
+        length: u64,
+    ) -> Result<u64, OpError> {
+        let copied = from.copy_to(self.ws, to, offset, length)?;
+        self.tally.lap_written(copied);
+        Ok(copied as u64)
+    }
+
+    fn finish(&mut self, file: OpenFile, holds: Content<'_>) -> Result<(), OpError> {
+        file.finish(self.ws, holds, self.setting.ends)
     }
 }

@@ -41,6 +41,10 @@ fn take_back(change: &Change, ws: &mut Workspace) -> Result<(), OpError> {
         Change::Lengthened(name) => shorten(ws, name),
         Change::Renamed { set, across } => sets::rename_back(ws, set, *across),
         Change::Resized { set, size } => sets::restore_sizes(ws, set, size.0),
+        Change::Reshaped(file) => {
+            forget_file(ws, file)?;
+            write_again(ws, file)
+        }
         Change::InPlace(..) => Ok(()),
     }
 }
@@ -85,7 +89,7 @@ fn write_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
     let removed: Vec<(String, FileState)> = removed.map(|(n, s)| (n.clone(), s.clone())).collect();
     for (name, state) in removed {
         ws.removed_files.remove(&name);
-        if state.is_copied() {
+        if state.is_copied() && ws.source.is_some() {
             copy_in::file(ws, &mut nobody(), &name, COPIED, End::Call)?;
             continue;
         }

@@ -4,63 +4,48 @@
 //! performed, how often its result is worth repeating, which group that belongs to, which cache states and ends make
 //! sense. `docs/adding-an-operation.md` shows how one is added.
 
-mod capacity;
-mod copy_file;
-mod copy_file_in;
-mod copy_tree;
-mod copy_tree_in;
-mod create;
-mod io;
 mod keys;
-mod metadata;
-mod plant_tree;
-mod preallocate;
-mod probe;
-mod remove_file;
-mod remove_tree;
-mod sparse;
 mod stage;
-mod stream;
 mod things;
-mod visit_tree;
-mod volume;
 mod work;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{CacheState, End, Group, Metric};
 
-pub use capacity::Capacity;
-pub use copy_file::CopyFile;
-pub use copy_file_in::CopyFileIn;
-pub use copy_tree::CopyTree;
-pub use copy_tree_in::CopyTreeIn;
-pub use create::{Create, EntryKind};
-pub use io::{Access, Io, IoEngine, Sharing};
+pub use create::EntryKind;
+pub use fallocate::FallocateMode;
+pub use io::{Access, IoEngine, Sharing};
 pub use keys::{KeyError, Keys, Word};
-pub use metadata::{Action, Metadata, Order};
-pub use plant_tree::{PlantTree, TreeSpec};
-pub use preallocate::Preallocate;
-pub use probe::Probe;
-pub use remove_file::RemoveFile;
-pub use remove_tree::RemoveTree;
-pub use sparse::Sparse;
-pub use stage::Stage;
-pub use stream::{ReadStream, StreamUnit, WriteStream};
+pub use metadata::{Action, Order};
+pub use plant_tree::TreeSpec;
+pub use stage::{Content, Stage};
+pub use stream::StreamUnit;
 pub use things::{Change, Kind, Things};
-pub use visit_tree::{FindInTree, ListTree, VerifyTree};
-pub use volume::{Fsck, Mkfs, Mount, Unmount, VolumeStep};
+pub use volume::VolumeStep;
 pub use work::{Each, Work};
 
-/// Makes [`Op`] and finds the descriptor of what it holds.
+/// Makes [`Op`] and finds the descriptor of what it holds. A line is a file and the operations in it.
 macro_rules! operations {
-    ($($operation:ident,)*) => {
+    ($($(#[$meta:meta])* $file:ident: $($operation:ident)+,)*) => {
+        $(
+            mod $file;
+            pub use $file::{$($operation),+};
+        )*
+
+        operations! { @op $($(#[$meta])* $($operation,)+)* }
+    };
+    (@op $($(#[$meta:meta])* $operation:ident,)*) => {
         /// An operation of a phase. Words are fio's where fio has one.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "op", rename_all = "kebab-case")]
         pub enum Op {
-            $(#[doc = concat!("See [`", stringify!($operation), "`].")] $operation($operation),)*
+            $(
+                #[doc = concat!("See [`", stringify!($operation), "`].")]
+                $(#[$meta])*
+                $operation($operation),
+            )*
         }
 
         impl Op {
@@ -92,29 +77,26 @@ macro_rules! operations {
 }
 
 operations! {
-    Mkfs,
-    Mount,
-    Unmount,
-    Fsck,
-    Capacity,
-    Probe,
-    Io,
-    WriteStream,
-    ReadStream,
-    Preallocate,
-    Sparse,
-    Create,
-    Metadata,
-    PlantTree,
-    CopyTreeIn,
-    CopyTree,
-    ListTree,
-    FindInTree,
-    VerifyTree,
-    RemoveTree,
-    CopyFileIn,
-    CopyFile,
-    RemoveFile,
+    volume: Mkfs Mount Unmount Fsck,
+    capacity: Capacity,
+    probe: Probe,
+    io: Io,
+    stream: WriteStream ReadStream,
+    #[serde(alias = "preallocate")]
+    fallocate: Fallocate,
+    sparse: Sparse,
+    create: Create,
+    metadata: Metadata,
+    plant_tree: PlantTree,
+    copy_tree_in: CopyTreeIn,
+    copy_tree: CopyTree,
+    visit_tree: ListTree FindInTree VerifyTree,
+    remove_tree: RemoveTree,
+    copy_file_in: CopyFileIn,
+    copy_file: CopyFile,
+    copy_file_range: CopyFileRange,
+    reflink: Reflink,
+    remove_file: RemoveFile,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.
@@ -229,5 +211,79 @@ impl Op {
     /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.
     pub fn is_command(&self) -> bool {
         self.descriptor().step().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As campaigns have stored them since the first version.
+    const STORED: &str = r#"
+{"op":"mkfs"}
+{"op":"capacity"}
+{"op":"probe","feature":"hard-links"}
+{"op":"io","file":"f","access":{"read-stride":{"stride":65536}},"block":4096,"align":null,"size":null,"operations":7,"engine":"psync","depth":1,"threads":2,"sharing":"own","fsync":0,"rate":null,"verify":false}
+{"op":"write-stream","file":"f","size":100,"unit":{"record":4096}}
+{"op":"read-stream","file":"f","unit":"char"}
+{"op":"sparse","file":"f","size":100}
+{"op":"create","set":"s","kind":"file","entries":10,"directories":1,"depth":1,"size":0,"order":"random","fsync":true,"threads":1,"sharing":"shared"}
+{"op":"metadata","set":"s","action":"link","to":"t","order":"sequential","threads":1}
+{"op":"metadata","set":"s","action":"remove","order":"sequential","threads":1}
+{"op":"plant-tree","tree":"t","files":1,"directories":1,"bytes":10,"smallest":10,"largest":10}
+{"op":"copy-tree-in","tree":"t","files":1,"directories":1,"bytes":10,"smallest":10,"largest":10,"block":4096}
+{"op":"copy-tree","from":"t","to":"u","block":4096}
+{"op":"list-tree","tree":"t"}
+{"op":"copy-file-in","file":"f","size":100,"block":4096}
+{"op":"copy-file","from":"f","to":"g","block":4096}
+{"op":"remove-file","file":"f"}"#;
+
+    #[test]
+    fn what_campaigns_stored_is_read_and_written_as_it_was() {
+        for line in STORED.lines().skip(1) {
+            let op: Op = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            assert_eq!(serde_json::to_string(&op).unwrap(), line);
+        }
+    }
+
+    #[test]
+    fn what_was_called_preallocate_is_a_way_of_fallocate() {
+        let stored = r#"{"op":"preallocate","file":"f","size":100}"#;
+        let op: Op = serde_json::from_str(stored).unwrap();
+        assert_eq!(op, Fallocate::preallocate("f", crate::Bytes(100)).into());
+        let again = serde_json::to_string(&op).unwrap();
+        assert_eq!(op, serde_json::from_str(&again).unwrap());
+    }
+
+    #[test]
+    fn words_and_the_keys_of_each_are_there_once() {
+        let mut words: Vec<&str> = Op::words().map(|word| word.name).collect();
+        let count = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), count);
+        for word in Op::words() {
+            let keys: std::collections::BTreeSet<_> = word.keys.iter().collect();
+            assert_eq!(keys.len(), word.keys.len(), "{}", word.name);
+        }
+    }
+
+    #[test]
+    fn space_that_is_not_there_cannot_be_taken_out() {
+        let mut things = Things::default();
+        things.follow(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
+        let collapse = |size| {
+            Op::from(Fallocate {
+                mode: FallocateMode::CollapseRange,
+                block: Some(crate::Bytes(1024)),
+                ..Fallocate::preallocate("f", crate::Bytes(size))
+            })
+        };
+        assert_eq!(things.follow(&collapse(4096)).operations, 4);
+        assert_eq!((things.bytes().0, things.complaint()), (4096, None));
+        things.follow(&collapse(4096));
+        assert!(things.complaint().unwrap().contains("must be left"));
+        things.follow(&collapse(4097));
+        assert!(things.complaint().unwrap().contains("is above that of `f`"));
     }
 }

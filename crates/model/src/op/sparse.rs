@@ -1,7 +1,7 @@
 //! A file that is one hole.
 
 use super::keys::{keyed, name, size, word};
-use super::{Each, Kind, Operation, Stage, Things, Word, Work};
+use super::{Content, Each, Kind, Operation, Stage, Things, Word, Work};
 use crate::{Bytes, Group};
 
 keyed! {
@@ -25,7 +25,10 @@ impl Operation for Sparse {
     }
 
     fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
-        stage.sparse(&self.file, self.size)
+        stage.begin(1);
+        let file = stage.create_file(&self.file)?;
+        stage.set_size(&file, self.size)?;
+        stage.finish(file, Content::Zeros(self.size))
     }
 
     fn group(&self) -> Option<Group> {

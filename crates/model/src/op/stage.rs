@@ -1,8 +1,23 @@
 //! What an operation can ask of the engine: what it already does with jobs, sets, trees and streams, and single system
 //! calls on files. Names are those of files, sets and trees on the filesystem that is measured.
 
-use super::{Create, Io, Metadata, StreamUnit, TreeSpec};
+use std::ops::Range;
+
+use super::{Create, FallocateMode, Io, Metadata, StreamUnit, TreeSpec};
 use crate::Bytes;
+
+/// What a file holds after an operation, so that it can be compared with that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A new file of so many zeros.
+    Zeros(Bytes),
+    /// A new file that holds what this one does.
+    SameAs(&'a str),
+    /// What it held before, with zeros in this range.
+    Zeroed(Range<u64>),
+    /// What it held before, without this range.
+    Without(Range<u64>),
+}
 
 /// Where an operation is performed.
 #[expect(
@@ -12,6 +27,8 @@ use crate::Bytes;
 pub trait Stage {
     /// What can go wrong.
     type Error;
+    /// A file that is open.
+    type File;
 
     /// The error that says that this cannot be done here at all.
     fn unsupported(&self, reason: &str) -> Self::Error;
@@ -29,10 +46,6 @@ pub trait Stage {
     ) -> Result<(), Self::Error>;
     /// Reads a file through a buffer of the program's own.
     fn read_stream(&mut self, file: &str, unit: StreamUnit) -> Result<(), Self::Error>;
-    /// Makes a file whose space is set aside and not written.
-    fn preallocate(&mut self, file: &str, size: Bytes) -> Result<(), Self::Error>;
-    /// Makes a file that is one hole.
-    fn sparse(&mut self, file: &str, size: Bytes) -> Result<(), Self::Error>;
     /// Copies a file by reading and writing.
     fn copy_file(&mut self, from: &str, to: &str, block: Bytes) -> Result<(), Self::Error>;
     /// Copies a file of the campaign's source; writes one of this size where there is none.
@@ -62,4 +75,37 @@ pub trait Stage {
     fn verify_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
     /// Removes a tree.
     fn remove_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
+
+    /// The size of a file that an earlier operation made.
+    fn size_of(&self, file: &str) -> Result<Bytes, Self::Error>;
+    /// The same of a file that is to be copied; where it could not be made, its copy cannot be either.
+    fn size_to_copy(&mut self, from: &str, to: &str) -> Result<Bytes, Self::Error>;
+    /// Begins what is timed, so many operations.
+    fn begin(&mut self, operations: u64);
+    /// Opens a file that an earlier operation made.
+    fn open_file(&mut self, file: &str) -> Result<Self::File, Self::Error>;
+    /// Makes a file and opens it.
+    fn create_file(&mut self, file: &str) -> Result<Self::File, Self::Error>;
+    /// Sets the size of a file; an operation, as each of the calls below.
+    fn set_size(&mut self, file: &Self::File, size: Bytes) -> Result<(), Self::Error>;
+    /// Changes the space of a file.
+    fn fallocate(
+        &mut self,
+        file: &Self::File,
+        mode: FallocateMode,
+        offset: u64,
+        length: u64,
+    ) -> Result<(), Self::Error>;
+    /// Lets a file share all space of another.
+    fn clone_file(&mut self, from: &Self::File, to: &Self::File) -> Result<(), Self::Error>;
+    /// Copies a part of a file to the same place of another; says how many bytes that were.
+    fn copy_range(
+        &mut self,
+        from: &Self::File,
+        to: &Self::File,
+        offset: u64,
+        length: u64,
+    ) -> Result<u64, Self::Error>;
+    /// Ends the work on a file as the phase says it ends, and remembers what the file holds now.
+    fn finish(&mut self, file: Self::File, holds: Content<'_>) -> Result<(), Self::Error>;
 }

@@ -61,6 +61,8 @@ pub enum Change {
         /// The size.
         size: Bytes,
     },
+    /// The content or the size of a file is another one; it is to be written again.
+    Reshaped(String),
     /// It holds something else, or has other attributes: done again, the same becomes of it.
     InPlace(Kind, String),
 }
@@ -148,7 +150,8 @@ impl Things {
         self.there.get(file).map(|thing| Bytes(thing.bytes))
     }
 
-    fn complain(&mut self, complaint: String) {
+    /// The operation makes no sense here, for this reason.
+    pub fn complain(&mut self, complaint: String) {
         self.complaint.get_or_insert(complaint);
     }
 
@@ -204,6 +207,13 @@ impl Things {
         let bytes = there.bytes.saturating_add(bytes);
         self.there.insert(file.to_owned(), Thing { bytes, ..there });
         self.changes.push(Change::Lengthened(file.to_owned()));
+    }
+
+    /// The operation changes the space of a file, which has this many bytes then.
+    pub fn reshape(&mut self, file: &str, bytes: u64) {
+        let there = self.find(Kind::File, file);
+        self.there.insert(file.to_owned(), Thing { bytes, ..there });
+        self.changes.push(Change::Reshaped(file.to_owned()));
     }
 
     /// The operation only seems to do what it does: there is nothing to take back.
