@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::{Meter, OpError, Setting, Tally, Workspace};
 use model::op::VolumeStep;
@@ -17,6 +18,7 @@ use crate::command::CommandFailed;
 use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
+use crate::programs::Programs;
 use crate::sandbox::Runner;
 use crate::scaling::Passes;
 use crate::source;
@@ -33,6 +35,8 @@ pub struct Session<'a> {
     device: Option<DeviceStat>,
     volume: Option<Mounted<'a>>,
     workspace: Workspace,
+    /// What runs commands, where they are run.
+    programs: Option<Arc<dyn engine::Programs>>,
     footprint: Footprint,
     features: Features,
     /// The step that died; what follows is skipped.
@@ -97,13 +101,17 @@ impl<'a> Session<'a> {
         let (volume, root, place) = match &job.target {
             Target::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
-                (Some(Mounted::new(volume, runner)), mountpoint, None)
+                (Some(Mounted::new(volume, runner.clone())), mountpoint, None)
             }
             Target::Directory { path, top, mount } => {
                 let place = Place { top, mount: *mount };
                 (None, path.as_path(), Some(place))
             }
         };
+        // A guest holds no programs but those of filesystems.
+        let in_guest = volume.is_some() && !runner.is_restricted();
+        let programs = Programs::new(runner, events.clone());
+        let programs = (!in_guest).then(|| Arc::new(programs) as Arc<dyn engine::Programs>);
         let device = match &job.target {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
@@ -114,7 +122,8 @@ impl<'a> Session<'a> {
             events,
             device,
             volume,
-            workspace: Workspace::new(root, job.seed),
+            workspace: Workspace::new(root, job.seed).with_programs(programs.clone()),
+            programs,
             footprint,
             features: Features::default(),
             died: None,
@@ -187,7 +196,8 @@ impl<'a> Session<'a> {
         match source::open(source, progress()) {
             Ok(found) => {
                 let (root, seed) = (self.workspace.root(), self.job.seed);
-                self.workspace = Workspace::new(root, seed).with_source(found);
+                let workspace = Workspace::new(root, seed).with_source(found);
+                self.workspace = workspace.with_programs(self.programs.clone());
             }
             Err(reason) => self.withdraw(reason),
         }

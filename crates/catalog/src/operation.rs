@@ -49,6 +49,10 @@ impl Keys for Table<'_> {
         self.key(key, |value| value.name())
     }
 
+    fn text(&self, key: &'static str) -> Result<String, KeyError> {
+        self.key(key, |value| value.text())
+    }
+
     fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError> {
         self.key(key, |value| value.size_from(least))
     }

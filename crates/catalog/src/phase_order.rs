@@ -66,5 +66,10 @@ fn check_cache(phase: &Phase) -> Result<(), String> {
     if phase.cache == CacheState::Direct && !caches.contains(&CacheState::Direct) {
         return Err("`cache = \"direct\"` needs a file that is read or written in blocks; expected cold, warm or advised".into());
     }
+    if phase.cache == CacheState::Advised && !caches.contains(&CacheState::Advised) {
+        return Err(
+            "`cache = \"advised\"` needs files that are known; expected cold or warm".into(),
+        );
+    }
     Ok(())
 }

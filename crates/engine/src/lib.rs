@@ -33,4 +33,4 @@ pub use pattern::{Corruption, Pattern};
 pub use shape::{TreeFile, TreeShape};
 pub use source::Source;
 pub use tally::{Progress, Tally};
-pub use workspace::Workspace;
+pub use workspace::{Programs, Workspace};

@@ -53,7 +53,7 @@ pub use mount_identity::MountIdentity;
 pub use names::{NameError, check_name};
 pub use op::{
     Access, Action, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
-    EntryKind, Fallocate, FallocateMode, FindInTree, Fsck, Io, IoEngine, ListTree, Metadata,
+    EntryKind, Exec, Fallocate, FallocateMode, FindInTree, Fsck, Io, IoEngine, ListTree, Metadata,
     Mkfs, Mount, Op, Order, PlantTree, Probe, ReadStream, Reflink, RemoveFile, RemoveTree, Sharing,
     Sparse, StreamUnit, TreeSpec, Unmount, VerifyTree, Work, WriteStream,
 };
@@ -65,7 +65,7 @@ pub use own_setting::OwnSetting;
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
 pub use source::{Source, SourceContents, source_image_size};
-pub use suite::{CacheState, End, Phase, Scaling, Suite, Test};
+pub use suite::{CacheState, End, Phase, Programs, Scaling, Suite, Test};
 pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};

@@ -17,8 +17,28 @@ pub struct Suite {
     pub title: String,
     /// The published comparison or program it follows.
     pub source: String,
+    /// What must be there before its commands can run.
+    #[serde(default, skip_serializing_if = "Programs::are_none")]
+    pub requires: Programs,
     /// Its tests, in the order in which they run.
     pub tests: Vec<Test>,
+}
+
+/// Programs that the commands of a suite need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Programs {
+    /// Debian packages that bring them.
+    pub packages: Vec<String>,
+    /// The programs, by name.
+    pub programs: Vec<String>,
+}
+
+impl Programs {
+    /// Whether nothing is needed.
+    pub const fn are_none(&self) -> bool {
+        self.packages.is_empty() && self.programs.is_empty()
+    }
 }
 
 /// A sequence of phases on one freshly made filesystem: the unit that a cell runs.

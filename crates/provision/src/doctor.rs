@@ -1,6 +1,6 @@
 //! Whether a filesystem runs on this machine, and the command that would make it. Pure.
 
-use model::{Backend, Driver, Filesystem};
+use model::{Backend, Driver, Filesystem, Programs, Suite};
 use serde::Serialize;
 
 use crate::Machine;
@@ -95,6 +95,22 @@ fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
     } else {
         Verdict::Missing { needs }
     }
+}
+
+/// The programs that a suite's commands need and this machine lacks.
+pub fn missing_programs(suite: &Suite, machine: &Machine) -> Option<Need> {
+    let Programs { packages, programs } = &suite.requires;
+    let lacking = |program: &&String| !(machine.has_program)(program);
+    let missing: Vec<&str> = programs
+        .iter()
+        .filter(lacking)
+        .map(String::as_str)
+        .collect();
+    (!missing.is_empty()).then(|| Need {
+        what: missing.join(", "),
+        command: as_root(machine, format!("apt-get install {}", packages.join(" "))),
+        packages: packages.clone(),
+    })
 }
 
 /// What a guest's machine is emulated by, where that is missing.

@@ -27,7 +27,7 @@ pub use attachment::is_attached;
 pub use ceiling::{Pace, RawDevice};
 pub use conditions::of_storage as conditions_of_storage;
 pub use device::{Content, HeldDevice, Refusal, Sight, SourceDevice, look, swap_files};
-pub use doctor::{Need, Verdict, emulator, verdict};
+pub use doctor::{Need, Verdict, emulator, missing_programs, verdict};
 pub use environment::{Setting, collect, describe_storage};
 pub use error::ProvisionError;
 pub use held_directory::HeldDirectory;

@@ -1,6 +1,6 @@
 //! What operations can ask for ([`Stage`]), in a workspace and counted in a tally.
 
-use model::op::{Content, Create, FallocateMode, Io, Metadata, Stage, StreamUnit, TreeSpec};
+use model::op::{Content, Create, Exec, FallocateMode, Io, Metadata, Stage, StreamUnit, TreeSpec};
 use model::{Access, Bytes, End};
 use sys::caches;
 
@@ -52,6 +52,17 @@ impl Stage for Workbench<'_> {
 
     fn sync(&mut self) -> Result<(), OpError> {
         caches::sync_filesystem(self.ws.root()).of("syncfs", self.ws.root())
+    }
+
+    fn run(&mut self, exec: &Exec) -> Result<(), OpError> {
+        let Some(programs) = self.ws.programs.clone() else {
+            return Err(
+                self.unsupported("commands are not run in guests: their programs are not there")
+            );
+        };
+        programs.run(exec, self.ws.root(), &mut || self.tally.begin(1))?;
+        self.tally.lap();
+        Ok(())
     }
 
     fn job(&mut self, job: &Io) -> Result<(), OpError> {

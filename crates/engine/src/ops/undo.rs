@@ -45,6 +45,9 @@ fn take_back(change: &Change, ws: &mut Workspace) -> Result<(), OpError> {
             forget_file(ws, file)?;
             write_again(ws, file)
         }
+        Change::Unknown => Err(OpError::Unsupported {
+            reason: "nobody knows what a command has done".into(),
+        }),
         Change::InPlace(..) => Ok(()),
     }
 }

@@ -33,6 +33,8 @@ pub trait Keys {
     fn has(&self, key: &'static str) -> bool;
     /// A name as [`crate::check_name`] allows it.
     fn name(&self, key: &'static str) -> Result<String, KeyError>;
+    /// A text that says something.
+    fn text(&self, key: &'static str) -> Result<String, KeyError>;
     /// A size that may not be below this many bytes.
     fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError>;
     /// A whole number within bounds.

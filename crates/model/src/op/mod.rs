@@ -97,6 +97,7 @@ operations! {
     copy_file_range: CopyFileRange,
     reflink: Reflink,
     remove_file: RemoveFile,
+    exec: Exec,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.
@@ -144,6 +145,11 @@ pub trait Operation {
     /// Where it can end; nowhere else than where it does where there are none.
     fn ends(&self) -> &'static [End] {
         &[End::Call, End::Syncfs]
+    }
+
+    /// Cache state and end where a suite leaves them out; it cannot where there are none.
+    fn usually(&self) -> Option<(CacheState, End)> {
+        None
     }
 
     /// Whether its numbers go together.
@@ -194,6 +200,11 @@ impl Op {
     /// Whether files or names are other ones after the operation.
     pub fn changes_something(&self) -> bool {
         !self.changes().is_empty()
+    }
+
+    /// Whether what it does can be taken back, so that it can be done again.
+    pub fn can_be_repeated(&self) -> bool {
+        !self.changes().contains(&Change::Unknown)
     }
 
     /// Whether it does nothing but read what is there: a warm cache can serve all of it.
@@ -266,6 +277,31 @@ mod tests {
             let keys: std::collections::BTreeSet<_> = word.keys.iter().collect();
             assert_eq!(keys.len(), word.keys.len(), "{}", word.name);
         }
+    }
+
+    #[test]
+    fn a_command_changes_what_nobody_knows_and_a_clone_is_undone_as_a_file() {
+        let exec = Exec {
+            command: "true".into(),
+            writes: Some(crate::Bytes(7)),
+            packages: Vec::new(),
+        };
+        let mut things = Things::default();
+        assert_eq!(things.follow(&exec.clone().into()).written.0, 7);
+        assert_eq!(things.bytes().0, 7);
+        assert!(!Op::from(exec).can_be_repeated());
+        let clone = Op::from(Reflink {
+            from: "f".into(),
+            to: "g".into(),
+        });
+        assert_eq!(clone.changes(), [Change::Made(Kind::File, "g".into())]);
+        things.follow(&clone);
+        assert!(
+            things
+                .complaint()
+                .unwrap()
+                .contains("no earlier phase made a file `f`")
+        );
     }
 
     #[test]

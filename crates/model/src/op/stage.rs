@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Create, FallocateMode, Io, Metadata, StreamUnit, TreeSpec};
+use super::{Create, Exec, FallocateMode, Io, Metadata, StreamUnit, TreeSpec};
 use crate::Bytes;
 
 /// What a file holds after an operation, so that it can be compared with that.
@@ -34,6 +34,9 @@ pub trait Stage {
     fn unsupported(&self, reason: &str) -> Self::Error;
     /// Brings everything to the device.
     fn sync(&mut self) -> Result<(), Self::Error>;
+
+    /// Runs a command.
+    fn run(&mut self, exec: &Exec) -> Result<(), Self::Error>;
 
     /// Requests on one file, or on one for each thread.
     fn job(&mut self, job: &Io) -> Result<(), Self::Error>;

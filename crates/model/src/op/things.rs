@@ -63,6 +63,8 @@ pub enum Change {
     },
     /// The content or the size of a file is another one; it is to be written again.
     Reshaped(String),
+    /// Nobody knows what: it cannot be taken back.
+    Unknown,
     /// It holds something else, or has other attributes: done again, the same becomes of it.
     InPlace(Kind, String),
 }
@@ -82,6 +84,8 @@ enum State {
 pub struct Things {
     state: State,
     there: BTreeMap<String, Thing>,
+    /// Bytes in what has no name here.
+    nameless: u64,
     /// What the last operation did.
     changes: Vec<Change>,
     /// Whether the last operation looked for something.
@@ -142,7 +146,7 @@ impl Things {
     /// What lies on the filesystem now, as files have it.
     pub fn bytes(&self) -> Bytes {
         let each = self.there.values().map(|thing| thing.bytes);
-        Bytes(each.fold(0, u64::saturating_add))
+        Bytes(each.fold(self.nameless, u64::saturating_add))
     }
 
     /// The size of a file, where there is one.
@@ -214,6 +218,12 @@ impl Things {
         let there = self.find(Kind::File, file);
         self.there.insert(file.to_owned(), Thing { bytes, ..there });
         self.changes.push(Change::Reshaped(file.to_owned()));
+    }
+
+    /// The operation does what nobody knows, and about so many bytes come from it.
+    pub fn change_unknown(&mut self, bytes: u64) {
+        self.nameless = self.nameless.saturating_add(bytes);
+        self.changes.push(Change::Unknown);
     }
 
     /// The operation only seems to do what it does: there is nothing to take back.
