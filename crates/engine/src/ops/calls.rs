@@ -142,9 +142,13 @@ impl OpenFile {
         Err(OpError::Unsupported { reason })
     }
 
-    /// Ends the phase on it and remembers what it holds.
-    pub fn finish(self, ws: &mut Workspace, holds: Content<'_>, ends: End) -> Result<(), OpError> {
-        data::finish(&self.file, &self.path, ends)?;
+    /// Ends the phase on it.
+    pub fn sync(&self, ends: End) -> Result<(), OpError> {
+        data::finish(&self.file, &self.path, ends)
+    }
+
+    /// Remembers what it holds, which takes a while.
+    pub fn remember(self, ws: &mut Workspace, holds: Content<'_>) -> Result<(), OpError> {
         let pattern = ws.pattern(BLOCK);
         let state = match holds {
             Content::Zeros(size) => FileState::hole(&self.name, size.0),

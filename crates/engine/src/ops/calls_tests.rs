@@ -194,6 +194,20 @@ fn what_cannot_share_says_so_with_the_errno_and_so_does_what_needs_the_clone() {
     assert!(!filesystem.top().join("clone").exists());
 }
 
+/// The checksums of what is left are worked out after the end.
+#[test]
+fn what_is_remembered_of_a_file_is_not_timed() {
+    let place = tempfile::tempdir().unwrap();
+    let mut ws = Workspace::new(place.path(), 3);
+    write(&mut ws, "f");
+    let tally = run(&mut ws, copy()).unwrap();
+    let timed = tally.elapsed();
+    assert!(
+        timed.0 > 0,
+        "the timed part is over when a file is finished"
+    );
+}
+
 #[test]
 fn only_a_refusal_is_unsupported() {
     let place = tempfile::tempdir().unwrap();

@@ -33,7 +33,9 @@ impl<'a> Workbench<'a> {
 
     /// Ends the phase as it says it ends.
     pub fn end(&mut self) -> Result<(), OpError> {
-        match self.setting.ends == End::Syncfs && !self.ended {
+        let syncs = self.setting.ends == End::Syncfs && !self.ended;
+        self.ended = true;
+        match syncs {
             true => self.sync(),
             false => Ok(()),
         }
@@ -200,6 +202,9 @@ impl Stage for Workbench<'_> {
     }
 
     fn finish(&mut self, file: OpenFile, holds: Content<'_>) -> Result<(), OpError> {
-        file.finish(self.ws, holds, self.setting.ends)
+        file.sync(self.setting.ends)?;
+        self.end()?;
+        self.tally.pause();
+        file.remember(self.ws, holds)
     }
 }
