@@ -80,6 +80,8 @@ test: check
 check:
 	@scripts/install-packages.sh $$(cat scripts/test-packages)
 	cargo fmt --all --check
+	# Files that a macro names, which cargo fmt does not see.
+	rustfmt --edition 2024 --check crates/model/src/op/*.rs
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy --workspace --locked $(addprefix --test ,$(ROOT_TESTS)) -- -D warnings
 	cargo test --workspace --all-targets --locked

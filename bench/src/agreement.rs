@@ -1,7 +1,10 @@
 //! `fsarena-bench agreement`: whether the engine measures what its peers measure, with the same parameters
 //! and the same state of the cache. The list, and nothing else.
 
-use model::{Access, Bytes, End, Io, Op, Order, Phase, Sharing, StreamUnit};
+use model::{
+    Access, Bytes, End, Io, Op, Order, Phase, ReadStream, RemoveFile, Sharing, StreamUnit,
+    WriteStream,
+};
 
 use crate::bench::bonnie_files;
 use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
@@ -186,15 +189,15 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
     let access = |name: &str, access| data(name, Io::new(FILE, access, RECORD));
     let stream = "stream".to_owned();
     let unit = StreamUnit::Record(RECORD);
-    let fread = Op::ReadStream {
+    let fread = Op::ReadStream(ReadStream {
         file: stream.clone(),
         unit,
-    };
-    let fwrite = Op::WriteStream {
+    });
+    let fwrite = Op::WriteStream(WriteStream {
         file: stream,
         size: scale.streamed,
         unit,
-    };
+    });
     let ours = [
         synced(write("write", FILE, scale.streamed, RECORD)),
         synced(access("overwrite", Access::Overwrite)),
@@ -286,16 +289,19 @@ fn iozone_row((figure, words): (&str, &str)) -> Row {
 fn iozone_cold(scale: Scale, ground: Kind) -> Contest {
     let unit = StreamUnit::Record(RECORD);
     let [file, stream] = [FILE, "stream"].map(str::to_owned);
-    let fwrite = Op::WriteStream {
+    let fwrite = Op::WriteStream(WriteStream {
         file: stream.clone(),
         size: scale.streamed,
         unit,
-    };
+    });
     let ours = [
         synced(write("write", &file, scale.streamed, RECORD)),
         cold(data("read", Io::new(&file, Access::Read, RECORD))),
         synced(phase("fwrite", fwrite)),
-        cold(phase("fread", Op::ReadStream { file: stream, unit })),
+        cold(phase(
+            "fread",
+            Op::ReadStream(ReadStream { file: stream, unit }),
+        )),
         remove(&file),
         remove("stream"),
     ]
@@ -355,9 +361,9 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
         cold(data("random-read", random(Access::RandomRead))),
         phase(
             "remove",
-            Op::RemoveFile {
+            Op::RemoveFile(RemoveFile {
                 file: "tiobench".to_owned(),
-            },
+            }),
         ),
     ];
     let threads = |figure, rw| fio::Job {

@@ -1,7 +1,8 @@
 //! Short ways to write down phases of the engine for the lists of comparisons.
 
 use model::{
-    Access, Action, Bytes, CacheState, Create, End, EntryKind, Io, Nanos, Op, Order, Phase, Sharing,
+    Access, Action, Bytes, CacheState, Create, End, EntryKind, Io, Metadata, Nanos, Op, Order,
+    Phase, RemoveFile, Sharing,
 };
 
 /// How much is done in each comparison.
@@ -84,9 +85,9 @@ pub fn write(name: &str, file: &str, size: Bytes, block: Bytes) -> Phase {
 pub fn remove(file: &str) -> Phase {
     phase(
         "remove",
-        Op::RemoveFile {
+        Op::RemoveFile(RemoveFile {
             file: file.to_owned(),
-        },
+        }),
     )
 }
 
@@ -144,11 +145,11 @@ pub fn create(name: &str, set: &str, files: u64, order: Order) -> Phase {
 pub fn each(name: &str, set: &str, action: Action, order: Order) -> Phase {
     phase(
         name,
-        Op::Metadata {
+        Op::Metadata(Metadata {
             set: set.to_owned(),
             action,
             order,
             threads: 1,
-        },
+        }),
     )
 }

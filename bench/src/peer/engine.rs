@@ -157,7 +157,7 @@ pub fn serve_parent(directory: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Access, Bytes, Io, Op};
+    use model::{Access, Bytes, Io, Op, RemoveFile};
 
     use super::*;
     use crate::plan::{phase, write};
@@ -202,7 +202,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let direct = Phase {
             cache: CacheState::Direct,
-            ..phase("remove", Op::RemoveFile { file: "f".into() })
+            ..phase("remove", Op::RemoveFile(RemoveFile { file: "f".into() }))
         };
         let answers = answers(place.path(), &[direct]);
         let [Answer::Failed(why)] = &answers[..] else {

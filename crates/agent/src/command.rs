@@ -1,13 +1,13 @@
 //! Running a program of a filesystem: mkfs, mount, umount, fsck.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::{Command, ExitStatus, Stdio};
 
-use model::{Failure, StepRecord};
+use model::{Failure, Nanos, StepRecord};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use sys::clock;
 
 use crate::sandbox::{Runner, Task};
@@ -74,14 +74,7 @@ pub fn run(
         Ok(status) => status,
         Err(error) => return failed(None, format!("cannot run `{program}`: {error}")),
     };
-    let record = StepRecord {
-        step: step.to_owned(),
-        command: command.to_vec(),
-        exit: status.code(),
-        signal: status.signal(),
-        elapsed,
-        output: tail(&output),
-    };
+    let record = record(step, command, status, elapsed, &output);
     match (record.exit, record.signal) {
         (Some(code), _) if clean.contains(&code) => Ok(record),
         (Some(code), _) => {
@@ -97,6 +90,24 @@ pub fn run(
     }
 }
 
+/// What there is to say of a program that has ended.
+pub fn record(
+    step: &str,
+    command: &[String],
+    status: ExitStatus,
+    elapsed: Nanos,
+    output: &File,
+) -> StepRecord {
+    StepRecord {
+        step: step.to_owned(),
+        command: command.to_vec(),
+        exit: status.code(),
+        signal: status.signal(),
+        elapsed,
+        output: tail(output),
+    }
+}
+
 /// What a program has to do. A script of the catalog may mount or start a driver in any step.
 fn task(step: &str, program: &str) -> Task {
     match step {
@@ -105,25 +116,17 @@ fn task(step: &str, program: &str) -> Task {
     }
 }
 
-fn search_path() -> String {
+/// Where programs are looked for.
+pub fn search_path() -> String {
     match std::env::var("PATH") {
         Ok(path) if !path.is_empty() => format!("{path}:{TOOL_PATHS}"),
         _ => TOOL_PATHS.to_owned(),
     }
 }
 
-/// A file without a name: it is gone when the last descriptor closes.
-fn output_file() -> io::Result<File> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let path = format!("/run/fsarena-output-{}-{number}", std::process::id());
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create_new(true)
-        .open(&path)?;
-    std::fs::remove_file(&path)?;
-    Ok(file)
+/// A file without a name, in memory: it is gone when the last descriptor closes.
+pub fn output_file() -> io::Result<File> {
+    Ok(memfd_create(c"fsarena-output", MFdFlags::MFD_CLOEXEC)?.into())
 }
 
 fn tail(output: &File) -> String {

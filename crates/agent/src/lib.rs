@@ -10,6 +10,7 @@ mod footprint;
 mod guest;
 mod heartbeat;
 mod isolation;
+mod programs;
 mod sandbox;
 mod scaling;
 mod session;

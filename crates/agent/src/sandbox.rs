@@ -4,21 +4,28 @@
 //!
 //! A guest needs none of that: it is a sandbox itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::Duration;
 
 use landlock::{
     ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
     path_beneath_rules,
 };
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::unistd::Pid;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
-use sys::sandbox;
+use sys::{process, sandbox, usage};
 use wire::Volume;
+
+use crate::isolation;
 
 /// Where programs begin: nothing is here that a word could name.
 pub const EMPTY: &str = "/run/fsarena-empty";
@@ -66,6 +73,8 @@ pub enum Task {
     Device,
     /// Mount or unmount one, or drive one in the background.
     Mount,
+    /// Use one that is mounted: write to it and nowhere else.
+    Use,
 }
 
 /// Restricts this process: the mounts are its own already.
@@ -110,6 +119,11 @@ impl Runner {
         Self { threads: None }
     }
 
+    /// Whether what programs may do is restricted.
+    pub const fn is_restricted(&self) -> bool {
+        self.threads.is_some()
+    }
+
     /// Runs programs with what their task needs; what a thread gives up, all that it starts is without.
     ///
     /// # Errors
@@ -132,29 +146,110 @@ impl Runner {
         };
         let thread = match task {
             Task::Device => device,
-            Task::Mount => mount,
+            Task::Mount | Task::Use => mount,
         };
-        let gone = || io::Error::other("the thread that starts programs has ended");
-        let (answer, status) = mpsc::channel();
-        command.current_dir(EMPTY).env("TMPDIR", "/run");
-        let request = Request { command, answer };
-        thread.send(request).map_err(|_| gone())?;
-        status.recv().map_err(|_| gone())?
+        command.current_dir(EMPTY);
+        ask(thread, command)
+    }
+
+    /// Where programs are run that work in a directory, on what is mounted there by now.
+    ///
+    /// # Errors
+    /// When a thread cannot be started or restricted.
+    pub fn below<'a>(&self, directory: &'a Path) -> io::Result<Below<'a>> {
+        let thread = match self.threads {
+            Some(_) => Some(start(Task::Use, Some(directory.to_owned()))?),
+            None => None,
+        };
+        let others = process::all().iter().map(|p| p.pid).collect();
+        Ok(Below {
+            directory,
+            thread,
+            others,
+        })
     }
 }
 
+/// Runs a program that works in a directory.
+pub struct Below<'a> {
+    directory: &'a Path,
+    thread: Option<Sender<Request>>,
+    /// Who is there already: drivers.
+    others: BTreeSet<Pid>,
+}
+
+impl Below<'_> {
+    /// Runs the program to its end, and ends what it has left behind.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn status(&self, mut command: Command) -> io::Result<ExitStatus> {
+        command.current_dir(self.directory).process_group(0);
+        process::end_with_this_thread(&mut command);
+        let status = match &self.thread {
+            Some(thread) => ask(thread, command),
+            None => to_the_end(command),
+        };
+        end_all_but(&self.others);
+        status
+    }
+}
+
+/// Runs a program to its end and kills what is left of its process group.
+fn to_the_end(mut command: Command) -> io::Result<ExitStatus> {
+    let mut child = command.spawn()?;
+    let leader = Pid::from_raw(child.id().cast_signed());
+    // It is waited for only then: nobody else may have its number before the group is gone.
+    waitid(Id::Pid(leader), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT)?;
+    // Nobody may be left.
+    let _ = killpg(leader, Signal::SIGKILL);
+    child.wait()
+}
+
+/// Kills every process of a namespace of our own that is not among these, and waits until they are gone.
+fn end_all_but(others: &BTreeSet<Pid>) {
+    const PAUSE: Duration = Duration::from_millis(1);
+    if !isolation::is_first() {
+        return;
+    }
+    let left = || {
+        process::all()
+            .into_iter()
+            .filter(|p| !others.contains(&p.pid))
+    };
+    while left().next().is_some() {
+        left().for_each(|process| _ = kill(process.pid, Signal::SIGKILL));
+        while usage::reap() {}
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Has a thread run a program.
+fn ask(thread: &Sender<Request>, mut command: Command) -> io::Result<ExitStatus> {
+    let gone = || io::Error::other("the thread that starts programs has ended");
+    let (answer, status) = mpsc::channel();
+    command.env("TMPDIR", "/run");
+    thread
+        .send(Request { command, answer })
+        .map_err(|_| gone())?;
+    status.recv().map_err(|_| gone())?
+}
+
 /// Starts a thread that restricts itself and then starts one program after another.
-fn start(task: Task, device: Option<PathBuf>) -> io::Result<Sender<Request>> {
+fn start(task: Task, writable: Option<PathBuf>) -> io::Result<Sender<Request>> {
     let (requests, queue) = mpsc::channel::<Request>();
     let (ready, restricted) = mpsc::channel();
     thread::Builder::new().spawn(move || {
-        let outcome = restrict(task, device.as_deref());
+        let outcome = restrict(task, writable.as_deref());
         let failed = outcome.is_err();
         if ready.send(outcome).is_err() || failed {
             return;
         }
         for mut request in queue {
-            let status = request.command.status();
+            let status = match task {
+                Task::Use => to_the_end(request.command),
+                Task::Device | Task::Mount => request.command.status(),
+            };
             // Who asked is gone only when the agent is about to end.
             let _ = request.answer.send(status);
         }
@@ -164,10 +259,10 @@ fn start(task: Task, device: Option<PathBuf>) -> io::Result<Sender<Request>> {
     Ok(requests)
 }
 
-fn restrict(task: Task, device: Option<&Path>) -> io::Result<()> {
+fn restrict(task: Task, own: Option<&Path>) -> io::Result<()> {
     sandbox::drop_needless_capabilities()?;
-    if task == Task::Device {
-        restrict_files(device).map_err(io::Error::other)?;
+    if task != Task::Mount {
+        restrict_files(own).map_err(io::Error::other)?;
     }
     if Path::new(SECCOMP).exists() {
         seccompiler::apply_filter(&filter(task).map_err(io::Error::other)?)
@@ -178,9 +273,9 @@ fn restrict(task: Task, device: Option<&Path>) -> io::Result<()> {
 
 /// Everything may be read and started, the device and what the program itself makes be written (landlock(7)); as
 /// far as the kernel has that.
-fn restrict_files(device: Option<&Path>) -> Result<(), landlock::RulesetError> {
+fn restrict_files(own: Option<&Path>) -> Result<(), landlock::RulesetError> {
     let abi = ABI::V5;
-    let writable = WRITABLE.iter().map(Path::new).chain(device);
+    let writable = WRITABLE.iter().map(Path::new).chain(own);
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(abi))?
@@ -193,7 +288,7 @@ fn restrict_files(device: Option<&Path>) -> Result<(), landlock::RulesetError> {
 
 fn filter(task: Task) -> Result<BpfProgram, seccompiler::BackendError> {
     let further: &[i64] = match task {
-        Task::Device => &MOUNTING,
+        Task::Device | Task::Use => &MOUNTING,
         Task::Mount => &[],
     };
     let refused = NEEDLESS

@@ -2,11 +2,13 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::{Meter, OpError, Setting, Tally, Workspace};
+use model::op::VolumeStep;
 use model::{
     Bytes, CacheState, Failure, Features, MountIdentity, Nanos, Op, Pass, Phase, PhaseResult,
-    Status, StepRecord, Support,
+    Probe, Status, StepRecord, Support,
 };
 use sys::block::DeviceStat;
 use sys::{caches, clock, mounted_directory};
@@ -16,6 +18,7 @@ use crate::command::CommandFailed;
 use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
+use crate::programs::Programs;
 use crate::sandbox::Runner;
 use crate::scaling::Passes;
 use crate::source;
@@ -32,6 +35,8 @@ pub struct Session<'a> {
     device: Option<DeviceStat>,
     volume: Option<Mounted<'a>>,
     workspace: Workspace,
+    /// What runs commands, where they are run.
+    programs: Option<Arc<dyn engine::Programs>>,
     footprint: Footprint,
     features: Features,
     /// The step that died; what follows is skipped.
@@ -96,13 +101,17 @@ impl<'a> Session<'a> {
         let (volume, root, place) = match &job.target {
             Target::Volume(volume) => {
                 let mountpoint = volume.mountpoint.as_path();
-                (Some(Mounted::new(volume, runner)), mountpoint, None)
+                (Some(Mounted::new(volume, runner.clone())), mountpoint, None)
             }
             Target::Directory { path, top, mount } => {
                 let place = Place { top, mount: *mount };
                 (None, path.as_path(), Some(place))
             }
         };
+        // A guest holds no programs but those of filesystems.
+        let in_guest = volume.is_some() && !runner.is_restricted();
+        let programs = Programs::new(runner, events.clone());
+        let programs = (!in_guest).then(|| Arc::new(programs) as Arc<dyn engine::Programs>);
         let device = match &job.target {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
@@ -113,7 +122,8 @@ impl<'a> Session<'a> {
             events,
             device,
             volume,
-            workspace: Workspace::new(root, job.seed),
+            workspace: Workspace::new(root, job.seed).with_programs(programs.clone()),
+            programs,
             footprint,
             features: Features::default(),
             died: None,
@@ -186,7 +196,8 @@ impl<'a> Session<'a> {
         match source::open(source, progress()) {
             Ok(found) => {
                 let (root, seed) = (self.workspace.root(), self.job.seed);
-                self.workspace = Workspace::new(root, seed).with_source(found);
+                let workspace = Workspace::new(root, seed).with_source(found);
+                self.workspace = workspace.with_programs(self.programs.clone());
             }
             Err(reason) => self.withdraw(reason),
         }
@@ -339,7 +350,7 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
-        if let Op::Probe { feature } = phase.op {
+        if let Op::Probe(Probe { feature }) = phase.op {
             let found = engine::probe(feature, self.workspace.root());
             let found = found.map_err(|error| self.judge(&error))?;
             self.features.0.insert(feature, found.clone());
@@ -348,8 +359,8 @@ impl<'a> Session<'a> {
                 Support::No(reason) => Err(Trouble::Unsupported(reason)),
             };
         }
-        if phase.op.is_command() {
-            return self.measure_command(phase, result);
+        if let Some(step) = phase.op.descriptor().step() {
+            return self.measure_step(step, result);
         }
         result.cache = self.prepare_cache(phase.cache, Remounts::Said)?;
         self.measure_operation(phase, result)
@@ -431,9 +442,6 @@ impl<'a> Session<'a> {
     }
 
     fn perform(&mut self, phase: &Phase, tally: &mut Tally) -> Result<(), OpError> {
-        if phase.op == Op::Capacity {
-            return self.sync();
-        }
         let setting = Setting {
             ends: phase.ends,
             direct: phase.cache == CacheState::Direct,
@@ -493,21 +501,21 @@ impl<'a> Session<'a> {
         Trouble::Failed { crashed, failure }
     }
 
-    fn measure_command(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
+    fn measure_step(&mut self, step: VolumeStep, result: &mut PhaseResult) -> Result<(), Trouble> {
         let Some(volume) = &mut self.volume else {
             let reason = "a directory that is mounted already is not made, mounted or checked";
             return Err(Trouble::Unsupported(reason.into()));
         };
-        if let Some(reason) = impossible(&phase.op, volume) {
+        if let Some(reason) = impossible(step, volume) {
             return Err(Trouble::Unsupported(reason.into()));
         }
         let root = volume.root();
         let mut meter = Meter::start(self.device.clone(), None);
-        let outcome = match phase.op {
-            Op::Mkfs => volume.make(),
-            Op::Mount => volume.mount(),
-            Op::Unmount => volume.unmount(),
-            _ => volume.check(),
+        let outcome = match step {
+            VolumeStep::Mkfs => volume.make(),
+            VolumeStep::Mount => volume.mount(),
+            VolumeStep::Unmount => volume.unmount(),
+            VolumeStep::Fsck => volume.check(),
         };
         meter.stop(volume.is_mounted().then_some(root), result);
         result.operations = 1;
@@ -521,12 +529,14 @@ impl<'a> Session<'a> {
 }
 
 /// Why a step cannot be asked of a volume at all.
-fn impossible(op: &Op, volume: &Mounted<'_>) -> Option<&'static str> {
-    match op {
-        Op::Mkfs if !volume.can_be_made() => Some("there is nothing to make"),
-        Op::Fsck if !volume.can_be_checked() => Some("no checker exists"),
-        Op::Unmount if !volume.has_device() => Some("it lives in memory: an unmount ends it"),
-        Op::Mount if volume.is_mounted() => Some("it is mounted already"),
+fn impossible(step: VolumeStep, volume: &Mounted<'_>) -> Option<&'static str> {
+    match step {
+        VolumeStep::Mkfs if !volume.can_be_made() => Some("there is nothing to make"),
+        VolumeStep::Fsck if !volume.can_be_checked() => Some("no checker exists"),
+        VolumeStep::Unmount if !volume.has_device() => {
+            Some("it lives in memory: an unmount ends it")
+        }
+        VolumeStep::Mount if volume.is_mounted() => Some("it is mounted already"),
         _ => None,
     }
 }

@@ -81,7 +81,7 @@ impl Bounds<'_> {
             return None;
         }
         let nanoseconds = instrument_time(&self.calibration?.instrument, result);
-        let side_by_side = threads(&phase.op).min(self.processors).max(1);
+        let side_by_side = phase.op.descriptor().threads().min(self.processors).max(1);
         Some(100.0 * nanoseconds / f64::from(side_by_side) / result.wall.0 as f64)
     }
 }
@@ -123,8 +123,8 @@ fn ceiling_of(op: &Op, cache: CacheState, ceiling: &Ceiling) -> Option<(Metric, 
     let sequential_read = || Some(ceiling.sequential_read?.median);
     let sequential_write = || Some(ceiling.sequential_write?.median);
     let value = match op {
-        Op::WriteStream { .. } | Op::CopyFileIn { .. } => sequential_write()?,
-        Op::ReadStream { .. } => sequential_read()?,
+        Op::WriteStream(_) | Op::CopyFileIn(_) => sequential_write()?,
+        Op::ReadStream(_) => sequential_read()?,
         Op::Io(io) if io.engine == IoEngine::Null => return None,
         Op::Io(io) if io.access.is_random() => {
             return Some((Metric::Rate, random(io, cache, ceiling)?));
@@ -200,8 +200,8 @@ fn one_after_the_other(some: f64, first_rate: f64, more: f64, second_rate: f64) 
 fn touched_the_device(op: &Op, result: &PhaseResult) -> bool {
     let (reads, writes) = match op {
         Op::Io(io) => (io.access.reads(), writes(io.access)),
-        Op::WriteStream { .. } | Op::CopyFileIn { .. } => (false, true),
-        Op::ReadStream { .. } => (true, false),
+        Op::WriteStream(_) | Op::CopyFileIn(_) => (false, true),
+        Op::ReadStream(_) => (true, false),
         _ => return false,
     };
     // One block again and again stays in memory until the end.
@@ -222,16 +222,6 @@ fn writes(access: Access) -> bool {
         Access::Seek { write_share } => write_share > 0.0,
         Access::RandomMix { read_share } => read_share < 1.0,
         access => access.writes(),
-    }
-}
-
-/// Threads that work side by side.
-fn threads(op: &Op) -> u32 {
-    match op {
-        Op::Io(io) => io.threads,
-        Op::Create(create) => create.threads,
-        Op::Metadata { threads, .. } => *threads,
-        _ => 1,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Shares worked out by hand.
 
-use model::{Bytes, DeviceCounters, Nanos};
+use model::{Bytes, DeviceCounters, Mkfs, Nanos, RemoveFile};
 use proptest::prelude::*;
 
 use super::*;
@@ -157,7 +157,11 @@ fn longer_random_requests_also_take_the_time_to_move_them() {
 fn what_moves_no_data_of_files_has_no_ceiling() {
     let mut null = Io::new("f", Access::Read, Bytes(4096));
     null.engine = IoEngine::Null;
-    for op in [Op::Mkfs, Op::RemoveFile { file: "f".into() }, Op::Io(null)] {
+    for op in [
+        Op::Mkfs(Mkfs),
+        Op::RemoveFile(RemoveFile { file: "f".into() }),
+        Op::Io(null),
+    ] {
         assert_eq!(ceiling_of(&op, CacheState::Cold, &device()), None, "{op:?}");
     }
     let read = phase(Access::Read, CacheState::Cold, End::Call);

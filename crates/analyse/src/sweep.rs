@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Axis, Bytes, CampaignResults, Create, Io, Metric, Op, Test};
+use model::{Axis, Bytes, CampaignResults, Metric, Op, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::Row;
@@ -243,9 +243,9 @@ fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
 fn concurrency(op: &Op, axis: Axis) -> Option<u64> {
     match (op, axis) {
         (Op::Io(io), Axis::Depth) => Some(u64::from(io.depth)),
-        (Op::Io(Io { threads, .. }), Axis::Threads)
-        | (Op::Create(Create { threads, .. }), Axis::Threads)
-        | (Op::Metadata { threads, .. }, Axis::Threads) => Some(u64::from(*threads)),
+        (Op::Io(_) | Op::Create(_) | Op::Metadata(_), Axis::Threads) => {
+            Some(u64::from(op.descriptor().threads()))
+        }
         _ => None,
     }
 }

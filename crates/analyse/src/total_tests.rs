@@ -1,6 +1,6 @@
 //! Totals over steps: never a smaller number, and every attempt beside the others.
 
-use model::{Bytes, CacheState, CampaignResults, Driver, End, Nanos, Op, Pass, Status};
+use model::{Bytes, CacheState, CampaignResults, Driver, End, ListTree, Nanos, Op, Pass, Status};
 
 use super::*;
 use crate::{analyse, fixture};
@@ -10,7 +10,7 @@ const STEPS: [(&str, u64); 3] = [("list", 1), ("find", 2), ("remove", 4)];
 /// Two contenders, two rounds, three steps of 1, 2 and 4 s and a test of two; `frail` crashes in `remove` of the
 /// first round.
 fn campaign() -> CampaignResults {
-    let op = |name: &str| Op::ListTree { tree: name.into() };
+    let op = |name: &str| Op::ListTree(ListTree { tree: name.into() });
     let steps = |names: &[(&str, u64)]| {
         let phase =
             |(name, _): &(&str, u64)| fixture::phase(name, op(name), CacheState::Warm, End::Call);

@@ -139,6 +139,11 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Whether the table holds a key.
+    pub fn holds(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
     /// The value of a key that must be there.
     pub fn need(&self, key: &'static str) -> Result<Value<'a>, CatalogError> {
         self.get(key)?
@@ -178,6 +183,15 @@ impl<'a> Table<'a> {
             };
             (key, value)
         })
+    }
+
+    /// An error on a line of the table's file.
+    pub fn error_on(&self, line: usize, message: String) -> CatalogError {
+        CatalogError::InFile {
+            file: self.source.file.to_owned(),
+            line,
+            message,
+        }
     }
 
     /// An error at the place where the table begins.

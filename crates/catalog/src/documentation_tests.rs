@@ -1,11 +1,9 @@
 //! Holds the pages in `docs/` to the loader: their examples load, and every key has its place.
 
-use model::Profile;
+use model::{CacheState, End, Op, Profile};
 
 use crate::document::Source;
-use crate::{
-    Catalog, Kind, disk_file, filesystem_file, operation, study_file, suite_file, uses_file,
-};
+use crate::{Catalog, Kind, disk_file, filesystem_file, study_file, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
@@ -41,6 +39,38 @@ fn the_example_of_a_suite_loads_in_every_profile() {
     for profile in Profile::ALL {
         let (suite, _) = suite_file::read(source, profile, None).unwrap();
         assert_eq!(suite.tests[0].phases.len(), 3);
+    }
+}
+
+/// Three commands of the user's in ten lines, each with what brings its programs.
+#[test]
+fn commands_are_a_suite_of_ten_lines() {
+    let (_, page) = SUITE.split_once("## Commands of your own").unwrap();
+    let text = example(page);
+    assert_eq!(text.lines().count(), 10);
+    let text = text.replace(
+        "[[test]]",
+        "requires = { packages = [\"coreutils\"], programs = [\"sort\"] }\n[[test]]",
+    );
+    let source = Source {
+        file: "ours.toml",
+        text: &text,
+    };
+    let scaling = Catalog::builtin().unwrap().profile(Profile::Quick).scaling;
+    let (suite, _) = suite_file::read(source, Profile::Quick, Some(scaling)).unwrap();
+    assert_eq!(suite.requires.programs, ["sort"]);
+    let test = &suite.tests[0];
+    assert_eq!(
+        (test.title.as_str(), test.phases.len()),
+        ("What we do all day", 3)
+    );
+    for phase in &test.phases {
+        assert_eq!((phase.cache, phase.ends), (CacheState::Warm, End::Syncfs));
+        assert_eq!(phase.scaling, None, "a command is never repeated");
+        let Op::Exec(exec) = &phase.op else {
+            panic!("{phase:?}")
+        };
+        assert_eq!(exec.packages, ["coreutils"]);
     }
 }
 
@@ -102,8 +132,8 @@ fn every_key_and_operation_is_described() {
     for group in model::Group::ALL {
         described(USE, group.name());
     }
-    for operation in operation::OPERATIONS {
-        described(SUITE, operation.word);
-        operation.keys.iter().for_each(|key| described(SUITE, key));
+    for word in Op::words() {
+        described(SUITE, word.name);
+        word.keys.iter().for_each(|key| described(SUITE, key));
     }
 }

@@ -1,6 +1,6 @@
 //! One file of `suites/`: raw TOML → a checked [`Suite`] for one profile.
 
-use model::{Bytes, CacheState, End, Op, Phase, Profile, Scaling, Suite, Test};
+use model::{Bytes, CacheState, End, Op, Phase, Profile, Programs, Scaling, Suite, Test};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
@@ -9,7 +9,8 @@ use crate::parameters::{Instead, Parameters, for_profile};
 use crate::phase_order::PhaseOrder;
 use crate::sweep::{self, Point};
 
-const KEYS: [&str; 4] = ["name", "title", "source", "test"];
+const KEYS: [&str; 5] = ["name", "title", "source", "requires", "test"];
+const REQUIRES: [&str; 2] = ["packages", "programs"];
 const TEST: [&str; 7] = [
     "name",
     "title",
@@ -55,15 +56,17 @@ pub(crate) fn read_instead(
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?.name()?;
+    let (title, requires) = (top.text("title")?, requires(&top)?);
     let mut tests: Vec<Test> = Vec::new();
     let mut claims = Claims::new();
     for value in top.need("test")?.list("tests, each under [[test]]")? {
         let raw = value.table(&TEST)?;
         let line = raw.need("name")?.line();
-        for test in read_points(&raw, profile, &name, scaling, instead)? {
+        for mut test in read_points(&raw, profile, [&name, &title], scaling, instead)? {
             if tests.iter().any(|t| t.name == test.name) {
                 return Err(raw.error(format!("the suite has two tests `{}`", test.name)));
             }
+            name_packages(&mut test, &requires.packages);
             let sweep = test.sweep.as_ref().map(|point| point.of.clone());
             for claim in sweep.into_iter().chain([test.name.clone()]) {
                 if !claims.contains(&(claim.clone(), line)) {
@@ -78,18 +81,40 @@ pub(crate) fn read_instead(
     }
     let suite = Suite {
         name,
-        title: top.text("title")?,
+        title,
         source: top.text("source")?,
+        requires,
         tests,
     };
     Ok((suite, claims))
+}
+
+/// The programs that the suite's commands need, and what brings them.
+fn requires(top: &Table<'_>) -> Result<Programs, CatalogError> {
+    let Some(requires) = top.get("requires")? else {
+        return Ok(Programs::default());
+    };
+    let table = requires.table(&REQUIRES)?;
+    Ok(Programs {
+        packages: table.texts("packages")?,
+        programs: table.texts("programs")?,
+    })
+}
+
+/// Tells commands what brings their programs, so that they can say it where one is missing.
+fn name_packages(test: &mut Test, packages: &[String]) {
+    for phase in &mut test.phases {
+        if let Op::Exec(exec) = &mut phase.op {
+            exec.packages = packages.to_vec();
+        }
+    }
 }
 
 /// The test, or one for each point of its sweep.
 fn read_points<'a>(
     raw: &Table<'a>,
     profile: Profile,
-    suite: &str,
+    suite: [&str; 2],
     scaling: Option<Scaling>,
     instead: &Instead<'a>,
 ) -> Result<Vec<Test>, CatalogError> {
@@ -111,7 +136,7 @@ fn read_points<'a>(
 fn read_test(
     raw: &Table<'_>,
     parameters: &Parameters<'_>,
-    suite: &str,
+    suite: [&str; 2],
     scaling: Option<Scaling>,
     point: Option<&Point<'_>>,
 ) -> Result<Test, CatalogError> {
@@ -122,12 +147,14 @@ fn read_test(
         return Err(space.wrong(&format!("at least {written}, which its phases write")));
     }
     let of = table.need("name")?.name()?;
-    let title = table.text("title")?;
+    // A suite of one test need not say twice what it is.
+    let title = table.read("title", |v| v.text())?;
+    let title = title.unwrap_or_else(|| suite[1].to_owned());
     let name = point.map_or_else(|| of.clone(), |point| point.name(&of));
     model::check_name(&name).map_err(|e| table.error(format!("the name of a point: {e}")))?;
     let test = Test {
         name,
-        suite: suite.to_owned(),
+        suite: suite[0].to_owned(),
         title: point.map_or_else(
             || title.clone(),
             |point| format!("{title}: {}", point.shown()),
@@ -174,18 +201,23 @@ fn read_phases(
 fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, CatalogError> {
     let operation = operation::find(&raw.need("op")?)?;
     let table = raw.clone().with_keys(&[&PHASE, operation.keys])?;
-    let op = operation.read(&table)?;
+    let op = operation::read(operation, &table)?;
     let at_most = table.read("at_most", |v| v.time_limit())?.flatten();
-    let on_files = works_on_files(&op);
+    let on_files = !op.descriptor().ends().is_empty();
     let (cache, ends) = if on_files {
-        (
-            table.need("cache")?.word(&CACHES)?,
-            table.need("ends")?.word(&ENDS)?,
-        )
+        let usual = op.descriptor().usually();
+        let cache = table.read("cache", |v| v.word(&CACHES))?;
+        let ends = table.read("ends", |v| v.word(&ENDS))?;
+        match (cache, ends, usual) {
+            (Some(cache), Some(ends), _) => (cache, ends),
+            (cache, ends, Some(usual)) => (cache.unwrap_or(usual.0), ends.unwrap_or(usual.1)),
+            (None, ..) => return Err(table.error("missing key `cache`".into())),
+            (_, None, _) => return Err(table.error("missing key `ends`".into())),
+        }
     } else {
         for key in FILES_ONLY {
             if let Some(value) = table.get(key)? {
-                let word = operation.word;
+                let word = operation.name;
                 return Err(
                     value.error(format!("`{key}` means nothing for `{word}`; leave it out"))
                 );
@@ -199,19 +231,18 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
         cache,
         ends,
         at_most,
-        scaling: scaling.filter(|_| on_files && repeat),
+        scaling: scaling.filter(|_| on_files && repeat && op.can_be_repeated()),
         op,
     })
-}
-
-/// Whether cache state and end of the operation are a choice at all.
-fn works_on_files(op: &Op) -> bool {
-    !(op.is_command() || matches!(op, Op::Capacity | Op::Probe { .. }))
 }
 
 /// Every key that such a file may hold, but for those of the operations.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     let sweep = sweep::AXES.into_iter().chain(sweep::RANGE);
-    KEYS.into_iter().chain(TEST).chain(PHASE).chain(sweep)
+    KEYS.into_iter()
+        .chain(REQUIRES)
+        .chain(TEST)
+        .chain(PHASE)
+        .chain(sweep)
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::{Catalog, Place, resolve};
 use model::{
-    Access, Action, Axis, Bytes, CacheState, Driver, FACTS, Feature, Group, Io, IoEngine, Op,
-    Profile, System, Test,
+    Access, Action, Axis, Bytes, CacheState, CopyFileIn, CopyTreeIn, Driver, FACTS, Feature, Group,
+    Io, IoEngine, Metadata, Op, Probe, Profile, System, Test, TreeSpec, WriteStream,
 };
 
 fn catalog() -> Catalog {
@@ -243,7 +243,7 @@ fn every_feature_is_probed_once() {
     let phases = suite.tests.iter().flat_map(|t| &t.phases);
     let probed: Vec<Feature> = phases
         .filter_map(|p| match p.op {
-            Op::Probe { feature } => Some(feature),
+            Op::Probe(Probe { feature }) => Some(feature),
             _ => None,
         })
         .collect();
@@ -314,8 +314,8 @@ fn the_suite_data_goes_every_way_once() {
         assert!(has(&|io, c| c == CacheState::Direct && io.depth == 1));
         assert!(has(&|io, _| io.rate.is_some()));
         assert!(has(&|io, _| io.fsync == 1));
-        assert!(phases().any(|p| matches!(p.op, Op::Preallocate { .. })));
-        assert!(phases().any(|p| matches!(p.op, Op::Sparse { .. })));
+        assert!(phases().any(|p| matches!(p.op, Op::Fallocate(_))));
+        assert!(phases().any(|p| matches!(p.op, Op::Sparse(_))));
     }
 }
 
@@ -343,8 +343,8 @@ fn phases_that_touch_files_are_repeated_when_they_end_too_soon() {
 fn no_time_limit_leaves_a_later_phase_less_to_work_on() {
     let looks = |op: &Op| match op {
         Op::Io(io) => !io.access.writes(),
-        Op::ReadStream { .. } => true,
-        Op::Metadata { action, .. } => {
+        Op::ReadStream(_) => true,
+        Op::Metadata(Metadata { action, .. }) => {
             matches!(action, Action::Open | Action::Stat { .. } | Action::Readdir)
         }
         _ => false,
@@ -373,7 +373,7 @@ fn profile_study_has_the_published_parameters() {
     };
     let written = |test: &str, phase: &str| match op(test, phase) {
         Op::Io(io) if io.access == Access::Write => io.size.unwrap(),
-        Op::CopyFileIn { size, .. } => size,
+        Op::CopyFileIn(CopyFileIn { size, .. }) => size,
         other => panic!("{other:?}"),
     };
     assert_eq!(written("bonnie-block", "write"), Bytes::mib(2000));
@@ -384,23 +384,25 @@ fn profile_study_has_the_published_parameters() {
     assert!(create.size == Bytes(0) && create.fsync);
     assert!(matches!(
         op("bonnie-files", "delete-random"),
-        Op::Metadata {
+        Op::Metadata(Metadata {
             action: Action::Remove { .. },
             ..
-        }
+        })
     ));
     assert_eq!(written("large-file", "copy-in"), Bytes(700_000_000));
     assert_eq!(written("large-read", "prepare-file"), Bytes(600_000_000));
     assert!(matches!(
         op("tree", "tree-in"),
-        Op::CopyTreeIn {
-            files: 7_500,
-            directories: 900,
-            bytes: Bytes(1_900_000_000),
-            smallest: Bytes(10_000),
-            largest: Bytes(5_000_000),
+        Op::CopyTreeIn(CopyTreeIn {
+            spec: TreeSpec {
+                files: 7_500,
+                directories: 900,
+                bytes: Bytes(1_900_000_000),
+                smallest: Bytes(10_000),
+                largest: Bytes(5_000_000),
+            },
             ..
-        }
+        })
     ));
     assert_eq!(catalog.profile(Profile::Study).size, Bytes(20_000_000_000));
 }
@@ -431,7 +433,9 @@ fn profile_study_has_the_parameters_of_the_programs_that_it_follows() {
         assert!(create.size == Bytes(51_200) && create.fsync);
     }
     let chars = &study("bonnie-chars").tests[0].phases[0].op;
-    assert!(matches!(chars, Op::WriteStream { size, .. } if *size == Bytes::mib(2000)));
+    assert!(
+        matches!(chars, Op::WriteStream(WriteStream { size, .. }) if *size == Bytes::mib(2000))
+    );
 }
 
 /// Sizes in which the published comparisons differ from each other; the rest is what profile study has.

@@ -12,6 +12,9 @@ use twox_hash::XxHash64;
 
 use crate::pattern::{BLOCK, Corruption, Kind, Origin, Part, Pattern, file_id, parts};
 
+/// A block that was never written.
+const ZEROS: [u8; BLOCK] = [0; BLOCK];
+
 /// Bitmaps that a file may have; from then on, random writes repeat the newest generation.
 const MOST_LAYERS: usize = 4;
 
@@ -219,6 +222,82 @@ impl FileState {
         }
         self.size = size;
         self.settle();
+    }
+
+    /// A range of bytes reads as zeros now.
+    pub fn zeroed(&mut self, bytes: &Range<u64>, pattern: &Pattern) {
+        let within = |block: &Range<u64>| bytes.start <= block.start && block.end <= bytes.end;
+        let apart = |block: &Range<u64>| block.end <= bytes.start || bytes.end <= block.start;
+        let sum = |state: &Self, number: u64| {
+            let block = state.block(number);
+            match (within(&block), apart(&block)) {
+                (true, _) => Some(sum_of(&ZEROS[..(block.end - block.start) as usize])),
+                (_, true) => state.sum_at(number, pattern),
+                _ => None,
+            }
+        };
+        *self = self.reshaped(self.size, sum);
+    }
+
+    /// A range of bytes was taken out, and what was behind it moved up.
+    pub fn cut_out(&mut self, bytes: &Range<u64>, pattern: &Pattern) {
+        let block = BLOCK as u64;
+        let whole = [bytes.start, bytes.end]
+            .iter()
+            .all(|at| at.is_multiple_of(block));
+        let sum = |state: &Self, number: u64| {
+            let moved =
+                (number >= bytes.start / block).then_some((bytes.end - bytes.start) / block);
+            let before = number + moved.unwrap_or(0);
+            whole.then(|| state.sum_at(before, pattern)).flatten()
+        };
+        *self = self.reshaped(self.size - (bytes.end - bytes.start), sum);
+    }
+
+    /// The bytes of a block.
+    fn block(&self, number: u64) -> Range<u64> {
+        let block = BLOCK as u64;
+        number * block..((number + 1) * block).min(self.size)
+    }
+
+    /// The checksum of a block as it is now, where that is known.
+    fn sum_at(&self, number: u64, pattern: &Pattern) -> Option<u64> {
+        if self.ragged.contains(number) {
+            return None;
+        }
+        if let Some(sums) = self
+            .copied
+            .as_ref()
+            .filter(|_| self.generation_at(number) == 0)
+        {
+            return sums.get(usize::try_from(number).ok()?).copied();
+        }
+        let block = self.block(number);
+        let mut bytes = [0; BLOCK];
+        let bytes = &mut bytes[..(block.end - block.start) as usize];
+        pattern.render(block.start, bytes, |offset| self.origin_at(offset));
+        Some(sum_of(bytes))
+    }
+
+    /// The same file of another size, each block with a checksum; those without are not compared.
+    fn reshaped(&self, size: u64, sum: impl Fn(&Self, u64) -> Option<u64>) -> Self {
+        let mut ragged = RoaringTreemap::new();
+        let sums = (0..size.div_ceil(BLOCK as u64)).map(|number| {
+            sum(self, number).unwrap_or_else(|| {
+                ragged.insert(number);
+                0
+            })
+        });
+        Self {
+            copied: Some(sums.collect()),
+            size,
+            before_append: size,
+            file: self.file,
+            base: 0,
+            layers: Vec::new(),
+            ragged,
+            highest: 0,
+        }
     }
 
     /// The one generation that all of it is of, where there is one.

@@ -48,6 +48,11 @@ pub enum OpError {
         /// One line for people.
         reason: String,
     },
+    /// A command did not succeed.
+    Command {
+        /// Why, and what it said last.
+        reason: String,
+    },
     /// A phase needs something that no earlier phase has made.
     Missing {
         /// What is missing.
@@ -102,7 +107,9 @@ impl fmt::Display for OpError {
                     path.display()
                 )
             }
-            Self::Unsupported { reason } | Self::Source { reason } => f.write_str(reason),
+            Self::Unsupported { reason } | Self::Source { reason } | Self::Command { reason } => {
+                f.write_str(reason)
+            }
             Self::Missing { what } => write!(f, "{what} was not made by an earlier phase"),
         }
     }

@@ -2,27 +2,12 @@
 
 use std::path::PathBuf;
 
-use model::{Bytes, SeededRng};
+use model::{Bytes, SeededRng, TreeSpec};
 
 use crate::names::tree_name;
 
 /// Directories are nested no deeper than this.
 const DEEPEST: usize = 8;
-
-/// What a tree has to be like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TreeSpec {
-    /// Number of files.
-    pub files: u64,
-    /// Number of directories.
-    pub directories: u64,
-    /// Bytes in all files together.
-    pub bytes: Bytes,
-    /// Size of the smallest file.
-    pub smallest: Bytes,
-    /// Size of the largest file.
-    pub largest: Bytes,
-}
 
 /// A file of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,11 @@
 //! What the phases of a cell have made so far: files, sets of files, trees; and where.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use model::Exec;
 
 use crate::content::FileState;
 use crate::error::OpError;
@@ -24,6 +27,15 @@ pub struct Tree {
     pub copied: Option<Arc<[u64]>>,
 }
 
+/// Runs the commands of phases, as they may be run where the engine is.
+pub trait Programs: fmt::Debug + Send + Sync {
+    /// Runs a command in a directory to its end, and says just before that it begins.
+    ///
+    /// # Errors
+    /// [`OpError::Unsupported`] where its program is missing, [`OpError::Command`] where it did not succeed.
+    fn run(&self, exec: &Exec, directory: &Path, begin: &mut dyn FnMut()) -> Result<(), OpError>;
+}
+
 /// The directory in which a cell works, and what is in it.
 #[derive(Debug)]
 pub struct Workspace {
@@ -32,6 +44,8 @@ pub struct Workspace {
     pattern: Option<Pattern>,
     /// What is copied in, where that comes from another disk.
     pub(crate) source: Option<Arc<Source>>,
+    /// What runs commands, where there is such.
+    pub(crate) programs: Option<Arc<dyn Programs>>,
     pub(crate) files: BTreeMap<String, FileState>,
     pub(crate) sets: BTreeMap<String, FileSet>,
     pub(crate) trees: BTreeMap<String, Tree>,
@@ -55,6 +69,7 @@ impl Workspace {
             seed,
             pattern: None,
             source: None,
+            programs: None,
             files: BTreeMap::new(),
             sets: BTreeMap::new(),
             trees: BTreeMap::new(),
@@ -74,6 +89,12 @@ impl Workspace {
             source: Some(Arc::new(source)),
             ..self
         }
+    }
+
+    /// The same with somebody who runs commands.
+    #[must_use]
+    pub fn with_programs(self, programs: Option<Arc<dyn Programs>>) -> Self {
+        Self { programs, ..self }
     }
 
     /// The disk that is copied from.
@@ -135,6 +156,15 @@ impl Workspace {
             }),
             (None, None) => Err(missing("file", name)),
         }
+    }
+
+    /// A file of an earlier phase that is to be copied: where it could not be made, its copy cannot be either.
+    pub(crate) fn file_to_copy(&mut self, from: &str, to: &str) -> Result<FileState, OpError> {
+        let found = self.file(from).cloned();
+        if let Err(OpError::Unsupported { reason }) = &found {
+            self.cannot_make(to, reason);
+        }
+        found
     }
 
     /// The names of a file, and of those that threads have made for themselves under its name.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use engine::{Meter, Tally, Workspace, perform};
-use model::{Action, Bytes, Create, End, EntryKind, Nanos, Op, Order, Sharing};
+use model::{Action, Bytes, Create, End, EntryKind, Metadata, Nanos, Op, Order, Sharing};
 
 const FILES: u64 = 1_000_000;
 const THREADS: u32 = 2;
@@ -44,11 +44,13 @@ fn a_million_files_are_not_held_in_memory() {
         threads: THREADS,
         sharing: Sharing::Shared,
     });
-    let visit = |action| Op::Metadata {
-        set: "set".into(),
-        action,
-        order: Order::Random,
-        threads: THREADS,
+    let visit = |action| {
+        Op::Metadata(Metadata {
+            set: "set".into(),
+            action,
+            order: Order::Random,
+            threads: THREADS,
+        })
     };
     let rename = visit(Action::Rename { across: false });
     assert_eq!(operations(&mut ws, &create, None), FILES);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use engine::{Meter, Tally, Workspace, perform};
-use model::{Access, Bytes, End, Io, IoEngine, Op};
+use model::{Access, Bytes, End, Io, IoEngine, Op, Sparse};
 
 const SIZE: Bytes = Bytes(100 << 30);
 const WRITES: u64 = 300_000;
@@ -31,10 +31,10 @@ fn a_sparse_file_of_any_size_is_not_held_in_memory() {
     // What is written on tmpfs is the kernel's memory, and none of the process.
     let place = tempfile::tempdir_in(Path::new("/dev/shm")).unwrap();
     let mut ws = Workspace::new(place.path(), 1);
-    let sparse = Op::Sparse {
+    let sparse = Op::Sparse(Sparse {
         file: "f".into(),
         size: SIZE,
-    };
+    });
     operations(&mut ws, &sparse);
     let random = |access, operations| {
         Op::Io(Io {

@@ -110,15 +110,15 @@ fn list(needs: &[Need]) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use provision::{GuestContents, Programs};
+    use provision::{FoundPrograms, GuestContents};
 
     use super::*;
     use crate::list_command;
 
-    fn every_program(catalog: &Catalog) -> Programs {
+    fn every_program(catalog: &Catalog) -> FoundPrograms {
         let all = catalog.filesystems().flat_map(|f| &f.requires.programs);
         let emulator = guest::QEMU.to_owned();
-        Programs::These(all.cloned().chain([emulator]).collect())
+        FoundPrograms::These(all.cloned().chain([emulator]).collect())
     }
 
     /// A machine whose guest drives these filesystems and no others.

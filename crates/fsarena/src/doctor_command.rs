@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use catalog::Catalog;
-use model::{Backend, Filesystem};
-use provision::{Machine, Need, Verdict, verdict};
+use model::{Backend, Filesystem, Profile, Suite};
+use provision::{Machine, Need, Verdict, missing_programs, verdict};
 use serde_json::{Value, json};
 
 use crate::cli::{DoctorArgs, Globals};
@@ -39,7 +39,15 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         (false, false) => {
             let left = left(globals).into_iter().map(|line| format!("\n{line}\n"));
             let left: String = left.collect();
-            print(&(text(&catalog, &machine, trouble.as_deref()) + &left))?;
+            let suites = suites(&catalog, &machine);
+            let suites: String = suites
+                .iter()
+                .map(|(name, need)| {
+                    let (what, command) = (line(&need.what), line(&need.command));
+                    format!("\nSuite {name} lacks {what}: {command}\n")
+                })
+                .collect();
+            print(&(text(&catalog, &machine, trouble.as_deref()) + &suites + &left))?;
         }
     }
     Ok(Code::Done.into())
@@ -145,10 +153,27 @@ fn value(catalog: &Catalog, machine: &Machine) -> Value {
             "backends": Value::Object(backends.into_iter().collect()),
         })
     });
-    contenders.collect()
+    let suites = suites(catalog, machine).into_iter();
+    let suites = suites.map(|(suite, need)| json!({ "suite": suite, "missing": need }));
+    contenders.chain(suites).collect()
 }
 
-/// The packages that are missing for those who would compete if they were there.
+/// What those suites lack that run by default, and those of the user's own.
+fn suites<'a>(catalog: &'a Catalog, machine: &Machine) -> Vec<(&'a str, Need)> {
+    let builtin = Catalog::builtin().ok();
+    let by_default = catalog.default_suites(Profile::Quick);
+    let is_wanted = |suite: &&Suite| {
+        let is_ours = builtin
+            .as_ref()
+            .is_some_and(|b| b.suite(&suite.name, Profile::Quick).is_ok());
+        !is_ours || by_default.iter().any(|s| s.name == suite.name)
+    };
+    let wanted = catalog.suites(Profile::Quick).into_iter().filter(is_wanted);
+    let missing = |suite: &'a Suite| Some((suite.name.as_str(), missing_programs(suite, machine)?));
+    wanted.filter_map(missing).collect()
+}
+
+/// The packages that are missing for those who would compete if they were there, and for suites.
 fn packages(catalog: &Catalog, machine: &Machine) -> BTreeSet<String> {
     let would_compete = catalog
         .filesystems()
@@ -159,6 +184,7 @@ fn packages(catalog: &Catalog, machine: &Machine) -> BTreeSet<String> {
             Verdict::Runs | Verdict::Impossible { .. } => None,
         })
         .flatten()
+        .chain(suites(catalog, machine).into_iter().map(|(_, need)| need))
         .flat_map(|need| need.packages)
         .collect()
 }

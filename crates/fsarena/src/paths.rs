@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use catalog::Catalog;
 use machine::{Here, Reach, Ssh};
-use model::{NoUserDirectory, UserDirectory};
+use model::{NoUserDirectory, Profile, UserDirectory};
 use store::{CampaignId, Store};
 use sys::trusted::{Directory, Untrusted};
 
@@ -80,10 +80,13 @@ pub fn require_utf8(option: &str, path: &Path) -> Result<(), BadInput> {
     }
 }
 
-/// The programs of all filesystems, and the emulator.
+/// The programs of all filesystems and suites, and the emulator.
 pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
-    let all = catalog.filesystems().flat_map(|f| &f.requires.programs);
-    all.cloned().chain([guest::QEMU.to_owned()]).collect()
+    let of_filesystems = catalog.filesystems().flat_map(|f| &f.requires.programs);
+    let suites = catalog.suites(Profile::Quick);
+    let of_suites = suites.into_iter().flat_map(|s| &s.requires.programs);
+    let all = of_filesystems.chain(of_suites).cloned();
+    all.chain([guest::QEMU.to_owned()]).collect()
 }
 
 /// How the machine is reached on which cells run.

@@ -227,18 +227,21 @@ mod tests {
         );
         assert!(matches!(
             tree.op,
-            model::Op::CopyTreeIn {
-                files: 2,
-                bytes: Bytes(70_010),
+            model::Op::CopyTreeIn(model::CopyTreeIn {
+                spec: model::TreeSpec {
+                    files: 2,
+                    bytes: Bytes(70_010),
+                    ..
+                },
                 ..
-            }
+            })
         ));
         assert!(matches!(
             file.op,
-            model::Op::CopyFileIn {
+            model::Op::CopyFileIn(model::CopyFileIn {
                 size: Bytes(70_000),
                 ..
-            }
+            })
         ));
         assert_eq!(of_op(&suites, "prepare-file").cache, CacheState::Warm);
         let said = condition(&source, "a disk").value;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use model::{Calibration, Campaign, CampaignId, Cell, CellId, DiskIdentity, Environment, Test};
 use orchestrate::{Backend, News, Stop};
-use provision::{Machine, Programs};
+use provision::{FoundPrograms, Machine};
 use wire::Stopped;
 use wire::machine::{Answer, Facts, MISSING, PULSE, Request};
 
@@ -110,7 +110,7 @@ fn machine(facts: Facts) -> Machine {
         loads_modules: facts.loads_modules,
         loop_control: facts.loop_control,
         fuse_device: facts.fuse_device,
-        programs: Programs::These(facts.programs),
+        programs: FoundPrograms::These(facts.programs),
         guest: None,
     }
 }

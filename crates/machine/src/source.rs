@@ -253,7 +253,7 @@ mod tests {
             .phases
             .iter()
             .map(|phase| match &phase.op {
-                model::Op::PlantTree { tree, files, .. } => (tree.clone(), *files),
+                model::Op::PlantTree(plant) => (plant.tree.clone(), plant.spec.files),
                 other => panic!("{other:?}"),
             })
             .collect();

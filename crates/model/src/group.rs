@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Action, IoEngine, Op, Phase};
+use crate::Phase;
 
 /// What a phase asks of a filesystem. Weights of uses are over these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -84,58 +84,7 @@ impl Group {
     /// The group of a phase; `None` where it only tries what a filesystem can do,
     /// or does nothing with it.
     pub fn of(phase: &Phase) -> Option<Self> {
-        Some(match &phase.op {
-            Op::Probe { .. } => return None,
-            Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck => Self::Maintenance,
-            Op::Capacity => Self::Space,
-            Op::Io(io) if io.engine == IoEngine::Null => return None,
-            Op::Io(io) if io.fsync > 0 && io.access.writes() => Self::Durable,
-            Op::Io(io) => of_access(io.access),
-            Op::WriteStream { .. }
-            | Op::CopyFile { .. }
-            | Op::CopyFileIn { .. }
-            | Op::Preallocate { .. } => Self::StreamWrite,
-            Op::ReadStream { .. } => Self::StreamRead,
-            Op::Create(create) if create.fsync => Self::Durable,
-            Op::Create(_) | Op::Sparse { .. } | Op::RemoveFile { .. } => Self::ManyFiles,
-            Op::Metadata { action, .. } => of_action(action),
-            Op::PlantTree { .. }
-            | Op::CopyTreeIn { .. }
-            | Op::CopyTree { .. }
-            | Op::ListTree { .. }
-            | Op::FindInTree { .. }
-            | Op::VerifyTree { .. }
-            | Op::RemoveTree { .. } => Self::Trees,
-        })
-    }
-}
-
-const fn of_access(access: Access) -> Group {
-    match access {
-        Access::Write | Access::Overwrite | Access::Rewrite | Access::Append => Group::StreamWrite,
-        Access::Read | Access::ReadBackward | Access::ReadStride { .. } => Group::StreamRead,
-        Access::RandomRead | Access::Seek { .. } => Group::RandomRead,
-        Access::RandomWrite | Access::RecordRewrite => Group::RandomWrite,
-        Access::RandomMix { read_share } => {
-            if read_share > 0.5 {
-                Group::RandomRead
-            } else {
-                Group::RandomWrite
-            }
-        }
-    }
-}
-
-const fn of_action(action: &Action) -> Group {
-    match action {
-        Action::Link { .. } | Action::Symlink { .. } | Action::Remove { .. } => Group::ManyFiles,
-        Action::Open
-        | Action::Stat { .. }
-        | Action::Readdir
-        | Action::Rename { .. }
-        | Action::Chmod
-        | Action::SetXattr { .. }
-        | Action::Truncate { .. } => Group::Names,
+        phase.op.descriptor().group()
     }
 }
 

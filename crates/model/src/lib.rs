@@ -16,12 +16,12 @@ mod features;
 mod figure_pattern;
 mod filesystem;
 mod group;
-mod io;
 mod machine;
 mod measurement;
 mod memory_use;
 mod mount_identity;
 mod names;
+pub mod op;
 mod outcome;
 mod own_setting;
 mod results;
@@ -46,12 +46,17 @@ pub use features::{Class, Feature, Features, Support};
 pub use figure_pattern::FigurePattern;
 pub use filesystem::{Commands, Driver, Filesystem, MkfsWrites, Requirements};
 pub use group::Group;
-pub use io::{Access, Io, IoEngine, Sharing, StreamUnit};
 pub use machine::{Accelerator, DiskCache, DiskModel, GuestDisk, GuestMachine};
 pub use measurement::{Direction, Measurement, Metric, Unit};
 pub use memory_use::MemoryUse;
 pub use mount_identity::MountIdentity;
 pub use names::{NameError, check_name};
+pub use op::{
+    Access, Action, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
+    EntryKind, Exec, Fallocate, FallocateMode, FindInTree, Fsck, Io, IoEngine, ListTree, Metadata,
+    Mkfs, Mount, Op, Order, PlantTree, Probe, ReadStream, Reflink, RemoveFile, RemoveTree, Sharing,
+    Sparse, StreamUnit, TreeSpec, Unmount, VerifyTree, Work, WriteStream,
+};
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,
     Status, StepRecord, SystemError,
@@ -60,9 +65,7 @@ pub use own_setting::OwnSetting;
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
 pub use source::{Source, SourceContents, source_image_size};
-pub use suite::{
-    Action, CacheState, Create, End, EntryKind, Op, Order, Phase, Scaling, Suite, Test,
-};
+pub use suite::{CacheState, End, Phase, Programs, Scaling, Suite, Test};
 pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};

@@ -505,7 +505,7 @@ fn percent_above(buckets: &[LatencyBucket], limit: Nanos) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bytes, DeviceCounters, MemoryUse, Op, Pass, Phase};
+    use crate::{Bytes, DeviceCounters, MemoryUse, Op, Pass, Phase, RemoveFile};
 
     #[test]
     fn quantiles_of_a_small_histogram() {
@@ -540,7 +540,7 @@ mod tests {
             ends: End::Fsync,
             at_most: None,
             scaling: None,
-            op: Op::RemoveFile { file: "f".into() },
+            op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         })
     }
 
@@ -619,7 +619,7 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
-            op: Op::RemoveFile { file: "f".into() },
+            op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         };
         let mut result = PhaseResult::blank(&phase);
         result.wall = Nanos(150_000_000);

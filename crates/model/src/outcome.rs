@@ -321,7 +321,7 @@ pub struct CellResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Order};
+    use crate::{Action, Metadata, Order, VerifyTree};
 
     fn listed(cache: CacheState, read: u64) -> (PhaseResult, Op) {
         let tree = "t".to_owned();
@@ -331,7 +331,7 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
-            op: Op::VerifyTree { tree },
+            op: Op::VerifyTree(VerifyTree { tree }),
         };
         let mut result = PhaseResult::blank(&phase);
         result.bytes = Bytes::mib(100);
@@ -365,12 +365,12 @@ mod tests {
     #[test]
     fn what_writes_may_read_what_it_changes() {
         let (result, _) = listed(CacheState::Warm, 100 << 20);
-        let rename = Op::Metadata {
+        let rename = Op::Metadata(Metadata {
             set: "s".into(),
             action: Action::Rename { across: false },
             order: Order::Sequential,
             threads: 1,
-        };
+        });
         assert_eq!(result.read_though_warm(&rename), None);
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Contender, Op, Test};
+use crate::{Bytes, Contender, CopyTreeIn, Op, Test, TreeSpec};
 
 /// Where trees and files that are copied in come from. fsarena never writes to what is the user's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,15 +83,16 @@ impl SourceContents {
         let before = weight(test);
         for phase in &mut test.phases {
             match &mut phase.op {
-                Op::CopyTreeIn {
-                    files,
-                    directories,
-                    bytes,
-                    ..
-                } => {
-                    (*files, *directories, *bytes) = (self.files, self.directories, self.bytes);
+                Op::CopyTreeIn(CopyTreeIn { spec, .. }) => {
+                    let (files, directories, bytes) = (self.files, self.directories, self.bytes);
+                    *spec = TreeSpec {
+                        files,
+                        directories,
+                        bytes,
+                        ..*spec
+                    };
                 }
-                Op::CopyFileIn { size, .. } => *size = self.largest,
+                Op::CopyFileIn(copy) => copy.size = self.largest,
                 _ => {}
             }
         }
@@ -110,16 +111,11 @@ const LEAST_SPACE: Bytes = Bytes::mib(16);
 /// What the phases of a test that copy in take on a filesystem, about.
 fn weight(test: &Test) -> u64 {
     let of = |op: &Op| match op {
-        Op::CopyTreeIn {
-            files,
-            directories,
-            bytes,
-            ..
-        } => files
-            .saturating_add(*directories)
+        Op::CopyTreeIn(CopyTreeIn { spec, .. }) => (spec.files)
+            .saturating_add(spec.directories)
             .saturating_mul(OF_AN_ENTRY)
-            .saturating_add(bytes.0),
-        Op::CopyFileIn { size, .. } => size.0.saturating_add(OF_AN_ENTRY),
+            .saturating_add(spec.bytes.0),
+        Op::CopyFileIn(copy) => copy.size.0.saturating_add(OF_AN_ENTRY),
         _ => 0,
     };
     let phases = test.phases.iter();
@@ -168,7 +164,7 @@ impl fmt::Display for SourceContents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CacheState, End, Phase};
+    use crate::{CacheState, Capacity, CopyFileIn, End, Phase};
 
     fn test(op: Op) -> Test {
         Test {
@@ -190,15 +186,17 @@ mod tests {
     }
 
     fn tree() -> Op {
-        Op::CopyTreeIn {
+        Op::CopyTreeIn(CopyTreeIn {
             tree: "original".into(),
-            files: 500,
-            directories: 60,
-            bytes: Bytes(50_000_000),
-            smallest: Bytes(10_000),
-            largest: Bytes(1_000_000),
+            spec: TreeSpec {
+                files: 500,
+                directories: 60,
+                bytes: Bytes(50_000_000),
+                smallest: Bytes(10_000),
+                largest: Bytes(1_000_000),
+            },
             block: Bytes::kib(64),
-        }
+        })
     }
 
     fn contents(files: u64, bytes: u64) -> SourceContents {
@@ -215,7 +213,11 @@ mod tests {
     fn a_source_of_the_users_says_how_much_is_copied_and_how_much_space_that_takes() {
         let mut larger = test(tree());
         contents(5_000, 500_000_000).replace(&mut larger);
-        let Op::CopyTreeIn { files, bytes, .. } = larger.phases[0].op else {
+        let Op::CopyTreeIn(CopyTreeIn {
+            spec: TreeSpec { files, bytes, .. },
+            ..
+        }) = larger.phases[0].op
+        else {
             panic!("{larger:?}");
         };
         assert_eq!((files, bytes), (5_000, Bytes(500_000_000)));
@@ -223,24 +225,24 @@ mod tests {
         let mut tiny = test(tree());
         contents(3, 300).replace(&mut tiny);
         assert_eq!(tiny.space, LEAST_SPACE);
-        let mut file = test(Op::CopyFileIn {
+        let mut file = test(Op::CopyFileIn(CopyFileIn {
             file: "image".into(),
             size: Bytes(100),
             block: Bytes::kib(64),
-        });
+        }));
         contents(10, 4_000).replace(&mut file);
         assert!(matches!(
             file.phases[0].op,
-            Op::CopyFileIn {
+            Op::CopyFileIn(CopyFileIn {
                 size: Bytes(1_000),
                 ..
-            }
+            })
         ));
     }
 
     #[test]
     fn what_copies_nothing_in_stays_as_it_is() {
-        let other = test(Op::Capacity);
+        let other = test(Op::Capacity(Capacity));
         let mut same = other.clone();
         contents(10, 10).replace(&mut same);
         assert_eq!(same, other);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Axis, Bytes, Feature, Io, Metric, Nanos, Sharing, StreamUnit, SweepPoint};
+use crate::{Axis, Bytes, Mkfs, Nanos, Op, SweepPoint};
 
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,8 +17,28 @@ pub struct Suite {
     pub title: String,
     /// The published comparison or program it follows.
     pub source: String,
+    /// What must be there before its commands can run.
+    #[serde(default, skip_serializing_if = "Programs::are_none")]
+    pub requires: Programs,
     /// Its tests, in the order in which they run.
     pub tests: Vec<Test>,
+}
+
+/// Programs that the commands of a suite need.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Programs {
+    /// Debian packages that bring them.
+    pub packages: Vec<String>,
+    /// The programs, by name.
+    pub programs: Vec<String>,
+}
+
+impl Programs {
+    /// Whether nothing is needed.
+    pub const fn are_none(&self) -> bool {
+        self.packages.is_empty() && self.programs.is_empty()
+    }
 }
 
 /// A sequence of phases on one freshly made filesystem: the unit that a cell runs.
@@ -48,7 +68,7 @@ pub struct Test {
 impl Test {
     /// Whether the test makes and mounts the filesystem itself, as phases of its own.
     pub fn makes_filesystem(&self) -> bool {
-        self.phases.iter().any(|p| p.op == Op::Mkfs)
+        self.phases.iter().any(|p| p.op == Op::Mkfs(Mkfs))
     }
 
     /// How many disks it runs over, where it is a point of a sweep that says so.
@@ -154,337 +174,4 @@ pub enum End {
     Fsync,
     /// `syncfs` of the filesystem returned.
     Syncfs,
-}
-
-/// The order in which names are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// As they were made.
-    Sequential,
-    /// Shuffled by the cell's seed.
-    Random,
-}
-
-/// What a set is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum EntryKind {
-    /// Files.
-    #[default]
-    File,
-    /// Directories.
-    Directory,
-}
-
-/// Many files or directories to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Create {
-    /// Name of the set, by which later phases find the entries.
-    pub set: String,
-    /// What they are.
-    #[serde(default)]
-    pub kind: EntryKind,
-    /// How many, over all threads.
-    pub entries: u64,
-    /// Directories they are spread over; with a directory for each thread, so many for each.
-    pub directories: u64,
-    /// Directories inside each other, from the top of the set to the entries.
-    #[serde(default = "Create::flat")]
-    pub depth: u32,
-    /// Size of each file.
-    pub size: Bytes,
-    /// Whether names are made in order or at random.
-    pub order: Order,
-    /// Whether each file is fsynced before the next.
-    pub fsync: bool,
-    /// Whether the directory of each file is fsynced behind it, as Bonnie++'s `-b` does.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fsync_directory: bool,
-    /// Threads, each with its share of the entries.
-    pub threads: u32,
-    /// Whether threads share the directories.
-    pub sharing: Sharing,
-}
-
-impl Create {
-    const fn flat() -> u32 {
-        1
-    }
-}
-
-/// What is done with each entry of a set.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "action", rename_all = "kebab-case")]
-pub enum Action {
-    /// Open it for reading and close it.
-    Open,
-    /// Ask for its attributes.
-    Stat {
-        /// Whether it is also read where it has content, as Bonnie++ does.
-        read: bool,
-    },
-    /// List the directories of the set, each once; an operation for each name found.
-    Readdir,
-    /// Give it another name.
-    Rename {
-        /// Whether the new name is in another directory.
-        across: bool,
-    },
-    /// Make a hard link to it; the links are a new set.
-    Link {
-        /// Name of the new set.
-        to: String,
-    },
-    /// Make a symbolic link to it; the links are a new set.
-    Symlink {
-        /// Name of the new set.
-        to: String,
-    },
-    /// Change its permissions.
-    Chmod,
-    /// Set an extended attribute.
-    SetXattr {
-        /// Size of the attribute's value.
-        size: Bytes,
-    },
-    /// Set its size.
-    Truncate {
-        /// The new size.
-        size: Bytes,
-    },
-    /// Remove it: `unlink`, or `rmdir` where the set is one of directories.
-    Remove {
-        /// Whether its directory is fsynced behind it, as Bonnie++'s `-b` does.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        fsync: bool,
-    },
-}
-
-/// An operation of a phase. Words are fio's where fio has one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "op", rename_all = "kebab-case")]
-pub enum Op {
-    /// Make the filesystem.
-    Mkfs,
-    /// Mount it.
-    Mount,
-    /// Unmount it.
-    Unmount,
-    /// Check it with its own checker, read-only, unmounted.
-    Fsck,
-    /// Ask how much of the device is left to files (`statfs`).
-    Capacity,
-    /// Try a feature.
-    Probe {
-        /// The feature to try.
-        feature: Feature,
-    },
-    /// Read and write one file, or one for each thread.
-    Io(Io),
-    /// Write a new file through a user-space buffer, as the C library's streams do.
-    WriteStream {
-        /// Name of the file.
-        file: String,
-        /// Size of the file.
-        size: Bytes,
-        /// What is handed over at a time.
-        unit: StreamUnit,
-    },
-    /// Read a file through a user-space buffer.
-    ReadStream {
-        /// Name of the file.
-        file: String,
-        /// What is taken at a time.
-        unit: StreamUnit,
-    },
-    /// Make a file whose space is set aside and not written (`fallocate`).
-    Preallocate {
-        /// Name of the file.
-        file: String,
-        /// Its size.
-        size: Bytes,
-    },
-    /// Make a file that is one hole (`ftruncate`).
-    Sparse {
-        /// Name of the file.
-        file: String,
-        /// Its size.
-        size: Bytes,
-    },
-    /// Make many files or directories.
-    Create(Create),
-    /// Do something with each entry of a set.
-    Metadata {
-        /// The set.
-        set: String,
-        /// What is done with each entry.
-        #[serde(flatten)]
-        action: Action,
-        /// The order.
-        order: Order,
-        /// Threads, each with its share of the entries.
-        threads: u32,
-    },
-    /// Write a tree of directories and files whose content is made in memory.
-    PlantTree {
-        /// Name of the tree's top directory.
-        tree: String,
-        /// Number of files.
-        files: u64,
-        /// Number of directories.
-        directories: u64,
-        /// Bytes in all files together.
-        bytes: Bytes,
-        /// Size of the smallest file.
-        smallest: Bytes,
-        /// Size of the largest file.
-        largest: Bytes,
-    },
-    /// Copy a tree from the campaign's source, all of it, into the filesystem; where there is no source, write a tree
-    /// like this whose content is made in memory.
-    CopyTreeIn {
-        /// Name of the tree's top directory.
-        tree: String,
-        /// Number of files.
-        files: u64,
-        /// Number of directories.
-        directories: u64,
-        /// Bytes in all files together.
-        bytes: Bytes,
-        /// Size of the smallest file.
-        smallest: Bytes,
-        /// Size of the largest file.
-        largest: Bytes,
-        /// Bytes per request.
-        block: Bytes,
-    },
-    /// Copy a tree within the filesystem.
-    CopyTree {
-        /// The tree to copy.
-        from: String,
-        /// Name of the copy.
-        to: String,
-        /// Bytes per request.
-        block: Bytes,
-    },
-    /// List a tree with the attributes of every entry, as `ls -lR` does.
-    ListTree {
-        /// The tree.
-        tree: String,
-    },
-    /// Look for a name in a tree, as `find -name` does.
-    FindInTree {
-        /// The tree.
-        tree: String,
-    },
-    /// Read every file of a tree and compare it with what was written.
-    VerifyTree {
-        /// The tree.
-        tree: String,
-    },
-    /// Remove a tree, as `rm -r` does.
-    RemoveTree {
-        /// The tree.
-        tree: String,
-    },
-    /// Copy the largest file of the campaign's source into the filesystem; where there is no source, write a file
-    /// whose content is made in memory.
-    CopyFileIn {
-        /// Name of the file.
-        file: String,
-        /// Its size.
-        size: Bytes,
-        /// Bytes per request.
-        block: Bytes,
-    },
-    /// Copy a file within the filesystem by reading and writing.
-    CopyFile {
-        /// The file to copy.
-        from: String,
-        /// Name of the copy.
-        to: String,
-        /// Bytes per request.
-        block: Bytes,
-    },
-    /// Remove one file.
-    RemoveFile {
-        /// Name of the file.
-        file: String,
-    },
-}
-
-impl Op {
-    /// The figure by which the tables judge this operation.
-    pub const fn headline(&self) -> Metric {
-        match self {
-            Self::Io(io) => match io.access {
-                Access::Seek { .. } => Metric::Rate,
-                _ if io.access.is_random() => Metric::Rate,
-                _ => Metric::Throughput,
-            },
-            Self::WriteStream { .. } | Self::ReadStream { .. } | Self::CopyFileIn { .. } => {
-                Metric::Throughput
-            }
-            Self::Create(_) | Self::Metadata { .. } => Metric::Rate,
-            Self::Capacity => Metric::Capacity,
-            Self::Probe { .. } => Metric::Supported,
-            Self::Mkfs
-            | Self::Mount
-            | Self::Unmount
-            | Self::Fsck
-            | Self::PlantTree { .. }
-            | Self::CopyTreeIn { .. }
-            | Self::CopyTree { .. }
-            | Self::ListTree { .. }
-            | Self::FindInTree { .. }
-            | Self::VerifyTree { .. }
-            | Self::RemoveTree { .. }
-            | Self::CopyFile { .. }
-            | Self::RemoveFile { .. }
-            | Self::Preallocate { .. }
-            | Self::Sparse { .. } => Metric::Elapsed,
-        }
-    }
-
-    /// What the tables show of this operation, the headline first. Random I/O has its throughput beside it:
-    /// operations of several request sizes are no common measure.
-    pub fn shown(&self) -> impl Iterator<Item = Metric> {
-        let is_random = matches!(self, Self::Io(io) if io.access.is_random());
-        std::iter::once(self.headline()).chain(is_random.then_some(Metric::Throughput))
-    }
-
-    /// Whether it does nothing but read what is there: a warm cache can serve all of it.
-    pub const fn only_reads(&self) -> bool {
-        match self {
-            Self::Io(io) => match io.access {
-                // What has a share of writes may write nothing at all.
-                Access::RandomMix { .. } | Access::Seek { .. } => false,
-                access => access.reads() && !access.writes(),
-            },
-            Self::Metadata { action, .. } => {
-                matches!(action, Action::Open | Action::Stat { .. } | Action::Readdir)
-            }
-            Self::ReadStream { .. }
-            | Self::ListTree { .. }
-            | Self::FindInTree { .. }
-            | Self::VerifyTree { .. } => true,
-            _ => false,
-        }
-    }
-
-    /// Whether it copies from the campaign's source, where there is one.
-    pub const fn copies_in(&self) -> bool {
-        matches!(self, Self::CopyTreeIn { .. } | Self::CopyFileIn { .. })
-    }
-
-    /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.
-    pub const fn is_command(&self) -> bool {
-        matches!(self, Self::Mkfs | Self::Mount | Self::Unmount | Self::Fsck)
-    }
 }

@@ -181,6 +181,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         name: "suite".into(),
         title: "A file".into(),
         source: "made up".into(),
+        requires: Default::default(),
         tests: vec![test()],
     };
     Campaign {

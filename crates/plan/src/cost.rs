@@ -2,14 +2,13 @@
 //!
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Nanos, Phase, Source, Test};
+use model::{Backend, Bytes, Campaign, Nanos, Phase, Source, Test, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::allowance::wears_disks;
 use crate::pace::Pace;
 use crate::repetition::MOST_REPEATED;
-use crate::work::{self, Work};
-use crate::writes;
+use crate::{work, writes};
 
 /// What a test costs, or a sweep with all its points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -227,7 +226,7 @@ fn passes(phase: &Phase, work: Work, pace: Pace, wears: bool) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::{Access, Axis, CacheState, End, Io, Op, Scaling, SweepPoint};
+    use model::{Access, Axis, CacheState, CopyFileIn, End, Io, Op, Scaling, SweepPoint};
     use proptest::prelude::*;
 
     use super::*;
@@ -395,11 +394,11 @@ mod tests {
     #[test]
     fn a_source_is_read_and_a_second_image_is_written() {
         let mut campaign = writing(1, 1);
-        campaign.suites[0].tests[0].phases[0].op = Op::CopyFileIn {
+        campaign.suites[0].tests[0].phases[0].op = Op::CopyFileIn(CopyFileIn {
             file: "f".into(),
             size: Bytes(5_000_000),
             block: Bytes::kib(64),
-        };
+        });
         let in_memory = cost(&campaign, EVEN, 1);
         assert_eq!(in_memory.work.read, Bytes(0));
         assert_eq!(in_memory.work.written, Bytes(6 * 5_000_000));

@@ -12,6 +12,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         contenders: (0..contenders).map(contender).collect(),
         groups: Vec::new(),
         suites: vec![Suite {
+            requires: model::Programs::default(),
             name: "suite".into(),
             title: "A suite".into(),
             source: "this test".into(),

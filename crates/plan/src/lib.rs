@@ -19,7 +19,6 @@ pub use estimate::time_left;
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
 pub use pace::Pace;
 pub use repetition::within;
-pub use work::Work;
 pub use writes::Writes;
 
 #[cfg(test)]

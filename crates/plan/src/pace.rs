@@ -4,13 +4,11 @@
 //! common filesystems, and is meant to be right within a factor of two; each cell that has run then says better
 //! ([`crate::time_left`]).
 
+use model::op::Each;
 use model::{
-    Accelerator, CacheState, Campaign, Clock, GuestMachine, Io, IoEngine, Nanos, Op, Phase,
-    StreamUnit,
+    Accelerator, CacheState, Campaign, Clock, GuestMachine, Io, IoEngine, Nanos, Op, Phase, Work,
 };
 use serde::{Deserialize, Serialize};
-
-use crate::work::Work;
 
 /// How fast things are assumed to go.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,23 +148,18 @@ impl Pace {
         };
         let bytes = work.moved().0 as f64 / rate;
         let syncs = work.syncs as f64 * self.sync.as_secs_f64();
-        match &phase.op {
-            Op::Io(io) => match (io.rate, io.engine) {
-                (Some(rate), _) => work.operations as f64 / rate as f64,
-                (None, IoEngine::Null) => 0.0,
-                _ => bytes + syncs + each(self.request_of(io, phase.cache)),
-            },
-            Op::WriteStream { unit, .. } | Op::ReadStream { unit, .. } => match unit {
-                StreamUnit::Record(_) => bytes + each(self.request),
-                StreamUnit::Char | StreamUnit::Line => {
-                    bytes + work.moved().0 as f64 * self.byte.as_secs_f64()
-                }
-            },
-            Op::CopyFile { .. } | Op::Preallocate { .. } | Op::Sparse { .. } => {
-                bytes + each(self.request)
+        if let Op::Io(io) = &phase.op {
+            match io.rate {
+                Some(rate) => return work.operations as f64 / rate as f64,
+                None if io.engine == IoEngine::Null => return 0.0,
+                None => return bytes + syncs + each(self.request_of(io, phase.cache)),
             }
-            Op::Mkfs | Op::Mount | Op::Unmount | Op::Fsck | Op::Capacity | Op::Probe { .. } => 0.0,
-            _ => bytes + syncs + each(self.name),
+        }
+        match phase.op.descriptor().each() {
+            Each::Request => bytes + each(self.request),
+            Each::Byte => bytes + work.moved().0 as f64 * self.byte.as_secs_f64(),
+            Each::Name => bytes + syncs + each(self.name),
+            Each::Nothing => 0.0,
         }
     }
 

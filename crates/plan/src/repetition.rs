@@ -1,8 +1,8 @@
 //! How much the repetitions of phases may write: a disk wears out by that, and no figure is better for it. Pure.
 
-use model::{Bytes, Phase, Test};
+use model::{Bytes, Phase, Test, Work};
 
-use crate::work::{self, Work};
+use crate::work;
 
 /// A phase that writes more at a time is not repeated: what it is made of has averaged already.
 pub const MOST_REPEATED: Bytes = Bytes::mib(256);

@@ -25,7 +25,10 @@ pub fn of_mkfs(campaign: &Campaign, contender: &Contender) -> Bytes {
 
 /// How often a cell of this test makes the filesystem: where no phase does, once before the first.
 pub fn times_made(test: &Test) -> u64 {
-    let phases = test.phases.iter().filter(|phase| phase.op == Op::Mkfs);
+    let phases = test
+        .phases
+        .iter()
+        .filter(|phase| matches!(phase.op, Op::Mkfs(_)));
     (phases.count() as u64).max(1)
 }
 
@@ -114,7 +117,7 @@ impl Writes {
 
 #[cfg(test)]
 mod tests {
-    use model::{Access, CacheState, DeviceCounters, End, Io, Phase};
+    use model::{Access, CacheState, DeviceCounters, End, Io, Mkfs, Phase};
 
     use super::*;
     use crate::{fixture, plan};
@@ -153,8 +156,8 @@ mod tests {
         let once = 1000 + Bytes::mib(1).0;
         for (more, times) in [
             (vec![], 1),
-            (vec![Op::Mkfs], 1),
-            (vec![Op::Mkfs, Op::Mkfs], 2),
+            (vec![Op::Mkfs(Mkfs)], 1),
+            (vec![Op::Mkfs(Mkfs), Op::Mkfs(Mkfs)], 2),
         ] {
             let on_image = campaign(more);
             let expected = |campaign: &Campaign| Writes::of(campaign).all(&plan(campaign)).0;
@@ -174,7 +177,10 @@ mod tests {
 
     #[test]
     fn the_device_counts_phases_and_what_comes_before_them_is_added() {
-        for (more, before) in [(vec![], 2 * (1000 + Bytes::mib(1).0)), (vec![Op::Mkfs], 0)] {
+        for (more, before) in [
+            (vec![], 2 * (1000 + Bytes::mib(1).0)),
+            (vec![Op::Mkfs(Mkfs)], 0),
+        ] {
             let campaign = campaign(more);
             let cell = &plan(&campaign)[0];
             let phases = &campaign.suites[0].tests[0].phases;

@@ -1,6 +1,6 @@
 //! Whether a filesystem runs on this machine, and the command that would make it. Pure.
 
-use model::{Backend, Driver, Filesystem};
+use model::{Backend, Driver, Filesystem, Programs, Suite};
 use serde::Serialize;
 
 use crate::Machine;
@@ -95,6 +95,22 @@ fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
     } else {
         Verdict::Missing { needs }
     }
+}
+
+/// The programs that a suite's commands need and this machine lacks.
+pub fn missing_programs(suite: &Suite, machine: &Machine) -> Option<Need> {
+    let Programs { packages, programs } = &suite.requires;
+    let lacking = |program: &&String| !machine.programs.have(program);
+    let missing: Vec<&str> = programs
+        .iter()
+        .filter(lacking)
+        .map(String::as_str)
+        .collect();
+    (!missing.is_empty()).then(|| Need {
+        what: missing.join(", "),
+        command: as_root(machine, format!("apt-get install {}", packages.join(" "))),
+        packages: packages.clone(),
+    })
 }
 
 /// What a guest's machine is emulated by, where that is missing.
@@ -224,7 +240,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    use crate::{GuestContents, Programs};
+    use crate::{FoundPrograms, GuestContents};
 
     fn machine() -> Machine {
         Machine {
@@ -235,7 +251,9 @@ mod tests {
             loads_modules: false,
             loop_control: true,
             fuse_device: true,
-            programs: Programs::These(["there", "qemu-system-x86_64"].map(str::to_owned).into()),
+            programs: FoundPrograms::These(
+                ["there", "qemu-system-x86_64"].map(str::to_owned).into(),
+            ),
             guest: None,
         }
     }
@@ -380,7 +398,7 @@ mod tests {
     fn without_a_guest_or_an_emulator_the_commands_bring_them() {
         let it = filesystem("ext4", Driver::Kernel, "there");
         let bare = Machine {
-            programs: Programs::These(BTreeSet::new()),
+            programs: FoundPrograms::These(BTreeSet::new()),
             ..machine()
         };
         assert_eq!(

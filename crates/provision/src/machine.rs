@@ -28,21 +28,21 @@ pub struct Machine {
     /// Whether `/dev/fuse` is there.
     pub fuse_device: bool,
     /// The programs that can be found.
-    pub programs: Programs,
+    pub programs: FoundPrograms,
     /// What the guest has that is made here; absent where none is.
     pub guest: Option<GuestContents>,
 }
 
 /// Programs of a machine.
 #[derive(Clone, Debug)]
-pub enum Programs {
+pub enum FoundPrograms {
     /// This one's, wherever programs lie.
     OfPath,
     /// These and no others.
     These(BTreeSet<String>),
 }
 
-impl Programs {
+impl FoundPrograms {
     /// Whether there is one of this name.
     pub fn have(&self, name: &str) -> bool {
         match self {
@@ -75,7 +75,7 @@ impl Machine {
             loads_modules: loads_modules(),
             loop_control: Path::new("/dev/loop-control").exists(),
             fuse_device: Path::new("/dev/fuse").exists(),
-            programs: Programs::OfPath,
+            programs: FoundPrograms::OfPath,
             guest: None,
             kernel,
         }

@@ -7,7 +7,10 @@
 //! readers know no quoting and do not escape, so names lose what would break them.
 
 use analyse::Analysis;
-use model::{Access, Action, CampaignResults, Metric, Op, Order, Phase, StreamUnit, Test};
+use model::{
+    Access, Action, CampaignResults, Metadata, Metric, Op, Order, Phase, ReadStream, StreamUnit,
+    Test, WriteStream,
+};
 
 use crate::text::no_formula;
 
@@ -29,10 +32,10 @@ const INPUT_OUTPUT: [Column; 6] = [
         |op| {
             matches!(
                 op,
-                Op::WriteStream {
+                Op::WriteStream(WriteStream {
                     unit: StreamUnit::Char,
                     ..
-                }
+                })
             )
         },
         Metric::Throughput,
@@ -43,10 +46,10 @@ const INPUT_OUTPUT: [Column; 6] = [
         |op| {
             matches!(
                 op,
-                Op::ReadStream {
+                Op::ReadStream(ReadStream {
                     unit: StreamUnit::Char,
                     ..
-                }
+                })
             )
         },
         Metric::Throughput,
@@ -80,11 +83,11 @@ fn creates(op: &Op, wanted: Order) -> bool {
 }
 
 fn stats(op: &Op, wanted: Order) -> bool {
-    matches!(op, Op::Metadata { action: Action::Stat { .. }, order, .. } if *order == wanted)
+    matches!(op, Op::Metadata(Metadata { action: Action::Stat { .. }, order, .. }) if *order == wanted)
 }
 
 fn removes(op: &Op, wanted: Order) -> bool {
-    matches!(op, Op::Metadata { action: Action::Remove { .. }, order, .. } if *order == wanted)
+    matches!(op, Op::Metadata(Metadata { action: Action::Remove { .. }, order, .. }) if *order == wanted)
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {

@@ -99,15 +99,15 @@ fn bon_csv2html_shows_the_medians() {
 fn characters_have_their_columns_where_they_were_moved() {
     let mut results = fixture::plain();
     let phases = &mut results.campaign.suites[0].tests[0].phases;
-    phases[0].op = Op::WriteStream {
+    phases[0].op = Op::WriteStream(model::WriteStream {
         file: "data".to_owned(),
         size: model::Bytes(100_000_000),
         unit: StreamUnit::Char,
-    };
-    phases[1].op = Op::ReadStream {
+    });
+    phases[1].op = Op::ReadStream(model::ReadStream {
         file: "data".to_owned(),
         unit: StreamUnit::Char,
-    };
+    });
     results.campaign.suites[0].tests[0].name = "bonnie-chars".to_owned();
     for stored in &mut results.cells {
         stored.cell.test = "bonnie-chars".to_owned();

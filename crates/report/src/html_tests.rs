@@ -343,9 +343,9 @@ fn an_unfinished_and_an_empty_campaign_say_so() {
 fn features_are_answers_in_the_table_and_no_charts() {
     let mut results = fixture::plain();
     for phase in &mut results.campaign.suites[0].tests[0].phases {
-        phase.op = model::Op::Probe {
+        phase.op = model::Op::Probe(model::Probe {
             feature: model::Feature::HardLinks,
-        };
+        });
     }
     for stored in &mut results.cells {
         for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {

@@ -54,7 +54,7 @@ fn a_capacity_that_differs_by_two_hundredths_of_a_percent_differs_everywhere() {
     const SIZE: u64 = 20_000_000_000;
     let mut results = fixture::plain();
     let mut capacity = results.campaign.suites[0].tests[0].phases.remove(0);
-    capacity.op = model::Op::Capacity;
+    capacity.op = model::Op::Capacity(model::Capacity);
     results.campaign.suites[0].tests[0].phases = vec![capacity];
     for stored in &mut results.cells {
         let share = match stored.cell.contender.as_str() {

@@ -47,7 +47,7 @@ fn figures_that_are_warm_by_name_only_are_named() {
     let test = &mut results.campaign.suites[0].tests[0];
     let file = "f".to_owned();
     let unit = model::StreamUnit::Char;
-    test.phases[0].op = model::Op::ReadStream { file, unit };
+    test.phases[0].op = model::Op::ReadStream(model::ReadStream { file, unit });
     let (test, phase) = (test.name.clone(), test.phases[0].name.clone());
     let cells = results.cells.iter_mut().filter(|c| c.cell.test == test);
     let first = cells.filter(|c| c.cell.contender == "fast").take(2);

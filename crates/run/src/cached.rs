@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::cell_key::Parts;
     use crate::{Collector, Ending};
-    use model::{CacheState, CellId, End, Nanos, Op, Phase, Status};
+    use model::{CacheState, Capacity, CellId, End, Nanos, Op, Phase, Status};
     use proptest::prelude::*;
     use std::cell::Cell;
     use std::fs;
@@ -278,7 +278,7 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
-            op: Op::Capacity,
+            op: Op::Capacity(Capacity),
         };
         Job {
             version: wire::VERSION,

@@ -237,7 +237,7 @@ fn gravest(phases: &[PhaseResult]) -> Option<(Status, Failure)> {
 mod tests {
     use super::*;
     use crate::ending::{GuestEnd, Stall};
-    use model::{Bytes, CacheState, End, Op, Phase};
+    use model::{Bytes, CacheState, Capacity, End, ListTree, Op, Phase};
 
     fn test(names: &[&str]) -> Test {
         let phase = |name: &&str| Phase {
@@ -246,7 +246,7 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
-            op: Op::Capacity,
+            op: Op::Capacity(Capacity),
         };
         Test {
             name: "t".into(),
@@ -333,7 +333,7 @@ mod tests {
     fn a_warm_phase_that_read_from_the_device_is_remarked() {
         let mut test = test(&["list"]);
         let tree = "t".to_owned();
-        test.phases[0].op = Op::ListTree { tree };
+        test.phases[0].op = Op::ListTree(ListTree { tree });
         let mut result = PhaseResult::blank(&test.phases[0]);
         result.device = Some(model::DeviceCounters {
             read_bytes: Bytes::mib(3),

@@ -24,6 +24,7 @@ pub mod namespace;
 pub mod pressure;
 pub mod process;
 pub mod read_only_mount;
+pub mod reflink;
 pub mod sandbox;
 pub mod trusted;
 pub mod uring;

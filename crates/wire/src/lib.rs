@@ -11,8 +11,8 @@ pub mod machine;
 use std::path::{Path, PathBuf};
 
 use model::{
-    Bytes, CellId, Commands, DiskState, Driver, Features, MemoryUse, MountIdentity, Nanos, Op,
-    PhaseResult, SourceContents, StepRecord, Test,
+    Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features, MemoryUse,
+    MountIdentity, Nanos, Op, PhaseResult, PlantTree, SourceContents, StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -142,33 +142,22 @@ pub struct MadeSource {
 /// How what an operation copies in is put into a source that fsarena fills: a tree, of one file where the operation
 /// copies a file. Nothing for all others.
 pub fn planted(op: &Op, prefix: &str) -> Option<Op> {
-    match op {
-        Op::CopyTreeIn {
-            tree,
-            files,
-            directories,
-            bytes,
-            smallest,
-            largest,
-            ..
-        } => Some(Op::PlantTree {
-            tree: format!("{prefix}{tree}"),
-            files: *files,
-            directories: *directories,
-            bytes: *bytes,
-            smallest: *smallest,
-            largest: *largest,
-        }),
-        Op::CopyFileIn { file, size, .. } => Some(Op::PlantTree {
-            tree: format!("{prefix}{file}"),
-            files: 1,
-            directories: 0,
-            bytes: *size,
-            smallest: *size,
-            largest: *size,
-        }),
-        _ => None,
-    }
+    let (name, spec) = match op {
+        Op::CopyTreeIn(CopyTreeIn { tree, spec, .. }) => (tree, *spec),
+        Op::CopyFileIn(CopyFileIn { file, size, .. }) => {
+            let one = TreeSpec {
+                files: 1,
+                directories: 0,
+                bytes: *size,
+                smallest: *size,
+                largest: *size,
+            };
+            (file, one)
+        }
+        _ => return None,
+    };
+    let tree = format!("{prefix}{name}");
+    Some(Op::PlantTree(PlantTree { tree, spec }))
 }
 
 /// What stands before the names of what a test copies in, in a source that fsarena fills: no two tests share any.

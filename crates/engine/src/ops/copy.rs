@@ -22,13 +22,7 @@ pub fn file(
     block: Bytes,
     ends: End,
 ) -> Result<(), OpError> {
-    let state = match ws.file(from).cloned() {
-        Err(OpError::Unsupported { reason }) => {
-            ws.cannot_make(to, &reason);
-            return Err(OpError::Unsupported { reason });
-        }
-        other => other?,
-    };
+    let state = ws.file_to_copy(from, to)?;
     let mut buffer = vec![0; block.as_usize()];
     tally.begin(state.size.div_ceil(block.0));
     let target = ws.path(to);

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{Access, Bytes, End, Io, Op};
+use model::{Bytes, End};
 use nix::errno::Errno;
 use twox_hash::XxHash64;
 
@@ -20,17 +20,6 @@ use crate::pattern::BLOCK;
 use crate::source::{Source, SourceTree, failed};
 use crate::tally::Tally;
 use crate::workspace::{Tree, Workspace};
-
-/// What an operation does that copies a file from a source, where there is none: it writes one.
-pub fn without_source(op: &Op, ws: &Workspace) -> Option<Io> {
-    match op {
-        Op::CopyFileIn { file, size, block } if ws.source.is_none() => Some(Io {
-            size: Some(*size),
-            ..Io::new(file, Access::Write, *block)
-        }),
-        _ => None,
-    }
-}
 
 /// Copies a tree and remembers a checksum of each file as it was read, by which copies can be verified.
 pub fn tree(
@@ -219,6 +208,11 @@ impl BlockSums {
 mod tests {
     use std::os::unix::fs::MetadataExt;
 
+    use model::{
+        Access, CopyFile, CopyFileIn, CopyTree, CopyTreeIn, FindInTree, Io, ListTree, Op,
+        RemoveFile, RemoveTree, TreeSpec, VerifyTree,
+    };
+
     use super::*;
     use crate::ops::{perform, undo};
     use crate::pattern::Kind;
@@ -263,23 +257,25 @@ mod tests {
     }
 
     fn tree_in() -> Op {
-        Op::CopyTreeIn {
+        Op::CopyTreeIn(CopyTreeIn {
             tree: "tree".into(),
-            files: 5,
-            directories: 1,
-            bytes: Bytes(10_000),
-            smallest: Bytes(1_000),
-            largest: Bytes(5_000),
+            spec: TreeSpec {
+                files: 5,
+                directories: 1,
+                bytes: Bytes(10_000),
+                smallest: Bytes(1_000),
+                largest: Bytes(5_000),
+            },
             block: BLOCKS,
-        }
+        })
     }
 
     fn file_in() -> Op {
-        Op::CopyFileIn {
+        Op::CopyFileIn(CopyFileIn {
             file: "file".into(),
             size: Bytes(20_000),
             block: BLOCKS,
-        }
+        })
     }
 
     fn verify_file(ws: &mut Workspace, name: &str) -> Result<Tally, OpError> {
@@ -292,7 +288,7 @@ mod tests {
 
     fn verify_tree(ws: &mut Workspace, tree: &str) -> Result<Tally, OpError> {
         let tree = tree.to_owned();
-        run(ws, &Op::VerifyTree { tree })
+        run(ws, &Op::VerifyTree(VerifyTree { tree }))
     }
 
     fn kind(outcome: Result<Tally, OpError>) -> Kind {
@@ -312,11 +308,11 @@ mod tests {
         let before = fs::metadata(source.join("large")).unwrap();
         let tally = run(&mut ws, &tree_in()).unwrap();
         assert_eq!(tally.bytes_written, 70_101);
-        let copy = Op::CopyTree {
+        let copy = Op::CopyTree(CopyTree {
             from: "tree".into(),
             to: "copy".into(),
             block: BLOCKS,
-        };
+        });
         run(&mut ws, &copy).unwrap();
         for tree in ["tree", "copy"] {
             assert_eq!(verify_tree(&mut ws, tree).unwrap().bytes, 70_101);
@@ -342,9 +338,9 @@ mod tests {
         let open = Source::open(&source, None, &mut nobody()).unwrap();
         let mut ws = Workspace::new(ws.root(), 3).with_source(open);
         run(&mut ws, &tree_in()).unwrap();
-        let find = Op::FindInTree {
+        let find = Op::FindInTree(FindInTree {
             tree: "tree".into(),
-        };
+        });
         run(&mut ws, &find).unwrap();
         fs::remove_file(ws.path("tree").join("d/zz")).unwrap();
         assert!(matches!(
@@ -379,11 +375,11 @@ mod tests {
             _both,
         } = places();
         assert_eq!(run(&mut ws, &file_in()).unwrap().bytes_written, 70_001);
-        let copy = Op::CopyFile {
+        let copy = Op::CopyFile(CopyFile {
             from: "file".into(),
             to: "copy".into(),
             block: BLOCKS,
-        };
+        });
         run(&mut ws, &copy).unwrap();
         for name in ["file", "copy"] {
             assert_eq!(verify_file(&mut ws, name).unwrap().bytes, 70_001);
@@ -415,12 +411,12 @@ mod tests {
             run(&mut ws, &op).unwrap();
         }
         for op in [
-            Op::RemoveTree {
+            Op::RemoveTree(RemoveTree {
                 tree: "tree".into(),
-            },
-            Op::RemoveFile {
+            }),
+            Op::RemoveFile(RemoveFile {
                 file: "file".into(),
-            },
+            }),
         ] {
             run(&mut ws, &op).unwrap();
             undo(&op, &mut ws).unwrap();
@@ -449,12 +445,12 @@ mod tests {
         assert!(other.unwrap().is_err());
         let mut ws = Workspace::new(&deep, 3);
         ws.cannot_make_tree("tree", "EEXIST");
-        let copied = Op::CopyTree {
+        let copied = Op::CopyTree(CopyTree {
             from: "tree".into(),
             to: "copy".into(),
             block: BLOCKS,
-        };
-        let list = |tree: &str| Op::ListTree { tree: tree.into() };
+        });
+        let list = |tree: &str| Op::ListTree(ListTree { tree: tree.into() });
         for needs_it in [list("tree"), copied, list("copy")] {
             let outcome = run(&mut ws, &needs_it);
             assert!(

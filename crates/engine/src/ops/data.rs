@@ -5,11 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use model::{Bytes, End};
-use nix::errno::Errno;
-use nix::fcntl::{FallocateFlags, fallocate};
+use model::End;
 
-use crate::content::FileState;
 use crate::error::{Context, OpError};
 use crate::pattern::{Corruption, Kind, Origin, Pattern};
 use crate::tally::Tally;
@@ -62,71 +59,22 @@ pub fn read_exact(
     size: u64,
 ) -> Result<(), OpError> {
     match file.read_exact_at(buffer, offset) {
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Err(OpError::Corrupt {
-            path: path.to_owned(),
-            corruption: Corruption {
-                offset: file.metadata().map_or(offset, |m| m.len()),
-                kind: Kind::Short { expected: size },
-            },
-        }),
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(ends_early(file, path, offset, size))
+        }
         other => other.at("pread", path, offset),
     }
 }
 
-/// Makes a file whose space is set aside and not written.
-pub fn preallocate(
-    ws: &mut Workspace,
-    tally: &mut Tally,
-    name: &str,
-    size: Bytes,
-    ends: End,
-) -> Result<(), OpError> {
-    let outcome = make(ws, tally, name, size, ends, |file, path, size| {
-        let length = i64::try_from(size).unwrap_or(i64::MAX);
-        match fallocate(file, FallocateFlags::empty(), 0, length) {
-            Err(errno @ (Errno::EOPNOTSUPP | Errno::ENOSYS)) => Err(OpError::Unsupported {
-                reason: format!("fallocate: {errno:?}"),
-            }),
-            other => other.of("fallocate", path),
-        }
-    });
-    if let Err(OpError::Unsupported { reason }) = &outcome {
-        ws.cannot_make(name, reason);
+/// The file ends where it must not: at an offset, or where it says.
+pub fn ends_early(file: &File, path: &Path, offset: u64, size: u64) -> OpError {
+    OpError::Corrupt {
+        path: path.to_owned(),
+        corruption: Corruption {
+            offset: file.metadata().map_or(offset, |m| m.len()),
+            kind: Kind::Short { expected: size },
+        },
     }
-    outcome
-}
-
-/// Makes a file that is one hole.
-pub fn sparse(
-    ws: &mut Workspace,
-    tally: &mut Tally,
-    name: &str,
-    size: Bytes,
-    ends: End,
-) -> Result<(), OpError> {
-    make(ws, tally, name, size, ends, |file, path, size| {
-        file.set_len(size).of("ftruncate", path)
-    })
-}
-
-/// Makes a file of which nothing is written: it reads as zeros.
-fn make(
-    ws: &mut Workspace,
-    tally: &mut Tally,
-    name: &str,
-    size: Bytes,
-    ends: End,
-    grow: impl FnOnce(&File, &Path, u64) -> Result<(), OpError>,
-) -> Result<(), OpError> {
-    let path = ws.path(name);
-    tally.begin(1);
-    let file = create_new(&path)?;
-    grow(&file, &path, size.0)?;
-    tally.lap();
-    finish(&file, &path, ends)?;
-    ws.files
-        .insert(name.to_owned(), FileState::hole(name, size.0));
-    Ok(())
 }
 
 /// Removes a file, or the files that threads have made for themselves under its name.

@@ -5,7 +5,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use model::{Access, Bytes, End, Io, IoEngine, Nanos, Op, Sharing, StreamUnit};
+use model::{
+    Access, Bytes, End, Io, IoEngine, Nanos, Op, ReadStream, RemoveFile, Sharing, Sparse,
+    StreamUnit, WriteStream,
+};
 use proptest::prelude::*;
 
 use crate::error::OpError;
@@ -164,7 +167,7 @@ proptest! {
             ..write("f", size, block)
         };
         if first == 3 && !own {
-            let sparse = Op::Sparse { file: "f".into(), size: Bytes(size) };
+            let sparse = Op::Sparse(Sparse { file: "f".into(), size: Bytes(size) });
             place.attempt(&sparse, End::Call.into(), None).unwrap();
         } else {
             place.io(made).unwrap();
@@ -324,10 +327,10 @@ fn a_file_cut_off_is_short_for_every_engine() {
 #[test]
 fn holes_read_as_zeros_until_they_are_written() {
     let mut place = Place::new();
-    let sparse = Op::Sparse {
+    let sparse = Op::Sparse(Sparse {
         file: "f".into(),
         size: Bytes::mib(8),
-    };
+    });
     place.attempt(&sparse, End::Call.into(), None).unwrap();
     place.verify("f").unwrap();
     let random = Io {
@@ -405,7 +408,7 @@ fn files_of_threads_are_removed_and_made_again_together() {
         ..job
     };
     place.io(own(write("f", 9_000, 4096))).unwrap();
-    let remove = Op::RemoveFile { file: "f".into() };
+    let remove = Op::RemoveFile(RemoveFile { file: "f".into() });
     for _ in 0..2 {
         let tally = place.attempt(&remove, End::Call.into(), None).unwrap();
         assert_eq!(tally.operations, 3);
@@ -430,17 +433,17 @@ fn streams_of_every_unit_are_the_same_bytes() {
     for (i, unit) in units.into_iter().enumerate() {
         let file = format!("f{i}");
         let (size, name) = (Bytes(100_001), file.clone());
-        let put = Op::WriteStream { file, size, unit };
+        let put = Op::WriteStream(WriteStream { file, size, unit });
         assert_eq!(
             place.attempt(&put, End::Fsync.into(), None).unwrap().bytes,
             100_001
         );
         place.verify(&name).unwrap();
         for unit in units {
-            let get = Op::ReadStream {
+            let get = Op::ReadStream(ReadStream {
                 file: name.clone(),
                 unit,
-            };
+            });
             let tally = place.attempt(&get, End::Call.into(), None).unwrap();
             assert_eq!(tally.bytes, 100_001);
         }

@@ -1,5 +1,8 @@
-//! The operations, a file for each family, and the one place that tells them apart.
+//! How operations on files are performed, a file for each family, and taken back.
 
+mod calls;
+#[cfg(test)]
+mod calls_tests;
 mod chars;
 mod copy;
 mod copy_in;
@@ -9,15 +12,16 @@ mod job;
 mod job_tests;
 mod probe;
 mod sets;
+mod stage;
 mod tree;
 mod undo;
 
-use model::{End, Op};
-use sys::caches;
+use model::{CacheState, End, Op};
 
-use crate::error::{Context, OpError};
+use crate::error::OpError;
 use crate::tally::Tally;
 use crate::workspace::Workspace;
+use stage::Workbench;
 
 pub use probe::probe;
 pub(crate) use sets::Removed;
@@ -45,11 +49,8 @@ impl From<End> for Setting {
 /// Performs an operation that works on files.
 ///
 /// # Errors
-/// The first thing that went wrong; what was done before stays in the tally.
-///
-/// # Panics
-/// When the operation is one of the volume (mkfs, mount, unmount, fsck), a capacity reading or a
-/// feature probe, which the agent does itself.
+/// The first thing that went wrong; what was done before stays in the tally. [`OpError::Unsupported`] also for what the
+/// agent does itself: steps of the volume (mkfs, mount, unmount, fsck) and feature probes.
 pub fn perform(
     op: &Op,
     setting: impl Into<Setting>,
@@ -57,88 +58,14 @@ pub fn perform(
     tally: &mut Tally,
 ) -> Result<(), OpError> {
     let setting = setting.into();
-    if let Op::Io(job) = op {
-        return job::perform(ws, tally, job, setting);
-    }
-    if let Some(job) = copy_in::without_source(op, ws) {
-        return job::perform(ws, tally, &job, setting);
-    }
-    let Setting { ends, direct } = setting;
-    if direct {
+    if setting.direct && !op.descriptor().caches().contains(&CacheState::Direct) {
         return Err(OpError::Unsupported {
             reason: "only requests on a file can pass the page cache by".into(),
         });
     }
-    match op {
-        Op::WriteStream { file, size, unit } => {
-            return chars::write(ws, tally, file, *size, *unit, ends);
-        }
-        Op::ReadStream { file, unit } => return chars::read(ws, tally, file, *unit, ends),
-        Op::Preallocate { file, size } => data::preallocate(ws, tally, file, *size, ends)?,
-        Op::Sparse { file, size } => data::sparse(ws, tally, file, *size, ends)?,
-        Op::Create(create) => sets::create(ws, tally, create)?,
-        Op::Metadata {
-            set,
-            action,
-            order,
-            threads,
-        } => {
-            let (order, threads) = (*order, *threads);
-            sets::act(ws, tally, set, action, sets::How { order, threads })?;
-        }
-        Op::PlantTree {
-            tree,
-            files,
-            directories,
-            bytes,
-            smallest,
-            largest,
-        }
-        | Op::CopyTreeIn {
-            tree,
-            files,
-            directories,
-            bytes,
-            smallest,
-            largest,
-            ..
-        } => {
-            let spec = crate::TreeSpec {
-                files: *files,
-                directories: *directories,
-                bytes: *bytes,
-                smallest: *smallest,
-                largest: *largest,
-            };
-            match (op, ws.source.clone()) {
-                (Op::CopyTreeIn { block, .. }, Some(source)) => {
-                    copy_in::tree(&source, ws, tally, tree, *block)?;
-                }
-                _ => tree::plant(ws, tally, tree, &spec)?,
-            }
-        }
-        Op::CopyFileIn { file, block, .. } => copy_in::file(ws, tally, file, *block, ends)?,
-        Op::CopyTree { from, to, block } => copy::tree(ws, tally, from, to, *block)?,
-        Op::ListTree { tree } => tree::list(ws, tally, tree)?,
-        Op::FindInTree { tree } => tree::find(ws, tally, tree)?,
-        Op::VerifyTree { tree } => tree::verify(ws, tally, tree)?,
-        Op::RemoveTree { tree } => tree::remove(ws, tally, tree)?,
-        Op::CopyFile { from, to, block } => copy::file(ws, tally, from, to, *block, ends)?,
-        Op::RemoveFile { file } => data::remove(ws, tally, file)?,
-        Op::Io(_)
-        | Op::Mkfs
-        | Op::Mount
-        | Op::Unmount
-        | Op::Fsck
-        | Op::Capacity
-        | Op::Probe { .. } => {
-            unreachable!("{op:?} is no operation on files")
-        }
-    }
-    if ends == End::Syncfs {
-        caches::sync_filesystem(ws.root()).of("syncfs", ws.root())?;
-    }
-    Ok(())
+    let mut stage = Workbench::new(ws, tally, setting);
+    op.perform(&mut stage)?;
+    stage.end()
 }
 
 #[cfg(test)]
@@ -146,8 +73,9 @@ mod tests {
     use super::*;
     use crate::pattern::Kind;
     use model::{
-        Access, Action, Bytes, CacheState, Create, EntryKind, Io, LatencyBucket, Nanos, Order,
-        Phase, PhaseResult, Sharing, StreamUnit,
+        Access, Action, Bytes, CacheState, CopyFile, CopyTree, Create, EntryKind, FindInTree, Io,
+        LatencyBucket, ListTree, Metadata, Nanos, Order, Phase, PhaseResult, PlantTree, ReadStream,
+        RemoveTree, Sharing, StreamUnit, TreeSpec, VerifyTree, WriteStream,
     };
     use std::fs;
     use std::os::unix::fs::FileExt;
@@ -188,12 +116,12 @@ mod tests {
     }
 
     fn stat(order: Order) -> Op {
-        Op::Metadata {
+        Op::Metadata(Metadata {
             set: "set".into(),
             action: Action::Stat { read: true },
             order,
             threads: 1,
-        }
+        })
     }
 
     fn corruption(outcome: Result<Tally, OpError>) -> Kind {
@@ -246,14 +174,14 @@ mod tests {
             (own(Access::Write, Some(size)), 3),
             (own(Access::Read, None), 3),
             (
-                Op::WriteStream {
+                Op::WriteStream(WriteStream {
                     file: file(),
                     size,
                     unit,
-                },
+                }),
                 1,
             ),
-            (Op::ReadStream { file: file(), unit }, 1),
+            (Op::ReadStream(ReadStream { file: file(), unit }), 1),
         ] {
             let mut result = PhaseResult::blank(&Phase {
                 name: "phase".into(),
@@ -301,12 +229,12 @@ mod tests {
             assert_eq!(run(&mut ws, &create).unwrap().bytes_written, 300);
             let tally = run(&mut ws, &stat(order)).unwrap();
             assert_eq!((tally.operations, tally.bytes), (30, 300));
-            let delete = Op::Metadata {
+            let delete = Op::Metadata(Metadata {
                 set: "set".into(),
                 action: Action::Remove { fsync: false },
                 order,
                 threads: 1,
-            };
+            });
             run(&mut ws, &delete).unwrap();
             assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
         }
@@ -333,42 +261,44 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 3);
         let tree = || "tree".to_owned();
-        let plant = Op::PlantTree {
+        let plant = Op::PlantTree(PlantTree {
             tree: tree(),
-            files: 40,
-            directories: 10,
-            bytes: Bytes(400_000),
-            smallest: Bytes(100),
-            largest: Bytes(200_000),
-        };
+            spec: TreeSpec {
+                files: 40,
+                directories: 10,
+                bytes: Bytes(400_000),
+                smallest: Bytes(100),
+                largest: Bytes(200_000),
+            },
+        });
         assert_eq!(run(&mut ws, &plant).unwrap().bytes_written, 400_000);
-        let copy = Op::CopyTree {
+        let copy = Op::CopyTree(CopyTree {
             from: tree(),
             to: "copy".into(),
             block: Bytes::kib(64),
-        };
+        });
         run(&mut ws, &copy).unwrap();
         run(
             &mut ws,
-            &Op::VerifyTree {
+            &Op::VerifyTree(VerifyTree {
                 tree: "copy".into(),
-            },
+            }),
         )
         .unwrap();
         assert_eq!(
-            run(&mut ws, &Op::ListTree { tree: tree() })
+            run(&mut ws, &Op::ListTree(ListTree { tree: tree() }))
                 .unwrap()
                 .operations,
             50
         );
-        run(&mut ws, &Op::FindInTree { tree: tree() }).unwrap();
+        run(&mut ws, &Op::FindInTree(FindInTree { tree: tree() })).unwrap();
 
         let lost = ws
             .content_files()
             .find(|p| p.starts_with(ws.path("tree")))
             .unwrap();
         fs::remove_file(lost).unwrap();
-        let error = run(&mut ws, &Op::ListTree { tree: tree() }).unwrap_err();
+        let error = run(&mut ws, &Op::ListTree(ListTree { tree: tree() })).unwrap_err();
         assert!(
             matches!(
                 error,
@@ -381,12 +311,12 @@ mod tests {
             "{error}"
         );
 
-        run(&mut ws, &Op::RemoveTree { tree: tree() }).unwrap();
+        run(&mut ws, &Op::RemoveTree(RemoveTree { tree: tree() })).unwrap();
         run(
             &mut ws,
-            &Op::RemoveTree {
+            &Op::RemoveTree(RemoveTree {
                 tree: "copy".into(),
-            },
+            }),
         )
         .unwrap();
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
@@ -397,30 +327,30 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 3);
         let unit = StreamUnit::Char;
-        let put = Op::WriteStream {
+        let put = Op::WriteStream(WriteStream {
             file: "f".into(),
             size: Bytes(10_001),
             unit,
-        };
+        });
         assert_eq!(run(&mut ws, &put).unwrap().bytes, 10_001);
         assert_eq!(
             run(
                 &mut ws,
-                &Op::ReadStream {
+                &Op::ReadStream(ReadStream {
                     file: "f".into(),
                     unit
-                }
+                })
             )
             .unwrap()
             .bytes,
             10_001
         );
         run(&mut ws, &verify()).unwrap();
-        let copy = Op::CopyFile {
+        let copy = Op::CopyFile(CopyFile {
             from: "f".into(),
             to: "g".into(),
             block: Bytes::kib(4),
-        };
+        });
         run(&mut ws, &copy).unwrap();
         let verify_copy = Op::Io(Io {
             verify: true,

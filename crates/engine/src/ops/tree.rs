@@ -5,12 +5,13 @@ use std::fs::{self, File};
 use std::hash::Hasher;
 use std::path::Path;
 
+use model::TreeSpec;
 use twox_hash::XxHash64;
 
 use crate::error::{Context, OpError};
 use crate::ops::data;
 use crate::pattern::{Corruption, Kind, Origin, file_id};
-use crate::shape::{TreeShape, TreeSpec};
+use crate::shape::TreeShape;
 use crate::tally::Tally;
 use crate::workspace::{Tree, Workspace};
 

@@ -4,7 +4,8 @@
 use std::fs::{self, OpenOptions};
 use std::sync::Arc;
 
-use model::{Access, Bytes, End, Op};
+use model::op::{Change, Kind};
+use model::{Bytes, End, Op};
 
 use crate::content::FileState;
 use crate::error::{Context, OpError};
@@ -25,31 +26,29 @@ const COPIED: Bytes = Bytes::mib(1);
 /// # Errors
 /// When the filesystem refuses.
 pub fn undo(op: &Op, ws: &mut Workspace) -> Result<(), OpError> {
-    match op {
-        Op::Io(io) if io.access == Access::Write => forget_file(ws, &io.file),
-        Op::Io(io) if io.access == Access::Append => shorten(ws, &io.file),
-        Op::WriteStream { file, .. } | Op::Preallocate { file, .. } | Op::Sparse { file, .. } => {
-            forget_file(ws, file)
+    let changes = op.changes();
+    changes.iter().rev().try_for_each(|c| take_back(c, ws))
+}
+
+fn take_back(change: &Change, ws: &mut Workspace) -> Result<(), OpError> {
+    match change {
+        Change::Made(Kind::File, name) => forget_file(ws, name),
+        Change::Made(Kind::Set, name) => sets::forget(ws, name),
+        Change::Made(Kind::Tree, name) => forget_tree(ws, name),
+        Change::Removed(Kind::File, name) => write_again(ws, name),
+        Change::Removed(Kind::Set, name) => sets::make_again(ws, name),
+        Change::Removed(Kind::Tree, name) => plant_again(ws, name),
+        Change::Lengthened(name) => shorten(ws, name),
+        Change::Renamed { set, across } => sets::rename_back(ws, set, *across),
+        Change::Resized { set, size } => sets::restore_sizes(ws, set, size.0),
+        Change::Reshaped(file) => {
+            forget_file(ws, file)?;
+            write_again(ws, file)
         }
-        Op::CopyFile { to: file, .. } | Op::CopyFileIn { file, .. } => forget_file(ws, file),
-        Op::RemoveFile { file } => write_again(ws, file),
-        Op::PlantTree { tree, .. }
-        | Op::CopyTreeIn { tree, .. }
-        | Op::CopyTree { to: tree, .. } => forget_tree(ws, tree),
-        Op::RemoveTree { tree } => plant_again(ws, tree),
-        Op::Create(create) => sets::forget(ws, &create.set),
-        Op::Metadata { set, action, .. } => sets::take_back(ws, set, action),
-        Op::Io(_)
-        | Op::ReadStream { .. }
-        | Op::ListTree { .. }
-        | Op::FindInTree { .. }
-        | Op::VerifyTree { .. }
-        | Op::Mkfs
-        | Op::Mount
-        | Op::Unmount
-        | Op::Fsck
-        | Op::Capacity
-        | Op::Probe { .. } => Ok(()),
+        Change::Unknown => Err(OpError::Unsupported {
+            reason: "nobody knows what a command has done".into(),
+        }),
+        Change::InPlace(..) => Ok(()),
     }
 }
 
@@ -93,7 +92,7 @@ fn write_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
     let removed: Vec<(String, FileState)> = removed.map(|(n, s)| (n.clone(), s.clone())).collect();
     for (name, state) in removed {
         ws.removed_files.remove(&name);
-        if state.is_copied() {
+        if state.is_copied() && ws.source.is_some() {
             copy_in::file(ws, &mut nobody(), &name, COPIED, End::Call)?;
             continue;
         }
@@ -136,7 +135,10 @@ fn plant_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
 mod tests {
     use super::*;
     use crate::ops::perform;
-    use model::{Io, StreamUnit};
+    use model::{
+        Access, CopyFile, CopyTree, Io, PlantTree, RemoveFile, RemoveTree, StreamUnit, TreeSpec,
+        VerifyTree, WriteStream,
+    };
 
     fn again(ws: &mut Workspace, op: &Op) {
         for _ in 0..2 {
@@ -165,22 +167,22 @@ mod tests {
             ..Io::new("f", Access::Write, Bytes::kib(8))
         });
         again(&mut ws, &write);
-        let stream = Op::WriteStream {
+        let stream = Op::WriteStream(WriteStream {
             file: "g".into(),
             size: Bytes(10_000),
             unit: StreamUnit::Char,
-        };
+        });
         again(&mut ws, &stream);
-        let copy = Op::CopyFile {
+        let copy = Op::CopyFile(CopyFile {
             from: "f".into(),
             to: "h".into(),
             block: Bytes::kib(4),
-        };
+        });
         again(&mut ws, &copy);
         for (name, size) in [("f", 50_000), ("g", 10_000), ("h", 50_000)] {
             verify(&mut ws, name, size);
         }
-        let remove = Op::RemoveFile { file: "f".into() };
+        let remove = Op::RemoveFile(RemoveFile { file: "f".into() });
         perform(&remove, End::Call, &mut ws, &mut nobody()).unwrap();
         undo(&remove, &mut ws).unwrap();
         verify(&mut ws, "f", 50_000);
@@ -191,28 +193,30 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut ws = Workspace::new(place.path(), 5);
         let tree = || "tree".to_owned();
-        let plant = Op::PlantTree {
+        let plant = Op::PlantTree(PlantTree {
             tree: tree(),
-            files: 10,
-            directories: 3,
-            bytes: Bytes(40_000),
-            smallest: Bytes(100),
-            largest: Bytes(20_000),
-        };
+            spec: TreeSpec {
+                files: 10,
+                directories: 3,
+                bytes: Bytes(40_000),
+                smallest: Bytes(100),
+                largest: Bytes(20_000),
+            },
+        });
         again(&mut ws, &plant);
         again(
             &mut ws,
-            &Op::CopyTree {
+            &Op::CopyTree(CopyTree {
                 from: tree(),
                 to: "copy".into(),
                 block: Bytes::kib(4),
-            },
+            }),
         );
-        let remove = Op::RemoveTree { tree: tree() };
+        let remove = Op::RemoveTree(RemoveTree { tree: tree() });
         perform(&remove, End::Call, &mut ws, &mut nobody()).unwrap();
         undo(&remove, &mut ws).unwrap();
         for tree in ["tree", "copy"] {
-            let verify = Op::VerifyTree { tree: tree.into() };
+            let verify = Op::VerifyTree(VerifyTree { tree: tree.into() });
             perform(&verify, End::Call, &mut ws, &mut nobody()).unwrap();
         }
         again(&mut ws, &remove);

@@ -16,6 +16,7 @@ pub fn campaign() -> Campaign {
         contenders: Vec::new(),
         groups: Vec::new(),
         suites: vec![Suite {
+            requires: model::Programs::default(),
             name: "bonnie".into(),
             title: "Block I/O".into(),
             source: "a test".into(),

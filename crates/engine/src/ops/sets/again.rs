@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::thread;
 use std::time::Duration;
 
-use model::Action;
 use nix::fcntl::{OFlag, renameat};
 use nix::unistd::close;
 use sys::clock;
@@ -38,23 +37,8 @@ pub fn forget(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
     }
 }
 
-/// Takes back what an action did to a set. What only looks leaves nothing behind, and permissions and
-/// attributes become others each time anyway.
-pub fn take_back(ws: &mut Workspace, name: &str, action: &Action) -> Result<(), OpError> {
-    match action {
-        Action::Rename { across } => rename_back(ws, name, *across),
-        Action::Link { to } | Action::Symlink { to } => forget(ws, to),
-        Action::Truncate { size } => restore_sizes(ws, name, size.0),
-        Action::Remove { .. } => make_again(ws, name),
-        Action::Open
-        | Action::Stat { .. }
-        | Action::Readdir
-        | Action::Chmod
-        | Action::SetXattr { .. } => Ok(()),
-    }
-}
-
-fn rename_back(ws: &mut Workspace, name: &str, across: bool) -> Result<(), OpError> {
+/// Gives the entries the names that they had.
+pub fn rename_back(ws: &mut Workspace, name: &str, across: bool) -> Result<(), OpError> {
     let Some(set) = ws.sets.get_mut(name) else {
         return Ok(());
     };
@@ -73,7 +57,7 @@ fn rename_back(ws: &mut Workspace, name: &str, across: bool) -> Result<(), OpErr
 }
 
 /// Gives files the size they had, and their content where some of it was cut off.
-fn restore_sizes(ws: &mut Workspace, name: &str, truncated: u64) -> Result<(), OpError> {
+pub fn restore_sizes(ws: &mut Workspace, name: &str, truncated: u64) -> Result<(), OpError> {
     let Some(mut set) = ws.sets.get(name).cloned() else {
         return Ok(());
     };
@@ -96,7 +80,7 @@ fn restore_sizes(ws: &mut Workspace, name: &str, truncated: u64) -> Result<(), O
 }
 
 /// Makes what was removed again, under the names it had.
-fn make_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
+pub fn make_again(ws: &mut Workspace, name: &str) -> Result<(), OpError> {
     let Some(Removed { set, part }) = ws.removed_sets.remove(name) else {
         return Ok(());
     };

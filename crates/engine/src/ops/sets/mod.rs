@@ -32,7 +32,7 @@ use crate::set::{Entry, FileSet};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
-pub use again::{forget, take_back};
+pub use again::{forget, make_again, rename_back, restore_sizes};
 pub use create::create;
 pub use remove::Removed;
 

@@ -1,11 +1,11 @@
 //! Each action's effect, seen on a real directory.
 
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use model::{Action, Bytes, Create, End, EntryKind, Nanos, Op, Order, Sharing};
+use model::{Action, Bytes, Create, End, EntryKind, Metadata, Nanos, Op, Order, Sharing};
 use tempfile::TempDir;
 
 use crate::ops::{perform, undo};
@@ -62,7 +62,7 @@ impl Place {
         found
     }
 
-    fn attributes(&self, set: &str) -> Vec<Metadata> {
+    fn attributes(&self, set: &str) -> Vec<fs::Metadata> {
         let entries = self.entries(set);
         entries.iter().map(|e| fs::metadata(e).unwrap()).collect()
     }
@@ -117,12 +117,12 @@ fn layouts() -> Vec<Create> {
 }
 
 fn on(set: &str, action: Action) -> Op {
-    Op::Metadata {
+    Op::Metadata(Metadata {
         set: set.into(),
         action,
         order: Order::Random,
         threads: THREADS,
-    }
+    })
 }
 
 fn names(entries: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
@@ -281,7 +281,11 @@ fn hard_links_are_a_set_of_second_names() {
         assert_eq!(place.act(link.clone()).operations, 50);
         assert!(place.attributes("set").iter().all(|m| m.nlink() == 2));
         let inodes = |set: &str| -> BTreeSet<u64> {
-            place.attributes(set).iter().map(Metadata::ino).collect()
+            place
+                .attributes(set)
+                .iter()
+                .map(fs::Metadata::ino)
+                .collect()
         };
         assert_eq!(inodes("set"), inodes("links"));
         assert_eq!(

@@ -1,0 +1,66 @@
+//! A tree copied in from another disk.
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{Keyed, block, name};
+use super::{KeyError, Keys, Op, Operation, Stage, Things, TreeSpec, Word, Work};
+use crate::{Bytes, Group};
+
+/// Copy a tree from the campaign's source, all of it, into the filesystem; where there is no source, write a tree
+/// like this whose content is made in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CopyTreeIn {
+    /// Name of the tree's top directory.
+    pub tree: String,
+    /// What it is made of.
+    #[serde(flatten)]
+    pub spec: TreeSpec,
+    /// Bytes per request.
+    pub block: Bytes,
+}
+
+impl Operation for CopyTreeIn {
+    fn words() -> &'static [Word] {
+        fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
+            Ok(Op::CopyTreeIn(CopyTreeIn {
+                tree: name(keys, "tree")?,
+                spec: TreeSpec::read(keys)?,
+                block: block(keys, "block")?,
+            }))
+        }
+        &[Word {
+            name: "copy-tree-in",
+            keys: &[
+                "tree",
+                "files",
+                "directories",
+                "bytes",
+                "smallest",
+                "largest",
+                "block",
+            ],
+            read,
+        }]
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        self.spec.follow(&self.tree, things)
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.copy_tree_in(&self.tree, &self.spec, self.block)
+    }
+
+    fn group(&self) -> Option<Group> {
+        Some(Group::Trees)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.spec.check()
+    }
+
+    fn copies_in(&self) -> bool {
+        true
+    }
+}

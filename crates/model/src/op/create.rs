@@ -1,0 +1,154 @@
+//! Many files or directories made.
+
+use serde::{Deserialize, Serialize};
+
+use super::io::sharing;
+use super::keys::{count, flag, name, one_to, threads};
+use super::metadata::order;
+use super::{KeyError, Keys, Kind, Op, Operation, Order, Sharing, Stage, Things, Word, Work};
+use crate::{Bytes, Group, Metric};
+
+/// What a set is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryKind {
+    /// Files.
+    #[default]
+    File,
+    /// Directories.
+    Directory,
+}
+
+/// Many files or directories to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Create {
+    /// Name of the set, by which later phases find the entries.
+    pub set: String,
+    /// What they are.
+    #[serde(default)]
+    pub kind: EntryKind,
+    /// How many, over all threads.
+    pub entries: u64,
+    /// Directories they are spread over; with a directory for each thread, so many for each.
+    pub directories: u64,
+    /// Directories inside each other, from the top of the set to the entries.
+    #[serde(default = "Create::flat")]
+    pub depth: u32,
+    /// Size of each file.
+    pub size: Bytes,
+    /// Whether names are made in order or at random.
+    pub order: Order,
+    /// Whether each file is fsynced before the next.
+    pub fsync: bool,
+    /// Whether the directory of each file is fsynced behind it, as Bonnie++'s `-b` does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fsync_directory: bool,
+    /// Threads, each with its share of the entries.
+    pub threads: u32,
+    /// Whether threads share the directories.
+    pub sharing: Sharing,
+}
+
+impl Create {
+    const fn flat() -> u32 {
+        1
+    }
+}
+
+/// Reads what files and directories share.
+fn read(keys: &dyn Keys, kind: EntryKind, entries: &'static str) -> Result<Create, KeyError> {
+    Ok(Create {
+        set: name(keys, "set")?,
+        kind,
+        entries: count(keys, entries)?,
+        directories: count(keys, "directories")?,
+        depth: one_to(keys, "depth", 64)?,
+        size: Bytes(0),
+        order: order(keys, "order")?,
+        fsync: false,
+        fsync_directory: false,
+        threads: threads(keys, "threads")?,
+        sharing: sharing(keys, "sharing")?,
+    })
+}
+
+impl Operation for Create {
+    fn words() -> &'static [Word] {
+        &[
+            Word {
+                name: "create",
+                keys: &[
+                    "set",
+                    "files",
+                    "directories",
+                    "depth",
+                    "size",
+                    "order",
+                    "fsync",
+                    "fsync_directory",
+                    "threads",
+                    "sharing",
+                ],
+                read: |keys| {
+                    Ok(Op::Create(Create {
+                        size: keys.size_from("size", 0)?,
+                        fsync: keys.flag("fsync")?,
+                        fsync_directory: flag(keys, "fsync_directory")?,
+                        ..read(keys, EntryKind::File, "files")?
+                    }))
+                },
+            },
+            Word {
+                name: "mkdir",
+                keys: &[
+                    "set",
+                    "entries",
+                    "directories",
+                    "depth",
+                    "order",
+                    "threads",
+                    "sharing",
+                ],
+                read: |keys| read(keys, EntryKind::Directory, "entries").map(Op::Create),
+            },
+        ]
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        let bytes = self.entries.saturating_mul(self.size.0);
+        things.make(Kind::Set, &self.set, self.entries, bytes);
+        let syncs = u64::from(self.fsync) + u64::from(self.fsync_directory);
+        Work::new(0, bytes, self.entries).with_syncs(self.entries.saturating_mul(syncs))
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.create(self)
+    }
+
+    fn group(&self) -> Option<Group> {
+        Some(match self.fsync {
+            true => Group::Durable,
+            false => Group::ManyFiles,
+        })
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::Rate
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match self.directories > self.entries {
+            true => Err(format!(
+                "{} directories are more than {} entries",
+                self.directories, self.entries
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+}

@@ -1,0 +1,116 @@
+//! A command line of the user's, run below the mounted directory.
+
+use super::keys::{Keyed, keyed, optional, size};
+use super::{Each, KeyError, Keys, Op, Operation, Stage, Things, Word, Work};
+use crate::{Bytes, CacheState, End, Group};
+
+keyed! {
+    /// Run a command with the directory of the filesystem as its current directory. An exit code other than 0 is a
+    /// failure.
+    pub struct Exec {
+        /// The program and its arguments, apart by blanks; `'…'` and `"…"` hold blanks together. No shell reads it.
+        command: String = |keys: &dyn Keys, key| keys.text(key),
+        /// About how much it writes, which nobody can know before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        writes: Option<Bytes> = |keys, key| optional(keys, key, size),
+        /// Packages that bring what it needs, for telling where they are missing; those of the suite.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        packages: Vec<String> = |_, _| Ok::<_, KeyError>(Vec::new()),
+    }
+}
+
+impl Exec {
+    /// The program and its arguments, as a shell would tell them apart that knows nothing but quotes.
+    ///
+    /// # Errors
+    /// Where a quote is not closed, or there is no program.
+    pub fn arguments(&self) -> Result<Vec<String>, String> {
+        let mut words = Vec::new();
+        let mut word: Option<String> = None;
+        let mut quote = None;
+        for letter in self.command.chars() {
+            match quote {
+                Some(open) if letter == open => quote = None,
+                None if matches!(letter, '\'' | '"') => {
+                    quote = Some(letter);
+                    word.get_or_insert_default();
+                }
+                None if letter.is_whitespace() => words.extend(word.take()),
+                _ => word.get_or_insert_default().push(letter),
+            }
+        }
+        words.extend(word);
+        match quote {
+            Some(open) => Err(format!("`command` has a {open} that is not closed")),
+            None if words.is_empty() => Err("`command` names no program".into()),
+            None => Ok(words),
+        }
+    }
+}
+
+impl Operation for Exec {
+    fn words() -> &'static [Word] {
+        &[Word {
+            name: "exec",
+            keys: &["command", "writes"],
+            read: |keys| Self::read(keys).map(Op::Exec),
+        }]
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        let written = self.writes.unwrap_or_default().0;
+        things.change_unknown(written);
+        Work::new(0, written, 1)
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.run(self)
+    }
+
+    /// Nobody knows what it asks of the filesystem.
+    fn group(&self) -> Option<Group> {
+        None
+    }
+
+    fn each(&self) -> Each {
+        Each::Nothing
+    }
+
+    fn caches(&self) -> &'static [CacheState] {
+        &[CacheState::Cold, CacheState::Warm]
+    }
+
+    fn usually(&self) -> Option<(CacheState, End)> {
+        Some((CacheState::Warm, End::Syncfs))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.arguments().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(command: &str) -> Result<Vec<String>, String> {
+        let exec = Exec {
+            command: command.into(),
+            writes: None,
+            packages: Vec::new(),
+        };
+        exec.arguments()
+    }
+
+    #[test]
+    fn a_line_is_told_apart_by_blanks_and_held_together_by_quotes() {
+        assert_eq!(words("tar  xf a.tar").unwrap(), ["tar", "xf", "a.tar"]);
+        assert_eq!(
+            words("sh -c 'echo \"a  b\" >f'").unwrap()[2],
+            "echo \"a  b\" >f"
+        );
+        assert_eq!(words("a=\"b c\" ''").unwrap(), ["a=b c", ""]);
+        assert!(words("echo 'a").unwrap_err().contains("not closed"));
+        assert!(words("  ").is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! Space of a file set aside, given back, zeroed or taken out, without a byte written.
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{choice, keyed, name, optional, size, word};
+use super::{
+    Content, ENDS_OF_FILE, Each, KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work,
+};
+use crate::{Bytes, End, Group};
+
+keyed! {
+    /// Change the space of a file (`fallocate`), front to back. Older campaigns call it `preallocate`.
+    pub struct Fallocate {
+        /// Name of the file.
+        file: String = name,
+        /// What is done with its space.
+        #[serde(default)]
+        mode: FallocateMode = mode,
+        /// How much of it; all of a file that is there where absent.
+        #[serde(default)]
+        size: Option<Bytes> = |keys, key| optional(keys, key, size),
+        /// Bytes per call; one call for all where absent.
+        #[serde(default)]
+        block: Option<Bytes> = |keys, key| optional(keys, key, size),
+    }
+}
+
+/// What `fallocate` does with space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FallocateMode {
+    /// Sets it aside for a new file, which becomes so long.
+    #[default]
+    Allocate,
+    /// Sets it aside behind the end of a new file, which stays empty (`FALLOC_FL_KEEP_SIZE`).
+    KeepSize,
+    /// Gives it back: a hole (`FALLOC_FL_PUNCH_HOLE`).
+    PunchHole,
+    /// Keeps it and makes it read as zeros (`FALLOC_FL_ZERO_RANGE`).
+    ZeroRange,
+    /// Takes it out, and what is behind moves up (`FALLOC_FL_COLLAPSE_RANGE`).
+    CollapseRange,
+}
+
+impl FallocateMode {
+    /// Every mode, with its word in data files.
+    const ALL: [(&'static str, Self); 5] = [
+        ("allocate", Self::Allocate),
+        ("keep-size", Self::KeepSize),
+        ("punch-hole", Self::PunchHole),
+        ("zero-range", Self::ZeroRange),
+        ("collapse-range", Self::CollapseRange),
+    ];
+
+    const fn makes_file(self) -> bool {
+        matches!(self, Self::Allocate | Self::KeepSize)
+    }
+}
+
+fn mode(keys: &dyn Keys, key: &'static str) -> Result<FallocateMode, KeyError> {
+    let mode = optional(keys, key, |keys, key| {
+        choice(keys, key, &FallocateMode::ALL)
+    })?;
+    Ok(mode.unwrap_or_default())
+}
+
+impl Fallocate {
+    /// Sets the space of a new file aside, in one call.
+    pub fn preallocate(file: &str, size: Bytes) -> Self {
+        Self {
+            file: file.to_owned(),
+            mode: FallocateMode::Allocate,
+            size: Some(size),
+            block: None,
+        }
+    }
+
+    /// Bytes per call, of so many in all.
+    fn step(&self, size: u64) -> u64 {
+        self.block.map_or(size, |block| block.0).max(1)
+    }
+}
+
+impl Operation for Fallocate {
+    fn words() -> &'static [Word] {
+        const {
+            &[
+                word::<Self>("fallocate"),
+                Word {
+                    name: "preallocate",
+                    keys: &["file", "size"],
+                    read: |keys| {
+                        let file = name(keys, "file")?;
+                        let size = size(keys, "size")?;
+                        Ok(Op::Fallocate(Self::preallocate(&file, size)))
+                    },
+                },
+            ]
+        }
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        if self.mode.makes_file() {
+            let size = self.size.unwrap_or_default().0;
+            things.make(Kind::File, &self.file, 1, size);
+            return Work::new(0, 0, size.div_ceil(self.step(size)));
+        }
+        let there = things.find(Kind::File, &self.file).bytes;
+        let size = self.size.map_or(there, |size| size.0);
+        if size > there {
+            things.complain(format!(
+                "`size` ({}) is above that of `{}`",
+                Bytes(size),
+                self.file
+            ));
+        }
+        let left = match self.mode {
+            FallocateMode::CollapseRange if size >= there => {
+                things.complain("something of the file must be left: give a smaller `size`".into());
+                there
+            }
+            FallocateMode::CollapseRange => there - size,
+            _ => there,
+        };
+        things.reshape(&self.file, left);
+        Work::new(0, 0, size.div_ceil(self.step(size)))
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        let size = match self.size {
+            Some(size) => size.0,
+            None => stage.size_of(&self.file)?.0,
+        };
+        let step = self.step(size);
+        stage.begin(size.div_ceil(step));
+        let file = match self.mode.makes_file() {
+            true => stage.create_file(&self.file)?,
+            false => stage.open_file(&self.file)?,
+        };
+        let mut done = 0;
+        while done < size {
+            let length = step.min(size - done);
+            // What is behind a range that is taken out moves to where that began.
+            let offset = match self.mode {
+                FallocateMode::CollapseRange => 0,
+                _ => done,
+            };
+            stage.fallocate(&file, self.mode, offset, length)?;
+            done += length;
+        }
+        let holds = match self.mode {
+            FallocateMode::Allocate => Content::Zeros(Bytes(size)),
+            FallocateMode::KeepSize => Content::Zeros(Bytes(0)),
+            FallocateMode::PunchHole | FallocateMode::ZeroRange => Content::Zeroed(0..size),
+            FallocateMode::CollapseRange => Content::Without(0..size),
+        };
+        stage.finish(file, holds)
+    }
+
+    fn group(&self) -> Option<Group> {
+        Some(Group::StreamWrite)
+    }
+
+    fn each(&self) -> Each {
+        Each::Request
+    }
+
+    fn ends(&self) -> &'static [End] {
+        ENDS_OF_FILE
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let needs_size = self.mode.makes_file() || self.mode == FallocateMode::CollapseRange;
+        match (self.size, self.block) {
+            (None, _) if needs_size => Err("this `mode` of fallocate needs a `size`".into()),
+            (Some(size), Some(block)) if block > size => {
+                Err(format!("`block` ({block}) is above `size` ({size})"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

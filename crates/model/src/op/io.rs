@@ -1,0 +1,502 @@
+//! Data operations: what a job of fio would say, in fio's words where fio has one.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{MANY, block, choice, count, flag, name, one_to, optional, size, threads};
+use super::{
+    Change, ENDS_OF_FILE, Each, KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work,
+};
+use crate::{Bytes, CacheState, End, Group, Metric};
+
+/// Requests on one file, or on one file for each thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Io {
+    /// Name of the file; with a file for each thread, the beginning of their names.
+    pub file: String,
+    /// Which requests, in which order.
+    pub access: Access,
+    /// Bytes per request (`bs`).
+    pub block: Bytes,
+    /// Offsets are multiples of it (`blockalign`); the block itself where absent.
+    #[serde(default)]
+    pub align: Option<Bytes>,
+    /// Size of each file to write or, in a file that exists, the part of it to work on, from its
+    /// beginning (`size`); the whole file where absent.
+    #[serde(default)]
+    pub size: Option<Bytes>,
+    /// Requests over all threads (`number_ios`), random ones drawn each by itself; as many as the size
+    /// holds where absent, random ones each at a block of its own (`randommap`).
+    #[serde(default)]
+    pub operations: Option<u64>,
+    /// The way to the file (`ioengine`).
+    #[serde(default)]
+    pub engine: IoEngine,
+    /// Requests that each thread keeps in flight (`iodepth`); more than one with `io_uring` only.
+    #[serde(default = "one")]
+    pub depth: u32,
+    /// Threads (`numjobs`).
+    #[serde(default = "one")]
+    pub threads: u32,
+    /// Whether threads share the file.
+    #[serde(default)]
+    pub sharing: Sharing,
+    /// fsync after every so many writes of a thread (`fsync`); 0 for never.
+    #[serde(default)]
+    pub fsync: u64,
+    /// Arrivals per second over all threads (`rate_iops`): the open loop. As fast as the filesystem
+    /// answers where absent: the closed loop.
+    #[serde(default)]
+    pub rate: Option<u64>,
+    /// Whether every byte read is compared with what was written.
+    #[serde(default)]
+    pub verify: bool,
+    /// Whether opening and closing the file belong to the time of the phase; of one thread only. They are timed
+    /// by themselves either way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_open_close: bool,
+}
+
+impl Io {
+    /// The plainest job: one thread, one request at a time, through `pread` and `pwrite`.
+    pub fn new(file: &str, access: Access, block: Bytes) -> Self {
+        Self {
+            file: file.to_owned(),
+            access,
+            block,
+            align: None,
+            size: None,
+            operations: None,
+            engine: IoEngine::Psync,
+            depth: 1,
+            threads: 1,
+            sharing: Sharing::Shared,
+            fsync: 0,
+            rate: None,
+            verify: false,
+            include_open_close: false,
+        }
+    }
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// Which requests a data operation makes, and in which order.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// A new file, front to back.
+    Write,
+    /// Front to back over what is there: IOzone's "rewrite".
+    Overwrite,
+    /// Each block read, changed, written back in place: Bonnie++'s "rewrite".
+    Rewrite,
+    /// At the end of a file that exists (`O_APPEND`).
+    Append,
+    /// Front to back.
+    Read,
+    /// Back to front: IOzone's "backward read".
+    ReadBackward,
+    /// A block, then a gap, to the end, then the blocks in the gaps: IOzone's "stride read".
+    ReadStride {
+        /// From the beginning of one request to that of the next.
+        stride: Bytes,
+    },
+    /// At random offsets.
+    RandomRead,
+    /// At random offsets.
+    RandomWrite,
+    /// At random offsets, reads and writes mixed.
+    RandomMix {
+        /// Share of the requests that are reads, 0 … 1.
+        read_share: f64,
+    },
+    /// The same block again and again: IOzone's "record rewrite".
+    RecordRewrite,
+    /// Reads at random offsets, some of them changed and written back: Bonnie++'s "seeks".
+    Seek {
+        /// Share of the blocks that are written back, 0 … 1.
+        write_share: f64,
+    },
+}
+
+impl Access {
+    /// Whether any request writes.
+    pub const fn writes(self) -> bool {
+        !matches!(
+            self,
+            Self::Read | Self::ReadBackward | Self::ReadStride { .. } | Self::RandomRead
+        )
+    }
+
+    /// Whether any request reads.
+    pub const fn reads(self) -> bool {
+        !matches!(
+            self,
+            Self::Write | Self::Overwrite | Self::Append | Self::RandomWrite | Self::RecordRewrite
+        )
+    }
+
+    /// Whether offsets are drawn at random.
+    pub const fn is_random(self) -> bool {
+        matches!(
+            self,
+            Self::RandomRead | Self::RandomWrite | Self::RandomMix { .. } | Self::Seek { .. }
+        )
+    }
+
+    /// The word in data files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Overwrite => "overwrite",
+            Self::Rewrite => "rewrite",
+            Self::Append => "append",
+            Self::Read => "read",
+            Self::ReadBackward => "read-backward",
+            Self::ReadStride { .. } => "read-stride",
+            Self::RandomRead => "random-read",
+            Self::RandomWrite => "random-write",
+            Self::RandomMix { .. } => "random-mix",
+            Self::RecordRewrite => "record-rewrite",
+            Self::Seek { .. } => "seek",
+        }
+    }
+}
+
+/// The way from the program to the file. Whether the page cache is passed by (`O_DIRECT`) is the
+/// phase's cache state.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum IoEngine {
+    /// `pread` and `pwrite`.
+    #[default]
+    Psync,
+    /// Copies to and from a shared mapping.
+    Mmap,
+    /// Linux' submission and completion rings, with registered buffers.
+    #[serde(rename = "io_uring")]
+    IoUring,
+    /// Does nothing: shows what the instrument itself costs.
+    Null,
+}
+
+impl IoEngine {
+    /// Every engine.
+    pub const ALL: [Self; 4] = [Self::Psync, Self::Mmap, Self::IoUring, Self::Null];
+
+    /// The word in data files, fio's.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Psync => "psync",
+            Self::Mmap => "mmap",
+            Self::IoUring => "io_uring",
+            Self::Null => "null",
+        }
+    }
+}
+
+impl fmt::Display for IoEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Whether threads work on the same thing or each on its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// One file, or one directory, for all threads.
+    #[default]
+    Shared,
+    /// One for each thread.
+    Own,
+}
+
+/// Keys of every data operation, and those that some have beside them.
+macro_rules! keys {
+    ($($more:literal),*) => {
+        &[
+            "file", "block", "align", "size", "operations", "engine", "iodepth", "threads", "sharing", "fsync", "rate",
+            "verify", "include_open_close", $($more,)*
+        ]
+    };
+}
+
+/// The word of a data operation without keys of its own.
+const fn plain(name: &'static str, read: fn(&dyn Keys) -> Result<Op, KeyError>) -> Word {
+    Word {
+        name,
+        keys: keys!(),
+        read,
+    }
+}
+
+fn read(t: &dyn Keys, access: Access) -> Result<Op, KeyError> {
+    let lengthens = matches!(access, Access::Write | Access::Append);
+    Ok(Op::Io(Io {
+        file: name(t, "file")?,
+        access,
+        block: block(t, "block")?,
+        align: optional(t, "align", size)?,
+        size: match lengthens {
+            true => Some(size(t, "size")?),
+            false => optional(t, "size", size)?,
+        },
+        operations: optional(t, "operations", count)?,
+        engine: optional(t, "engine", |t, key| {
+            choice(t, key, &IoEngine::ALL.map(|e| (e.name(), e)))
+        })?
+        .unwrap_or_default(),
+        depth: one_to(t, "iodepth", 4096)?,
+        threads: threads(t, "threads")?,
+        sharing: sharing(t, "sharing")?,
+        fsync: optional(t, "fsync", |t, key| t.count(key, 0..MANY))?.unwrap_or(0),
+        rate: optional(t, "rate", count)?,
+        verify: flag(t, "verify")?,
+        include_open_close: flag(t, "include_open_close")?,
+    }))
+}
+
+/// Whether threads share; they do where nothing is said.
+pub(super) fn sharing(t: &dyn Keys, key: &'static str) -> Result<Sharing, KeyError> {
+    let words = [("shared", Sharing::Shared), ("own", Sharing::Own)];
+    Ok(optional(t, key, |t, key| choice(t, key, &words))?.unwrap_or_default())
+}
+
+impl Operation for Io {
+    fn words() -> &'static [Word] {
+        const {
+            &[
+                plain("write", |t| read(t, Access::Write)),
+                plain("overwrite", |t| read(t, Access::Overwrite)),
+                plain("rewrite", |t| read(t, Access::Rewrite)),
+                plain("append", |t| read(t, Access::Append)),
+                plain("read", |t| read(t, Access::Read)),
+                plain("read-backward", |t| read(t, Access::ReadBackward)),
+                Word {
+                    name: "read-stride",
+                    keys: keys!("stride"),
+                    read: |t| {
+                        let stride = size(t, "stride")?;
+                        read(t, Access::ReadStride { stride })
+                    },
+                },
+                plain("random-read", |t| read(t, Access::RandomRead)),
+                plain("random-write", |t| read(t, Access::RandomWrite)),
+                Word {
+                    name: "random-mix",
+                    keys: keys!("read_share"),
+                    read: |t| {
+                        let read_share = t.share("read_share")?;
+                        read(t, Access::RandomMix { read_share })
+                    },
+                },
+                plain("record-rewrite", |t| read(t, Access::RecordRewrite)),
+                Word {
+                    name: "seek",
+                    keys: keys!("write_share"),
+                    read: |t| {
+                        let write_share = t.share("write_share")?;
+                        read(t, Access::Seek { write_share })
+                    },
+                },
+            ]
+        }
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        let size = self.follow_file(things);
+        let block = self.block.0.max(1);
+        let operations = self.operations.unwrap_or(size.div_ceil(block));
+        let bytes = match self.operations {
+            Some(operations) => operations.saturating_mul(block),
+            None => size,
+        };
+        if self.engine == IoEngine::Null {
+            things.nothing_changed();
+            return Work::new(0, 0, operations);
+        }
+        let share = |share: f64| (bytes as f64 * share) as u64;
+        let work = match self.access {
+            Access::Rewrite => Work::new(bytes, bytes, operations),
+            Access::Seek { write_share } => Work::new(bytes, share(write_share), operations),
+            Access::RandomMix { read_share } => {
+                let read = share(read_share);
+                Work::new(read, bytes - read.min(bytes), operations)
+            }
+            access if access.writes() => Work::new(0, bytes, operations),
+            _ => Work::new(bytes, 0, operations),
+        };
+        let writes = work.written.0.div_ceil(block);
+        work.with_syncs(writes.checked_div(self.fsync).unwrap_or(0))
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.job(self)
+    }
+
+    fn group(&self) -> Option<Group> {
+        Some(match self.access {
+            _ if self.engine == IoEngine::Null => return None,
+            access if self.fsync > 0 && access.writes() => Group::Durable,
+            Access::Write | Access::Overwrite | Access::Rewrite | Access::Append => {
+                Group::StreamWrite
+            }
+            Access::Read | Access::ReadBackward | Access::ReadStride { .. } => Group::StreamRead,
+            Access::RandomMix { read_share } if read_share > 0.5 => Group::RandomRead,
+            Access::RandomRead | Access::Seek { .. } => Group::RandomRead,
+            Access::RandomWrite | Access::RecordRewrite | Access::RandomMix { .. } => {
+                Group::RandomWrite
+            }
+        })
+    }
+
+    fn headline(&self) -> Metric {
+        match self.access.is_random() {
+            true => Metric::Rate,
+            false => Metric::Throughput,
+        }
+    }
+
+    /// Random I/O has its throughput: operations of several request sizes are no common measure.
+    fn beside(&self) -> Option<Metric> {
+        self.access.is_random().then_some(Metric::Throughput)
+    }
+
+    fn each(&self) -> Each {
+        match self.engine {
+            IoEngine::Null => Each::Nothing,
+            _ => Each::Request,
+        }
+    }
+
+    fn caches(&self) -> &'static [CacheState] {
+        match self.engine {
+            IoEngine::Mmap => &[CacheState::Cold, CacheState::Warm, CacheState::Advised],
+            _ => &[
+                CacheState::Cold,
+                CacheState::Warm,
+                CacheState::Direct,
+                CacheState::Advised,
+            ],
+        }
+    }
+
+    fn ends(&self) -> &'static [End] {
+        ENDS_OF_FILE
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let word = self.access.word();
+        if let Some(size) = self.size
+            && self.block > size
+        {
+            return Err(format!("`block` ({}) is above `size` ({size})", self.block));
+        }
+        if self.depth > 1 && self.engine != IoEngine::IoUring {
+            return Err(format!(
+                "`iodepth` above 1 needs `engine = \"io_uring\"`; {} has one request in flight",
+                self.engine
+            ));
+        }
+        if self.verify && !self.access.reads() {
+            return Err(format!("`verify` means nothing for `{word}`"));
+        }
+        if self.include_open_close && self.threads > 1 {
+            return Err("`include_open_close` is for one thread: files of several are opened before the clock starts and closed after".into());
+        }
+        if self.fsync > 0 && !self.access.writes() {
+            return Err(format!("`fsync` means nothing for `{word}`"));
+        }
+        match self.access {
+            Access::ReadStride { stride } if stride < self.block => Err(format!(
+                "`stride` ({stride}) is below `block` ({})",
+                self.block
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+}
+
+impl Io {
+    /// Follows what becomes of the file, and gives the bytes that are worked on.
+    fn follow_file(&self, things: &mut Things) -> u64 {
+        let files = match self.sharing {
+            Sharing::Shared => 1,
+            Sharing::Own => u64::from(self.threads),
+        };
+        let asked = self.size.map(|size| size.0.saturating_mul(files));
+        if self.access == Access::Write {
+            let size = asked.unwrap_or_default();
+            things.make(Kind::File, &self.file, files, size);
+            return size;
+        }
+        let size = asked.unwrap_or(things.find(Kind::File, &self.file).bytes);
+        match self.access {
+            Access::Append => things.lengthen(&self.file, size),
+            access if access.writes() => {
+                things.change(Change::InPlace(Kind::File, self.file.clone()));
+            }
+            _ => {}
+        }
+        size
+    }
+
+    /// Whether it steps from one request to a next that its file does not hold.
+    pub fn steps_beyond(&self, things: &Things) -> bool {
+        let Access::ReadStride { stride } = self.access else {
+            return false;
+        };
+        let size = self.size.or_else(|| things.size_of(&self.file));
+        size.is_some_and(|size| stride > size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_the_plainest_job() {
+        let json = r#"{"file":"f","access":"read","block":4096}"#;
+        let io: Io = serde_json::from_str(json).unwrap();
+        assert_eq!(io, Io::new("f", Access::Read, Bytes(4096)));
+    }
+
+    #[test]
+    fn engines_have_the_names_of_fio() {
+        for engine in IoEngine::ALL {
+            let json = serde_json::to_string(&engine).unwrap();
+            assert_eq!(json, format!("\"{engine}\""));
+        }
+    }
+
+    #[test]
+    fn each_access_reads_or_writes() {
+        let stride = Access::ReadStride {
+            stride: Bytes::kib(64),
+        };
+        for access in [
+            stride,
+            Access::RandomMix { read_share: 0.5 },
+            Access::Append,
+        ] {
+            assert!(access.reads() || access.writes(), "{access:?}");
+        }
+        assert!(!stride.writes() && !Access::Append.reads());
+    }
+}

@@ -1,0 +1,156 @@
+//! The keys of operations in a suite's file: which there are, and how values are read from them.
+
+use std::ops::Range;
+
+use super::Op;
+use crate::Bytes;
+
+/// A word that a phase may have for `op`.
+#[derive(Debug)]
+pub struct Word {
+    /// The word.
+    pub name: &'static str,
+    /// The keys that belong to it, beside those of every phase.
+    pub keys: &'static [&'static str],
+    /// Reads the operation from the keys.
+    pub read: fn(&dyn Keys) -> Result<Op, KeyError>,
+}
+
+/// What is wrong with a key, and on which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there and what was expected.
+    pub message: String,
+}
+
+/// The keys of one phase, as its file has them. A key that is read has to be there; its value has to be what is asked
+/// for.
+#[expect(clippy::missing_errors_doc, reason = "said above for all")]
+pub trait Keys {
+    /// Whether the key is there.
+    fn has(&self, key: &'static str) -> bool;
+    /// A name as [`crate::check_name`] allows it.
+    fn name(&self, key: &'static str) -> Result<String, KeyError>;
+    /// A text that says something.
+    fn text(&self, key: &'static str) -> Result<String, KeyError>;
+    /// A size that may not be below this many bytes.
+    fn size_from(&self, key: &'static str, least: u64) -> Result<Bytes, KeyError>;
+    /// A whole number within bounds.
+    fn count(&self, key: &'static str, allowed: Range<u64>) -> Result<u64, KeyError>;
+    /// A number from 0 to 1.
+    fn share(&self, key: &'static str) -> Result<f64, KeyError>;
+    /// `true` or `false`.
+    fn flag(&self, key: &'static str) -> Result<bool, KeyError>;
+    /// One of a few words, by its place among them.
+    fn word(&self, key: &'static str, words: &[&str]) -> Result<usize, KeyError>;
+    /// The error that a key's value is not what was expected.
+    fn wrong(&self, key: &'static str, expected: &str) -> KeyError;
+}
+
+/// The largest count a data file may ask for: far above all use, far below an overflow.
+pub(super) const MANY: u64 = 1 << 32;
+
+/// The largest number of bytes per request: one buffer of it is held for each thread.
+const LARGEST_BLOCK: Bytes = Bytes::mib(1024);
+
+/// An operation that is read from keys which are its fields.
+pub(super) trait Keyed: Sized {
+    /// The names of the fields.
+    const KEYS: &'static [&'static str];
+    /// Reads each of them.
+    fn read(keys: &dyn Keys) -> Result<Self, KeyError>;
+}
+
+/// The word of an operation whose keys are its fields.
+pub(super) const fn word<O: Keyed + Into<Op>>(name: &'static str) -> Word {
+    Word {
+        name,
+        keys: O::KEYS,
+        read: |keys| O::read(keys).map(Into::into),
+    }
+}
+
+/// Makes the struct of an operation; behind each field stands what reads it from the key of its name.
+macro_rules! keyed {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$field_meta:meta])* $field:ident: $kind:ty = $read:expr,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $kind,)*
+        }
+
+        impl $crate::op::keys::Keyed for $name {
+            const KEYS: &'static [&'static str] = &[$(stringify!($field),)*];
+
+            fn read(keys: &dyn $crate::op::Keys) -> Result<Self, $crate::op::KeyError> {
+                Ok(Self { $($field: $read(keys, stringify!($field))?,)* })
+            }
+        }
+    };
+}
+pub(super) use keyed;
+
+/// A name.
+pub(super) fn name(keys: &dyn Keys, key: &'static str) -> Result<String, KeyError> {
+    keys.name(key)
+}
+
+/// A size above zero.
+pub(super) fn size(keys: &dyn Keys, key: &'static str) -> Result<Bytes, KeyError> {
+    keys.size_from(key, 1)
+}
+
+/// A count above zero.
+pub(super) fn count(keys: &dyn Keys, key: &'static str) -> Result<u64, KeyError> {
+    keys.count(key, 1..MANY)
+}
+
+/// Bytes per request.
+pub(super) fn block(keys: &dyn Keys, key: &'static str) -> Result<Bytes, KeyError> {
+    let block = size(keys, key)?;
+    match block > LARGEST_BLOCK {
+        true => Err(keys.wrong(key, &format!("at most {LARGEST_BLOCK}"))),
+        false => Ok(block),
+    }
+}
+
+/// What one of a few words means.
+pub(super) fn choice<T: Copy>(
+    keys: &dyn Keys,
+    key: &'static str,
+    words: &[(&str, T)],
+) -> Result<T, KeyError> {
+    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    Ok(words[keys.word(key, &names)?].1)
+}
+
+/// A key that need not be there.
+pub(super) fn optional<T>(
+    keys: &dyn Keys,
+    key: &'static str,
+    read: impl FnOnce(&dyn Keys, &'static str) -> Result<T, KeyError>,
+) -> Result<Option<T>, KeyError> {
+    keys.has(key).then(|| read(keys, key)).transpose()
+}
+
+/// A flag; not set where nothing is said.
+pub(super) fn flag(keys: &dyn Keys, key: &'static str) -> Result<bool, KeyError> {
+    Ok(optional(keys, key, |keys, key| keys.flag(key))?.unwrap_or(false))
+}
+
+/// A small number up to a limit; one where nothing is said.
+pub(super) fn one_to(keys: &dyn Keys, key: &'static str, most: u32) -> Result<u32, KeyError> {
+    let range = 1..u64::from(most) + 1;
+    let number = optional(keys, key, |keys, key| keys.count(key, range))?.unwrap_or(1);
+    Ok(u32::try_from(number).unwrap_or(1))
+}
+
+/// Threads; one where nothing is said.
+pub(super) fn threads(keys: &dyn Keys, key: &'static str) -> Result<u32, KeyError> {
+    one_to(keys, key, 1024)
+}

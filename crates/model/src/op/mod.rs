@@ -1,0 +1,325 @@
+//! The operations of phases: one file for each, or for a family that shares everything, and one line for it below.
+//!
+//! A file holds all that is particular to an operation: its name and keys, what it needs and changes, how it is
+//! performed, how often its result is worth repeating, which group that belongs to, which cache states and ends make
+//! sense. `docs/adding-an-operation.md` shows how one is added.
+
+mod keys;
+mod stage;
+mod things;
+mod work;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CacheState, End, Group, Metric};
+
+pub use create::EntryKind;
+pub use fallocate::FallocateMode;
+pub use io::{Access, IoEngine, Sharing};
+pub use keys::{KeyError, Keys, Word};
+pub use metadata::{Action, Order};
+pub use plant_tree::TreeSpec;
+pub use stage::{Content, Stage};
+pub use stream::StreamUnit;
+pub use things::{Change, Kind, Things};
+pub use volume::VolumeStep;
+pub use work::{Each, Work};
+
+/// Makes [`Op`] and finds the descriptor of what it holds. A line is a file and the operations in it.
+macro_rules! operations {
+    ($($(#[$meta:meta])* $file:ident: $($operation:ident)+,)*) => {
+        $(
+            mod $file;
+            pub use $file::{$($operation),+};
+        )*
+
+        operations! { @op $($(#[$meta])* $($operation,)+)* }
+    };
+    (@op $($(#[$meta:meta])* $operation:ident,)*) => {
+        /// An operation of a phase. Words are fio's where fio has one.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "op", rename_all = "kebab-case")]
+        pub enum Op {
+            $(
+                #[doc = concat!("See [`", stringify!($operation), "`].")]
+                $(#[$meta])*
+                $operation($operation),
+            )*
+        }
+
+        impl Op {
+            /// What is particular to the operation.
+            pub fn descriptor(&self) -> &dyn Operation {
+                match self { $(Self::$operation(operation) => operation,)* }
+            }
+
+            /// Performs it.
+            ///
+            /// # Errors
+            /// What the stage says: the first thing that went wrong.
+            pub fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+                match self { $(Self::$operation(operation) => operation.perform(stage),)* }
+            }
+
+            /// Every word that a phase may have for `op`, with its keys.
+            pub fn words() -> impl Iterator<Item = &'static Word> {
+                [$($operation::words(),)*].into_iter().flatten()
+            }
+        }
+
+        $(impl From<$operation> for Op {
+            fn from(operation: $operation) -> Self {
+                Self::$operation(operation)
+            }
+        })*
+    };
+}
+
+operations! {
+    volume: Mkfs Mount Unmount Fsck,
+    capacity: Capacity,
+    probe: Probe,
+    io: Io,
+    stream: WriteStream ReadStream,
+    #[serde(alias = "preallocate")]
+    fallocate: Fallocate,
+    sparse: Sparse,
+    create: Create,
+    metadata: Metadata,
+    plant_tree: PlantTree,
+    copy_tree_in: CopyTreeIn,
+    copy_tree: CopyTree,
+    visit_tree: ListTree FindInTree VerifyTree,
+    remove_tree: RemoveTree,
+    copy_file_in: CopyFileIn,
+    copy_file: CopyFile,
+    copy_file_range: CopyFileRange,
+    reflink: Reflink,
+    remove_file: RemoveFile,
+    exec: Exec,
+}
+
+/// All that is particular to an operation. What is not said here has the answer of most of them.
+pub trait Operation {
+    /// The words of suites for it, each with its keys.
+    fn words() -> &'static [Word]
+    where
+        Self: Sized;
+
+    /// Follows what lies on the filesystem: says to `things` what the operation needs, makes, changes and removes, and
+    /// gives its work. The order of phases is held to it, and what it changes is taken back before it is repeated.
+    fn follow(&self, things: &mut Things) -> Work;
+
+    /// Performs it.
+    ///
+    /// # Errors
+    /// What the stage says: the first thing that went wrong.
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error>
+    where
+        Self: Sized;
+
+    /// What its result tells; `None` where it only tries what a filesystem can do, or does nothing with it.
+    fn group(&self) -> Option<Group>;
+
+    /// The figure by which the tables judge it.
+    fn headline(&self) -> Metric {
+        Metric::Elapsed
+    }
+
+    /// What the tables show beside that.
+    fn beside(&self) -> Option<Metric> {
+        None
+    }
+
+    /// What each of its operations takes beside bytes and syncs: the guess of its time before it was ever measured.
+    fn each(&self) -> Each {
+        Each::Name
+    }
+
+    /// The cache states that it can be asked for in; none where the page cache plays no part.
+    fn caches(&self) -> &'static [CacheState] {
+        &[CacheState::Cold, CacheState::Warm, CacheState::Advised]
+    }
+
+    /// Where it can end; nowhere else than where it does where there are none.
+    fn ends(&self) -> &'static [End] {
+        &[End::Call, End::Syncfs]
+    }
+
+    /// Cache state and end where a suite leaves them out; it cannot where there are none.
+    fn usually(&self) -> Option<(CacheState, End)> {
+        None
+    }
+
+    /// Whether its numbers go together.
+    ///
+    /// # Errors
+    /// Why not, for the one who wrote them.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Threads that work side by side.
+    fn threads(&self) -> u32 {
+        1
+    }
+
+    /// Whether it copies from the campaign's source, where there is one.
+    fn copies_in(&self) -> bool {
+        false
+    }
+
+    /// The step of the filesystem itself that it is, done by programs of the catalog.
+    fn step(&self) -> Option<VolumeStep> {
+        None
+    }
+}
+
+/// Where an operation on one file can end.
+const ENDS_OF_FILE: &[End] = &[End::Call, End::Fsync, End::Syncfs];
+
+impl Op {
+    /// The figure by which the tables judge this operation.
+    pub fn headline(&self) -> Metric {
+        self.descriptor().headline()
+    }
+
+    /// What the tables show of this operation, the headline first.
+    pub fn shown(&self) -> impl Iterator<Item = Metric> {
+        std::iter::once(self.headline()).chain(self.descriptor().beside())
+    }
+
+    /// What the operation does to what other operations have made, for taking it back.
+    pub fn changes(&self) -> Vec<Change> {
+        let mut things = Things::default();
+        things.follow(self);
+        things.changes().to_vec()
+    }
+
+    /// Whether files or names are other ones after the operation.
+    pub fn changes_something(&self) -> bool {
+        !self.changes().is_empty()
+    }
+
+    /// Whether what it does can be taken back, so that it can be done again.
+    pub fn can_be_repeated(&self) -> bool {
+        !self.changes().contains(&Change::Unknown)
+    }
+
+    /// Whether it does nothing but read what is there: a warm cache can serve all of it.
+    pub fn only_reads(&self) -> bool {
+        let mut things = Things::default();
+        things.follow(self);
+        things.uses_something() && things.changes().is_empty()
+    }
+
+    /// Whether it copies from the campaign's source, where there is one.
+    pub fn copies_in(&self) -> bool {
+        self.descriptor().copies_in()
+    }
+
+    /// Whether the operation is one of making, mounting or checking, done by a program of the catalog.
+    pub fn is_command(&self) -> bool {
+        self.descriptor().step().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As campaigns have stored them since the first version.
+    const STORED: &str = r#"
+{"op":"mkfs"}
+{"op":"capacity"}
+{"op":"probe","feature":"hard-links"}
+{"op":"io","file":"f","access":{"read-stride":{"stride":65536}},"block":4096,"align":null,"size":null,"operations":7,"engine":"psync","depth":1,"threads":2,"sharing":"own","fsync":0,"rate":null,"verify":false}
+{"op":"write-stream","file":"f","size":100,"unit":{"record":4096}}
+{"op":"read-stream","file":"f","unit":"char"}
+{"op":"sparse","file":"f","size":100}
+{"op":"create","set":"s","kind":"file","entries":10,"directories":1,"depth":1,"size":0,"order":"random","fsync":true,"threads":1,"sharing":"shared"}
+{"op":"metadata","set":"s","action":"link","to":"t","order":"sequential","threads":1}
+{"op":"metadata","set":"s","action":"remove","order":"sequential","threads":1}
+{"op":"plant-tree","tree":"t","files":1,"directories":1,"bytes":10,"smallest":10,"largest":10}
+{"op":"copy-tree-in","tree":"t","files":1,"directories":1,"bytes":10,"smallest":10,"largest":10,"block":4096}
+{"op":"copy-tree","from":"t","to":"u","block":4096}
+{"op":"list-tree","tree":"t"}
+{"op":"copy-file-in","file":"f","size":100,"block":4096}
+{"op":"copy-file","from":"f","to":"g","block":4096}
+{"op":"remove-file","file":"f"}"#;
+
+    #[test]
+    fn what_campaigns_stored_is_read_and_written_as_it_was() {
+        for line in STORED.lines().skip(1) {
+            let op: Op = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            assert_eq!(serde_json::to_string(&op).unwrap(), line);
+        }
+    }
+
+    #[test]
+    fn what_was_called_preallocate_is_a_way_of_fallocate() {
+        let stored = r#"{"op":"preallocate","file":"f","size":100}"#;
+        let op: Op = serde_json::from_str(stored).unwrap();
+        assert_eq!(op, Fallocate::preallocate("f", crate::Bytes(100)).into());
+        let again = serde_json::to_string(&op).unwrap();
+        assert_eq!(op, serde_json::from_str(&again).unwrap());
+    }
+
+    #[test]
+    fn words_and_the_keys_of_each_are_there_once() {
+        let mut words: Vec<&str> = Op::words().map(|word| word.name).collect();
+        let count = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), count);
+        for word in Op::words() {
+            let keys: std::collections::BTreeSet<_> = word.keys.iter().collect();
+            assert_eq!(keys.len(), word.keys.len(), "{}", word.name);
+        }
+    }
+
+    #[test]
+    fn a_command_changes_what_nobody_knows_and_a_clone_is_undone_as_a_file() {
+        let exec = Exec {
+            command: "true".into(),
+            writes: Some(crate::Bytes(7)),
+            packages: Vec::new(),
+        };
+        let mut things = Things::default();
+        assert_eq!(things.follow(&exec.clone().into()).written.0, 7);
+        assert_eq!(things.bytes().0, 7);
+        assert!(!Op::from(exec).can_be_repeated());
+        let clone = Op::from(Reflink {
+            from: "f".into(),
+            to: "g".into(),
+        });
+        assert_eq!(clone.changes(), [Change::Made(Kind::File, "g".into())]);
+        things.follow(&clone);
+        assert!(
+            things
+                .complaint()
+                .unwrap()
+                .contains("no earlier phase made a file `f`")
+        );
+    }
+
+    #[test]
+    fn space_that_is_not_there_cannot_be_taken_out() {
+        let mut things = Things::default();
+        things.follow(&Fallocate::preallocate("f", crate::Bytes(8192)).into());
+        let collapse = |size| {
+            Op::from(Fallocate {
+                mode: FallocateMode::CollapseRange,
+                block: Some(crate::Bytes(1024)),
+                ..Fallocate::preallocate("f", crate::Bytes(size))
+            })
+        };
+        assert_eq!(things.follow(&collapse(4096)).operations, 4);
+        assert_eq!((things.bytes().0, things.complaint()), (4096, None));
+        things.follow(&collapse(4096));
+        assert!(things.complaint().unwrap().contains("must be left"));
+        things.follow(&collapse(4097));
+        assert!(things.complaint().unwrap().contains("is above that of `f`"));
+    }
+}

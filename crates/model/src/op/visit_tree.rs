@@ -1,0 +1,45 @@
+//! What only looks at a tree: listing it, finding a name in it, comparing every file with what was written.
+
+use super::keys::{keyed, name, word};
+use super::{Kind, Operation, Stage, Things, Word, Work};
+use crate::Group;
+
+macro_rules! visits {
+    ($($(#[$doc:meta])* $visit:ident $word:literal $perform:ident reads $reads:literal,)*) => {$(
+        keyed! {
+            $(#[$doc])*
+            pub struct $visit {
+                /// The tree.
+                tree: String = name,
+            }
+        }
+
+        impl Operation for $visit {
+            fn words() -> &'static [Word] {
+                const { &[word::<Self>($word)] }
+            }
+
+            fn follow(&self, things: &mut Things) -> Work {
+                let tree = things.find(Kind::Tree, &self.tree);
+                Work::new(if $reads { tree.bytes } else { 0 }, 0, tree.entries)
+            }
+
+            fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+                stage.$perform(&self.tree)
+            }
+
+            fn group(&self) -> Option<Group> {
+                Some(Group::Trees)
+            }
+        }
+    )*};
+}
+
+visits! {
+    /// List a tree with the attributes of every entry, as `ls -lR` does.
+    ListTree "list-tree" list_tree reads false,
+    /// Look for a name in a tree, as `find -name` does.
+    FindInTree "find-in-tree" find_in_tree reads false,
+    /// Read every file of a tree and compare it with what was written.
+    VerifyTree "verify-tree" verify_tree reads true,
+}

@@ -1,0 +1,140 @@
+//! Commands of the user's as phases: timed, kept with what they say, and held to the filesystem they run on.
+
+use std::fs;
+
+use end_to_end::{Entry, Sandbox, cells_of, run};
+use model::Status;
+
+/// Three commands in ten lines. The first leaves a process behind, which the second looks for, and tries to write
+/// elsewhere; the third fails.
+fn suite(elsewhere: &str) -> String {
+    format!(
+        r#"name = "ours"
+title = "What we do all day"
+source = "our own"
+[[test]]
+name = "ours"
+rationale = "Made for a test."
+space = "16 MiB"
+phase = [{{ name = "count", op = "exec", writes = "2 MiB", command = "sh -c 'seq 200000 >numbers; sleep 600 & exit 0'" }},
+         {{ name = "sort", op = "exec", command = "sh -c '! grep -qx sleep /proc/[0-9]*/comm && ! echo x >{elsewhere} && sort -rn -o sorted numbers && pwd'" }},
+         {{ name = "fails", op = "exec", command = "sh -c 'echo much; echo the reason >&2; exit 7'" }}]
+"#
+    )
+}
+
+#[test]
+fn three_commands_are_ten_lines_and_one_that_fails_says_why() {
+    let sandbox = Sandbox::new();
+    let elsewhere = sandbox.path("elsewhere");
+    let suite = suite(&elsewhere.display().to_string());
+    assert_eq!(suite.lines().count(), 10);
+    sandbox.add_suite("ours", &suite);
+    sandbox.add(&Entry::ext4("watched"));
+    run(&mut sandbox.campaign(&["watched"], "ours")).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "watched")[0];
+    let [count, sort, fails] = &cell.phases[..] else {
+        panic!("{cell:?}");
+    };
+    assert_eq!(count.status, Status::Ok, "{:?}", count.failure);
+    assert_eq!(
+        sort.status,
+        Status::Ok,
+        "{:?} {:?}",
+        sort.failure,
+        cell.steps
+    );
+    for phase in [count, sort] {
+        assert!(phase.wall.0 > 0 && phase.faults.minor > 0, "{phase:?}");
+        assert!(phase.cpu.user.0 + phase.cpu.system.0 > 0, "{phase:?}");
+        assert_eq!((phase.operations, phase.passes.len()), (1, 0));
+    }
+    let written = count.device.expect("an image is a device").write_bytes;
+    assert!(
+        written.0 > 1_000_000,
+        "what was written is synced: {written}"
+    );
+    let failure = fails.failure.as_ref().unwrap();
+    assert_eq!(fails.status, Status::Failed);
+    assert_eq!(failure.reason, "`sh` ended with 7: the reason");
+    let commands: Vec<_> = cell.steps.iter().filter(|s| s.step == "exec").collect();
+    assert_eq!(commands.len(), 3);
+    assert!(commands[0].command[2].starts_with("seq 200000"));
+    assert_eq!(commands[2].output, "much\nthe reason");
+    assert!(!elsewhere.exists(), "it wrote outside of its filesystem");
+    let table = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    assert!(table.contains("`sh` ended with 7: the reason"), "{table}");
+    let row = table
+        .lines()
+        .find(|line| line.trim_start().starts_with("count"));
+    assert!(row.is_some_and(|row| row.contains("ms")), "{table}");
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_missing_program_is_unsupported_and_named_with_its_package() {
+    let sandbox = Sandbox::new();
+    let phase = |name: &str, command: &str| {
+        format!("[[test.phase]]\nname = \"{name}\"\nop = \"exec\"\ncommand = \"{command}\"\n")
+    };
+    let text = [
+        "name = \"ours\"\ntitle = \"Ours\"\nsource = \"our own\"\n".to_owned(),
+        "requires = { packages = [\"no-such-package\"], programs = [\"no-such-program\"] }\n"
+            .into(),
+        "[[test]]\nname = \"ours\"\nrationale = \"Made for a test.\"\nspace = \"1 MiB\"\n".into(),
+        phase("missing", "no-such-program --now"),
+        phase("killed", "sh -c 'touch here; kill -9 $$'"),
+        phase("after", "true"),
+    ];
+    sandbox.add_suite("ours", &text.concat());
+    let place = sandbox.path("place");
+    fs::create_dir(&place).unwrap();
+    let mut campaign = sandbox.fsarena();
+    campaign.args([
+        "run",
+        "--profile",
+        "smoke",
+        "--rounds",
+        "1",
+        "-s",
+        "ours",
+        "--dir",
+    ]);
+    run(campaign.arg(&place)).with(0);
+    let results = sandbox.results();
+    let phases = &results.cells[0].result.as_ref().unwrap().phases;
+    let outcomes: Vec<_> = phases
+        .iter()
+        .map(|phase| {
+            (
+                phase.status,
+                phase.failure.as_ref().unwrap().reason.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            (
+                Status::Unsupported,
+                "there is no program `no-such-program`; apt-get install no-such-package"
+            ),
+            (Status::Failed, "`sh` was killed by signal 9"),
+            (Status::Skipped, "killed died before it"),
+        ]
+    );
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "nothing is left");
+    let doctor = run(sandbox.fsarena().arg("doctor")).with(0).stdout;
+    assert!(
+        doctor.contains("Suite ours lacks no-such-program: "),
+        "{doctor}"
+    );
+    let packages = run(sandbox.fsarena().args(["doctor", "--packages"]))
+        .with(0)
+        .stdout;
+    assert!(
+        packages.split_whitespace().any(|p| p == "no-such-package"),
+        "{packages}"
+    );
+}
