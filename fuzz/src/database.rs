@@ -144,7 +144,7 @@ fn is_shown(results: &CampaignResults) {
             assert_eq!(again.as_ref(), Ok(results));
         }
     }
-    report::charts(&analysis);
+    report::charts(results, &analysis);
     if let Some(calibration) = &results.calibration {
         report::instrument_lines(calibration);
         report::ceiling_lines(calibration);

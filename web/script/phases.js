@@ -119,7 +119,7 @@ function stepsFigure(section) {
     element("span", {}, "elapsed time, lower is better"),
     element("span", {}, "a total needs every step"),
   );
-  section.append(element("figure", { class: "card" }, caption, stepsLegend(test), plot));
+  section.append(element("figure", { class: "card" }, caption, plot));
   onDemand(plot, () =>
     plot.replaceChildren(stepsChart(test, shownContenders()), behind(stepsTable(test, shownContenders()))),
   );

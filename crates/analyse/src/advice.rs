@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 use model::{Group, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::overall::log_cost;
-use crate::use_scores::LeftOut;
+use crate::groups::overall::log_cost;
+use crate::groups::use_scores::LeftOut;
+use crate::statistics::signed_rank;
 use crate::{
     Analysis, Candidate, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, UseScores, Verdict, holm,
-    signed_rank,
 };
 
 /// A contender that comes into question.
@@ -113,7 +113,7 @@ pub struct Advice {
 
 /// Advises on a use by the figures of a campaign.
 pub fn advise(one: &Use, analysis: &Analysis) -> Advice {
-    let scores = UseScores::of(one, analysis);
+    let scores = analysis.scores(one);
     let mut ranking = by_cost(&scores);
     compare_with_first(&mut ranking, &scores, analysis);
     let tied = ranking.iter().filter(|r| !is_worse(r)).count();
