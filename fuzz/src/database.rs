@@ -147,7 +147,7 @@ fn is_shown(results: &CampaignResults) {
     report::charts(results, &analysis);
     if let Some(calibration) = &results.calibration {
         report::instrument_lines(calibration);
-        report::ceiling_lines(calibration);
+        report::raw_device_lines(calibration);
     }
     for one in CATALOG.uses() {
         report::advice_text(&advise(one, &analysis), results, &Default::default());

@@ -234,7 +234,7 @@ fn folders_are_small_and_use_each_other_one_way() {
             let below = path.strip_prefix(&source).unwrap();
             let folder = below.iter().next().unwrap().to_string_lossy();
             let folder = folder.trim_end_matches(".rs").to_owned();
-            if ["lib", "same_figures"].contains(&folder.as_str()) {
+            if ["lib", "same_results"].contains(&folder.as_str()) {
                 continue;
             }
             let used = used_names(&production(&path)).into_iter();

@@ -258,7 +258,7 @@ fn figures_become_ratios_or_other_metrics_and_figures_again() {
         assert_eq!(page.texts(row), ["1.00×", "2.00×", "4.00×"]);
         page.run(&show("cpu"));
         assert_eq!(page.texts(row), ["25.0 %", "25.0 %", "25.0 %"]);
-        page.run(&show("figure"));
+        page.run(&show("result"));
         assert_eq!(page.texts(row), figures);
     });
 }
@@ -459,7 +459,7 @@ fn without_scripts_every_table_is_to_be_seen_and_nothing_is_empty() {
             assert!(all >= tables, "{all} tables");
             let empty = page.texts(
                 "[...document.querySelectorAll('main figure, main article, main section, .filter, .controls, \
-                 .plot, dialog')].filter(n => n.checkVisibility() && !n.textContent.trim()) \
+                 .panel, dialog')].filter(n => n.checkVisibility() && !n.textContent.trim()) \
                  .map(n => n.outerHTML.slice(0, 80))",
             );
             assert_eq!(empty, Vec::<String>::new());

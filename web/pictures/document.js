@@ -1,5 +1,5 @@
-// What the charts need of a browser, where there is none: elements that become XML, and the campaign.
-// `campaign` and `style` are set by the program.
+// What the charts need of a browser, where there is none: elements that become XML, and the campaign,
+// which is set by the program.
 
 class Drawn {
   constructor(name) {

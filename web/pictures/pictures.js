@@ -22,9 +22,9 @@ function pictures() {
 function overviewPicture(shown) {
   const cell = (row, contender) => {
     const ratio = row.r[contender];
-    if (ratio !== null) return { text: threeFigures(ratio), shade: `h${ratioStep(ratio)}` };
-    const figure = figureOf(row, contender);
-    return { text: figure.words ? wordOf(figure) : textOf(row, figure) + unitBehind(row) };
+    if (ratio !== null) return { text: threeDigits(ratio), shade: `h${ratioStep(ratio)}` };
+    const result = resultOf(row, contender);
+    return { text: result.words ? wordOf(result) : textOf(row, result) + unitBehind(row) };
   };
   const rows = data.phases.map(({ test, name, rows: [row] }) => ({
     name: `${data.tests[test].name}/${name}`,
@@ -105,7 +105,8 @@ function alone({ name, caption, chart }) {
       role: "img",
       "aria-label": chart.getAttribute("aria-label"),
     },
-    drawn("style", {}, style),
+    // The style is put in by the program.
+    drawn("style"),
     drawn("rect", { class: "paper", width: wide, height: high }),
     drawn("text", { class: "caption", x: MARGIN, y: 17 }, shortened(caption, Math.floor(wide * 0.165))),
     drawn("g", { class: chart.getAttribute("class"), transform: place }, ...chart.childNodes),

@@ -30,12 +30,12 @@ function stepsOf(steps, contender) {
   const seconds = [];
   const signs = new Set();
   for (const { phase, row } of steps) {
-    const figure = figureOf(row, contender);
-    if (figure.words) return { seconds, broken: `${phase.name} ${wordOf(figure)}`, failed: figure.failed };
-    if (figure.signs.includes("!"))
+    const result = resultOf(row, contender);
+    if (result.words) return { seconds, broken: `${phase.name} ${wordOf(result)}`, failed: result.failed };
+    if (result.signs.includes("!"))
       return { seconds, broken: `${phase.name} failed in some round`, failed: true };
-    seconds.push(figure.median * TIMES[row.u]);
-    if (figure.signs.includes("≥")) signs.add("≥");
+    seconds.push(result.median * TIMES[row.u]);
+    if (result.signs.includes("≥")) signs.add("≥");
   }
   const sum = seconds.reduce((sum, value) => sum + value, 0);
   const { totals } = data.tests[steps[0].phase.test];
@@ -89,7 +89,7 @@ function stepsBar(steps, contender, y, x, unit) {
       height: STEPS.bar,
     });
     const { phase, row } = steps[index];
-    group.append(titled(piece, `${phase.name}: ${sentence(row, contender, figureOf(row, contender))}`));
+    group.append(titled(piece, `${phase.name}: ${sentence(row, contender, resultOf(row, contender))}`));
     begin += seconds;
   });
   const end = x(begin) + 8;
@@ -109,7 +109,7 @@ function stepsBar(steps, contender, y, x, unit) {
 }
 
 const totalText = ({ total, signs }, unit) =>
-  `${signs.has("≥") ? "≥" : ""}${threeFigures(total / TIMES[unit])} ${unit}`;
+  `${signs.has("≥") ? "≥" : ""}${threeDigits(total / TIMES[unit])} ${unit}`;
 
 // Which colour is which step, below the bars.
 function stepsKey(steps, top) {
@@ -128,7 +128,7 @@ function stepsTable(test, shown) {
   const lines = stepsOrder(steps, shown).map((contender) => {
     const found = stepsOf(steps, contender);
     const cells = steps.map(({ row }) =>
-      element("td", { class: "n" }, textOf(row, figureOf(row, contender))),
+      element("td", { class: "n" }, textOf(row, resultOf(row, contender))),
     );
     return element(
       "tr",

@@ -17,13 +17,13 @@ function sweepCurve(sweep, phase, view, shown) {
   const axis = sweep.axes[view.axis];
   const points = sweepPoints(phase, view);
   const series = shown.map((contender) => {
-    const figures = points.map((point) => figureOf(point.row, contender));
+    const results = points.map((point) => resultOf(point.row, contender));
     return {
       contender,
-      values: figures.map((figure) => (figure.words ? null : figure.median)),
-      texts: figures.map(
-        (figure, i) =>
-          `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, figure)}`,
+      values: results.map((result) => (result.words ? null : result.median)),
+      texts: results.map(
+        (result, i) =>
+          `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, result)}`,
       ),
     };
   });
@@ -57,13 +57,13 @@ function bordersAmong(sweep, sizes) {
   });
 }
 
-// One contender's figures over two axes. Colours are those of all contenders together, so that two
+// One contender's results over two axes. Colours are those of all contenders together, so that two
 // surfaces can be compared.
 function surface(sweep, phase, contender, [down, across], held) {
   const inPlane = phase.points.filter((p) =>
     p.at.every((v, i) => i === down || i === across || v === held[i]),
   );
-  const medians = inPlane.flatMap((p) => contenders.map((_, c) => figureOf(p.row, c).median ?? []));
+  const medians = inPlane.flatMap((p) => contenders.map((_, c) => resultOf(p.row, c).median ?? []));
   const positive = medians.filter((value) => value > 0);
   const [low, high] = [Math.min(...positive), Math.max(...positive)];
   const step = (value) => {
@@ -74,10 +74,10 @@ function surface(sweep, phase, contender, [down, across], held) {
   const cell = (i, j) => {
     const point = inPlane.find((p) => p.at[down] === i && p.at[across] === j);
     if (!point) return null;
-    const figure = figureOf(point.row, contender);
-    const title = sentence(point.row, contender, figure);
-    if (figure.words) return { text: wordOf(figure), tone: figure.failed ? "failed" : "absent", title };
-    return { text: textOf(point.row, figure), shade: `s${step(figure.median)}`, title };
+    const result = resultOf(point.row, contender);
+    const title = sentence(point.row, contender, result);
+    if (result.words) return { text: wordOf(result), tone: result.failed ? "failed" : "absent", title };
+    return { text: textOf(point.row, result), shade: `s${step(result.median)}`, title };
   };
   const [first, second] = [sweep.axes[down], sweep.axes[across]];
   const unit = axisUnit(phase.points[0].row);
@@ -116,11 +116,11 @@ function sweepFigure(sweep, phase, host) {
   const first = axes[0] ?? 0;
   const view = { axis: first, held: placeToHold(sweep, first), logarithmic: false };
   const controls = element("div", { class: "controls" });
-  const plot = element("div", { class: "plot" });
-  host.append(controls, plot);
+  const panel = element("div", { class: "panel" });
+  host.append(controls, panel);
   const draw = () => {
     const picture = view.axis === null ? sweepPoint : (...rest) => sweepCurve(sweep, ...rest);
-    plot.replaceChildren(picture(phase, view, shownContenders()));
+    panel.replaceChildren(picture(phase, view, shownContenders()));
   };
   const build = () => {
     controls.replaceChildren(
@@ -132,7 +132,7 @@ function sweepFigure(sweep, phase, host) {
     );
   };
   build();
-  onDemand(plot, draw);
+  onDemand(panel, draw);
 }
 
 function sweepControls(sweep, phase, view, axes, draw, rebuild) {
@@ -181,21 +181,21 @@ function surfaceFigure(sweep, phase, host) {
   const plane = varying(sweep).slice(0, 2);
   const held = placeToHold(sweep, plane[0]);
   let contender = shownContenders()[0] ?? 0;
-  const plot = element("div", { class: "plot" });
+  const panel = element("div", { class: "panel" });
   const draw = () => {
     if (!isShown(contender)) contender = shownContenders()[0] ?? contender;
     const options = shownContenders().map((c) => [String(c), contenders[c].label]);
     const select = choice("contender", options, String(contender), (value) => {
       contender = Number(value);
       draw();
-      plot.querySelector("select").focus();
+      panel.querySelector("select").focus();
     });
-    plot.replaceChildren(
+    panel.replaceChildren(
       element("div", { class: "controls" }, select),
       element("div", { class: "scroll", tabindex: "0" }, surface(sweep, phase, contender, plane, held)),
       surfaceLegend(),
     );
   };
-  host.append(element("figcaption", {}, element("strong", {}, "Surface")), plot);
-  onDemand(plot, draw);
+  host.append(element("figcaption", {}, element("strong", {}, "Surface")), panel);
+  onDemand(panel, draw);
 }

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
-    /// The clock that times are in. In virtual time nothing is noise: intervals show how much figures
+    /// The clock that times are in. In virtual time nothing is noise: intervals show how much results
     /// depend on the seeds of the rounds.
     #[serde(default)]
     pub clock: Clock,

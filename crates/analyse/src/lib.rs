@@ -24,11 +24,11 @@ pub use campaigns::difference::{
 pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };
-pub use campaigns::settings::{CannotCompare, Setting};
+pub use campaigns::settings::{CannotCompare, SettingChange};
 pub use checks::disturbed::DisturbedCell;
-pub use checks::drift::{DRIFT_FROM, Drift, FALSE_DRIFT_LIMIT};
+pub use checks::drift::Drift;
 pub use checks::noise::NoiseFloor;
-pub use checks::stop::{Stop, StopReason, WideFigure, relative_width};
+pub use checks::stop::{Stop, StopReason, WideResult};
 pub use checks::warm_reads::WarmRead;
 pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
@@ -36,28 +36,22 @@ pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
 pub use groups::conclusion::{Conclusion, Distance};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
-pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share, compare_scores};
+pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};
 pub use groups::standing::Standing;
 pub use groups::use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
-pub use rows::ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
-pub use rows::figure::{Figure, RoundValue};
-pub use rows::outcome::Outcome;
+pub use rows::outcome::RoundOutcome;
+pub use rows::raw_device::{INSTRUMENT_ABOVE, RawDeviceRange};
+pub use rows::result::{MetricResult, RoundValue};
 pub use rows::row::{Ranking, Row};
 pub use rows::sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use rows::total::{Attempt, BrokenStep, ContenderTotal, Total};
-pub use statistics::change_points::{ALPHA, ChangePoint, change_points};
 pub use statistics::effect::Effect;
 pub use statistics::estimate::{Estimate, UNSTEADY_ABOVE};
-pub use statistics::interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
+pub use statistics::interval::{Interval, median, median_interval};
 pub use statistics::knee::{ENOUGH, Knee};
-pub use statistics::outlier::{OUTLIER_BEYOND, OUTLIERS_FROM};
-pub use statistics::pairwise::{
-    Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed,
-};
-pub use statistics::rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, rank};
-pub use statistics::rank_sum::EXACT_VALUES;
+pub use statistics::pairwise::{Comparison, FALSE_DIFFERENCE_LIMIT, Significance, rounds_needed};
+pub use statistics::rank::{FALSE_MARK_LIMIT, Mark, Rank};
 pub use statistics::separation::expected_cuts;
-pub use statistics::signed_rank::EXACT_PAIRS;
 
 // The groups are of the model, for the weights of the catalog are over them.
 pub use model::Group;

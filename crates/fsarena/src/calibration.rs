@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use model::{Bytes, Calibration, Ceiling, Nanos, Profile};
 use provision::{HeldDevice, LoopDevice, Pace, ProvisionError, RawDevice};
-use report::{CalibrationLine, ceiling_lines, instrument_lines};
+use report::{CalibrationLine, instrument_lines, raw_device_lines};
 use sys::{clock, disk};
 
 use crate::exit;
@@ -178,7 +178,7 @@ fn not_measured(error: ProvisionError) -> String {
 pub fn text(calibration: &Calibration) -> String {
     let row = |line: CalibrationLine| [line.what, line.median, line.range];
     let mut rows: Vec<_> = instrument_lines(calibration).into_iter().map(row).collect();
-    let device = ceiling_lines(calibration);
+    let device = raw_device_lines(calibration);
     rows.extend(device.into_iter().map(row));
     let device = line(&calibration.device);
     let device = match calibration.ceiling {

@@ -4,7 +4,7 @@
 //! file, reads no clock and decides nothing that the analysis has not decided. All that came from
 //! outside (names, reasons, kernel logs) is taken to be hostile and is escaped for its format.
 //!
-//! A figure is rounded in one place ([`Scale`]), so that every format for people says the same.
+//! A result is rounded in one place ([`Scale`]), so that every format for people says the same.
 
 mod charts;
 mod exports;
@@ -22,7 +22,7 @@ pub use exports::parquet_table::parquet;
 #[cfg(feature = "schema")]
 pub use exports::schema::schema_of_types;
 pub use format::{Format, UnknownFormat, render};
-pub use tables::calibration::{CalibrationLine, ceiling_lines, instrument_lines};
+pub use tables::calibration::{CalibrationLine, instrument_lines, raw_device_lines};
 pub use text_reports::advice::advice_text;
 pub use text_reports::compare::{Form, Sides, compare_text};
 pub use text_reports::history::history_text;
@@ -31,4 +31,4 @@ pub use wording::scale::Scale;
 pub use wording::text::visible;
 
 #[cfg(test)]
-mod same_figures;
+mod same_results;

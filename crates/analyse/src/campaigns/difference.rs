@@ -1,9 +1,9 @@
 //! Two campaigns, or two contenders of one, side by side: what changed, by how much, how surely.
 //!
-//! Campaigns are compared contender by contender, matched by name, and figure by figure. Rounds of two
+//! Campaigns are compared contender by contender, matched by name, and result by result. Rounds of two
 //! campaigns have nothing to do with each other ([`Effect::unpaired`]); those of two contenders of one
-//! campaign are paired ([`Effect::paired`]). All figures that are compared are one family: p values are
-//! corrected for their number by Holm's method, so that of two campaigns that do not differ some figure
+//! campaign are paired ([`Effect::paired`]). All results that are compared are one family: p values are
+//! corrected for their number by Holm's method, so that of two campaigns that do not differ some result
 //! is called changed in at most [`FALSE_DIFFERENCE_LIMIT`] of all cases.
 //!
 //! Compared is only what is the same work, in the same cache state and to the same end, on the same
@@ -16,23 +16,24 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::campaigns::settings::{self, CannotCompare, Setting};
+use crate::campaigns::settings::{self, CannotCompare, SettingChange};
 use crate::groups::overall::log_cost;
+use crate::statistics::pairwise::{holm, significance};
 use crate::statistics::rank_sum;
 use crate::{
-    Analysis, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, Figure, Outcome, Row, Verdict, holm, judge,
-    rounds_needed,
+    Analysis, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, MetricResult, RoundOutcome, Row,
+    Significance, rounds_needed,
 };
 
-/// Which figures are compared.
+/// Which results are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// Contenders by name; all that both have where empty.
     pub contenders: Vec<String>,
-    /// Figures by pattern; all where empty.
-    pub figures: Vec<FigurePattern>,
+    /// Results by pattern; all where empty.
+    pub results: Vec<FigurePattern>,
     /// Whether every metric that has a better and a worse is compared, and not only that by which a
-    /// phase is judged.
+    /// phase is ranked.
     pub every_metric: bool,
 }
 
@@ -41,23 +42,23 @@ impl Wanted {
         if row.direction == Direction::Neutral || row.metric == Metric::Supported {
             return false;
         }
-        let by_default = row.headline || self.every_metric;
+        let by_default = row.primary || self.every_metric;
         let sweep = test.sweep.as_ref().map(|point| point.of.as_str());
         let named = |pattern: &FigurePattern| {
             let metric = match pattern.metric() {
-                Some(_) => pattern.means(row.metric, row.headline),
+                Some(_) => pattern.means(row.metric, row.primary),
                 None => by_default,
             };
             metric && pattern.names_phase(&row.test, sweep, &row.phase)
         };
-        match self.figures.is_empty() {
+        match self.results.is_empty() {
             true => by_default,
-            false => self.figures.iter().any(named),
+            false => self.results.iter().any(named),
         }
     }
 }
 
-/// One figure before and after.
+/// One result before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Name of the contender; of two contenders, that of the second.
@@ -80,10 +81,10 @@ pub struct Change {
     pub after: Estimate,
     /// After as a multiple of before.
     pub effect: Effect,
-    /// The p value corrected for all figures that are compared.
+    /// The p value corrected for all results that are compared.
     pub p_corrected: f64,
     /// What it came to: whether after is better or worse than before.
-    pub verdict: Verdict,
+    pub significance: Significance,
     /// How much worse, as a share of before; negative where it is better.
     pub worse_by: f64,
 }
@@ -91,7 +92,7 @@ pub struct Change {
 impl Change {
     /// Whether it is surely worse, and by more than this share of before.
     pub fn is_regression(&self, threshold: f64) -> bool {
-        self.verdict == Verdict::Worse && self.worse_by > threshold
+        self.significance == Significance::Worse && self.worse_by > threshold
     }
 }
 
@@ -105,26 +106,26 @@ pub struct NewFailure {
     /// Name of the phase.
     pub phase: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
     /// In how many rounds.
     pub rounds: u32,
     /// Of how many.
     pub of: u32,
 }
 
-/// A contender over all its figures.
+/// A contender over all its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OverallChange {
     /// Name of the contender.
     pub contender: String,
-    /// Figures that the mean is over: those that are primary.
-    pub figures: u32,
-    /// What it costs after as a multiple of before, the geometric mean over these figures in each round;
+    /// Results that the mean is over: those of primary metrics.
+    pub results: u32,
+    /// What it costs after as a multiple of before, the geometric mean over these results in each round;
     /// absent where no round is whole. Its p value is not corrected.
     pub cost: Option<Effect>,
 }
 
-/// Why figures of a test are not compared.
+/// Why results of a test are not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotTheSame {
     /// Name of the test.
@@ -141,24 +142,24 @@ pub struct Differences {
     /// Whether rounds are paired: two contenders of one campaign.
     pub paired: bool,
     /// What differs in the setting.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<SettingChange>,
     /// Contenders that only one of the campaigns has.
     pub only_in_one: Vec<String>,
     /// Phases that are not the same work, or were not taken in the same way.
     pub not_the_same: Vec<NotTheSame>,
-    /// Every figure that was compared.
+    /// Every result that was compared.
     pub changes: Vec<Change>,
     /// What fails after and did not before.
     pub new_failures: Vec<NewFailure>,
-    /// Each contender over all its figures.
+    /// Each contender over all its results.
     pub overall: Vec<OverallChange>,
-    /// Rounds, in each campaign, from which on any difference among so many figures can be shown;
+    /// Rounds, in each campaign, from which on any difference among so many results can be shown;
     /// absent where there are enough.
     pub rounds_needed: Option<u32>,
 }
 
 impl Differences {
-    /// Figures that are surely worse by more than a share of before.
+    /// Results that are surely worse by more than a share of before.
     pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
         changes.filter(move |change| change.is_regression(threshold))
@@ -245,8 +246,8 @@ pub fn compare_contenders(
 /// Places of the contenders that are compared, before and after, and names of those that are not.
 type Matched = (Vec<(usize, usize)>, Vec<String>);
 
-/// A row with a contender's figure before and after.
-type Beside<'a> = (&'a Row, &'a Figure, &'a Figure);
+/// A row with a contender's result before and after.
+type Beside<'a> = (&'a Row, &'a MetricResult, &'a MetricResult);
 
 /// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
 /// contender each are about these, whatever they are called.
@@ -280,7 +281,7 @@ fn compare(
     pairs: &[(usize, usize)],
     wanted: &Wanted,
     paired: bool,
-    settings: Vec<Setting>,
+    settings: Vec<SettingChange>,
     only_in_one: Vec<String>,
 ) -> Result<Differences, CannotCompare> {
     let mut found = Differences {
@@ -295,16 +296,16 @@ fn compare(
     };
     let rows = rows_in_common(before, after, wanted, &mut found.not_the_same);
     for &(old, new) in pairs {
-        let figures = rows
+        let results = rows
             .iter()
-            .map(|(a, b)| (*b, &a.figures[old], &b.figures[new]));
-        let figures: Vec<_> = figures.collect();
-        for &(row, old, new) in &figures {
+            .map(|(a, b)| (*b, &a.results[old], &b.results[new]));
+        let results: Vec<_> = results.collect();
+        for &(row, old, new) in &results {
             found.new_failures.extend(new_failure(row, old, new));
             found.changes.extend(change(row, old, new, paired));
         }
         let name = after.analysis.contenders[new].clone();
-        found.overall.push(overall(name, &figures, paired));
+        found.overall.push(overall(name, &results, paired));
     }
     if found.changes.is_empty() && found.new_failures.is_empty() {
         return Err(CannotCompare::NothingInCommon);
@@ -374,11 +375,11 @@ fn differs(before: &Phase, after: &Phase) -> Option<&'static str> {
 }
 
 /// What fails after and was ok in every round before.
-fn new_failure(row: &Row, before: &Figure, after: &Figure) -> Option<NewFailure> {
+fn new_failure(row: &Row, before: &MetricResult, after: &MetricResult) -> Option<NewFailure> {
     let was_ok = before.estimate.is_some() && !before.has_failed_rounds();
-    let failed = |(outcome, _): &(Outcome, u32)| outcome.is_failure();
+    let failed = |(outcome, _): &(RoundOutcome, u32)| outcome.is_failure();
     let (outcome, rounds) = after.words().into_iter().find(failed)?;
-    (was_ok && row.headline).then(|| NewFailure {
+    (was_ok && row.primary).then(|| NewFailure {
         contender: after.contender.clone(),
         test: row.test.clone(),
         phase: row.phase.clone(),
@@ -388,9 +389,10 @@ fn new_failure(row: &Row, before: &Figure, after: &Figure) -> Option<NewFailure>
     })
 }
 
-/// A figure before and after, where both were taken in the same way and in no failed round.
-fn change(row: &Row, before: &Figure, after: &Figure, paired: bool) -> Option<Change> {
-    let sound = |figure: &Figure| !figure.has_failed_rounds() && !figure.is_lower_bound(row.metric);
+/// A result before and after, where both were taken in the same way and in no failed round.
+fn change(row: &Row, before: &MetricResult, after: &MetricResult, paired: bool) -> Option<Change> {
+    let sound =
+        |result: &MetricResult| !result.has_failed_rounds() && !result.is_lower_bound(row.metric);
     if !(sound(before) && sound(after) && caches(before) == caches(after)) {
         return None;
     }
@@ -411,19 +413,19 @@ fn change(row: &Row, before: &Figure, after: &Figure, paired: bool) -> Option<Ch
         after: after.estimate?,
         effect,
         p_corrected: 1.0,
-        verdict: Verdict::NotComparable,
+        significance: Significance::NotComparable,
         worse_by,
     })
 }
 
-/// The cache states in which a figure was really taken.
-fn caches(figure: &Figure) -> BTreeSet<Option<CacheState>> {
-    let rounds = figure.rounds.iter().filter(|r| r.value.is_some());
+/// The cache states in which a result was really taken.
+fn caches(result: &MetricResult) -> BTreeSet<Option<CacheState>> {
+    let rounds = result.rounds.iter().filter(|r| r.value.is_some());
     rounds.map(|r| r.cache).collect()
 }
 
-fn series(figure: &Figure) -> Vec<Option<f64>> {
-    figure.rounds.iter().map(|r| r.value).collect()
+fn series(result: &MetricResult) -> Vec<Option<f64>> {
+    result.rounds.iter().map(|r| r.value).collect()
 }
 
 fn effect(first: &[Option<f64>], second: &[Option<f64>], paired: bool) -> Option<Effect> {
@@ -437,12 +439,12 @@ fn effect(first: &[Option<f64>], second: &[Option<f64>], paired: bool) -> Option
 }
 
 /// The geometric mean of the costs in each round, before and after.
-fn overall(contender: String, figures: &[Beside<'_>], paired: bool) -> OverallChange {
+fn overall(contender: String, results: &[Beside<'_>], paired: bool) -> OverallChange {
     let counts = |(row, old, new): &&Beside<'_>| {
-        let positive = |f: &Figure| f.rounds.iter().all(|r| r.value.is_none_or(|v| v > 0.0));
-        row.headline && change(row, old, new, paired).is_some() && positive(old) && positive(new)
+        let positive = |f: &MetricResult| f.rounds.iter().all(|r| r.value.is_none_or(|v| v > 0.0));
+        row.primary && change(row, old, new, paired).is_some() && positive(old) && positive(new)
     };
-    let counted: Vec<_> = figures.iter().filter(counts).collect();
+    let counted: Vec<_> = results.iter().filter(counts).collect();
     let costs = |of: &dyn Fn(&Beside<'_>) -> Vec<Option<f64>>| {
         let all: Vec<Vec<Option<f64>>> = counted.iter().map(|f| of(f)).collect();
         let rounds = all.iter().map(Vec::len).min().unwrap_or(0);
@@ -452,8 +454,8 @@ fn overall(contender: String, figures: &[Beside<'_>], paired: bool) -> OverallCh
         };
         (0..rounds).map(of_round).collect::<Vec<Option<f64>>>()
     };
-    let logs = |row: &Row, figure: &Figure| -> Vec<Option<f64>> {
-        let values = figure.rounds.iter().map(|r| r.value);
+    let logs = |row: &Row, result: &MetricResult| -> Vec<Option<f64>> {
+        let values = result.rounds.iter().map(|r| r.value);
         values
             .map(|value| value.map(|v| log_cost(v, row.direction)))
             .collect()
@@ -462,12 +464,12 @@ fn overall(contender: String, figures: &[Beside<'_>], paired: bool) -> OverallCh
     let after = costs(&|(row, _, new)| logs(row, new));
     OverallChange {
         contender,
-        figures: u32::try_from(counted.len()).unwrap_or(u32::MAX),
+        results: u32::try_from(counted.len()).unwrap_or(u32::MAX),
         cost: effect(&after, &before, paired),
     }
 }
 
-/// Corrects the p values of all figures and judges them.
+/// Corrects the p values of all results and says which are significant.
 fn correct(found: &mut Differences) {
     let count = found.changes.len();
     let raw: Vec<f64> = found.changes.iter().map(|c| c.effect.p).collect();
@@ -475,12 +477,12 @@ fn correct(found: &mut Differences) {
     for (change, p) in found.changes.iter_mut().zip(holm(&raw)) {
         change.p_corrected = p;
         let needed = || needed(count, paired);
-        change.verdict = judge(&change.effect, p, count, change.direction, needed);
+        change.significance = significance(&change.effect, p, count, change.direction, needed);
     }
     let any_can = found
         .changes
         .iter()
-        .any(|c| !matches!(c.verdict, Verdict::TooFewRounds { .. }));
+        .any(|c| !matches!(c.significance, Significance::TooFewRounds { .. }));
     found.rounds_needed = (!any_can && count > 0).then(|| needed(count, paired));
 }
 

@@ -57,18 +57,18 @@ fn a_regression_is_found_and_says_by_how_much() {
     let [a, b] = &found.changes[..] else {
         panic!("two results")
     };
-    assert_eq!(a.verdict, Verdict::Worse);
+    assert_eq!(a.significance, Significance::Worse);
     // 100 / 112 of the throughput: 10.7 % less.
     assert!((a.worse_by - 0.107).abs() < 0.01, "{}", a.worse_by);
     assert!(a.effect.interval.low > 0.86 && a.effect.interval.high < 0.93);
-    // Five against five: 2 in 252 ways, of two figures.
+    // Five against five: 2 in 252 ways, of two results.
     assert!((a.p_corrected - 4.0 / 252.0).abs() < 1e-12);
-    assert_eq!(b.verdict, Verdict::NotToldApart);
+    assert_eq!(b.significance, Significance::NotSignificant);
     assert_eq!(found.regressions(0.05).count(), 1);
     assert_eq!(found.regressions(0.15).count(), 0, "it is not that much");
     assert_eq!(found.rounds_needed, None);
     let back = compared(&after, &before);
-    assert_eq!(back.changes[0].verdict, Verdict::Better);
+    assert_eq!(back.changes[0].significance, Significance::Better);
     assert!(back.changes[0].worse_by < 0.0 && back.regressions(0.0).count() == 0);
 }
 
@@ -79,7 +79,7 @@ fn a_campaign_beside_itself_run_again_has_no_sure_change_more_often_than_stated(
         let sides = [1_000 + seed, 2_000 + seed];
         let [before, after] = sides.map(|s| campaign(&[("a", 100), ("b", 300)], 6, s));
         let found = compared(&before, &after);
-        let sure = found.changes.iter().any(|c| c.verdict.is_difference());
+        let sure = found.changes.iter().any(|c| c.significance.is_difference());
         with_false_change += usize::from(sure);
     }
     // 5 % is the limit; at that rate, more than 20 of 200 have a chance below 0.1 %.
@@ -92,7 +92,7 @@ fn so_few_rounds_show_nothing_and_it_is_said_how_many_would() {
     let after = campaign(&[("a", 300), ("b", 100)], 3, 2);
     let found = compared(&before, &after);
     assert_eq!(found.regressions(0.0).count(), 0);
-    // Two figures need p ≤ 2.5 %: 2 in C(2n, n), from n = 5 on.
+    // Two results need p ≤ 2.5 %: 2 in C(2n, n), from n = 5 on.
     assert_eq!(found.rounds_needed, Some(5));
 }
 
@@ -105,7 +105,7 @@ fn two_contenders_of_one_campaign_are_compared_round_by_round() {
     assert!(found.paired && found.changes.len() == 1);
     // Six rounds of one sign: 2 in 64.
     assert!((found.changes[0].effect.p - 2.0 / 64.0).abs() < 1e-12);
-    assert_eq!(found.changes[0].verdict, Verdict::Worse);
+    assert_eq!(found.changes[0].significance, Significance::Worse);
     let filesystem = &found.settings[0];
     assert_eq!(
         (filesystem.before.as_str(), filesystem.after.as_str()),
@@ -145,7 +145,7 @@ fn what_fails_after_and_did_not_before_is_a_change() {
         contender: "a".to_owned(),
         test: "file".to_owned(),
         phase: "write".to_owned(),
-        outcome: Outcome::Crashed,
+        outcome: RoundOutcome::Crashed,
         rounds: 1,
         of: 5,
     };
@@ -174,7 +174,7 @@ fn contenders_are_matched_by_name_and_those_alone_are_named() {
 }
 
 #[test]
-fn figures_are_chosen_by_pattern_and_every_metric_on_demand() {
+fn results_are_chosen_by_pattern_and_every_metric_on_demand() {
     let before = campaign(&[("a", 100)], 5, 1);
     let every = Wanted {
         every_metric: true,
@@ -188,7 +188,7 @@ fn figures_are_chosen_by_pattern_and_every_metric_on_demand() {
             .all(|c| c.direction != Direction::Neutral)
     );
     let one = Wanted {
-        figures: vec!["file/*:latency-p99".parse().unwrap()],
+        results: vec!["file/*:latency-p99".parse().unwrap()],
         ..Wanted::default()
     };
     let one = compared_as(&before, &before, &one).unwrap();
@@ -197,13 +197,13 @@ fn figures_are_chosen_by_pattern_and_every_metric_on_demand() {
 }
 
 #[test]
-fn a_contender_over_all_its_figures_has_one_ratio() {
+fn a_contender_over_all_its_results_has_one_ratio() {
     let before = campaign(&[("a", 100)], 6, 1);
     let after = campaign(&[("a", 200)], 6, 2);
     let found = compared(&before, &after);
     let cost = found.overall[0].cost.unwrap();
     assert!((cost.ratio - 2.0).abs() < 0.03, "{}", cost.ratio);
-    assert_eq!(found.overall[0].figures, 1);
+    assert_eq!(found.overall[0].results, 1);
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! One figure over many campaigns, with the places where its level changed.
+//! One result over many campaigns, with the places where its level changed.
 //!
-//! The latest campaign that has the figure says what is comparable: the same clock, the same backend, the
+//! The latest campaign that has the result says what is comparable: the same clock, the same backend, the
 //! same work to the same end in the same cache state. Campaigns where that differs are left out and
 //! named. The value of a campaign is the median over its rounds; campaigns in which a round failed are
 //! shown with their word and are no part of the search for changes.
@@ -46,7 +46,7 @@ pub struct LevelChange {
     pub worse: Option<bool>,
 }
 
-/// A figure of one contender over the campaigns.
+/// A result of one contender over the campaigns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name of the contender.
@@ -76,12 +76,12 @@ pub struct LeftOutCampaign {
     pub why: String,
 }
 
-/// One figure, or several, over many campaigns.
+/// One result, or several, over many campaigns.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// A series for each figure and contender.
+    /// A series for each result and contender.
     pub series: Vec<Series>,
-    /// Campaigns that have such a figure and are not comparable, the oldest first.
+    /// Campaigns that have such a result and are not comparable, the oldest first.
     pub left_out: Vec<LeftOutCampaign>,
 }
 
@@ -96,16 +96,16 @@ struct Reference {
 
 /// Collects a history campaign by campaign, so that only one has to be in memory.
 pub struct Collector<'a> {
-    figure: &'a FigurePattern,
+    result: &'a FigurePattern,
     contenders: &'a [String],
     references: Vec<Reference>,
     history: History,
 }
 
-/// A history of the figures of a pattern; of these contenders, or of all where none is named.
-pub const fn history<'a>(figure: &'a FigurePattern, contenders: &'a [String]) -> Collector<'a> {
+/// A history of the results of a pattern; of these contenders, or of all where none is named.
+pub const fn history<'a>(result: &'a FigurePattern, contenders: &'a [String]) -> Collector<'a> {
     Collector {
-        figure,
+        result,
         contenders,
         references: Vec::new(),
         history: History {
@@ -118,18 +118,18 @@ pub const fn history<'a>(figure: &'a FigurePattern, contenders: &'a [String]) ->
 impl Collector<'_> {
     /// Takes a campaign in. The latest must come first, for it says what is comparable.
     pub fn add(&mut self, campaign: Analysed<'_>) {
-        let (results, figure) = (campaign.results, self.figure);
+        let (results, result) = (campaign.results, self.result);
         let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
         for test in tests {
             let sweep = test.sweep.as_ref().map(|point| point.of.as_str());
             for phase in &test.phases {
-                if !figure.names_phase(&test.name, sweep, &phase.name) {
+                if !result.names_phase(&test.name, sweep, &phase.name) {
                     continue;
                 }
                 let rows = campaign.analysis.rows.iter().filter(|row| {
                     row.suite == test.suite && row.test == test.name && row.phase == phase.name
                 });
-                for row in rows.filter(|row| figure.means(row.metric, row.headline)) {
+                for row in rows.filter(|row| result.means(row.metric, row.primary)) {
                     if self.is_comparable(results, row, phase) {
                         self.take(results, row);
                     }
@@ -180,9 +180,9 @@ impl Collector<'_> {
         let is_wanted =
             |name: &String| self.contenders.is_empty() || self.contenders.contains(name);
         let environment = results.environments.last();
-        for figure in row.figures.iter().filter(|f| is_wanted(&f.contender)) {
-            let sound = figure.estimate.filter(|_| !figure.has_failed_rounds());
-            let words = figure.words();
+        for result in row.results.iter().filter(|f| is_wanted(&f.contender)) {
+            let sound = result.estimate.filter(|_| !result.has_failed_rounds());
+            let words = result.words();
             let point = HistoryPoint {
                 campaign: results.id,
                 name: results.campaign.name.clone(),
@@ -193,7 +193,7 @@ impl Collector<'_> {
                 words: words.iter().map(|(o, _)| o.name().to_owned()).collect(),
             };
             let known = self.history.series.iter_mut().find(|series| {
-                series.contender == figure.contender
+                series.contender == result.contender
                     && series.test == row.test
                     && series.phase == row.phase
                     && series.metric == row.metric
@@ -201,7 +201,7 @@ impl Collector<'_> {
             match known {
                 Some(series) => series.points.push(point),
                 None => self.history.series.push(Series {
-                    contender: figure.contender.clone(),
+                    contender: result.contender.clone(),
                     test: row.test.clone(),
                     phase: row.phase.clone(),
                     metric: row.metric,
@@ -220,7 +220,7 @@ impl Reference {
         self.phase.name == row.phase && self.metric == row.metric
     }
 
-    /// Why a campaign's figure is not comparable.
+    /// Why a campaign's result is not comparable.
     fn differs(&self, ground: &[String; 2], phase: &Phase) -> Option<String> {
         let [clock, backend] = ground;
         if *clock != self.ground[0] {
@@ -288,8 +288,8 @@ mod tests {
         results
     }
 
-    fn of(campaigns: &[CampaignResults], figure: &str, contenders: &[&str]) -> History {
-        let pattern = figure.parse().unwrap();
+    fn of(campaigns: &[CampaignResults], result: &str, contenders: &[&str]) -> History {
+        let pattern = result.parse().unwrap();
         let names: Vec<String> = contenders.iter().map(|n| (*n).to_owned()).collect();
         let mut collector = history(&pattern, &names);
         for results in campaigns.iter().rev() {
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(fast.points[change.at].campaign, 6);
         assert_eq!(change.worse, Some(true), "throughput went down");
         assert!((change.after / change.before - 0.8).abs() < 1e-3);
-        assert!(change.p <= crate::ALPHA);
+        assert!(change.p <= crate::statistics::change_points::ALPHA);
     }
 
     #[test]

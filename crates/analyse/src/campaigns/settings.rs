@@ -15,7 +15,7 @@ pub enum CannotCompare {
     Backends(String, String),
     /// There is no contender of this name.
     NoContender(String),
-    /// They have no figure in common.
+    /// They have no result in common.
     NothingInCommon,
 }
 
@@ -38,7 +38,7 @@ impl std::error::Error for CannotCompare {}
 
 /// Something that is not the same before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Setting {
+pub struct SettingChange {
     /// What: `kernel`, `mount options of ext4`.
     pub what: String,
     /// Before.
@@ -76,14 +76,14 @@ pub(crate) fn of_campaigns(
     before: &CampaignResults,
     after: &CampaignResults,
     contenders: &[(usize, usize)],
-) -> Vec<Setting> {
+) -> Vec<SettingChange> {
     let mut settings = different(&facts(before), &facts(after));
     for (old, new) in contenders {
         let of =
             |results: &CampaignResults, index: usize| options(&results.campaign.contenders[index]);
         let name = &after.campaign.contenders[*new].name;
         let differ = different(&of(before, *old), &of(after, *new));
-        settings.extend(differ.into_iter().map(|setting| Setting {
+        settings.extend(differ.into_iter().map(|setting| SettingChange {
             what: format!("{} of {name}", setting.what),
             ..setting
         }));
@@ -92,7 +92,7 @@ pub(crate) fn of_campaigns(
 }
 
 /// What differs between two contenders.
-pub(crate) fn of_contenders(before: &Contender, after: &Contender) -> Vec<Setting> {
+pub(crate) fn of_contenders(before: &Contender, after: &Contender) -> Vec<SettingChange> {
     different(&options(before), &options(after))
 }
 
@@ -170,7 +170,7 @@ fn shown(value: Option<impl ToString>) -> String {
 }
 
 /// What has another value after than before; what only one of them has is absent in the other.
-fn different(before: &Facts, after: &Facts) -> Vec<Setting> {
+fn different(before: &Facts, after: &Facts) -> Vec<SettingChange> {
     let value = |facts: &Facts, what: &str| {
         let found = facts.iter().find(|(w, _)| w == what);
         found.map(|(_, value)| value.clone()).unwrap_or_default()
@@ -182,7 +182,7 @@ fn different(before: &Facts, after: &Facts) -> Vec<Setting> {
         .filter(|(what, _)| seen.insert(what.as_str()))
         .filter_map(|(what, _)| {
             let (before, after) = (value(before, what), value(after, what));
-            (before != after).then(|| Setting {
+            (before != after).then(|| SettingChange {
                 what: what.clone(),
                 before,
                 after,

@@ -1,8 +1,8 @@
-//! Drift: whether figures get better or worse from the first round of a campaign to the last.
+//! Drift: whether results get better or worse from the first round of a campaign to the last.
 //!
-//! Rounds follow each other, so their order is that in which cells ran. Each figure is set against its
-//! own median, as a cost (above 1 is worse); the geometric mean over all figures by which phases are
-//! judged is one value for each round, of a contender and of all together. Kendall's test asks whether
+//! Rounds follow each other, so their order is that in which cells ran. Each result is set against its
+//! own median, as a cost (above 1 is worse); the geometric mean over all results by which phases are
+//! compared is one value for each round, of a contender and of all together. Kendall's test asks whether
 //! these have a trend. It is done once for all together and once for each contender, the latter
 //! corrected for their number by Holm's method; each of the two finds a drift where there is none in at
 //! most [`FALSE_DRIFT_LIMIT`] of campaigns.
@@ -14,7 +14,8 @@ use model::{Direction, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::kendall;
-use crate::{Ranking, Row, holm};
+use crate::statistics::pairwise::holm;
+use crate::{Ranking, Row};
 
 /// The largest chance of naming a drift where there is none.
 pub const FALSE_DRIFT_LIMIT: f64 = 0.05;
@@ -86,38 +87,38 @@ fn trend(contender: Option<usize>, costs: &[Option<f64>]) -> Option<Drift> {
 }
 
 /// For each round the mean logarithm of a contender's costs, each set against its own median. A round has
-/// one where every figure has a value that had one in any round.
+/// one where every result has a value that had one in any round.
 fn costs_of(contender: usize, rows: &[Row]) -> Vec<Option<f64>> {
-    let judged = rows.iter().filter(|row| {
-        row.headline && row.ranking == Ranking::Ranked && row.metric != Metric::Supported
+    let compared = rows.iter().filter(|row| {
+        row.primary && row.ranking == Ranking::Ranked && row.metric != Metric::Supported
     });
-    let figures: Vec<_> = judged
+    let results: Vec<_> = compared
         .filter_map(|row| {
-            let figure = &row.figures[contender];
-            let positive = figure
+            let result = &row.results[contender];
+            let positive = result
                 .rounds
                 .iter()
                 .filter_map(|r| r.value)
                 .all(|v| v > 0.0);
-            let median = figure
+            let median = result
                 .estimate
-                .filter(|_| positive && !figure.has_failed_rounds())?;
+                .filter(|_| positive && !result.has_failed_rounds())?;
             let sign = match row.direction {
                 Direction::Higher => -1.0,
                 Direction::Lower | Direction::Neutral => 1.0,
             };
-            Some((figure, sign, median.median.ln()))
+            Some((result, sign, median.median.ln()))
         })
         .collect();
-    let planned = figures
+    let planned = results
         .first()
-        .map_or(0, |(figure, _, _)| figure.rounds.len());
+        .map_or(0, |(result, _, _)| result.rounds.len());
     (0..planned)
         .map(|round| {
-            let costs = figures.iter().map(|(figure, sign, median)| {
-                Some(sign * (figure.rounds[round].value?.ln() - median))
+            let costs = results.iter().map(|(result, sign, median)| {
+                Some(sign * (result.rounds[round].value?.ln() - median))
             });
-            Some(costs.sum::<Option<f64>>()? / figures.len() as f64)
+            Some(costs.sum::<Option<f64>>()? / results.len() as f64)
         })
         .collect()
 }

@@ -4,8 +4,9 @@
 
 use model::CampaignResults;
 
+use crate::checks::drift::FALSE_DRIFT_LIMIT;
 use crate::fixture::{Simulated, simulated};
-use crate::{Analysis, FALSE_DIFFERENCE_LIMIT, FALSE_DRIFT_LIMIT, FALSE_MARK_LIMIT, Row, analyse};
+use crate::{Analysis, FALSE_DIFFERENCE_LIMIT, FALSE_MARK_LIMIT, Row, analyse};
 
 /// Campaigns of each kind.
 const CAMPAIGNS: u64 = 50;
@@ -23,7 +24,7 @@ const EQUAL: Simulated = Simulated {
 struct Count {
     rows: u32,
     /// Some pair is called different by the tests.
-    told_apart: u32,
+    significant: u32,
     /// Not everybody has the first rank.
     ordered: u32,
     /// Somebody is marked.
@@ -32,9 +33,13 @@ struct Count {
 
 impl Count {
     fn add(&mut self, row: &Row) {
-        let places = || row.figures.iter().filter_map(|f| f.place);
+        let places = || row.results.iter().filter_map(|f| f.place);
         self.rows += 1;
-        self.told_apart += u32::from(row.comparisons().iter().any(|c| c.verdict.is_difference()));
+        self.significant += u32::from(
+            row.comparisons()
+                .iter()
+                .any(|c| c.significance.is_difference()),
+        );
         self.ordered += u32::from(places().any(|p| p.rank > 1));
         self.marked += u32::from(places().any(|p| p.mark.is_some()));
     }
@@ -61,14 +66,14 @@ fn count(what: Simulated) -> Count {
         analysis
             .rows
             .iter()
-            .filter(|row| row.headline)
+            .filter(|row| row.primary)
             .for_each(|row| count.add(row));
     }
     count
 }
 
 #[test]
-fn where_nothing_differs_no_more_is_told_apart_than_the_limits_say() {
+fn where_nothing_differs_no_more_is_significant_than_the_limits_say() {
     for contenders in [2, 5, 13] {
         for rounds in [2, 3, 5, 6, 8, 12, 20] {
             let what = Simulated {
@@ -79,11 +84,11 @@ fn where_nothing_differs_no_more_is_told_apart_than_the_limits_say() {
             let found = count(what);
             println!(
                 "A/A: {contenders} contenders, {rounds} rounds, {} rows: called different {}, ordered {}, marked {}",
-                found.rows, found.told_apart, found.ordered, found.marked
+                found.rows, found.significant, found.ordered, found.marked
             );
             assert_eq!(u64::from(found.rows), CAMPAIGNS * 10);
             assert!(
-                found.is_within(found.told_apart, FALSE_DIFFERENCE_LIMIT),
+                found.is_within(found.significant, FALSE_DIFFERENCE_LIMIT),
                 "{found:?}"
             );
             assert!(
@@ -106,7 +111,7 @@ fn fifty_campaigns_of_a_contender_entered_twice_show_their_noise_floor() {
         };
         compared += floor.compared;
         testable += floor.testable;
-        apart += floor.told_apart.len() as u32;
+        apart += floor.significant.len() as u32;
         ordered += floor.ranked_apart.len() as u32;
         largest = largest.max(floor.largest);
     }
@@ -136,9 +141,9 @@ fn a_difference_of_a_fifth_is_found_with_rounds_enough() {
         let count = count(what);
         println!(
             "20 % slower, {rounds} rounds, {} rows: called different {}, marked {}",
-            count.rows, count.told_apart, count.marked
+            count.rows, count.significant, count.marked
         );
-        found.push(f64::from(count.told_apart) / f64::from(count.rows));
+        found.push(f64::from(count.significant) / f64::from(count.rows));
     }
     assert_eq!(
         found[..2],
@@ -230,17 +235,17 @@ fn intervals_cover_the_truth_as_often_as_they_state() {
     let truth: Vec<f64> = analyse(&simulated(1_000, many))
         .rows
         .into_iter()
-        .filter(|row| row.headline)
-        .map(|row| row.figures[0].estimate.expect("there are rounds").median)
+        .filter(|row| row.primary)
+        .map(|row| row.results[0].estimate.expect("there are rounds").median)
         .collect();
     for rounds in [3, 6, 10, 15] {
         let few = Simulated { rounds, ..many };
         let (mut covered, mut all, mut stated) = (0u32, 0u32, 0.0);
         for (_, analysis) in campaigns(few) {
-            let rows = analysis.rows.iter().filter(|row| row.headline);
+            let rows = analysis.rows.iter().filter(|row| row.primary);
             for (row, truth) in rows.zip(&truth) {
                 for interval in row
-                    .figures
+                    .results
                     .iter()
                     .filter_map(|f| Some(f.estimate?.interval))
                 {
@@ -271,15 +276,15 @@ fn outliers_are_named_where_a_cell_stalled() {
         ..EQUAL
     };
     for (_, analysis) in campaigns(what) {
-        for figure in analysis
+        for result in analysis
             .rows
             .iter()
-            .filter(|r| r.headline)
-            .flat_map(|r| &r.figures)
+            .filter(|r| r.primary)
+            .flat_map(|r| &r.results)
         {
-            let outliers = figure.outliers();
-            let median = figure.estimate.expect("there are rounds").median;
-            for round in &figure.rounds {
+            let outliers = result.outliers();
+            let median = result.estimate.expect("there are rounds").median;
+            for round in &result.rounds {
                 let value = round.value.expect("every round is ok");
                 // Half as slow again, and no more than the noise beside.
                 let stall = value < 0.78 * median;

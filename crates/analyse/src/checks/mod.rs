@@ -1,4 +1,4 @@
-//! How far the figures of a campaign can be trusted: drift, noise, disturbed cells, warm reads, rounds enough.
+//! How far the results of a campaign can be trusted: drift, noise, disturbed cells, warm reads, rounds enough.
 
 pub(crate) mod disturbed;
 pub(crate) mod drift;

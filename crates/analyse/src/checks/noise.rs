@@ -1,6 +1,6 @@
 //! The noise floor: contenders that are the same in everything but their name.
 //!
-//! Whoever enters a contender twice (`-c ext4 -c again=ext4`) sees how far two figures lie apart when
+//! Whoever enters a contender twice (`-c ext4 -c again=ext4`) sees how far two results lie apart when
 //! nothing differs, and how often the tests call that a difference.
 
 use model::{CampaignResults, Contender, Metric};
@@ -17,12 +17,12 @@ pub struct NoiseFloor {
     pub a: usize,
     /// The second.
     pub b: usize,
-    /// Figures that were compared: those that are primary.
+    /// Results that were compared: those of primary metrics.
     pub compared: u32,
     /// Of these, how many had rounds enough for a test to show a difference.
     pub testable: u32,
     /// Rows, by their number, in which the tests call the two different; each of them is an error.
-    pub told_apart: Vec<usize>,
+    pub significant: Vec<usize>,
     /// Rows in which the two have different ranks; each of them is an error, too.
     pub ranked_apart: Vec<usize>,
     /// How far the medians lie apart in the middle one of the rows, as a share of the smaller.
@@ -41,11 +41,11 @@ pub(crate) fn floors(results: &CampaignResults, rows: &[Row]) -> Vec<NoiseFloor>
     if same.is_empty() {
         return Vec::new();
     }
-    let judged: Vec<_> = rows
+    let ranked: Vec<_> = rows
         .iter()
         .enumerate()
         .filter(|(_, row)| {
-            row.headline && row.ranking == Ranking::Ranked && row.metric != Metric::Supported
+            row.primary && row.ranking == Ranking::Ranked && row.metric != Metric::Supported
         })
         .map(|(number, row)| (number, row, row.comparisons()))
         .collect();
@@ -56,14 +56,14 @@ pub(crate) fn floors(results: &CampaignResults, rows: &[Row]) -> Vec<NoiseFloor>
                 b,
                 compared: 0,
                 testable: 0,
-                told_apart: Vec::new(),
+                significant: Vec::new(),
                 ranked_apart: Vec::new(),
                 typical: 0.0,
                 largest: 0.0,
             };
             let mut apart = Vec::new();
-            for (number, row, comparisons) in &judged {
-                let medians = [a, b].map(|c| row.figures[c].estimate.map(|e| e.median));
+            for (number, row, comparisons) in &ranked {
+                let medians = [a, b].map(|c| row.results[c].estimate.map(|e| e.median));
                 let found = comparisons.iter().find(|c| (c.a, c.b) == (a, b));
                 let ([Some(x), Some(y)], Some(found)) = (medians, found) else {
                     continue;
@@ -73,13 +73,13 @@ pub(crate) fn floors(results: &CampaignResults, rows: &[Row]) -> Vec<NoiseFloor>
                 }
                 floor.compared += 1;
                 floor.testable += u32::from(!matches!(
-                    found.verdict,
-                    crate::Verdict::TooFewRounds { .. }
+                    found.significance,
+                    crate::Significance::TooFewRounds { .. }
                 ));
-                if found.verdict.is_difference() {
-                    floor.told_apart.push(*number);
+                if found.significance.is_difference() {
+                    floor.significant.push(*number);
                 }
-                let ranks = [a, b].map(|c| row.figures[c].place.map(|p| p.rank));
+                let ranks = [a, b].map(|c| row.results[c].place.map(|p| p.rank));
                 if ranks[0] != ranks[1] {
                     floor.ranked_apart.push(*number);
                 }
@@ -119,7 +119,7 @@ mod tests {
             (0, 1, 2, 2)
         );
         // `middle` takes twice as long to write, whatever it is called.
-        assert_eq!(floor.told_apart, [0]);
+        assert_eq!(floor.significant, [0]);
         assert_eq!(floor.ranked_apart, [0]);
         assert!((floor.largest - 1.0).abs() < 1e-9);
     }

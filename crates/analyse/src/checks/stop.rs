@@ -1,6 +1,6 @@
 //! Whether a campaign has rounds enough: the rule that adds rounds until intervals are narrow.
 //!
-//! A figure is narrow when its 95 % interval is known (six rounds and more) and neither end lies farther
+//! A result is narrow when its 95 % interval is known (six rounds and more) and neither end lies farther
 //! from the median than the asked share of it. Counted are the primary metrics; one that
 //! has no value, or a failed round, cannot be made narrow by more rounds and does not count. The rule is a
 //! function of what is stored, so that a campaign that was killed goes on as it would have.
@@ -19,22 +19,22 @@ use crate::{Completeness, Counts, Estimate, Row};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
-    /// As many figures are narrow as were asked for.
+    /// As many results are narrow as were asked for.
     Narrow,
-    /// There are as many rounds as may be, and too many figures are still wide.
+    /// There are as many rounds as may be, and too many results are still wide.
     MostRounds,
-    /// The cells have taken as long as they may, and too many figures are still wide.
+    /// The cells have taken as long as they may, and too many results are still wide.
     MostTime,
     /// Cells that are planned have not run yet.
     Running,
-    /// Too many figures are wide, and another round is to be run.
+    /// Too many results are wide, and another round is to be run.
     Wide,
 }
 
-/// A figure that is not narrow.
+/// A result that is not narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WideFigure {
+pub struct WideResult {
     /// Number of the row in [`crate::Analysis::rows`].
     pub row: usize,
     /// The contender, by its place in the campaign's order.
@@ -54,10 +54,10 @@ pub struct Stop {
     pub reason: StopReason,
     /// Rounds that are planned by now.
     pub rounds: u32,
-    /// Figures that are judged.
-    pub judged: u32,
+    /// Results that count.
+    pub counted: u32,
     /// Those of them that are wide, the widest first.
-    pub wide: Vec<WideFigure>,
+    pub wide: Vec<WideResult>,
 }
 
 impl Stop {
@@ -65,11 +65,11 @@ impl Stop {
     pub(crate) fn of(results: &CampaignResults, counts: &Counts, rows: &[Row]) -> Option<Self> {
         let until = results.campaign.until?;
         let rounds = results.campaign.rounds;
-        let (judged, wide) = judge(rows, until.width);
-        let narrow = judged - wide.len();
+        let (counted, wide) = wide(rows, until.width);
+        let narrow = counted - wide.len();
         let reason = if counts.completeness == Completeness::Incomplete {
             StopReason::Running
-        } else if narrow as f64 >= until.share * judged as f64 {
+        } else if narrow as f64 >= until.share * counted as f64 {
             StopReason::Narrow
         } else if rounds >= until.max_rounds {
             StopReason::MostRounds
@@ -85,7 +85,7 @@ impl Stop {
             until,
             reason,
             rounds,
-            judged: u32::try_from(judged).unwrap_or(u32::MAX),
+            counted: u32::try_from(counted).unwrap_or(u32::MAX),
             wide,
         })
     }
@@ -98,20 +98,20 @@ fn time_taken(results: &CampaignResults) -> Nanos {
     Nanos(elapsed.fold(0, u64::saturating_add))
 }
 
-/// How many figures are judged, and which of them are wide.
-fn judge(rows: &[Row], width: f64) -> (usize, Vec<WideFigure>) {
-    let mut judged = 0;
+/// How many results count, and which of them are wide.
+fn wide(rows: &[Row], width: f64) -> (usize, Vec<WideResult>) {
+    let mut counted = 0;
     let mut wide = Vec::new();
     let rows = rows.iter().enumerate();
-    for (number, row) in rows.filter(|(_, row)| row.headline && row.metric != Metric::Supported) {
-        for (contender, figure) in row.figures.iter().enumerate() {
-            let Some(estimate) = figure.estimate.filter(|_| !figure.has_failed_rounds()) else {
+    for (number, row) in rows.filter(|(_, row)| row.primary && row.metric != Metric::Supported) {
+        for (contender, result) in row.results.iter().enumerate() {
+            let Some(estimate) = result.estimate.filter(|_| !result.has_failed_rounds()) else {
                 continue;
             };
-            judged += 1;
+            counted += 1;
             let reached = relative_width(&estimate);
             if reached.is_none_or(|reached| reached > width) {
-                wide.push(WideFigure {
+                wide.push(WideResult {
                     row: number,
                     contender,
                     width: reached,
@@ -119,9 +119,9 @@ fn judge(rows: &[Row], width: f64) -> (usize, Vec<WideFigure>) {
             }
         }
     }
-    let key = |figure: &WideFigure| figure.width.unwrap_or(f64::INFINITY);
+    let key = |result: &WideResult| result.width.unwrap_or(f64::INFINITY);
     wide.sort_by(|a, b| key(b).total_cmp(&key(a)));
-    (judged, wide)
+    (counted, wide)
 }
 
 /// How far the farther end of the interval lies from the median, as a share of it; `None` where the

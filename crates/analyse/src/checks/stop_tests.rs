@@ -23,8 +23,8 @@ fn three_rounds_are_never_enough_for_an_interval() {
     assert_eq!(analyse(&results).stop, None);
     let found = stop(&mut results, until(0.5, 10));
     assert_eq!(found.reason, StopReason::Wide);
-    assert_eq!((found.judged, found.rounds, found.wide.len()), (6, 3, 6));
-    assert!(found.wide.iter().all(|figure| figure.width.is_none()));
+    assert_eq!((found.counted, found.rounds, found.wide.len()), (6, 3, 6));
+    assert!(found.wide.iter().all(|result| result.width.is_none()));
     assert_eq!(
         stop(&mut results, until(0.5, 3)).reason,
         StopReason::MostRounds
@@ -81,14 +81,14 @@ fn what_failed_is_not_waited_for() {
     let mut results = fixture::hostile();
     let found = stop(&mut results, until(0.5, 10));
     let analysis = analyse(&results);
-    let failed = |figure: &WideFigure| {
-        analysis.rows[figure.row].figures[figure.contender].has_failed_rounds()
+    let failed = |result: &WideResult| {
+        analysis.rows[result.row].results[result.contender].has_failed_rounds()
     };
     assert!(!found.wide.iter().any(failed));
 }
 
 #[test]
-fn a_figure_that_is_always_zero_is_narrow() {
+fn a_result_that_is_always_zero_is_narrow() {
     let zeros = Estimate::of(&[0.0; 6]).expect("there are values");
     assert_eq!(relative_width(&zeros), Some(0.0));
     let few = Estimate::of(&[1.0; 5]).expect("there are values");

@@ -1,4 +1,4 @@
-//! Figures that the page cache was to serve, and that hold reads from the device all the same.
+//! Results that the page cache was to serve, and that hold reads from the device all the same.
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{CampaignResults, StoredCell};
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
+use crate::RoundOutcome;
 
 /// Whether every planned cell has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Counts {
     /// Whether that is all.
     pub completeness: Completeness,
     /// Cells by outcome; outcomes that no cell has are left out.
-    pub by_outcome: BTreeMap<Outcome, u32>,
+    pub by_outcome: BTreeMap<RoundOutcome, u32>,
 }
 
 impl Counts {
@@ -40,7 +40,7 @@ impl Counts {
             *by_outcome.entry(outcome_of(stored)).or_insert(0) += 1;
         }
         let cells: u32 = by_outcome.values().sum();
-        let waiting = by_outcome.get(&Outcome::NotRun).copied().unwrap_or(0);
+        let waiting = by_outcome.get(&RoundOutcome::NotRun).copied().unwrap_or(0);
         Self {
             cells,
             run: cells - waiting,
@@ -54,9 +54,9 @@ impl Counts {
     }
 }
 
-fn outcome_of(stored: &StoredCell) -> Outcome {
+fn outcome_of(stored: &StoredCell) -> RoundOutcome {
     stored
         .result
         .as_ref()
-        .map_or(Outcome::NotRun, |result| result.status.into())
+        .map_or(RoundOutcome::NotRun, |result| result.status.into())
 }

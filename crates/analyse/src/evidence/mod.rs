@@ -1,4 +1,4 @@
-//! What a campaign holds besides figures: how many cells ran, what failed, which features and resources there were.
+//! What a campaign holds besides results: how many cells ran, what failed, which features and resources there were.
 
 pub(crate) mod counts;
 pub(crate) mod failures;

@@ -1,7 +1,7 @@
 //! What each block of tests comes to: who is first, who is last, and by how much. A block is a group of tests
 //! ([`Group`]), and behind them all groups together.
 //!
-//! Nothing is judged here anew: who is ahead of whom follows from the places that scores have
+//! Nothing is tested here anew: who is ahead of whom follows from the places that scores have
 //! ([`crate::Score::place`]), and how far from the same rounds, as the ratio of two costs with its interval.
 
 use model::Group;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn who_lacks_figures_is_named_and_who_is_alone_competes_with_nobody() {
+    fn who_lacks_results_is_named_and_who_is_alone_competes_with_nobody() {
         let analysis = analyse(&fixture::realistic());
         let all = analysis.conclusions.last().unwrap();
         assert!(!all.unranked.is_empty());

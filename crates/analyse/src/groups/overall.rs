@@ -8,9 +8,9 @@
 //! of a median over rounds. A score over several groups is the weighted geometric mean of their scores, in
 //! each round again.
 //!
-//! Counted are the figures that are primary, where contenders are ranked by them and every
-//! value is positive. Every phase counts once, however many points a sweep has. Figures of a contender
-//! with a failed round are left out of its score, and one that lacks figures of a group has a score over
+//! Counted are the results of primary metrics, where contenders are ranked by them and every
+//! value is positive. Every phase counts once, however many points a sweep has. Results of a contender
+//! with a failed round are left out of its score, and one that lacks results of a group has a score over
 //! the others, and no place.
 
 use std::collections::BTreeMap;
@@ -18,9 +18,8 @@ use std::collections::BTreeMap;
 use model::{CampaignResults, Direction, Metric};
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::pairwise::compare_all;
 use crate::statistics::rank::{Competitor, rank};
-use crate::{Comparison, Estimate, Group, Mark, Place, Ranking, Row};
+use crate::{Estimate, Group, Mark, Rank, Ranking, Row};
 
 /// A row with its share in the score of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,20 +36,20 @@ pub struct Share {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Score {
     /// The geometric mean of the ratios to the best in each round, from the first; `None` where a
-    /// figure of that round is missing.
+    /// result of that round is missing.
     pub rounds: Vec<Option<f64>>,
     /// The median over rounds, with its interval; 1 is as good as the best everywhere. `None` where no
     /// round is whole.
     pub ratio: Option<Estimate>,
-    /// Figures that are counted.
+    /// Results that are counted.
     pub counted: u32,
-    /// Figures that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
+    /// Results that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
     pub missing: u32,
     /// Of these, how many were set apart: a baseline's, taken in another cache state.
     #[serde(default)]
     pub set_apart: u32,
     /// Where it stands among those that lack none.
-    pub place: Option<Place>,
+    pub place: Option<Rank>,
 }
 
 /// A group with the scores of all contenders.
@@ -170,16 +169,6 @@ impl Overall {
     }
 }
 
-/// Every pair of scores of one group, or under one set of weights, compared round by round; a ratio is how
-/// many times the cost of the second the first has. Who lacks a figure is comparable to nobody.
-pub fn compare_scores(scores: &[Score]) -> Vec<Comparison> {
-    let series: Vec<Option<&[Option<f64>]>> = scores
-        .iter()
-        .map(|score| (score.counted > 0 && score.missing == 0).then_some(&score.rounds[..]))
-        .collect();
-    compare_all(&series, Direction::Lower)
-}
-
 /// The rows of each group with their weights.
 fn shares(results: &CampaignResults, rows: &[Row]) -> BTreeMap<Group, Vec<Share>> {
     let mut of_phase = BTreeMap::new();
@@ -209,14 +198,14 @@ fn shares(results: &CampaignResults, rows: &[Row]) -> BTreeMap<Group, Vec<Share>
 
 fn counts(row: &Row) -> bool {
     let mut values = row
-        .figures
+        .results
         .iter()
         .flat_map(|f| &f.rounds)
         .filter_map(|r| r.value);
-    row.headline
+    row.primary
         && row.metric != Metric::Supported
         && row.ranking == Ranking::Ranked
-        && row.figures.iter().any(|f| f.estimate.is_some())
+        && row.results.iter().any(|f| f.estimate.is_some())
         && values.all(|v| v > 0.0)
 }
 
@@ -245,26 +234,26 @@ pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
 
 /// The best median of a row, as the logarithm of its cost.
 fn best(row: &Row) -> f64 {
-    let sound = row.figures.iter().filter(|f| f.is_comparable());
+    let sound = row.results.iter().filter(|f| f.is_comparable());
     let medians = sound.filter_map(|f| Some(f.estimate?.median));
     let costs = medians.map(|m| log_cost(m, row.direction));
     costs.fold(f64::INFINITY, f64::min)
 }
 
 fn score(contender: usize, shares: &[Share], rows: &[Row]) -> Score {
-    let figure = |share: &Share| &rows[share.row].figures[contender];
-    let usable = |share: &&Share| figure(share).is_comparable();
-    let apart = shares.iter().filter(|share| figure(share).set_apart);
+    let result = |share: &Share| &rows[share.row].results[contender];
+    let usable = |share: &&Share| result(share).is_comparable();
+    let apart = shares.iter().filter(|share| result(share).set_apart);
     let counted: Vec<&Share> = shares.iter().filter(usable).collect();
     let planned = shares
         .first()
-        .map_or(0, |s| rows[s.row].figures[contender].rounds.len());
+        .map_or(0, |s| rows[s.row].results[contender].rounds.len());
     let weight: f64 = counted.iter().map(|s| s.weight).sum();
     let bests: Vec<f64> = counted.iter().map(|s| best(&rows[s.row])).collect();
     let of_round = |round: usize| -> Option<f64> {
         let logs = counted.iter().zip(&bests).map(|(share, best)| {
             let row = &rows[share.row];
-            let value = row.figures[contender].rounds[round].value?;
+            let value = row.results[contender].rounds[round].value?;
             Some(share.weight * (log_cost(value, row.direction) - best))
         });
         Some((logs.sum::<Option<f64>>()? / weight).exp())
@@ -279,10 +268,10 @@ fn score(contender: usize, shares: &[Share], rows: &[Row]) -> Score {
     )
 }
 
-/// A score from its rounds, and from how many figures are counted, are missing, and were set apart.
-fn of_rounds(rounds: Vec<Option<f64>>, figures: [usize; 3]) -> Score {
+/// A score from its rounds, and from how many results are counted, are missing, and were set apart.
+pub(crate) fn of_rounds(rounds: Vec<Option<f64>>, results: [usize; 3]) -> Score {
     let values: Vec<f64> = rounds.iter().filter_map(|r| *r).collect();
-    let [counted, missing, set_apart] = figures.map(|f| u32::try_from(f).unwrap_or(u32::MAX));
+    let [counted, missing, set_apart] = results.map(|f| u32::try_from(f).unwrap_or(u32::MAX));
     Score {
         ratio: Estimate::of(&values),
         rounds,
@@ -293,32 +282,32 @@ fn of_rounds(rounds: Vec<Option<f64>>, figures: [usize; 3]) -> Score {
     }
 }
 
-/// The weighted geometric mean of scores, round by round; a group without any figure counts as missing.
+/// The weighted geometric mean of scores; a group without any result counts as missing.
 fn mean_of(parts: &[(&Score, f64)]) -> Score {
-    let present: Vec<_> = parts
-        .iter()
-        .filter(|(score, _)| score.counted > 0)
-        .collect();
-    let weight: f64 = present.iter().map(|(_, weight)| weight).sum();
     let planned = parts.first().map_or(0, |(score, _)| score.rounds.len());
-    let of_round = |round: usize| -> Option<f64> {
-        let logs = present
-            .iter()
-            .map(|(score, weight)| Some(weight * score.rounds[round]?.ln()));
-        Some((logs.sum::<Option<f64>>()? / weight).exp())
-    };
-    let rounds = match present.is_empty() {
-        true => vec![None; planned],
-        false => (0..planned).map(of_round).collect(),
-    };
+    let present = parts.iter().filter(|(score, _)| score.counted > 0);
+    let present = present.map(|(score, weight)| (&score.rounds[..], *weight));
+    let rounds = weighted_means(&present.collect::<Vec<_>>(), planned);
     let sum = |of: fn(&Score) -> u32| parts.iter().map(|(score, _)| of(score) as usize).sum();
-    let figures = [sum(|s| s.counted), sum(|s| s.missing), sum(|s| s.set_apart)];
-    of_rounds(rounds, figures)
+    let results = [sum(|s| s.counted), sum(|s| s.missing), sum(|s| s.set_apart)];
+    of_rounds(rounds, results)
 }
 
-/// Places among those that lack no figure. Nobody is called the worst while somebody has no place, but for
+/// The weighted geometric mean in each of the planned rounds: exp( Σ w · ln s / Σ w ).
+pub(crate) fn weighted_means(parts: &[(&[Option<f64>], f64)], planned: usize) -> Vec<Option<f64>> {
+    let whole: f64 = parts.iter().map(|(_, weight)| weight).sum();
+    let of_round = |round: usize| {
+        let logs = parts
+            .iter()
+            .map(|(rounds, weight)| Some(weight * rounds[round]?.ln()));
+        Some((logs.sum::<Option<f64>>()? / whole).exp()).filter(|_| !parts.is_empty())
+    };
+    (0..planned).map(of_round).collect()
+}
+
+/// Places among those that lack no result. Nobody is called the worst while somebody has no place, but for
 /// baselines, which are no worse for being set apart.
-fn give_places(scores: &mut [Score]) {
+pub(crate) fn give_places(scores: &mut [Score]) {
     let competitors: Vec<Competitor> = scores
         .iter()
         .map(|score| Competitor {
@@ -331,7 +320,7 @@ fn give_places(scores: &mut [Score]) {
     let mut placed = competitors.iter().zip(scores.iter());
     let all_placed = placed.all(|(c, s)| c.estimate.is_some() || lacks_nothing_else(s));
     for (score, place) in scores.iter_mut().zip(rank(&competitors, Direction::Lower)) {
-        score.place = place.map(|place| Place {
+        score.place = place.map(|place| Rank {
             mark: place.mark.filter(|mark| all_placed || *mark == Mark::Best),
             ..place
         });

@@ -1,4 +1,4 @@
-//! How each contender did over all phases, by the figure that judges each phase.
+//! How each contender did over all phases, by the primary metric of each phase.
 //!
 //! Counts only: phases are not alike, and a sum over them would say that they are. What a filesystem
 //! can do is no contest, so phases that try a feature are left out.
@@ -20,8 +20,8 @@ pub struct Standing {
     pub first: u32,
     /// Phases in which it is marked worst.
     pub worst: u32,
-    /// Phases in which it has a figure.
-    pub figures: u32,
+    /// Phases in which it has a result.
+    pub results: u32,
     /// Phases in which some round failed.
     pub failed: u32,
     /// Phases there are.
@@ -38,21 +38,21 @@ pub(crate) fn standings(contenders: &[String], rows: &[Row]) -> Vec<Standing> {
 }
 
 fn standing(index: usize, name: &str, rows: &[Row]) -> Standing {
-    let figures = || {
+    let results = || {
         rows.iter()
-            .filter(|row| row.headline && row.metric != Metric::Supported)
-            .map(move |row| &row.figures[index])
+            .filter(|row| row.primary && row.metric != Metric::Supported)
+            .map(move |row| &row.results[index])
     };
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-    let places = || figures().filter_map(|figure| figure.place);
+    let places = || results().filter_map(|result| result.place);
     let marked = |mark| count(places().filter(|p| p.mark == Some(mark)).count());
     Standing {
         contender: name.to_owned(),
         best: marked(Mark::Best),
         first: count(places().filter(|p| p.rank == 1).count()),
         worst: marked(Mark::Worst),
-        figures: count(figures().filter(|f| f.estimate.is_some()).count()),
-        failed: count(figures().filter(|f| f.has_failed_rounds()).count()),
-        phases: count(figures().count()),
+        results: count(results().filter(|f| f.estimate.is_some()).count()),
+        failed: count(results().filter(|f| f.has_failed_rounds()).count()),
+        phases: count(results().count()),
     }
 }

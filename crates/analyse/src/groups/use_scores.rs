@@ -1,21 +1,17 @@
-//! A use with the figures of a campaign: who comes into question, and how each does in each group of
+//! A use with the results of a campaign: who comes into question, and how each does in each group of
 //! tests that counts.
 //!
 //! A contender comes into question when it is of a class and has every feature that the use asks for, and
-//! failed in none of the figures that count. Of these, the figures count that all who come into question
-//! have: a mean over different figures would compare nothing. What each of them scores in a group is
-//! what [`crate::Overall`] says, over these figures. Weighing is one formula, the same here and in the
-//! page: with weights w and the scores s of the groups in one round,
-//!
-//! > cost = exp( Σ w · ln s / Σ w ),
-//!
-//! and the cost of a contender is the median over rounds. Groups without figures have no part in it.
+//! failed in none of the results that count. Of these, the results count that all who come into question
+//! have: a mean over different results would compare nothing. What each of them scores in a group is
+//! what [`crate::Overall`] says, over these results. Groups are weighed as there; the cost of a contender is
+//! the median over rounds. Groups without results have no part in it.
 
 use model::{Class, Feature, Group, Readers, System, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::groups::overall::standing;
-use crate::{ContenderFeatures, Found, GroupStanding, Outcome, Overall, Row, Score, Share};
+use crate::groups::overall::{give_places, of_rounds, standing, weighted_means};
+use crate::{ContenderFeatures, Found, Overall, RoundOutcome, Row, Score, Share};
 
 /// Why a contender does not come into question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,21 +36,21 @@ pub enum RuledOut {
         /// What breaks without it.
         why: String,
     },
-    /// It failed in a figure that counts.
+    /// It failed in a result that counts.
     Failure {
         /// Name of the test.
         test: String,
         /// Name of the phase.
         phase: String,
         /// What became of it.
-        outcome: Outcome,
+        outcome: RoundOutcome,
         /// In how many rounds.
         rounds: u32,
         /// Of how many.
         of: u32,
     },
-    /// It has none of the figures that count.
-    NoFigures,
+    /// It has none of the results that count.
+    NoResults,
 }
 
 /// A contender before a use.
@@ -79,15 +75,15 @@ pub struct WeighedGroup {
     pub weight: f64,
     /// Why so much.
     pub why: String,
-    /// The figures that count; none where the group was not tested.
-    pub figures: Vec<Share>,
+    /// The results that count; none where the group was not tested.
+    pub results: Vec<Share>,
     /// For each contender, in the campaign's order, its score in each round: its cost as a multiple of
     /// the best median, 1 where it is as good. `None` where it does not come into question, or the
     /// round is not whole.
     pub rounds: Vec<Vec<Option<f64>>>,
 }
 
-/// A figure that does not count, since some who come into question do not have it.
+/// A result that does not count, since some who come into question do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
@@ -99,7 +95,7 @@ pub struct LeftOut {
     pub lacking: Vec<(String, String)>,
 }
 
-/// A use with the figures of a campaign.
+/// A use with the results of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UseScores {
@@ -115,7 +111,7 @@ pub struct UseScores {
     pub candidates: Vec<Candidate>,
     /// Every group that the use weighs, in its order.
     pub groups: Vec<WeighedGroup>,
-    /// Figures of these groups that do not count.
+    /// Results of these groups that do not count.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -155,38 +151,24 @@ impl UseScores {
     }
 
     /// The cost of each contender under weights of the groups, in the campaign's order; without a ratio
-    /// for those who do not come into question.
+    /// for those who do not come into question. Groups of weight 0 or less count for nothing.
     pub fn weighed(&self, weight: impl Fn(&WeighedGroup) -> f64) -> Vec<Score> {
-        let tested = self.groups.iter().filter(|g| !g.figures.is_empty());
-        let groups: Vec<&WeighedGroup> = tested.collect();
-        let standings = groups.iter().map(|group| GroupStanding {
-            group: group.group,
-            shares: group.figures.clone(),
-            scores: group.rounds.iter().map(|r| score(r, group)).collect(),
-        });
-        let overall = Overall {
-            groups: standings.collect(),
-            total: Vec::new(),
-            crossovers: Vec::new(),
+        let tested = self.groups.iter().filter(|g| !g.results.is_empty());
+        let groups: Vec<_> = tested
+            .map(|g| (g, weight(g)))
+            .filter(|(_, w)| *w > 0.0)
+            .collect();
+        let of_contender = |contender: usize| {
+            let parts = groups.iter().map(|(g, w)| (&g.rounds[contender][..], *w));
+            let planned = parts.clone().map(|(rounds, _)| rounds.len()).max();
+            let present = parts.filter(|(rounds, _)| rounds.iter().any(Option::is_some));
+            let present: Vec<_> = present.collect();
+            let means = weighted_means(&present, planned.unwrap_or(0));
+            of_rounds(means, [present.len(), groups.len() - present.len(), 0])
         };
-        overall.weighed(|wanted| {
-            let group = groups.iter().find(|g| g.group == wanted);
-            group.map_or(0.0, |g| weight(g))
-        })
-    }
-}
-
-/// A score as the overall view has it; only its rounds count in the weighing.
-fn score(rounds: &[Option<f64>], group: &WeighedGroup) -> Score {
-    let any = rounds.iter().any(Option::is_some);
-    let figures = u32::try_from(group.figures.len()).unwrap_or(u32::MAX);
-    Score {
-        rounds: rounds.to_vec(),
-        ratio: None,
-        counted: if any { figures } else { 0 },
-        missing: if any { 0 } else { figures },
-        set_apart: 0,
-        place: None,
+        let mut scores: Vec<Score> = (0..self.candidates.len()).map(of_contender).collect();
+        give_places(&mut scores);
+        scores
     }
 }
 
@@ -237,34 +219,34 @@ fn unread(readers: &Readers, features: &ContenderFeatures) -> Option<RuledOut> {
     })
 }
 
-/// What failed of the figures that count, else whether there are none at all.
+/// What failed of the results that count, else whether there are none at all.
 fn failures(contender: usize, counting: &[&Row]) -> Vec<RuledOut> {
     let mut found = Vec::new();
     for row in counting {
-        let figure = &row.figures[contender];
-        let failed = |(outcome, _): &(Outcome, u32)| {
-            outcome.is_failure() && *outcome != Outcome::Unsupported
+        let result = &row.results[contender];
+        let failed = |(outcome, _): &(RoundOutcome, u32)| {
+            outcome.is_failure() && *outcome != RoundOutcome::Unsupported
         };
-        if let Some((outcome, rounds)) = figure.words().into_iter().find(failed) {
+        if let Some((outcome, rounds)) = result.words().into_iter().find(failed) {
             found.push(RuledOut::Failure {
                 test: row.test.clone(),
                 phase: row.phase.clone(),
                 outcome,
                 rounds,
-                of: u32::try_from(figure.rounds.len()).unwrap_or(u32::MAX),
+                of: u32::try_from(result.rounds.len()).unwrap_or(u32::MAX),
             });
         }
     }
     let has_one = counting
         .iter()
-        .any(|row| row.figures[contender].is_comparable());
+        .any(|row| row.results[contender].is_comparable());
     if found.is_empty() && !has_one {
-        found.push(RuledOut::NoFigures);
+        found.push(RuledOut::NoResults);
     }
     found
 }
 
-/// A group over the figures that all who come into question have.
+/// A group over the results that all who come into question have.
 fn of_group(
     group: Group,
     comes: &[bool],
@@ -273,12 +255,12 @@ fn of_group(
     left_out: &mut Vec<LeftOut>,
 ) -> WeighedGroup {
     let shares = overall.groups.iter().find(|g| g.group == group);
-    let mut figures = Vec::new();
+    let mut results = Vec::new();
     for share in shares.map_or(&[][..], |g| &g.shares) {
         let row = &rows[share.row];
         let lacking = lacking(row, comes);
         if lacking.is_empty() {
-            figures.push(*share);
+            results.push(*share);
         } else {
             left_out.push(LeftOut {
                 test: row.test.clone(),
@@ -287,7 +269,7 @@ fn of_group(
             });
         }
     }
-    let scores = standing(group, figures.clone(), rows, comes.len()).scores;
+    let scores = standing(group, results.clone(), rows, comes.len()).scores;
     let rounds = scores.into_iter().zip(comes).map(|(score, comes)| {
         let none = vec![None; score.rounds.len()];
         if *comes { score.rounds } else { none }
@@ -297,17 +279,17 @@ fn of_group(
         weight: 0.0,
         why: String::new(),
         rounds: rounds.collect(),
-        figures,
+        results,
     }
 }
 
 fn lacking(row: &Row, comes: &[bool]) -> Vec<(String, String)> {
-    let figures = row.figures.iter().zip(comes);
-    figures
-        .filter(|(figure, comes)| **comes && !figure.is_comparable())
-        .map(|(figure, _)| {
-            let words: Vec<&str> = figure.words().iter().map(|(o, _)| o.name()).collect();
-            (figure.contender.clone(), words.join("/"))
+    let results = row.results.iter().zip(comes);
+    results
+        .filter(|(result, comes)| **comes && !result.is_comparable())
+        .map(|(result, _)| {
+            let words: Vec<&str> = result.words().iter().map(|(o, _)| o.name()).collect();
+            (result.contender.clone(), words.join("/"))
         })
         .collect()
 }

@@ -74,7 +74,7 @@ fn a_contender_is_ruled_out_with_every_reason() {
     let failure = RuledOut::Failure {
         test: "file".to_owned(),
         phase: "read".to_owned(),
-        outcome: Outcome::Crashed,
+        outcome: RoundOutcome::Crashed,
         rounds: 1,
         of: 3,
     };
@@ -125,7 +125,7 @@ fn a_failure_where_nothing_counts_rules_nobody_out() {
 }
 
 #[test]
-fn a_figure_that_one_cannot_have_does_not_count_and_is_named() {
+fn a_result_that_one_cannot_have_does_not_count_and_is_named() {
     let mut results = fixture::plain();
     for stored in &mut results.cells {
         if stored.cell.contender == "middle" {
@@ -142,8 +142,8 @@ fn a_figure_that_one_cannot_have_does_not_count_and_is_named() {
             lacking
         }]
     );
-    assert!(scores.groups[0].figures.is_empty(), "nothing is left of it");
-    assert_eq!(scores.groups[1].figures.len(), 1);
+    assert!(scores.groups[0].results.is_empty(), "nothing is left of it");
+    assert_eq!(scores.groups[1].results.len(), 1);
 }
 
 #[test]

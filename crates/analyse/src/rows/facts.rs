@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{CampaignResults, CellResult, Measurement, PhaseResult, Status};
 
-use crate::Outcome;
+use crate::RoundOutcome;
 
 /// What is known of a campaign's cells.
 pub(crate) struct Facts<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct Facts<'a> {
 /// One phase in one round, with the numbers that follow from it.
 pub(crate) struct PhaseFact<'a> {
     pub round: u32,
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
     pub phase: Option<&'a PhaseResult>,
     pub numbers: Vec<Measurement>,
 }
@@ -51,10 +51,10 @@ impl<'a> Facts<'a> {
 fn phase_fact<'a>(round: u32, cell: Option<&'a CellResult>, name: &str) -> PhaseFact<'a> {
     let phase = cell.and_then(|c| c.phases.iter().find(|p| p.phase == name));
     let outcome = match (cell, phase) {
-        (None, _) => Outcome::NotRun,
+        (None, _) => RoundOutcome::NotRun,
         (Some(_), Some(phase)) => phase.status.into(),
-        (Some(cell), None) if cell.status == Status::Ok => Outcome::NotMeasured,
-        (Some(_), None) => Outcome::Skipped,
+        (Some(cell), None) if cell.status == Status::Ok => RoundOutcome::NotMeasured,
+        (Some(_), None) => RoundOutcome::Skipped,
     };
     PhaseFact {
         round,

@@ -1,16 +1,16 @@
-//! The word for what became of a figure in one round: a status, or why there is none.
+//! The word for what became of a result in one round: a status, or why there is none.
 
 use std::fmt;
 
 use model::Status;
 use serde::{Deserialize, Serialize};
 
-/// What became of a phase in one round, seen from a figure. Never a hole without a word.
+/// What became of a phase in one round, seen from a result. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// It was done, and the figure stands.
+pub enum RoundOutcome {
+    /// It was done, and the result stands.
     Ok,
     /// The filesystem cannot do this.
     Unsupported,
@@ -30,7 +30,7 @@ pub enum Outcome {
     NotRun,
 }
 
-impl Outcome {
+impl RoundOutcome {
     /// Every outcome, in the order of the reports.
     pub const ALL: [Self; 9] = [
         Self::Ok,
@@ -65,7 +65,7 @@ impl Outcome {
     }
 }
 
-impl From<Status> for Outcome {
+impl From<Status> for RoundOutcome {
     fn from(status: Status) -> Self {
         match status {
             Status::Ok => Self::Ok,
@@ -79,7 +79,7 @@ impl From<Status> for Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RoundOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn every_outcome_has_a_word_of_its_own() {
-        let words: std::collections::BTreeSet<_> = Outcome::ALL.iter().map(|o| o.name()).collect();
-        assert_eq!(words.len(), Outcome::ALL.len());
+        let words: std::collections::BTreeSet<_> =
+            RoundOutcome::ALL.iter().map(|o| o.name()).collect();
+        assert_eq!(words.len(), RoundOutcome::ALL.len());
     }
 }

@@ -1,16 +1,16 @@
-//! One row of the tables: a metric of a phase, with a figure for each contender.
+//! One row of the tables: a metric of a phase, with a result for each contender.
 
 use std::collections::BTreeSet;
 
 use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit};
 use serde::{Deserialize, Serialize};
 
-use crate::rows::ceiling::{Bounds, CeilingRange};
 use crate::rows::facts::{Facts, PhaseFact};
-use crate::rows::figure::grows_with_work;
+use crate::rows::raw_device::{Bounds, RawDeviceRange};
+use crate::rows::result::grows_with_work;
 use crate::statistics::pairwise::{Comparison, compare_all};
 use crate::statistics::rank::{Competitor, rank};
-use crate::{Figure, Outcome, RoundValue};
+use crate::{MetricResult, RoundOutcome, RoundValue};
 
 /// Whether the contenders of a row are ranked, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum Ranking {
     Neutral,
     /// A time limit ended the phase for some, so that totals are over different work.
     CutShort,
-    /// The figures were taken in different cache states, and not those of baselines alone.
+    /// The results were taken in different cache states, and not those of baselines alone.
     DifferentCaches,
 }
 
@@ -43,9 +43,9 @@ pub struct Row {
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,
-    /// Whether the tables judge the phase by this metric.
-    pub headline: bool,
-    /// Whether the tables show it: what judges the phase, and of random I/O the throughput beside it.
+    /// Whether it is the phase's primary metric.
+    pub primary: bool,
+    /// Whether the tables show it: the primary metric, and of random I/O the throughput beside it.
     #[serde(default)]
     pub shown: bool,
     /// What the timed part includes at its end.
@@ -58,12 +58,12 @@ pub struct Row {
     pub ranking: Ranking,
     /// What the device could do at best, in the row's unit; where that is known and to the point.
     #[serde(default)]
-    pub ceiling: Option<f64>,
+    pub raw_device: Option<f64>,
     /// Between which values that lies, where its readings differ too much for one; shares are ranges then.
     #[serde(default)]
-    pub ceiling_range: Option<CeilingRange>,
-    /// A figure for each contender, in the campaign's order.
-    pub figures: Vec<Figure>,
+    pub raw_device_range: Option<RawDeviceRange>,
+    /// A result for each contender, in the campaign's order.
+    pub results: Vec<MetricResult>,
 }
 
 impl Row {
@@ -72,11 +72,11 @@ impl Row {
     /// Computed anew at each call. Those that are not comparable are not counted by the correction.
     pub fn comparisons(&self) -> Vec<Comparison> {
         let values: Vec<Option<Vec<Option<f64>>>> = self
-            .figures
+            .results
             .iter()
-            .map(|figure| {
-                let values = || figure.rounds.iter().map(|r| r.value).collect();
-                figure.is_comparable().then(values)
+            .map(|result| {
+                let values = || result.rounds.iter().map(|r| r.value).collect();
+                result.is_comparable().then(values)
             })
             .collect();
         let series: Vec<Option<&[Option<f64>]>> = values.iter().map(|v| v.as_deref()).collect();
@@ -123,7 +123,7 @@ fn rows_of_phase(
         .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
         .map(|number| number.metric)
         .collect();
-    // What judges the phase has its row even where nobody came so far.
+    // The primary metric has its row even where nobody came so far.
     let in_tables = |metric: &Metric| *metric == phase.op.headline() || seen.contains(metric);
     let shown: Vec<Metric> = phase.op.shown().filter(in_tables).collect();
     let others = seen.iter().filter(|metric| !shown.contains(metric));
@@ -147,15 +147,15 @@ fn row(
     bounds: &Bounds<'_>,
 ) -> Row {
     let round = |fact: &PhaseFact<'_>| round_value(fact, phase, metric, bounds);
-    let mut figures: Vec<Figure> = contenders
+    let mut results: Vec<MetricResult> = contenders
         .iter()
-        .map(|c| Figure::new(c.name, c.rounds.iter().map(round).collect()))
+        .map(|c| MetricResult::new(c.name, c.rounds.iter().map(round).collect()))
         .collect();
-    set_baselines_apart(&mut figures, contenders);
-    let caches = caches_of(&figures);
-    let ranking = ranking(metric, &figures);
+    set_baselines_apart(&mut results, contenders);
+    let caches = caches_of(&results);
+    let ranking = ranking(metric, &results);
     if ranking == Ranking::Ranked {
-        give_places(&mut figures, metric.direction());
+        give_places(&mut results, metric.direction());
     }
     Row {
         suite: test.suite.clone(),
@@ -164,15 +164,15 @@ fn row(
         metric,
         unit: metric.unit(),
         direction: metric.direction(),
-        headline: metric == phase.op.headline(),
+        primary: metric == phase.op.headline(),
         shown: phase.op.shown().any(|shown| shown == metric),
         ends: phase.ends,
         cache: phase.cache,
         caches,
         ranking,
-        ceiling: bounds.ceiling(phase, metric),
-        ceiling_range: bounds.ceiling_range(phase, metric),
-        figures,
+        raw_device: bounds.raw_device(phase, metric),
+        raw_device_range: bounds.raw_device_range(phase, metric),
+        results,
     }
 }
 
@@ -189,7 +189,7 @@ fn round_value(
         .find(|number| number.metric == metric && number.value.is_finite())
         .map(|number| number.value);
     let outcome = match fact.outcome {
-        Outcome::Ok if value.is_none() => Outcome::NotMeasured,
+        RoundOutcome::Ok if value.is_none() => RoundOutcome::NotMeasured,
         outcome => outcome,
     };
     let measured = value.zip(fact.phase);
@@ -202,50 +202,50 @@ fn round_value(
         passes: measured.map_or(0, |(_, result)| {
             u32::try_from(result.passes.len().max(1)).unwrap_or(u32::MAX)
         }),
-        ceiling_share: measured
-            .and_then(|(value, result)| bounds.ceiling_share(phase, metric, value, result)),
+        raw_device_share: measured
+            .and_then(|(value, result)| bounds.raw_device_share(phase, metric, value, result)),
         instrument_share: measured
             .and_then(|(_, result)| bounds.instrument_share(phase, metric, result)),
     }
 }
 
 fn values<'a>(
-    figures: impl IntoIterator<Item = &'a Figure>,
+    results: impl IntoIterator<Item = &'a MetricResult>,
 ) -> impl Iterator<Item = &'a RoundValue> {
-    let rounds = figures.into_iter().flat_map(|f| &f.rounds);
+    let rounds = results.into_iter().flat_map(|f| &f.rounds);
     rounds.filter(|r| r.value.is_some())
 }
 
-fn caches_of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<CacheState> {
-    let caches: BTreeSet<_> = values(figures).filter_map(|r| r.cache).collect();
+fn caches_of<'a>(results: impl IntoIterator<Item = &'a MetricResult>) -> Vec<CacheState> {
+    let caches: BTreeSet<_> = values(results).filter_map(|r| r.cache).collect();
     caches.into_iter().collect()
 }
 
 /// Baselines whose cache state is not that of the others, which is to be expected of what lives in memory, must
 /// not keep the others from being ranked.
-fn set_baselines_apart(figures: &mut [Figure], contenders: &[Measured<'_>]) {
+fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]) {
     let baselines = || contenders.iter().map(|c| c.is_baseline);
-    let others = figures.iter().zip(baselines());
+    let others = results.iter().zip(baselines());
     let common = caches_of(
         others
             .filter(|(_, baseline)| !baseline)
-            .map(|(figure, _)| figure),
+            .map(|(result, _)| result),
     );
     if common.is_empty() {
         return;
     }
-    for (figure, _) in figures
+    for (result, _) in results
         .iter_mut()
         .zip(baselines())
         .filter(|(_, baseline)| *baseline)
     {
-        let own = caches_of([&*figure]);
-        figure.set_apart = own.iter().any(|cache| !common.contains(cache));
+        let own = caches_of([&*result]);
+        result.set_apart = own.iter().any(|cache| !common.contains(cache));
     }
 }
 
-fn ranking(metric: Metric, figures: &[Figure]) -> Ranking {
-    let set_together = || figures.iter().filter(|f| !f.set_apart);
+fn ranking(metric: Metric, results: &[MetricResult]) -> Ranking {
+    let set_together = || results.iter().filter(|f| !f.set_apart);
     if metric.direction() == Direction::Neutral {
         Ranking::Neutral
     } else if caches_of(set_together()).len() > 1 {
@@ -257,16 +257,16 @@ fn ranking(metric: Metric, figures: &[Figure]) -> Ranking {
     }
 }
 
-fn give_places(figures: &mut [Figure], direction: Direction) {
-    let competitors: Vec<Competitor> = figures
+fn give_places(results: &mut [MetricResult], direction: Direction) {
+    let competitors: Vec<Competitor> = results
         .iter()
-        .map(|figure| Competitor {
-            values: figure.rounds.iter().map(|r| r.value).collect(),
-            estimate: figure.estimate.filter(|_| !figure.set_apart),
-            sound: !figure.has_failed_rounds(),
+        .map(|result| Competitor {
+            values: result.rounds.iter().map(|r| r.value).collect(),
+            estimate: result.estimate.filter(|_| !result.set_apart),
+            sound: !result.has_failed_rounds(),
         })
         .collect();
-    for (figure, place) in figures.iter_mut().zip(rank(&competitors, direction)) {
-        figure.place = place;
+    for (result, place) in results.iter_mut().zip(rank(&competitors, direction)) {
+        result.place = place;
     }
 }

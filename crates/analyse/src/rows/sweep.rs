@@ -28,7 +28,7 @@ pub struct Sweep {
     pub phases: Vec<SweptPhase>,
 }
 
-/// A metric of a phase of a sweep: the one that judges it, and of random I/O also the throughput.
+/// A metric of a phase of a sweep: its primary one, and of random I/O also the throughput.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SweptPhase {
@@ -49,7 +49,7 @@ pub struct SweptPhase {
 pub struct SweptRow {
     /// The value on each axis.
     pub at: BTreeMap<Axis, u64>,
-    /// Number of the row that holds its figures, in [`crate::Analysis::rows`].
+    /// Number of the row that holds its results, in [`crate::Analysis::rows`].
     pub row: usize,
 }
 
@@ -228,16 +228,16 @@ fn find_knees(sweep: &mut Sweep, last: &Test, rows: &[Row]) {
         let contenders = phase
             .points
             .first()
-            .map_or(0, |p| rows[p.row].figures.len());
+            .map_or(0, |p| rows[p.row].results.len());
         // A curve of throughput beside one of operations has its knee at the same place.
         let is_speed = matches!(phase.metric, Metric::Rate | Metric::Throughput);
-        if !is_speed || !phase.points.iter().all(|point| rows[point.row].headline) {
+        if !is_speed || !phase.points.iter().all(|point| rows[point.row].primary) {
             continue;
         }
         let curve = |contender: usize| -> Option<Vec<(u64, f64)>> {
             let points = phase.points.iter();
             points
-                .map(|p| Some((p.at[&axis], rows[p.row].figures[contender].estimate?.median)))
+                .map(|p| Some((p.at[&axis], rows[p.row].results[contender].estimate?.median)))
                 .collect()
         };
         phase.knees = (0..contenders).map(|c| knee(&curve(c)?)).collect();

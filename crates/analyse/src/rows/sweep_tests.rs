@@ -33,7 +33,7 @@ fn points_come_together_with_their_axes() {
     }
 }
 
-/// Requests of 4 KiB and of 16 MiB are compared by bytes, and IOzone's figures of random I/O are such.
+/// Requests of 4 KiB and of 16 MiB are compared by bytes, and IOzone's results of random I/O are such.
 #[test]
 fn random_io_is_there_as_operations_and_as_throughput() {
     let analysis = swept();
@@ -60,7 +60,7 @@ fn random_io_is_there_as_operations_and_as_throughput() {
         "it knees where operations do"
     );
     for row in &analysis.rows {
-        let beside = row.shown && !row.headline;
+        let beside = row.shown && !row.primary;
         let is_random = row.phase == "random-read" && row.metric == Metric::Throughput;
         assert_eq!(beside, is_random, "{} {}", row.phase, row.metric);
     }

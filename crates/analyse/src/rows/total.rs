@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use model::{CampaignResults, CellResult, Metric, Op, PhaseResult, Status, Test};
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Outcome};
+use crate::{Estimate, RoundOutcome};
 
 /// A test of fewer steps is no sequence of which a total says more than its rows.
 const LEAST_STEPS: usize = 3;
@@ -36,7 +36,7 @@ pub struct ContenderTotal {
     /// Every attempt, in the order of the rounds; the first run of a cell that ran again stands before its second.
     pub attempts: Vec<Attempt>,
     /// `ok`; `invalid` where a step of any counted attempt has no time; `not-run` where one has yet to run.
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
     /// What the counted attempts come to, in seconds; absent where the outcome is not `ok`.
     pub estimate: Option<Estimate>,
 }
@@ -50,7 +50,7 @@ pub struct Attempt {
     /// Whether it counts. The first run of a cell that ran again, since the machine was disturbed, does not.
     pub counts: bool,
     /// `ok`, `invalid` or `not-run`.
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
     /// The sum of all steps; present exactly where the outcome is `ok`.
     pub seconds: Option<f64>,
     /// The first step that has no time, where the total is invalid.
@@ -67,7 +67,7 @@ pub struct BrokenStep {
     /// Name of the phase.
     pub step: String,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
 }
 
 impl ContenderTotal {
@@ -134,7 +134,7 @@ fn attempts(round: u32, cell: Option<&CellResult>, steps: &[String]) -> Vec<Atte
         return vec![Attempt {
             round,
             counts: true,
-            outcome: Outcome::NotRun,
+            outcome: RoundOutcome::NotRun,
             seconds: None,
             broken: None,
             cut_short: false,
@@ -150,7 +150,7 @@ fn attempt(round: u32, cell: &CellResult, counts: bool, steps: &[String]) -> Att
     let mut attempt = Attempt {
         round,
         counts,
-        outcome: Outcome::Ok,
+        outcome: RoundOutcome::Ok,
         seconds: Some(0.0),
         broken: None,
         cut_short: false,
@@ -158,11 +158,11 @@ fn attempt(round: u32, cell: &CellResult, counts: bool, steps: &[String]) -> Att
     for step in steps {
         let phase = cell.phases.iter().find(|p| p.phase == *step);
         let Some(seconds) = phase.and_then(seconds) else {
-            attempt.outcome = Outcome::Invalid;
+            attempt.outcome = RoundOutcome::Invalid;
             attempt.seconds = None;
             attempt.broken = Some(BrokenStep {
                 step: step.clone(),
-                outcome: phase.map_or(Outcome::Skipped, what_became_of),
+                outcome: phase.map_or(RoundOutcome::Skipped, what_became_of),
             });
             break;
         };
@@ -179,9 +179,9 @@ fn seconds(phase: &PhaseResult) -> Option<f64> {
     elapsed.value.is_finite().then_some(elapsed.value)
 }
 
-fn what_became_of(phase: &PhaseResult) -> Outcome {
+fn what_became_of(phase: &PhaseResult) -> RoundOutcome {
     match phase.status {
-        Status::Ok => Outcome::NotMeasured,
+        Status::Ok => RoundOutcome::NotMeasured,
         status => status.into(),
     }
 }
@@ -190,14 +190,14 @@ fn total_of(contender: &str, attempts: Vec<Attempt>) -> ContenderTotal {
     let counted = || attempts.iter().filter(|attempt| attempt.counts);
     let has = |outcome| counted().any(|attempt| attempt.outcome == outcome);
     let outcome = match () {
-        () if has(Outcome::Invalid) => Outcome::Invalid,
-        () if has(Outcome::NotRun) => Outcome::NotRun,
-        () => Outcome::Ok,
+        () if has(RoundOutcome::Invalid) => RoundOutcome::Invalid,
+        () if has(RoundOutcome::NotRun) => RoundOutcome::NotRun,
+        () => RoundOutcome::Ok,
     };
     let seconds: Vec<f64> = counted().filter_map(|attempt| attempt.seconds).collect();
     ContenderTotal {
         contender: contender.to_owned(),
-        estimate: Estimate::of(&seconds).filter(|_| outcome == Outcome::Ok),
+        estimate: Estimate::of(&seconds).filter(|_| outcome == RoundOutcome::Ok),
         outcome,
         attempts,
     }

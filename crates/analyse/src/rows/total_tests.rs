@@ -45,15 +45,18 @@ fn a_total_over_a_step_that_died_is_invalid_and_the_second_attempt_stands_beside
     let total = &totals[0];
     assert_eq!((total.test.as_str(), total.steps.len()), ("tree", 3));
     let sound = &total.contenders[0];
-    assert_eq!(sound.outcome, Outcome::Ok);
+    assert_eq!(sound.outcome, RoundOutcome::Ok);
     assert_eq!(sound.estimate.unwrap().median, 7.0);
     let frail = &total.contenders[1];
-    assert_eq!((frail.outcome, frail.estimate), (Outcome::Invalid, None));
+    assert_eq!(
+        (frail.outcome, frail.estimate),
+        (RoundOutcome::Invalid, None)
+    );
     let seconds: Vec<Option<f64>> = frail.attempts.iter().map(|a| a.seconds).collect();
     assert_eq!(seconds, [None, Some(7.0)]);
     let broken = BrokenStep {
         step: "remove".into(),
-        outcome: Outcome::Crashed,
+        outcome: RoundOutcome::Crashed,
     };
     assert_eq!(frail.attempts[0].broken, Some(broken));
 }
@@ -64,11 +67,14 @@ fn what_a_filesystem_cannot_do_is_in_no_total() {
     let result = results.cells[0].result.as_mut().unwrap();
     result.phases[1].status = Status::Unsupported;
     let sound = &analyse(&results).totals[0].contenders[0];
-    assert_eq!((sound.outcome, sound.estimate), (Outcome::Invalid, None));
+    assert_eq!(
+        (sound.outcome, sound.estimate),
+        (RoundOutcome::Invalid, None)
+    );
     let broken = sound.attempts[0].broken.as_ref().unwrap();
     assert_eq!(
         (broken.step.as_str(), broken.outcome),
-        ("find", Outcome::Unsupported)
+        ("find", RoundOutcome::Unsupported)
     );
 }
 
@@ -104,7 +110,10 @@ fn what_has_not_run_yet_has_no_total_and_one_that_was_cut_short_is_a_lower_bound
     assert!(totals(&results).contenders[0].is_lower_bound());
     results.cells[0].result = None;
     let sound = &totals(&results).contenders[0];
-    assert_eq!((sound.outcome, sound.estimate), (Outcome::NotRun, None));
+    assert_eq!(
+        (sound.outcome, sound.estimate),
+        (RoundOutcome::NotRun, None)
+    );
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn search(values: &[f64], offset: usize, found: &mut Vec<ChangePoint>) {
     search(&values[at..], offset + at, found);
 }
 
-/// The place of the largest statistic, and its square; `None` where there is nothing to tell apart.
+/// The place of the largest statistic, and its square; `None` where there is nothing to distinguish.
 fn largest(ranks: &[u64]) -> Option<(usize, f64)> {
     let count = ranks.len() as i64;
     let mut sum = 0i64;

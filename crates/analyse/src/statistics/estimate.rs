@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::{Interval, median, median_interval};
 
-/// Coefficient of variation, in percent, above which a figure is flagged as unsteady.
+/// Coefficient of variation, in percent, above which a result is flagged as unsteady.
 pub const UNSTEADY_ABOVE: f64 = 10.0;
 
 /// What the values of several rounds come to.

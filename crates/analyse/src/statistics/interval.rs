@@ -14,23 +14,16 @@ use serde::{Deserialize, Serialize};
 /// The confidence that is aimed at.
 pub const WANTED_CONFIDENCE: f64 = 0.95;
 
-/// An interval for the median of a figure.
+/// An interval for the median of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// Lower end, in the unit of the figure.
+    /// Lower end, in the unit of the result.
     pub low: f64,
-    /// Upper end, in the unit of the figure.
+    /// Upper end, in the unit of the result.
     pub high: f64,
     /// Probability with which such an interval covers the median, 0 … 1.
     pub confidence: f64,
-}
-
-impl Interval {
-    /// Whether the two have a value in common.
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.low <= other.high && other.low <= self.high
-    }
 }
 
 /// The middle of the values, or the mean of the two in the middle; `None` where there are none.

@@ -139,7 +139,7 @@ mod tests {
         sum
     }
 
-    /// Every order of the values, equal ones told apart by their place.
+    /// Every order of the values, equal ones distinguished by their place.
     fn orders(values: &mut Vec<f64>, from: usize, visit: &mut impl FnMut(&[f64])) {
         if from == values.len() {
             return visit(values);

@@ -1,4 +1,4 @@
-//! Values that lie far off the others of their figure.
+//! Values that lie far off the others of their result.
 
 use crate::statistics::interval::median;
 

@@ -21,7 +21,7 @@ pub const FALSE_DIFFERENCE_LIMIT: f64 = 0.05;
 /// What a comparison came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Significance {
     /// The first is better.
     Better,
     /// The first is worse.
@@ -29,7 +29,7 @@ pub enum Verdict {
     /// They differ, and neither more nor less is better.
     Differs,
     /// There were rounds enough, and the two are not significantly different.
-    NotToldApart,
+    NotSignificant,
     /// However large the difference, so few rounds cannot show it beside so many other comparisons.
     TooFewRounds {
         /// Rounds from which on they can.
@@ -39,7 +39,7 @@ pub enum Verdict {
     NotComparable,
 }
 
-impl Verdict {
+impl Significance {
     /// Whether the two are significantly different.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse | Self::Differs)
@@ -59,7 +59,7 @@ pub struct Comparison {
     /// The p value corrected for the comparisons of the row; 1 where there is no effect.
     pub p_corrected: f64,
     /// What it came to.
-    pub verdict: Verdict,
+    pub significance: Significance,
 }
 
 /// P values corrected by Holm's method, in the order given.
@@ -76,24 +76,24 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// The verdict on an effect with its corrected p value; `needed` says how many rounds would do.
-pub fn judge(
+/// Whether an effect is significant, by its corrected p value; `needed` says how many rounds would do.
+pub fn significance(
     effect: &Effect,
     p_corrected: f64,
     comparisons: usize,
     direction: Direction,
     needed: impl FnOnce() -> u32,
-) -> Verdict {
+) -> Significance {
     let above = effect.ratio > 1.0;
     match direction {
         _ if effect.smallest_p * comparisons as f64 > FALSE_DIFFERENCE_LIMIT => {
-            Verdict::TooFewRounds { needed: needed() }
+            Significance::TooFewRounds { needed: needed() }
         }
-        _ if p_corrected > FALSE_DIFFERENCE_LIMIT => Verdict::NotToldApart,
-        Direction::Neutral => Verdict::Differs,
-        Direction::Higher if above => Verdict::Better,
-        Direction::Lower if !above => Verdict::Better,
-        _ => Verdict::Worse,
+        _ if p_corrected > FALSE_DIFFERENCE_LIMIT => Significance::NotSignificant,
+        Direction::Neutral => Significance::Differs,
+        Direction::Higher if above => Significance::Better,
+        Direction::Lower if !above => Significance::Better,
+        _ => Significance::Worse,
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn compare_all(
                 Effect::paired_by(tests.of(both.len()), &both)
             }),
             p_corrected: 1.0,
-            verdict: Verdict::NotComparable,
+            significance: Significance::NotComparable,
         })
         .collect();
     correct(&mut comparisons, direction);
@@ -165,11 +165,12 @@ fn correct(comparisons: &mut [Comparison], direction: Direction) {
         };
         comparison.p_corrected = corrected.next().unwrap_or(1.0);
         let needed = || rounds_needed(count);
-        comparison.verdict = judge(effect, comparison.p_corrected, count, direction, needed);
+        comparison.significance =
+            significance(effect, comparison.p_corrected, count, direction, needed);
     }
 }
 
-/// Who is better than whom: the verdicts of [`compare_all`] without their figures, for ranking.
+/// Who is better than whom: the verdicts of [`compare_all`] without their results, for ranking.
 pub(crate) struct Pairs {
     contenders: usize,
     better: Vec<bool>,

@@ -26,7 +26,10 @@ fn three_rounds_say_how_many_are_needed() {
     let all = [series(&[1.0, 1.1, 1.2]), series(&[10.0, 11.0, 12.0])];
     let found = compare(&all, Direction::Higher);
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].verdict, Verdict::TooFewRounds { needed: 6 });
+    assert_eq!(
+        found[0].significance,
+        Significance::TooFewRounds { needed: 6 }
+    );
     assert!((found[0].effect.unwrap().ratio - 0.1).abs() < 1e-12);
     assert_eq!(found[0].effect.unwrap().delta, -1.0);
     assert_eq!(rounds_needed(1), 6);
@@ -40,21 +43,21 @@ fn enough_rounds_tell_apart_and_say_who_is_better() {
     let slow: Vec<f64> = quick.iter().map(|v| v / 2.0).collect();
     let all = [series(&quick), series(&slow), series(&quick), None];
     let found = compare(&all, Direction::Higher);
-    let verdicts: Vec<Verdict> = found.iter().map(|c| c.verdict).collect();
-    let (better, worse) = (Verdict::Better, Verdict::Worse);
-    let (same, none) = (Verdict::NotToldApart, Verdict::NotComparable);
+    let verdicts: Vec<Significance> = found.iter().map(|c| c.significance).collect();
+    let (better, worse) = (Significance::Better, Significance::Worse);
+    let (same, none) = (Significance::NotSignificant, Significance::NotComparable);
     assert_eq!(verdicts, [better, same, none, worse, none, none]);
     let found = compare(&all, Direction::Lower);
-    assert_eq!(found[0].verdict, Verdict::Worse);
+    assert_eq!(found[0].significance, Significance::Worse);
     let found = compare(&all, Direction::Neutral);
-    assert_eq!(found[0].verdict, Verdict::Differs);
+    assert_eq!(found[0].significance, Significance::Differs);
 }
 
 #[test]
 fn values_that_make_no_ratio_are_not_compared() {
     let all = [series(&[0.0; 8]), series(&[1.0; 8])];
     let found = compare(&all, Direction::Higher);
-    assert_eq!(found[0].verdict, Verdict::NotComparable);
+    assert_eq!(found[0].significance, Significance::NotComparable);
 }
 
 proptest! {
@@ -70,8 +73,8 @@ proptest! {
         let series: Vec<_> = all.iter().map(|v| v.as_deref()).collect();
         let pairs = Pairs::of(&series, direction, FALSE_DIFFERENCE_LIMIT);
         for found in compare(&all, direction) {
-            prop_assert_eq!(pairs.is_better(found.a, found.b), found.verdict == Verdict::Better);
-            prop_assert_eq!(pairs.is_better(found.b, found.a), found.verdict == Verdict::Worse);
+            prop_assert_eq!(pairs.is_better(found.a, found.b), found.significance == Significance::Better);
+            prop_assert_eq!(pairs.is_better(found.b, found.a), found.significance == Significance::Worse);
         }
     }
 

@@ -49,7 +49,7 @@ pub enum Mark {
 /// Where a contender stands in one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Place {
+pub struct Rank {
     /// One more than the number of contenders that are better.
     pub rank: u32,
     /// How many others share the rank.
@@ -70,7 +70,7 @@ pub struct Competitor {
 }
 
 /// Places of the contenders, in the order given; none where the direction is neutral.
-pub fn rank(competitors: &[Competitor], direction: Direction) -> Vec<Option<Place>> {
+pub fn rank(competitors: &[Competitor], direction: Direction) -> Vec<Option<Rank>> {
     let mut places = vec![None; competitors.len()];
     if direction == Direction::Neutral {
         return places;
@@ -86,7 +86,7 @@ pub fn rank(competitors: &[Competitor], direction: Direction) -> Vec<Option<Plac
             _ => None,
         };
         for &member in group {
-            places[member] = Some(Place {
+            places[member] = Some(Rank {
                 rank: better + 1,
                 tied_with: size - 1,
                 mark,
@@ -106,7 +106,7 @@ fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
         .collect();
     order.sort_by(|(i, a), (j, b)| better_first(a.median, b.median, direction).then(i.cmp(j)));
     let order: Vec<usize> = order.into_iter().map(|(index, _)| index).collect();
-    let judge = Judge::of(competitors, direction);
+    let found = Order::of(competitors, direction);
     let mut groups: Vec<Vec<usize>> = Vec::new();
     // The farthest place, in the order, of somebody from whom one of those before is not significantly different.
     let mut reach = 0;
@@ -115,7 +115,7 @@ fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
             Some(group) if place <= reach => group.push(index),
             _ => groups.push(vec![index]),
         }
-        let tied = |other: &usize| !judge.tells_apart(index, order[*other]);
+        let tied = |other: &usize| !found.differ_significantly(index, order[*other]);
         let farthest = (place + 1..order.len()).rev().find(tied);
         reach = reach.max(farthest.unwrap_or(place));
     }
@@ -123,7 +123,7 @@ fn groups(competitors: &[Competitor], direction: Direction) -> Vec<Vec<usize>> {
 }
 
 /// Who is significantly different from whom.
-struct Judge<'a> {
+struct Order<'a> {
     competitors: &'a [Competitor],
     direction: Direction,
     /// The values of each, rising.
@@ -134,7 +134,7 @@ struct Judge<'a> {
     tolerance: Option<Tolerance>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Order<'a> {
     fn of(competitors: &'a [Competitor], direction: Direction) -> Self {
         let (tests, taken) = match tests(competitors, direction) {
             Some((tests, level)) => (Some(tests), level),
@@ -155,7 +155,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether the first, whose median is no worse, is significantly different from the second.
-    fn tells_apart(&self, first: usize, second: usize) -> bool {
+    fn differ_significantly(&self, first: usize, second: usize) -> bool {
         let are_sound = self.competitors[first].sound && self.competitors[second].sound;
         let by_tests = |tests: &Pairs| are_sound && tests.is_better(first, second);
         self.tests.as_ref().is_some_and(by_tests) || self.are_separate(first, second)

@@ -13,16 +13,16 @@ fn competitor(values: &[f64]) -> Competitor {
     }
 }
 
-fn ranked(all: &[&[f64]], direction: Direction) -> Vec<Option<Place>> {
+fn ranked(all: &[&[f64]], direction: Direction) -> Vec<Option<Rank>> {
     let competitors: Vec<_> = all.iter().map(|values| competitor(values)).collect();
     rank(&competitors, direction)
 }
 
-fn ranks(places: &[Option<Place>]) -> Vec<u32> {
+fn ranks(places: &[Option<Rank>]) -> Vec<u32> {
     places.iter().map(|p| p.map_or(0, |p| p.rank)).collect()
 }
 
-fn marks(places: &[Option<Place>]) -> Vec<Option<Mark>> {
+fn marks(places: &[Option<Rank>]) -> Vec<Option<Mark>> {
     places.iter().map(|p| p.and_then(|p| p.mark)).collect()
 }
 
@@ -55,7 +55,7 @@ fn ties_pass_on_along_a_chain() {
 }
 
 #[test]
-fn neutral_figures_have_no_place() {
+fn neutral_results_have_no_place() {
     assert_eq!(ranked(&[SLOW, FAST], Direction::Neutral), [None, None]);
 }
 

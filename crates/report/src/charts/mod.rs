@@ -38,15 +38,18 @@ pub fn charts(results: &CampaignResults, analysis: &Analysis) -> Vec<ChartFile> 
     let (campaign, _) = data::block(results, analysis);
     let drawn = run(|context| {
         context.globals().set("campaign", campaign)?;
-        context
-            .globals()
-            .set("style", format!("{STYLE}{}", chart_style()))?;
         context.eval::<String, _>(PICTURES)
     });
-    serde_json::from_str(&drawn).expect("the script gives names and texts")
+    let mut charts: Vec<ChartFile> =
+        serde_json::from_str(&drawn).expect("the script gives names and texts");
+    let style = format!("<style>{STYLE}{}</style>", chart_style());
+    for chart in &mut charts {
+        chart.svg = chart.svg.replacen("<style></style>", &style, 1);
+    }
+    charts
 }
 
-/// What a script gives, in an engine of its own without a clock or a random number.
+/// What a script gives, in an engine of its own without a clock.
 fn run(script: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>) -> String {
     let runtime = Runtime::new().expect("there is memory for an engine");
     let context = Context::custom::<(Eval, Json, MapSet, RegExp, RegExpCompiler)>(&runtime);
@@ -61,7 +64,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::wording::scale::three_figures;
+    use crate::wording::scale::three_digits;
     use analyse::{analyse, fixture};
     use model::Metric;
 
@@ -159,10 +162,10 @@ mod tests {
             context.globals().set("campaign", "{}")?;
             let document =
                 "const document = { getElementById: () => ({ textContent: campaign }) };";
-            let values = format!("{values:?}.map(threeFigures).join()");
+            let values = format!("{values:?}.map(threeDigits).join()");
             context.eval::<String, _>(format!("{document}{DATA}{values}"))
         });
-        let shown = values.iter().map(|value| three_figures(*value));
+        let shown = values.iter().map(|value| three_digits(*value));
         assert_eq!(rounded, shown.collect::<Vec<_>>().join(","));
     }
 

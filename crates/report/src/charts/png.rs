@@ -1,7 +1,7 @@
 //! Charts as PNG: the same SVG, drawn by resvg with a font that is built in.
 //!
 //! The font is DejaVu Sans Condensed 2.37, whose licence allows it: with one of the system's the same
-//! figures would give other pictures on other machines, and none at all where no font is installed. It
+//! results would give other pictures on other machines, and none at all where no font is installed. It
 //! has Latin, Greek, Cyrillic and Arabic letters and every sign of the reports; what it lacks (Chinese, for
 //! one) is an empty box here, and is in the SVG. Nothing is read from a disk or a network.
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_figures_give_the_same_bytes() {
+    fn the_same_results_give_the_same_bytes() {
         let svg = &of(&fixture::plain())[1].svg;
         let [first, second] = [(), ()].map(|()| Rasterizer::new().png(svg).unwrap());
         assert_eq!(first, second);

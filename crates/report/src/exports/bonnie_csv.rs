@@ -20,7 +20,7 @@ const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
 /// The longest name: the readers take lines of at most 1023 bytes.
 const LONGEST_NAME: usize = 60;
 
-/// A pair of columns: which operation it reports, and by which figure.
+/// A pair of columns: which operation it reports, and by which result.
 type Column = (fn(&Op) -> bool, Metric);
 
 /// Reads and writes of one large file, in bonnie++'s order.
@@ -94,7 +94,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 }
 
 fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> String {
-    let figures = Figures {
+    let measured = Figures {
         results,
         analysis,
         contender,
@@ -110,12 +110,12 @@ fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> Str
     fields.extend(
         INPUT_OUTPUT
             .into_iter()
-            .flat_map(|column| figures.speed(column)),
+            .flat_map(|column| measured.speed(column)),
     );
     fields.extend(set_shape(results));
-    fields.extend(FILES.into_iter().flat_map(|column| figures.speed(column)));
+    fields.extend(FILES.into_iter().flat_map(|column| measured.speed(column)));
     let latencies = INPUT_OUTPUT.into_iter().chain(FILES);
-    fields.extend(latencies.map(|column| figures.latency(column)));
+    fields.extend(latencies.map(|column| measured.latency(column)));
     format!("{}\n", fields.join(","))
 }
 
@@ -177,7 +177,7 @@ fn op(results: &CampaignResults, column: Column) -> Option<&Op> {
     find(results, column).map(|(_, phase)| &phase.op)
 }
 
-/// The figures of one contender.
+/// The results of one contender.
 struct Figures<'a> {
     results: &'a CampaignResults,
     analysis: &'a Analysis,
@@ -192,7 +192,7 @@ impl Figures<'_> {
             .rows
             .iter()
             .find(|r| r.test == test.name && r.phase == phase.name && r.metric == metric)?;
-        Some(row.figures.get(self.contender)?.estimate?.median)
+        Some(row.results.get(self.contender)?.estimate?.median)
     }
 
     /// KiB or operations per second, and the processor's share.

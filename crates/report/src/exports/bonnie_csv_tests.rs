@@ -1,4 +1,4 @@
-//! bonnie++'s own programs read what we write, and show the figures that we know.
+//! bonnie++'s own programs read what we write, and show the results that we know.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -69,9 +69,9 @@ fn bon_csv2html_shows_the_medians() {
     let (html, complaints) = read_by("bon_csv2html", &render(&results, &analysis));
     assert_eq!(complaints, "");
     let median = |test: &str, phase: &str| {
-        let mut rows = analysis.rows.iter().filter(|r| r.headline);
+        let mut rows = analysis.rows.iter().filter(|r| r.primary);
         let row = rows.find(|r| r.test == test && r.phase == phase).unwrap();
-        row.figures[2].estimate.unwrap().median
+        row.results[2].estimate.unwrap().median
     };
     let row = html_row(&html, "ext4");
     // Name, size, chunk size, then pairs of speed and processor; files and directories between.

@@ -1,13 +1,13 @@
-//! One line for each round of each figure: tidy data for spreadsheets and statistics programs.
+//! One line for each round of each result: tidy data for spreadsheets and statistics programs.
 //!
-//! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A figure
+//! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A result
 //! without a value has its status and, where one was recorded, the reason. A cell that died in a step
 //! that is no phase (mkfs, mount) has a line for that step, without a metric. Text from outside is no
 //! formula in a spreadsheet ([`no_formula`]).
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, CellFailure, Figure, Outcome, PhaseFailure, RoundValue, Row};
+use analyse::{Analysis, CellFailure, MetricResult, PhaseFailure, RoundOutcome, RoundValue, Row};
 use model::{Axis, CampaignResults, Direction, SweepPoint, Unit};
 
 use crate::wording::text::{no_formula, visible};
@@ -27,7 +27,7 @@ const HEADER: [&str; 16] = [
     "cache",
     "status",
     "reason",
-    "ceiling_share",
+    "raw_device_share",
     "instrument_share",
 ];
 
@@ -116,9 +116,9 @@ pub(crate) fn each_record(
     let points = points(results);
     let failures = failures(analysis);
     for row in &analysis.rows {
-        for figure in &row.figures {
-            for round in &figure.rounds {
-                let mut all = fields(results, &failures, row, figure, round);
+        for result in &row.results {
+            for round in &result.rounds {
+                let mut all = fields(results, &failures, row, result, round);
                 all.extend(place(&points, &row.suite, &row.test));
                 take(&all);
             }
@@ -165,14 +165,14 @@ fn fields(
     results: &CampaignResults,
     failures: &Failures<'_>,
     row: &Row,
-    figure: &Figure,
+    result: &MetricResult,
     round: &RoundValue,
 ) -> Vec<String> {
     let cache = round.cache.unwrap_or(row.cache);
     vec![
         results.id.to_string(),
         visible(&results.campaign.name),
-        visible(&figure.contender),
+        visible(&result.contender),
         visible(&row.suite),
         visible(&row.test),
         visible(&row.phase),
@@ -183,8 +183,8 @@ fn fields(
         number(round.value),
         cache.to_string(),
         round.outcome.to_string(),
-        reason(failures, row, figure, round),
-        number(round.ceiling_share),
+        reason(failures, row, result, round),
+        number(round.raw_device_share),
         number(round.instrument_share),
         round.passes.to_string(),
     ]
@@ -195,7 +195,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Why there is no value: the phase's own reason, else that of its cell.
-fn reason(failures: &Failures<'_>, row: &Row, figure: &Figure, round: &RoundValue) -> String {
+fn reason(failures: &Failures<'_>, row: &Row, result: &MetricResult, round: &RoundValue) -> String {
     if !round.outcome.is_failure() {
         return String::new();
     }
@@ -206,7 +206,7 @@ fn reason(failures: &Failures<'_>, row: &Row, figure: &Figure, round: &RoundValu
     let key = (
         row.suite.as_str(),
         row.test.as_str(),
-        figure.contender.as_str(),
+        result.contender.as_str(),
         round.round,
     );
     failures
@@ -216,9 +216,9 @@ fn reason(failures: &Failures<'_>, row: &Row, figure: &Figure, round: &RoundValu
         .unwrap_or_default()
 }
 
-fn of_cell(failure: &CellFailure, outcome: Outcome) -> String {
+fn of_cell(failure: &CellFailure, outcome: RoundOutcome) -> String {
     match outcome {
-        Outcome::Skipped | Outcome::Invalid => {
+        RoundOutcome::Skipped | RoundOutcome::Invalid => {
             format!("after {}: {}", failure.step, failure.reason)
         }
         _ => failure.reason.clone(),
@@ -290,15 +290,15 @@ mod tests {
     }
 
     #[test]
-    fn every_round_of_every_figure_has_a_line_with_every_field() {
+    fn every_round_of_every_result_has_a_line_with_every_field() {
         for results in [fixture::hostile(), fixture::realistic()] {
             let analysis = analyse(&results);
             let records = parse(&render(&results, &analysis));
             let rounds: usize = analysis
                 .rows
                 .iter()
-                .flat_map(|row| &row.figures)
-                .map(|figure| figure.rounds.len())
+                .flat_map(|row| &row.results)
+                .map(|result| result.rounds.len())
                 .sum();
             assert_eq!(records.len(), 1 + rounds);
             assert!(records.iter().all(|fields| fields.len() == header().len()));
@@ -372,7 +372,7 @@ mod tests {
         let results = fixture::realistic();
         let analysis = analyse(&results);
         let records = parse(&render(&results, &analysis));
-        let want = analysis.rows[0].figures[0].rounds[0].value.unwrap();
+        let want = analysis.rows[0].results[0].rounds[0].value.unwrap();
         assert_eq!(records[1][10].parse::<f64>().unwrap(), want);
     }
 

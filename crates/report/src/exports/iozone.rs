@@ -3,7 +3,7 @@
 //!
 //! Format: the output of IOzone 3.506 with `-R -a`, taken down line by line. Each contender has such an
 //! output, behind a line that names it and the test: quoted, so that a spreadsheet takes it for one text and
-//! no part of a name for a formula. Figures are medians over rounds, rounded to whole
+//! no part of a name for a formula. Results are medians over rounds, rounded to whole
 //! kB/s; 0 stands, as in IOzone, where there is none: the record does not fit, or it failed.
 
 use std::collections::BTreeSet;
@@ -104,8 +104,8 @@ fn throughput(
     let at = |axis: Axis, value: u64| move |p: &&analyse::SweptRow| p.at.get(&axis) == Some(&value);
     let mut points = phase.points.iter().filter(at(Axis::Size, size));
     let point = points.find(at(Axis::Block, block))?;
-    let figure = &analysis.rows[point.row].figures[contender];
-    Some(figure.estimate?.median)
+    let result = &analysis.rows[point.row].results[contender];
+    Some(result.estimate?.median)
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn every_point_has_the_value_of_its_figure() {
+    fn every_point_has_the_value_of_its_result() {
         let results = fixture::swept();
         let analysis = analyse(&results);
         let blocks = parse(&render(&results, &analysis));
@@ -160,8 +160,8 @@ mod tests {
             let phase = &grid.phases[index % grid.phases.len()];
             let contender = index / grid.phases.len();
             for point in &phase.points {
-                let figure = &analysis.rows[point.row].figures[contender];
-                let Some(estimate) = figure.estimate else {
+                let result = &analysis.rows[point.row].results[contender];
+                let Some(estimate) = result.estimate else {
                     continue;
                 };
                 let kilobytes = |axis| point.at[&axis] as f64 / 1024.0;

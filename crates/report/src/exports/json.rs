@@ -12,7 +12,7 @@ pub const JSON_SCHEMA: &str = include_str!("../../../../docs/report.schema.json"
 
 /// What `fsarena report --format json` writes: the facts of a campaign as they are stored, and the analysis
 /// that follows from them. Units: a field of type Nanos is in nanoseconds, one of type Bytes in bytes, values
-/// of figures in the unit of their row. Fields may be added; readers must pass over those that they do not
+/// of results in the unit of their row. Fields may be added; readers must pass over those that they do not
 /// know. `schema` changes when a field changes its meaning or goes.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -186,7 +186,7 @@ mod tests {
             ("/schema", serde_json::json!("fsarena-report/0")),
             ("/results/campaign/rounds", serde_json::json!("three")),
             ("/analysis/rows/0/metric", serde_json::json!("speed")),
-            ("/analysis/rows/0/figures/0/estimate", serde_json::json!({})),
+            ("/analysis/rows/0/results/0/estimate", serde_json::json!({})),
             (
                 "/analysis/features/0/features/0/found",
                 serde_json::json!({ "no": 1 }),

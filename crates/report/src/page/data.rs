@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Analysis, Figure, Row, Verdict, median_interval};
+use analyse::{Analysis, MetricResult, Row, Significance, median_interval};
 use model::{CampaignResults, Class, Direction, Metric};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -12,7 +12,7 @@ use super::phases::{notes, reading_order};
 use super::{heat, phase_id, sweeps, uses};
 use crate::Scale;
 use crate::tables::overview::{LOWER_BOUND, entry, scale_of, status_counts};
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, short_names};
 use crate::wording::words;
 
@@ -96,7 +96,7 @@ pub(super) struct RowData<'a> {
     /// Whether whole numbers are shown as such.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     whole: bool,
-    /// Whether it is drawn beside the figure that judges the phase.
+    /// Whether it is drawn beside the primary metric of the phase.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     beside: bool,
     /// Digits behind the point, where they are the same for every number.
@@ -108,23 +108,23 @@ pub(super) struct RowData<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     o: Vec<usize>,
     /// What the exact tests say of each pair of contenders, a character each, in the order of
-    /// [`Row::comparisons`]; of rows that judge a phase.
+    /// [`Row::comparisons`]; of rows of a primary metric.
     #[serde(skip_serializing_if = "String::is_empty")]
     v: String,
-    /// Of each contender, how many times better the best is; of rows that judge a phase.
+    /// Of each contender, how many times better the best is; of rows of a primary metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<Option<Short>>,
     /// Rounds that such a test needs at least, where there were too few.
     #[serde(skip_serializing_if = "Option::is_none")]
     needed: Option<u32>,
-    /// A figure for each contender.
-    f: Vec<FigureData<'a>>,
+    /// A result for each contender.
+    f: Vec<ResultData<'a>>,
 }
 
-/// A figure in the scale of its row.
-struct FigureData<'a> {
+/// A result in the scale of its row.
+struct ResultData<'a> {
     row: &'a Row,
-    figure: &'a Figure,
+    result: &'a MetricResult,
     scale: Scale,
 }
 
@@ -148,7 +148,7 @@ impl Metrics {
 impl<'a> RowData<'a> {
     pub(super) fn new(row: &'a Row, scale: Scale, metrics: &Metrics) -> Self {
         let counts = matches!(row.unit, model::Unit::Count | model::Unit::Bytes);
-        let figures = row.figures.iter();
+        let results = row.results.iter();
         Self {
             m: metrics.place(row.metric),
             u: scale.symbol(),
@@ -159,33 +159,33 @@ impl<'a> RowData<'a> {
                 Direction::Neutral => 0,
             },
             whole: counts && scale.scaled(1.0) == 1.0,
-            beside: row.shown && !row.headline,
+            beside: row.shown && !row.primary,
             digits: scale.decimals(),
             n: notes(row),
-            o: match row.headline {
+            o: match row.primary {
                 true => reading_order(row),
                 false => Vec::new(),
             },
             v: String::new(),
             r: Vec::new(),
             needed: None,
-            f: figures
-                .map(|figure| FigureData { row, figure, scale })
+            f: results
+                .map(|result| ResultData { row, result, scale })
                 .collect(),
         }
     }
 
-    /// The row with what the exact tests say of it, where it judges its phase.
+    /// The row with what the exact tests say of it, where it is of the primary metric.
     fn compared(mut self, row: &Row) -> Self {
-        if row.headline {
+        if row.primary {
             let ratios = heat::ratios(row).into_iter();
             self.r = ratios
                 .map(|ratio| Some(Short::read(&heat::attribute(ratio?))))
                 .collect();
             let comparisons = row.comparisons();
-            self.v = comparisons.iter().map(|c| letter(c.verdict)).collect();
-            self.needed = comparisons.iter().find_map(|c| match c.verdict {
-                Verdict::TooFewRounds { needed } => Some(needed),
+            self.v = comparisons.iter().map(|c| letter(c.significance)).collect();
+            self.needed = comparisons.iter().find_map(|c| match c.significance {
+                Significance::TooFewRounds { needed } => Some(needed),
                 _ => None,
             });
         }
@@ -205,8 +205,8 @@ impl<'a> RowData<'a> {
 pub(crate) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, Numbers) {
     let metrics = Metrics::of(analysis);
     let (phases, numbers) = phases(results, analysis, &metrics);
-    let figures = analysis.rows.iter().flat_map(|row| &row.figures);
-    let rounds = figures.map(|f| f.rounds.len()).max().unwrap_or(0);
+    let measured = analysis.rows.iter().flat_map(|row| &row.results);
+    let rounds = measured.map(|f| f.rounds.len()).max().unwrap_or(0);
     let data = Data {
         contenders: contenders(analysis),
         groups: groups(analysis),
@@ -315,7 +315,7 @@ fn phases<'a>(
     (phases, numbers)
 }
 
-/// The rows of each phase, by suite, test and phase; they stand together, the headline first.
+/// The rows of each phase, by suite, test and phase; they stand together, that of the primary metric first.
 pub(super) fn rows_of_phases(analysis: &Analysis) -> BTreeMap<(&str, &str, &str), &[Row]> {
     fn key(row: &Row) -> (&str, &str, &str) {
         (&row.suite, &row.test, &row.phase)
@@ -325,21 +325,21 @@ pub(super) fn rows_of_phases(analysis: &Analysis) -> BTreeMap<(&str, &str, &str)
 }
 
 /// What an exact test says, seen from the first of the two.
-const fn letter(verdict: Verdict) -> char {
-    match verdict {
-        Verdict::Better => '>',
-        Verdict::Worse => '<',
-        Verdict::Differs => '/',
-        Verdict::NotToldApart => '=',
-        Verdict::TooFewRounds { .. } => '?',
-        Verdict::NotComparable => '-',
+const fn letter(significance: Significance) -> char {
+    match significance {
+        Significance::Better => '>',
+        Significance::Worse => '<',
+        Significance::Differs => '/',
+        Significance::NotSignificant => '=',
+        Significance::TooFewRounds { .. } => '?',
+        Significance::NotComparable => '-',
     }
 }
 
 /// The confidence of an interval over so many rounds, as tables say it.
 fn confidence(rounds: usize) -> String {
     let interval = median_interval(&vec![1.0; rounds]);
-    interval.map_or_else(String::new, |i| three_figures(i.confidence * 100.0))
+    interval.map_or_else(String::new, |i| three_digits(i.confidence * 100.0))
 }
 
 /// The rank at which an interval over so many rounds ends.
@@ -348,25 +348,25 @@ fn rank(rounds: usize) -> usize {
     median_interval(&ranks).map_or(0, |i| i.low as usize)
 }
 
-impl Serialize for FigureData<'_> {
+impl Serialize for ResultData<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (figure, scale) = (self.figure, &self.scale);
-        let Some(estimate) = &figure.estimate else {
-            let mark = if figure.has_failed_rounds() { '!' } else { '-' };
-            return serializer.serialize_str(&format!("{mark}{}", status_counts(figure)));
+        let (result, scale) = (self.result, &self.scale);
+        let Some(estimate) = &result.estimate else {
+            let mark = if result.has_failed_rounds() { '!' } else { '-' };
+            return serializer.serialize_str(&format!("{mark}{}", status_counts(result)));
         };
-        let shown = entry(self.row, figure, scale);
+        let shown = entry(self.row, result, scale);
         let bound = shown.text.starts_with(LOWER_BOUND);
         let signs: String = bound
             .then_some(LOWER_BOUND)
             .into_iter()
             .chain(shown.signs.chars())
             .collect();
-        let rank = figure.place.map_or(0, |place| {
+        let rank = result.place.map_or(0, |place| {
             let rank = i64::from(place.rank);
             if place.tied_with > 0 { -rank } else { rank }
         });
-        let rounds: Vec<RoundData> = figure
+        let rounds: Vec<RoundData> = result
             .rounds
             .iter()
             .map(|round| match round.value {
@@ -378,10 +378,10 @@ impl Serialize for FigureData<'_> {
         list.serialize_element(&Short::of(scale, estimate.median))?;
         list.serialize_element(&signs)?;
         list.serialize_element(&rank)?;
-        let variation = estimate.variation.map(|v| Short::read(&three_figures(v)));
+        let variation = estimate.variation.map(|v| Short::read(&three_digits(v)));
         list.serialize_element(&variation)?;
         list.serialize_element(&rounds)?;
-        if !is_range(figure) {
+        if !is_range(result) {
             list.serialize_element(&Short::of(scale, estimate.interval.low))?;
             list.serialize_element(&Short::of(scale, estimate.interval.high))?;
         }
@@ -390,13 +390,13 @@ impl Serialize for FigureData<'_> {
 }
 
 /// Whether the interval goes from the smallest round to the largest.
-fn is_range(figure: &Figure) -> bool {
-    let values = || figure.rounds.iter().filter_map(|r| r.value);
+fn is_range(result: &MetricResult) -> bool {
+    let values = || result.rounds.iter().filter_map(|r| r.value);
     let (low, high) = (
         values().fold(f64::INFINITY, f64::min),
         values().fold(f64::NEG_INFINITY, f64::max),
     );
-    figure
+    result
         .estimate
         .is_some_and(|e| e.interval.low == low && e.interval.high == high)
 }

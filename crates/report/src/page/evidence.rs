@@ -1,4 +1,4 @@
-//! What was found besides figures: features, failures with all their evidence, kernel complaints.
+//! What was found besides results: features, failures with all their evidence, kernel complaints.
 
 use analyse::{Analysis, CellFailure, Found, PhaseFailure};
 use model::{FACTS, Feature, StepRecord};

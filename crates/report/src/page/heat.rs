@@ -1,10 +1,10 @@
-//! How far each figure of the overview is from the best of its row, and the step of the colour scale that
+//! How far each result of the overview is from the best of its row, and the step of the colour scale that
 //! says so. The colours themselves are the style sheet's.
 
 use analyse::{Ranking, Row};
 use model::{Direction, Metric};
 
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 
 /// Where one step of the scale ends: as many times the best, at most.
 pub(super) const STEPS: [f64; 6] = [1.05, 1.25, 1.6, 2.5, 5.0, 10.0];
@@ -28,18 +28,18 @@ pub(super) fn legend() -> Vec<(String, String)> {
 /// numbers of which there is no ratio.
 pub(super) fn ratios(row: &Row) -> Vec<Option<f64>> {
     let medians = || {
-        let figures = row.figures.iter();
-        figures.map(|f| f.estimate.filter(|_| !f.set_apart).map(|e| e.median))
+        let results = row.results.iter();
+        results.map(|f| f.estimate.filter(|_| !f.set_apart).map(|e| e.median))
     };
-    let judged = row.ranking == Ranking::Ranked && row.metric != Metric::Supported;
+    let ranked = row.ranking == Ranking::Ranked && row.metric != Metric::Supported;
     let positive = medians().flatten().all(|m| m > 0.0);
     let best = match row.direction {
         Direction::Higher => medians().flatten().reduce(f64::max),
         Direction::Lower => medians().flatten().reduce(f64::min),
         Direction::Neutral => None,
     };
-    let Some(best) = best.filter(|_| judged && positive) else {
-        return vec![None; row.figures.len()];
+    let Some(best) = best.filter(|_| ranked && positive) else {
+        return vec![None; row.results.len()];
     };
     let ratio = |median: f64| match row.direction {
         Direction::Higher => best / median,
@@ -56,7 +56,7 @@ pub(super) fn class(ratio: f64) -> String {
 
 /// A ratio as the page's script reads it.
 pub(super) fn attribute(ratio: f64) -> String {
-    three_figures(ratio)
+    three_digits(ratio)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The report as a page that stands on its own: it loads nothing.
 //!
-//! The templates (`web/*.html`) lay out what is complete without a script: every figure that judges a phase,
+//! The templates (`web/*.html`) lay out what is complete without a script: every primary metric of a phase,
 //! in tables. The script (`web/script`) draws charts from a block of JSON and makes the tables sort and
 //! filter; it is named by its hash in a content security policy, which forbids everything else. Templates
 //! escape all text, the script sets text as text; the only markup passed through is our own.
@@ -16,7 +16,7 @@ mod sweeps;
 mod uses;
 mod verdict;
 
-use analyse::{Analysis, Outcome, Row, Standing};
+use analyse::{Analysis, RoundOutcome, Row, Standing};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
@@ -44,7 +44,7 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     outcomes: Vec<Count>,
     unfinished: Option<String>,
-    /// What figures in virtual time say, where these are.
+    /// What results in virtual time say, where these are.
     virtual_time: Option<String>,
     verdict: Vec<String>,
     contenders: Vec<setting::ContenderView>,
@@ -69,7 +69,7 @@ struct Page {
     totals_title: &'static str,
     totals_note: &'static str,
     totals: Vec<TotalView>,
-    /// Figures as shares of the device's ceiling.
+    /// Results as shares of the raw device.
     shares: Vec<ShareView>,
     calibration: Vec<(String, String)>,
     tests: Vec<phases::TestView>,
@@ -130,7 +130,7 @@ struct LineView {
     entries: Vec<EntryView>,
 }
 
-/// A phase with its contenders' shares of the device's ceiling.
+/// A phase with its contenders' shares of the raw device.
 struct ShareView {
     test: String,
     phase: String,
@@ -232,7 +232,7 @@ fn outcomes(analysis: &Analysis) -> Vec<Count> {
             word: outcome.name(),
             count,
             class: match outcome {
-                Outcome::Ok => "good",
+                RoundOutcome::Ok => "good",
                 _ if outcome.is_failure() => "failed",
                 _ => "absent",
             },

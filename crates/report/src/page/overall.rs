@@ -5,7 +5,7 @@ use analyse::{Analysis, Crossover, GroupMean, Score};
 
 use super::heat;
 use crate::tables::standing_tables;
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, shorten};
 use crate::wording::words::counted;
 
@@ -18,14 +18,14 @@ const MOST_NAMES: usize = 4;
 /// A group, or all of them.
 pub(super) struct GroupView {
     pub title: String,
-    /// How many figures it is made of.
-    pub figures: usize,
+    /// How many results it is made of.
+    pub results: usize,
     pub scores: Vec<ScoreView>,
 }
 
 /// The score of a contender.
 pub(super) struct ScoreView {
-    /// How many times what the best of each figure takes; or why there is none.
+    /// How many times what the best of each result takes; or why there is none.
     pub text: String,
     pub class: String,
     /// The interval and the rank, or what is missing.
@@ -40,14 +40,14 @@ pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
         .iter()
         .map(|group| GroupView {
             title: group.group.title().to_owned(),
-            figures: group.shares.len(),
+            results: group.shares.len(),
             scores: group.scores.iter().map(score).collect(),
         })
         .collect();
     if views.len() > 1 {
         views.push(GroupView {
             title: "all groups, each weighing the same".to_owned(),
-            figures: overall.groups.iter().map(|g| g.shares.len()).sum(),
+            results: overall.groups.iter().map(|g| g.shares.len()).sum(),
             scores: overall.total.iter().map(score).collect(),
         });
     }
@@ -101,7 +101,7 @@ fn mean(mean: &GroupMean) -> ScoreView {
 
 fn score(score: &Score) -> ScoreView {
     let missing =
-        (score.missing > 0).then(|| format!("lacks {}", counted(score.missing, "figure")));
+        (score.missing > 0).then(|| format!("lacks {}", counted(score.missing, "result")));
     let Some(ratio) = &score.ratio else {
         return ScoreView {
             text: "none".to_owned(),
@@ -111,20 +111,20 @@ fn score(score: &Score) -> ScoreView {
     };
     let interval = (ratio.rounds > 1).then(|| {
         let (low, high) = (ratio.interval.low, ratio.interval.high);
-        format!("{} … {}", three_figures(low), three_figures(high))
+        format!("{} … {}", three_digits(low), three_digits(high))
     });
     let rank = score.place.map(|place| {
         let tied = if place.tied_with > 0 { "=" } else { "" };
         format!("rank {}{tied}", place.rank)
     });
     ScoreView {
-        text: format!("{}×", three_figures(ratio.median)),
+        text: format!("{}×", three_digits(ratio.median)),
         class: format!("plain {}", heat::class(ratio.median)),
         notes: [interval, rank, missing].into_iter().flatten().collect(),
     }
 }
 
-/// Who comes first over all groups, as a sentence; nothing where nobody has all figures.
+/// Who comes first over all groups, as a sentence; nothing where nobody has all results.
 pub(super) fn verdict(analysis: &Analysis) -> Option<String> {
     let overall = &analysis.overall;
     let groups = overall.groups.len();
@@ -138,7 +138,7 @@ pub(super) fn verdict(analysis: &Analysis) -> Option<String> {
     let first: Vec<String> = placed
         .iter()
         .filter(|(_, _, rank)| *rank == 1)
-        .map(|(contender, ratio, _)| format!("{} ({}×)", name(contender), three_figures(*ratio)))
+        .map(|(contender, ratio, _)| format!("{} ({}×)", name(contender), three_digits(*ratio)))
         .collect();
     let over = match groups {
         1 => "In the one group of tests".to_owned(),
@@ -175,7 +175,7 @@ pub(super) fn crossovers(analysis: &Analysis) -> Vec<String> {
             of(crossover.to)?,
             of(crossover.from)?,
             crossover.group.title(),
-            three_figures(100.0 * crossover.share)
+            three_digits(100.0 * crossover.share)
         ))
     };
     analysis

@@ -191,7 +191,7 @@ fn every_phase_has_a_table_and_every_metric_is_known_to_the_script() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let html = render(&results, &analysis);
-    let phases = analysis.rows.iter().filter(|r| r.headline).count();
+    let phases = analysis.rows.iter().filter(|r| r.primary).count();
     for part in ["<article", "<figure>", "<details class=\"data\">"] {
         assert_eq!(count(&html, part), phases, "{part}");
     }
@@ -211,12 +211,12 @@ fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
     let value = number.as_f64().unwrap();
     match row["whole"] == true && value.fract() == 0.0 && value.abs() < 1000.0 {
         true => value.to_string(),
-        false => crate::wording::scale::three_figures(value),
+        false => crate::wording::scale::three_digits(value),
     }
 }
 
 #[test]
-fn the_script_knows_each_figure_as_the_tables_show_it() {
+fn the_script_knows_each_result_as_the_tables_show_it() {
     for results in [fixture::realistic(), fixture::hostile()] {
         let analysis = analyse(&results);
         let data = data(&render(&results, &analysis));
@@ -228,20 +228,20 @@ fn the_script_knows_each_figure_as_the_tables_show_it() {
         for (row, known) in analysis.rows.iter().zip(known) {
             let scale = crate::tables::overview::scale_of(row);
             assert_eq!(known["u"], scale.symbol());
-            for (figure, known_figure) in row.figures.iter().zip(known["f"].as_array().unwrap()) {
-                let Some(estimate) = figure.estimate else {
-                    let words = known_figure.as_str().unwrap();
-                    assert_eq!(words.starts_with('!'), figure.has_failed_rounds());
-                    assert_eq!(words[1..], crate::tables::overview::status_counts(figure));
+            for (result, known_result) in row.results.iter().zip(known["f"].as_array().unwrap()) {
+                let Some(estimate) = result.estimate else {
+                    let words = known_result.as_str().unwrap();
+                    assert_eq!(words.starts_with('!'), result.has_failed_rounds());
+                    assert_eq!(words[1..], crate::tables::overview::status_counts(result));
                     continue;
                 };
-                let of_rounds = known_figure[4].as_array().unwrap();
+                let of_rounds = known_result[4].as_array().unwrap();
                 assert_eq!(
-                    written(known, &known_figure[0]),
+                    written(known, &known_result[0]),
                     scale.number(estimate.median)
                 );
-                assert_eq!(of_rounds.len(), figure.rounds.len());
-                for (round, known_round) in figure.rounds.iter().zip(of_rounds) {
+                assert_eq!(of_rounds.len(), result.rounds.len());
+                for (round, known_round) in result.rounds.iter().zip(of_rounds) {
                     match round.value {
                         Some(value) => assert_eq!(written(known, known_round), scale.number(value)),
                         None => assert_eq!(known_round, round.outcome.name()),

@@ -1,14 +1,14 @@
-//! The tests of the page: for each phase the table of the figure that judges it. The script draws the
+//! The tests of the page: for each phase the table of its primary metric. The script draws the
 //! chart before it, and every other metric, from the same numbers.
 
-use analyse::{Analysis, Figure, Row};
+use analyse::{Analysis, MetricResult, Row};
 use model::{CacheState, CampaignResults, Direction, Test};
 
 use super::data::{Numbers, rows_of_phases};
 use super::{phase_id, test_id, tone_class};
 use crate::Scale;
 use crate::tables::overview::{entry, scale_of, status_counts};
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, shorten};
 use crate::wording::words;
 
@@ -28,7 +28,7 @@ pub(super) struct TestView {
     pub phases: Vec<PhaseView>,
 }
 
-/// A phase with the figure that judges it.
+/// A phase with its primary metric.
 pub(super) struct PhaseView {
     pub id: String,
     /// Its place in the script's data.
@@ -37,11 +37,11 @@ pub(super) struct PhaseView {
     pub title: &'static str,
     pub notes: Vec<String>,
     pub unit: &'static str,
-    pub figures: Vec<FigureView>,
+    pub results: Vec<ResultView>,
 }
 
 /// A line of the table behind a chart.
-pub(super) struct FigureView {
+pub(super) struct ResultView {
     /// The place of the contender.
     pub number: usize,
     pub contender: String,
@@ -110,17 +110,17 @@ fn of_phase(id: String, number: usize, row: &Row) -> PhaseView {
         title: words::title(row.metric),
         notes: notes(row),
         unit: scale.symbol(),
-        figures: reading_order(row)
+        results: reading_order(row)
             .into_iter()
-            .map(|place| figure(row, place, &scale))
+            .map(|place| result(row, place, &scale))
             .collect(),
     }
 }
 
-/// What is judged comes best first, what is not in the campaign's order; what has no figure last.
+/// What has a direction comes best first, what is not in the campaign's order; what has no result last.
 pub(super) fn reading_order(row: &Row) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..row.figures.len()).collect();
-    let median = |i: &usize| row.figures[*i].estimate.map(|e| e.median);
+    let mut order: Vec<usize> = (0..row.results.len()).collect();
+    let median = |i: &usize| row.results[*i].estimate.map(|e| e.median);
     order.sort_by(|a, b| match (median(a), median(b)) {
         (Some(a), Some(b)) => match row.direction {
             Direction::Higher => b.total_cmp(&a),
@@ -132,7 +132,7 @@ pub(super) fn reading_order(row: &Row) -> Vec<usize> {
     order
 }
 
-/// What stands in the caption of a figure: which way is better, the cache, the end.
+/// What stands in the caption of a result: which way is better, the cache, the end.
 pub(super) fn notes(row: &Row) -> Vec<String> {
     let mut notes = vec![words::direction(row.direction).to_owned()];
     if row.caches.iter().any(|cache| *cache != row.cache) {
@@ -149,7 +149,7 @@ pub(super) fn notes(row: &Row) -> Vec<String> {
         notes.push(words::end(row.ends).to_owned());
     }
     notes.extend(words::not_ranked(row.ranking).map(str::to_owned));
-    let apart = row.figures.iter().filter(|f| f.set_apart);
+    let apart = row.results.iter().filter(|f| f.set_apart);
     let apart: Vec<String> = apart
         .map(|f| shorten(&clean(&f.contender), NAME_COLUMNS))
         .collect();
@@ -162,17 +162,17 @@ pub(super) fn notes(row: &Row) -> Vec<String> {
     notes
 }
 
-fn figure(row: &Row, place: usize, scale: &Scale) -> FigureView {
-    let figure = &row.figures[place];
-    let shown = entry(row, figure, scale);
-    let estimate = figure.estimate.as_ref();
-    FigureView {
+fn result(row: &Row, place: usize, scale: &Scale) -> ResultView {
+    let result = &row.results[place];
+    let shown = entry(row, result, scale);
+    let estimate = result.estimate.as_ref();
+    ResultView {
         number: place,
-        contender: shorten(&clean(&figure.contender), NAME_COLUMNS),
+        contender: shorten(&clean(&result.contender), NAME_COLUMNS),
         class: tone_class(shown.tone),
         median: match estimate {
             Some(_) => format!("{}{}", shown.text, shown.signs),
-            None => status_counts(figure),
+            None => status_counts(result),
         },
         interval: estimate.map_or_else(String::new, |e| {
             format!(
@@ -182,13 +182,13 @@ fn figure(row: &Row, place: usize, scale: &Scale) -> FigureView {
             )
         }),
         confidence: estimate.map_or_else(String::new, |e| {
-            format!("{} %", three_figures(e.interval.confidence * 100.0))
+            format!("{} %", three_digits(e.interval.confidence * 100.0))
         }),
-        rounds: rounds(figure, scale),
+        rounds: rounds(result, scale),
         variation: estimate
             .and_then(|e| e.variation)
-            .map_or_else(String::new, |v| format!("{} %", three_figures(v))),
-        rank: figure.place.map_or_else(String::new, |place| {
+            .map_or_else(String::new, |v| format!("{} %", three_digits(v))),
+        rank: result.place.map_or_else(String::new, |place| {
             let tied = if place.tied_with > 0 { "=" } else { "" };
             format!("{}{tied}", place.rank)
         }),
@@ -196,8 +196,8 @@ fn figure(row: &Row, place: usize, scale: &Scale) -> FigureView {
 }
 
 /// The single rounds, in order, with the word where one has no value.
-fn rounds(figure: &Figure, scale: &Scale) -> String {
-    let rounds: Vec<String> = figure
+fn rounds(result: &MetricResult, scale: &Scale) -> String {
+    let rounds: Vec<String> = result
         .rounds
         .iter()
         .map(|round| match round.value {

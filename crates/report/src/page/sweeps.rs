@@ -156,8 +156,8 @@ fn swept<'a>(
 /// One scale for all points of a phase, so that they can be compared.
 fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<Scale> {
     let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
-    let figures = rows().flat_map(|row: &Row| &row.figures);
-    let medians: Vec<f64> = figures.filter_map(|f| Some(f.estimate?.median)).collect();
+    let results = rows().flat_map(|row: &Row| &row.results);
+    let medians: Vec<f64> = results.filter_map(|f| Some(f.estimate?.median)).collect();
     Some(Scale::for_metric(rows().next()?.metric, medians))
 }
 

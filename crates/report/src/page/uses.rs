@@ -5,7 +5,7 @@ use analyse::{Analysis, Candidate, UseScores, WeighedGroup};
 use serde::{Serialize, Serializer};
 
 use crate::wording::reasons::reasons;
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, short_names};
 
 /// A use with what it comes to.
@@ -98,7 +98,7 @@ fn of_use(one: &UseScores) -> UseData {
 }
 
 fn is_tested(group: &WeighedGroup) -> bool {
-    !group.figures.is_empty()
+    !group.results.is_empty()
 }
 
 fn view(one: &UseScores, analysis: &Analysis) -> UseView {
@@ -141,15 +141,15 @@ fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
         .map(|(place, ratio)| OrderView {
             number: place,
             contender: names[place].clone(),
-            cost: format!("{}×", three_figures(ratio.median)),
+            cost: format!("{}×", three_digits(ratio.median)),
             interval: match ratio.rounds {
                 1 => "one round".to_owned(),
                 _ => {
                     let interval = ratio.interval;
                     format!(
                         "{} … {}",
-                        three_figures(interval.low),
-                        three_figures(interval.high)
+                        three_digits(interval.low),
+                        three_digits(interval.high)
                     )
                 }
             },

@@ -1,4 +1,4 @@
-//! What the figures come to, in words, for the top of the page. Every sentence is a count or a figure of
+//! What the results come to, in words, for the top of the page. Every sentence is a count or a result of
 //! the analysis; where the rounds do not tell contenders apart, it says so.
 
 use analyse::{Analysis, CellFailure, Row, Standing};
@@ -66,9 +66,9 @@ fn marked(analysis: &Analysis, word: &str, count: impl Fn(&Standing) -> u32) -> 
 
 /// In how many phases the first place is shared: there the order is a matter of luck.
 fn first(analysis: &Analysis) -> Option<String> {
-    let judged: Vec<&Row> = judged(analysis).collect();
-    let shared = judged.iter().filter(|row| shares_first(row)).count();
-    let text = match (shared, judged.len()) {
+    let ranked: Vec<&Row> = ranked(analysis).collect();
+    let shared = ranked.iter().filter(|row| shares_first(row)).count();
+    let text = match (shared, ranked.len()) {
         (_, 0) => return None,
         (0, all) => format!("In none of {} is the first place shared.", phases(all)),
         (shared, all) if shared == all => {
@@ -86,19 +86,19 @@ fn phases(count: usize) -> String {
     counted(count as u64, "ranked phase")
 }
 
-fn judged(analysis: &Analysis) -> impl Iterator<Item = &Row> {
-    let places = |row: &&Row| row.figures.iter().any(|f| f.place.is_some());
+fn ranked(analysis: &Analysis) -> impl Iterator<Item = &Row> {
+    let places = |row: &&Row| row.results.iter().any(|f| f.place.is_some());
     let rows = analysis.rows.iter();
-    rows.filter(|row| row.headline && row.metric != Metric::Supported)
+    rows.filter(|row| row.primary && row.metric != Metric::Supported)
         .filter(places)
 }
 
 fn shares_first(row: &Row) -> bool {
-    let mut places = row.figures.iter().filter_map(|f| f.place);
+    let mut places = row.results.iter().filter_map(|f| f.place);
     places.any(|place| place.rank == 1 && place.tied_with > 0)
 }
 
-/// Whose cells were not ok, the most first; what a filesystem cannot do is told apart.
+/// Whose cells were not ok, the most first; what a filesystem cannot do is counted for itself.
 fn failures(analysis: &Analysis) -> Option<String> {
     let (cannot, failed): (Vec<&CellFailure>, Vec<&CellFailure>) = analysis
         .failures
@@ -137,16 +137,16 @@ fn failures(analysis: &Analysis) -> Option<String> {
     ))
 }
 
-/// How many figures are to be read with care.
+/// How many results are to be read with care.
 fn unsteady(analysis: &Analysis) -> Option<String> {
-    let headlines = analysis.rows.iter().filter(|row| row.headline);
-    let estimates = headlines.flat_map(|row| row.figures.iter().filter_map(|f| f.estimate));
+    let headlines = analysis.rows.iter().filter(|row| row.primary);
+    let estimates = headlines.flat_map(|row| row.results.iter().filter_map(|f| f.estimate));
     let estimates: Vec<_> = estimates.filter(|e| e.rounds > 1).collect();
     let unsteady = estimates.iter().filter(|e| e.unsteady()).count();
     (unsteady > 0).then(|| {
         format!(
             "{unsteady} of {} vary by more than {:.0}\u{a0}% between rounds and carry a ~.",
-            counted(estimates.len() as u64, "figure"),
+            counted(estimates.len() as u64, "result"),
             analyse::UNSTEADY_ABOVE
         )
     })

@@ -1,13 +1,13 @@
-//! A calibration in words and numbers, and each phase's share of the device's ceiling.
+//! A calibration in words and numbers, and each phase's share of the raw device.
 
-use analyse::{Analysis, CeilingRange, Row};
+use analyse::{Analysis, RawDeviceRange, Row};
 use model::{Calibration, CampaignResults, Ceiling, Spread, Unit};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
 use crate::wording::text::clean;
 
-/// One figure of a calibration.
+/// One result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalibrationLine {
     /// What was measured.
@@ -18,7 +18,7 @@ pub struct CalibrationLine {
     pub range: String,
 }
 
-/// What the instrument costs, a figure in each line.
+/// What the instrument costs, a result in each line.
 pub fn instrument_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let cost = &calibration.instrument;
     let seconds = |spread: Spread| Spread {
@@ -46,9 +46,9 @@ pub fn instrument_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     .into()
 }
 
-/// What the device can do, a figure in each line; nothing where it has no ceiling.
-pub fn ceiling_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
-    let Some(ceiling) = &calibration.ceiling else {
+/// What the device can do, a result in each line; nothing where that was not measured.
+pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
+    let Some(raw_device) = &calibration.ceiling else {
         return Vec::new();
     };
     let (long, short) = (Ceiling::SEQUENTIAL_BLOCK, Ceiling::RANDOM_BLOCK);
@@ -57,12 +57,12 @@ pub fn ceiling_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
     let random = |what: &str, depth: u32| format!("random {what}, {short}, depth {depth}");
     let (bytes, operations) = (Unit::BytesPerSecond, Unit::PerSecond);
     vec![
-        line(sequential("read"), bytes, ceiling.sequential_read),
-        line(sequential("write"), bytes, ceiling.sequential_write),
-        line(random("read", 1), operations, ceiling.random_read),
-        line(random("write", 1), operations, ceiling.random_write),
-        line(random("read", depth), operations, ceiling.queued_read),
-        line(random("write", depth), operations, ceiling.queued_write),
+        line(sequential("read"), bytes, raw_device.sequential_read),
+        line(sequential("write"), bytes, raw_device.sequential_write),
+        line(random("read", 1), operations, raw_device.random_read),
+        line(random("write", 1), operations, raw_device.random_write),
+        line(random("read", depth), operations, raw_device.queued_read),
+        line(random("write", depth), operations, raw_device.queued_write),
     ]
 }
 
@@ -97,11 +97,11 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
         .map(value)
         .collect();
     facts.push(("raw device".to_owned(), clean(&calibration.device)));
-    facts.extend(ceiling_lines(calibration).into_iter().map(value));
+    facts.extend(raw_device_lines(calibration).into_iter().map(value));
     facts
 }
 
-/// The phases of which some figure is known as a share of the device's ceiling, as a table like the
+/// The phases of which some result is known as a share of the raw device, as a table like the
 /// overview's.
 pub(crate) fn shares<'a>(
     results: &'a CampaignResults,
@@ -114,20 +114,20 @@ pub(crate) fn shares<'a>(
 }
 
 fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
-    let ceiling = row.ceiling?;
-    let scale = Scale::for_metric(row.metric, [ceiling]);
-    let shares = row.figures.iter().map(|figure| figure.ceiling_share);
+    let raw_device = row.raw_device?;
+    let scale = Scale::for_metric(row.metric, [raw_device]);
+    let shares = row.results.iter().map(|result| result.raw_device_share);
     let entries: Vec<Entry> = shares
-        .map(|share| entry(share, ceiling, row.ceiling_range))
+        .map(|share| entry(share, raw_device, row.raw_device_range))
         .collect();
     let any = entries.iter().any(|entry| entry.tone == Tone::Plain);
     any.then(|| PhaseLine {
         row: Some(row),
         label: clean(&row.phase),
         rule: None,
-        unit: match row.ceiling_range {
-            None => format!("% of {}", scale.with_unit(ceiling)),
-            Some(CeilingRange { least, most }) => {
+        unit: match row.raw_device_range {
+            None => format!("% of {}", scale.with_unit(raw_device)),
+            Some(RawDeviceRange { least, most }) => {
                 format!("% of {}…{}", scale.number(least), scale.with_unit(most))
             }
         },
@@ -135,13 +135,13 @@ fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
     })
 }
 
-/// A share, or between which values it lies: of the largest reading of the ceiling it is the smallest share.
-fn entry(share: Option<f64>, ceiling: f64, range: Option<CeilingRange>) -> Entry {
+/// A share, or between which values it lies: of the largest reading of the raw device it is the smallest share.
+fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> Entry {
     let number = |share| Scale::of(Unit::Percent, [share]).number(share);
     let (text, tone) = match (share, range) {
         (Some(share), None) => (number(share), Tone::Plain),
-        (Some(share), Some(CeilingRange { least, most })) => {
-            let of = |reading| number(share * ceiling / reading);
+        (Some(share), Some(RawDeviceRange { least, most })) => {
+            let of = |reading| number(share * raw_device / reading);
             (format!("{}…{}", of(most), of(least)), Tone::Plain)
         }
         (None, _) => ("-".to_owned(), Tone::Absent),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_ceiling_that_was_not_steady_shares_are_ranges() {
+    fn of_a_raw_device_that_was_not_steady_shares_are_ranges() {
         let mut results = fixture::calibrated();
         let read = |results: &CampaignResults| {
             let analysis = analyse(results);
@@ -179,19 +179,19 @@ mod tests {
             let line = lines.find(|line| line.label == "read").unwrap();
             (line.unit.clone(), line.entries[0].text.clone())
         };
-        let ceiling = |results: &mut CampaignResults, least: f64, most: f64| {
+        let raw_device = |results: &mut CampaignResults, least: f64, most: f64| {
             let calibration = results.calibration.as_mut().unwrap();
             let read = &mut calibration.ceiling.as_mut().unwrap().sequential_read;
             let read = read.as_mut().unwrap();
             (read.least, read.most) = (least * read.median, most * read.median);
         };
-        ceiling(&mut results, 0.96, 1.05);
+        raw_device(&mut results, 0.96, 1.05);
         let (unit, steady) = read(&results);
         assert_eq!(
             (unit.as_str(), steady.contains('…')),
             ("% of 80.0 MB/s", false)
         );
-        ceiling(&mut results, 0.5, 2.0);
+        raw_device(&mut results, 0.5, 2.0);
         let (unit, range) = read(&results);
         assert_eq!(unit, "% of 40.0…160 MB/s");
         let share: f64 = steady.parse().unwrap();

@@ -45,7 +45,7 @@ impl<'a> Rows<'a> {
             label: clean(&row.phase),
             rule: None,
             unit: UNIT.to_owned(),
-            entries: (0..row.figures.len()).map(|c| self.entry(row, c)).collect(),
+            entries: (0..row.results.len()).map(|c| self.entry(row, c)).collect(),
         })
     }
 
@@ -54,7 +54,7 @@ impl<'a> Rows<'a> {
             let row = self
                 .0
                 .get(&(row.test.as_str(), row.phase.as_str(), metric))?;
-            Some(row.figures[contender].estimate?.median)
+            Some(row.results[contender].estimate?.median)
         };
         let Some(agent) = median(Metric::Cpu) else {
             return Entry {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_figure_has_a_dash() {
+    fn who_has_no_result_has_a_dash() {
         let shown = cells(&fixture::hostile());
         assert!(
             shown

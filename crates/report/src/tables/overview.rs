@@ -1,9 +1,9 @@
-//! The table of all phases by the figure that judges each, random I/O also by its throughput: the same for terminal, Markdown and HTML.
+//! The table of all phases by the primary metric of each, random I/O also by its throughput: the same for terminal, Markdown and HTML.
 //! Sweeps are condensed to slices, which [`crate::tables::sweeps`] puts below the tests.
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Estimate, Figure, Mark, Outcome, Place, Row};
+use analyse::{Analysis, Estimate, Mark, MetricResult, Rank, RoundOutcome, Row};
 use model::{CampaignResults, Metric, Test};
 
 use crate::Scale;
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
     pub tone: Tone,
 }
 
-/// A row of the table: a phase with the figure that judges it.
+/// A row of the table: a phase with its primary metric.
 pub(crate) struct PhaseLine<'a> {
     /// The row of the analysis behind it; absent where it follows from several.
     pub row: Option<&'a Row>,
@@ -74,7 +74,7 @@ pub(crate) const WAITING: char = '…';
 pub(crate) const LOWER_BOUND: char = '≥';
 pub(crate) const INSTRUMENT: char = '†';
 
-/// Behind an overall figure that rests on fewer figures than those of others.
+/// Behind an overall result that rests on fewer results than those of others.
 pub(crate) const LACKING: char = '*';
 
 /// Every sign with its meaning.
@@ -146,22 +146,22 @@ pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<
         rule: None,
         unit: format!("{} {}", scale.symbol(), words::arrow(row.direction)),
         entries: row
-            .figures
+            .results
             .iter()
-            .map(|figure| entry(row, figure, scale))
+            .map(|result| entry(row, result, scale))
             .collect(),
     }
 }
 
 /// The sign and the look of a place. A tie for the best has a sign where somebody is behind it: that
 /// nobody can be told from anybody needs none.
-pub(crate) fn sign_of(place: Option<&Place>, is_ordered: bool) -> (Tone, Option<char>) {
+pub(crate) fn sign_of(place: Option<&Rank>, is_ordered: bool) -> (Tone, Option<char>) {
     match place {
-        Some(Place {
+        Some(Rank {
             mark: Some(Mark::Best),
             ..
         }) => (Tone::Best, Some(BEST)),
-        Some(Place {
+        Some(Rank {
             mark: Some(Mark::Worst),
             ..
         }) => (Tone::Worst, Some(WORST)),
@@ -174,18 +174,18 @@ pub(crate) fn sign_of(place: Option<&Place>, is_ordered: bool) -> (Tone, Option<
 
 /// The scale of a row: it suits the middle one of its medians.
 pub(crate) fn scale_of(row: &Row) -> Scale {
-    let medians = row.figures.iter().filter_map(|f| Some(f.estimate?.median));
+    let medians = row.results.iter().filter_map(|f| Some(f.estimate?.median));
     Scale::for_metric(row.metric, medians)
 }
 
-/// What a table says of one figure.
-pub(crate) fn entry(row: &Row, figure: &Figure, scale: &Scale) -> Entry {
-    match &figure.estimate {
-        Some(estimate) => number(row, figure, estimate, scale),
+/// What a table says of one result.
+pub(crate) fn entry(row: &Row, result: &MetricResult, scale: &Scale) -> Entry {
+    match &result.estimate {
+        Some(estimate) => number(row, result, estimate, scale),
         None => Entry {
-            text: status_words(figure),
+            text: status_words(result),
             signs: String::new(),
-            tone: if figure.has_failed_rounds() {
+            tone: if result.has_failed_rounds() {
                 Tone::Failed
             } else {
                 Tone::Absent
@@ -194,19 +194,19 @@ pub(crate) fn entry(row: &Row, figure: &Figure, scale: &Scale) -> Entry {
     }
 }
 
-fn number(row: &Row, figure: &Figure, estimate: &Estimate, scale: &Scale) -> Entry {
+fn number(row: &Row, result: &MetricResult, estimate: &Estimate, scale: &Scale) -> Entry {
     let is_ordered = row
-        .figures
+        .results
         .iter()
         .any(|f| f.place.is_some_and(|p| p.rank > 1));
-    let (tone, sign) = sign_of(figure.place.as_ref(), is_ordered);
-    let bound = figure.is_lower_bound(row.metric).then_some(LOWER_BOUND);
+    let (tone, sign) = sign_of(result.place.as_ref(), is_ordered);
+    let bound = result.is_lower_bound(row.metric).then_some(LOWER_BOUND);
     let signs = [
         sign,
         estimate.unsteady().then_some(UNSTEADY),
-        figure.has_failed_rounds().then_some(PARTIAL),
-        figure.holds_the_instrument().then_some(INSTRUMENT),
-        figure.is_incomplete().then_some(WAITING),
+        result.has_failed_rounds().then_some(PARTIAL),
+        result.holds_the_instrument().then_some(INSTRUMENT),
+        result.is_incomplete().then_some(WAITING),
     ];
     Entry {
         text: bound
@@ -227,20 +227,20 @@ fn value(metric: Metric, median: f64, scale: &Scale) -> String {
     }
 }
 
-/// The words for a figure without a value: `failed`, `failed/crashed`.
-pub(crate) fn status_words(figure: &Figure) -> String {
-    let words: Vec<&str> = figure.words().iter().map(|(o, _)| o.name()).collect();
+/// The words for a result without a value: `failed`, `failed/crashed`.
+pub(crate) fn status_words(result: &MetricResult) -> String {
+    let words: Vec<&str> = result.words().iter().map(|(o, _)| o.name()).collect();
     words.join("/")
 }
 
 /// The words with how many rounds had each: `failed in 2 of 3 rounds`.
-pub(crate) fn status_counts(figure: &Figure) -> String {
-    let rounds = figure.rounds.len();
-    let counts: Vec<String> = figure
+pub(crate) fn status_counts(result: &MetricResult) -> String {
+    let rounds = result.rounds.len();
+    let counts: Vec<String> = result
         .words()
         .iter()
         .map(|(outcome, count)| match outcome {
-            Outcome::NotRun => format!("{outcome}: {count} of {rounds} rounds"),
+            RoundOutcome::NotRun => format!("{outcome}: {count} of {rounds} rounds"),
             _ => format!("{outcome} in {count} of {rounds} rounds"),
         })
         .collect();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_hold_much_of_the_instrument_have_its_sign() {
+    fn results_that_hold_much_of_the_instrument_have_its_sign() {
         let results = fixture::calibrated();
         let analysis = analyse(&results);
         let blocks = overview(&results, &analysis);

@@ -3,7 +3,7 @@
 
 use analyse::Effect;
 
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::width;
 
 /// Blanks between two columns.
@@ -84,13 +84,13 @@ impl PlainTable {
 pub(crate) fn ratio(effect: &Effect) -> String {
     let interval = &effect.interval;
     if interval.confidence <= 0.0 {
-        return three_figures(effect.ratio);
+        return three_digits(effect.ratio);
     }
     format!(
         "{} ({} … {} at {} %)",
-        three_figures(effect.ratio),
-        three_figures(interval.low),
-        three_figures(interval.high),
+        three_digits(effect.ratio),
+        three_digits(interval.low),
+        three_digits(interval.high),
         percent(interval.confidence)
     )
 }

@@ -4,7 +4,7 @@
 use analyse::{Analysis, GroupMean, Score};
 
 use crate::tables::plain_table::{PlainTable, percent};
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
 
 /// For each contender in how many phases it is best, first or tied for it, worst, and not ok.
@@ -31,7 +31,7 @@ pub(crate) fn counts(analysis: &Analysis) -> PlainTable {
 }
 
 /// For each contender its cost and rank in each group of tests and over all; `None` where no group has
-/// a figure.
+/// a result.
 pub(crate) fn groups(analysis: &Analysis) -> Option<PlainTable> {
     let overall = &analysis.overall;
     if overall.groups.is_empty() {
@@ -56,13 +56,13 @@ pub(crate) fn groups(analysis: &Analysis) -> Option<PlainTable> {
     Some(table)
 }
 
-/// `1.17 (2=)`: the cost and the rank, with `=` where it is shared; without a rank where figures are
+/// `1.17 (2=)`: the cost and the rank, with `=` where it is shared; without a rank where results are
 /// missing.
 fn cell(score: &Score) -> String {
     let Some(ratio) = &score.ratio else {
         return "none".to_owned();
     };
-    let cost = three_figures(ratio.median);
+    let cost = three_digits(ratio.median);
     match (score.place, score.missing) {
         (Some(place), _) if place.tied_with > 0 => format!("{cost} ({}=)", place.rank),
         (Some(place), _) => format!("{cost} ({})", place.rank),
@@ -72,7 +72,7 @@ fn cell(score: &Score) -> String {
 }
 
 /// The groups of contenders that the campaign names, each with its mean in each group of tests and over all;
-/// `None` where it names none, or no test has a figure that counts.
+/// `None` where it names none, or no test has a result that counts.
 pub(crate) fn contender_groups(analysis: &Analysis) -> Option<PlainTable> {
     let tests = &analysis.overall.groups;
     if analysis.contender_groups.is_empty() || tests.is_empty() {
@@ -98,12 +98,12 @@ pub(crate) fn contender_groups(analysis: &Analysis) -> Option<PlainTable> {
     Some(table)
 }
 
-/// `1.41`, or `1.41 (of 2)` where others of the group lack figures.
+/// `1.41`, or `1.41 (of 2)` where others of the group lack results.
 pub(crate) fn mean(mean: &GroupMean) -> String {
     match &mean.ratio {
         None => "none".to_owned(),
-        Some(ratio) if mean.left_out == 0 => three_figures(ratio.median),
-        Some(ratio) => format!("{} (of {})", three_figures(ratio.median), mean.counted),
+        Some(ratio) if mean.left_out == 0 => three_digits(ratio.median),
+        Some(ratio) => format!("{} (of {})", three_digits(ratio.median), mean.counted),
     }
 }
 

@@ -8,7 +8,7 @@ use model::{Axis, CampaignResults, Test};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, line};
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, width};
 
 /// The blocks of all sweeps: one for each axis that varies.
@@ -101,8 +101,8 @@ fn lines<'a>(
             .iter()
             .map(|(_, point)| &analysis.rows[point.row])
     };
-    let figures = rows().flat_map(|row| &row.figures);
-    let medians = figures.filter_map(|figure| Some(figure.estimate?.median));
+    let results = rows().flat_map(|row| &row.results);
+    let medians = results.filter_map(|result| Some(result.estimate?.median));
     // One scale for the whole curve, so that numbers below each other can be compared.
     let Some(metric) = rows().next().map(|row| row.metric) else {
         return Vec::new();
@@ -139,7 +139,7 @@ fn lines<'a>(
 /// The knees of the curves of a phase: N*, and what gives nearly the maximum; with a `+` where the curve
 /// still rises at its end.
 fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
-    let crossing = |knee: &Knee| three_figures(knee.crossing);
+    let crossing = |knee: &Knee| three_digits(knee.crossing);
     let enough = |knee: &Knee| match knee.still_rising {
         true => format!("{}+", knee.enough_at),
         false => knee.enough_at.to_string(),

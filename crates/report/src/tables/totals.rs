@@ -1,6 +1,6 @@
 //! Totals over the steps of tests, as a table like the overview's: what counts, and every attempt below it.
 
-use analyse::{Analysis, Attempt, Outcome, Total};
+use analyse::{Analysis, Attempt, RoundOutcome, Total};
 use model::{CampaignResults, Unit};
 
 use crate::Scale;
@@ -64,7 +64,7 @@ fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
         entry(median, of.outcome, of.is_lower_bound(), &scale)
     });
     let mut lines = vec![line("total".to_owned(), sums.collect())];
-    let is_broken = |attempt: &Attempt| attempt.outcome == Outcome::Invalid || !attempt.counts;
+    let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
     if shown == Attempts::OfBroken && !attempts().any(is_broken) {
         return lines;
     }
@@ -98,7 +98,12 @@ fn entries(attempts: &[Option<&Attempt>], scale: &Scale) -> Vec<Entry> {
     attempts.iter().map(shown).collect()
 }
 
-fn entry(seconds: Option<f64>, outcome: Outcome, is_lower_bound: bool, scale: &Scale) -> Entry {
+fn entry(
+    seconds: Option<f64>,
+    outcome: RoundOutcome,
+    is_lower_bound: bool,
+    scale: &Scale,
+) -> Entry {
     let number = |value| match is_lower_bound {
         true => format!("{LOWER_BOUND}{}", scale.number(value)),
         false => scale.number(value),

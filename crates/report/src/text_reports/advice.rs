@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Advice, AgainstFirst, Ranked, Recommendation, Verdict};
+use analyse::{Advice, AgainstFirst, Ranked, Recommendation, Significance};
 use model::{CampaignResults, Group};
 
 use crate::tables::plain_table::{PlainTable, all_of, chance, percent, ratio};
 use crate::wording::reasons::reasons;
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::summary;
 use crate::wording::text::clean;
 use crate::wording::words::counted;
 
-/// The most figures that are named where some do not count.
+/// The most results that are named where some do not count.
 const MOST_LEFT_OUT: usize = 8;
 
 /// The advice as text; `suites` says which suites have tests of a group.
@@ -76,8 +76,8 @@ fn tie(advice: &Advice, first: &str) -> String {
     if let Some(against) = &second.against_first {
         let factor = against.rounds.map_or_else(String::new, |r| ratio(&r));
         text += &format!(" {} costs {factor} times as much as {first}", name(second));
-        text += &match against.verdict {
-            Verdict::TooFewRounds { needed } => format!(
+        text += &match against.significance {
+            Significance::TooFewRounds { needed } => format!(
                 ", but so few rounds cannot show any difference: {} can.",
                 counted(needed, "round")
             ),
@@ -96,29 +96,31 @@ fn ranking(advice: &Advice) -> String {
         let against = ranked.against_first.as_ref();
         table.push(vec![
             name(ranked),
-            three_figures(ranked.cost.median),
+            three_digits(ranked.cost.median),
             against
                 .and_then(|a| a.rounds)
                 .map_or_else(String::new, |r| ratio(&r)),
             match against {
                 _ if place == 0 => String::new(),
-                Some(against) => told_apart(against),
+                Some(against) => significant(against),
                 None => String::new(),
             },
         ]);
     }
-    let note = "Cost: the time for the same work, as a multiple of the best in each figure; weighted \
+    let note = "Cost: the time for the same work, as a multiple of the best in each result; weighted \
                 geometric mean.";
     format!("\n{}{}\n", table.text("  "), wrapped(note))
 }
 
-fn told_apart(against: &AgainstFirst) -> String {
+fn significant(against: &AgainstFirst) -> String {
     let p = chance(against.p_corrected);
-    match against.verdict {
-        Verdict::Worse | Verdict::Better | Verdict::Differs => format!("yes, p {p}"),
-        Verdict::NotToldApart => format!("no, p {p}"),
-        Verdict::TooFewRounds { needed } => format!("no: it takes {}", counted(needed, "round")),
-        Verdict::NotComparable => "no: no round is whole".to_owned(),
+    match against.significance {
+        Significance::Worse | Significance::Better | Significance::Differs => format!("yes, p {p}"),
+        Significance::NotSignificant => format!("no, p {p}"),
+        Significance::TooFewRounds { needed } => {
+            format!("no: it takes {}", counted(needed, "round"))
+        }
+        Significance::NotComparable => "no: no round is whole".to_owned(),
     }
 }
 
@@ -212,7 +214,7 @@ fn turning(advice: &Advice) -> String {
                 name(second),
                 name(first),
                 name(first),
-                three_figures(factor)
+                three_digits(factor)
             )
         })
 }
@@ -222,13 +224,13 @@ fn left_out(advice: &Advice) -> String {
         return String::new();
     }
     let mut out = "\nDo not count, since not all who come into question have them\n".to_owned();
-    for figure in advice.left_out.iter().take(MOST_LEFT_OUT) {
-        let lacking = figure.lacking.iter();
+    for result in advice.left_out.iter().take(MOST_LEFT_OUT) {
+        let lacking = result.lacking.iter();
         let lacking = lacking.map(|(who, word)| format!("{} {word}", clean(who)));
         out += &format!(
             "  {}/{}: {}\n",
-            clean(&figure.test),
-            clean(&figure.phase),
+            clean(&result.test),
+            clean(&result.phase),
             lacking.collect::<Vec<_>>().join(", ")
         );
     }

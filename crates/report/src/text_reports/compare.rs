@@ -1,12 +1,12 @@
 //! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
 //! what is not significantly different. As text for a terminal and as Markdown.
 
-use analyse::{Change, Differences, OverallChange, Verdict};
+use analyse::{Change, Differences, OverallChange, Significance};
 
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, chance_alone, ratio};
 use crate::text_reports::{advice::wrapped, markdown};
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
 use crate::wording::words::{arrow, counted};
 
@@ -74,9 +74,14 @@ pub fn compare_text(found: &Differences, sides: Sides<'_>, form: Form) -> String
     out += &settings(found, form);
     out += &overall(found, form);
     out += &failures(found, form);
-    let of = |verdict: Verdict| found.changes.iter().filter(move |c| c.verdict == verdict);
-    out += &changes("Worse", of(Verdict::Worse), form);
-    out += &changes("Better", of(Verdict::Better), form);
+    let of = |significance: Significance| {
+        found
+            .changes
+            .iter()
+            .filter(move |c| c.significance == significance)
+    };
+    out += &changes("Worse", of(Significance::Worse), form);
+    out += &changes("Better", of(Significance::Better), form);
     out += &unsure(found, form);
     out += &not_compared(found, form);
     out
@@ -108,7 +113,7 @@ fn verdict(found: &Differences, threshold: Option<f64>) -> String {
 }
 
 fn percent(share: f64) -> String {
-    let text = three_figures(100.0 * share);
+    let text = three_digits(100.0 * share);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         false => text,
@@ -135,15 +140,15 @@ fn settings(found: &Differences, form: Form) -> String {
 }
 
 fn overall(found: &Differences, form: Form) -> String {
-    let with_cost = |o: &&OverallChange| o.cost.is_some() && o.figures > 1;
-    let mut table = PlainTable::new(&["contender", ">figures", "cost after / before", "p"]);
+    let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
+    let mut table = PlainTable::new(&["contender", ">results", "cost after / before", "p"]);
     let mut any = false;
     for overall in found.overall.iter().filter(with_cost) {
         let Some(cost) = &overall.cost else { continue };
         any = true;
         table.push(vec![
             clean(&overall.contender),
-            overall.figures.to_string(),
+            overall.results.to_string(),
             ratio(cost),
             chance_alone(cost.p),
         ]);
@@ -189,7 +194,7 @@ fn size(change: &Change) -> f64 {
 fn table(changes: &[&Change]) -> PlainTable {
     let mut table = PlainTable::new(&[
         "contender",
-        "figure",
+        "result",
         ">before",
         ">after",
         "unit",
@@ -217,7 +222,10 @@ fn table(changes: &[&Change]) -> PlainTable {
 
 /// The largest of those that are not significantly different.
 fn unsure(found: &Differences, form: Form) -> String {
-    let unsure = found.changes.iter().filter(|c| !c.verdict.is_difference());
+    let unsure = found
+        .changes
+        .iter()
+        .filter(|c| !c.significance.is_difference());
     let mut unsure: Vec<&Change> = unsure.collect();
     if unsure.is_empty() {
         return String::new();

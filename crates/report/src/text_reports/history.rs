@@ -1,11 +1,11 @@
-//! The history of a figure as text: a line of little bars, and a table with the changes of level.
+//! The history of a result as text: a line of little bars, and a table with the changes of level.
 
 use analyse::{History, HistoryPoint, Series};
 
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, chance};
 use crate::wording::date::moment;
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
 use crate::wording::words::arrow;
 
@@ -125,7 +125,7 @@ fn change(series: &Series, place: usize) -> String {
             Some(false) => "better, ",
             None => "",
         };
-        let factor = three_figures(change.after / change.before);
+        let factor = three_digits(change.after / change.before);
         format!("{factor} × ({way}p {})", chance(change.p))
     })
 }

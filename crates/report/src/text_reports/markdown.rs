@@ -27,7 +27,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         out += &test(block, &names);
     }
     out += &legend_lines(&blocks);
-    out += &of_the_ceiling(results, analysis, &names);
+    out += &of_the_raw_device(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
     out += &totals(results, analysis, &names);
     out += &resources(analysis);
@@ -56,7 +56,7 @@ fn standing(analysis: &Analysis) -> String {
     let mut out = "\n## How they stand\n\n".to_owned();
     out += &standing_tables::counts(analysis).markdown(escape);
     if let Some(table) = standing_tables::groups(analysis) {
-        out += "\nCost in each group of tests, as a multiple of the best of each figure (geometric mean), \
+        out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean), \
                 and rank; `=` is a tie: no significant difference.\n\n";
         out += &table.markdown(escape);
     }
@@ -120,8 +120,8 @@ fn row(name: &str, phase: &PhaseLine<'_>) -> String {
     line(&cells)
 }
 
-/// The figures that met the device, as shares of what it can do without a filesystem.
-fn of_the_ceiling(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+/// The results that met the device, as shares of what it can do without a filesystem.
+fn of_the_raw_device(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
     let title = "Share of what the device can do without a filesystem";
     titled(title, &calibration::shares(results, analysis), names)
 }

@@ -57,7 +57,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
     out += &concluded(analysis, options.width, paint);
     out += &trust(results, analysis, options.width, paint);
-    out += &of_the_ceiling(results, analysis, &names, options.width, paint);
+    out += &of_the_raw_device(results, analysis, &names, options.width, paint);
     out += &of_processor(results, analysis, &names, options.width, paint);
     out += &totals(results, analysis, &names, options.width, paint);
     out += &contender_groups(analysis, paint);
@@ -254,7 +254,7 @@ fn concluded(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     paragraphs("Conclusions:", lines, terminal, paint)
 }
 
-/// How far the figures can be trusted: what the statistics say in sentences.
+/// How far the results can be trusted: what the statistics say in sentences.
 fn trust(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     let remarks = remarks(results, analysis).into_iter();
     paragraphs("What the results can bear:", remarks, terminal, paint)
@@ -321,8 +321,8 @@ fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> S
     format!("\n{}\n", text.join("\n"))
 }
 
-/// The figures that met the device, as shares of what it can do without a filesystem.
-fn of_the_ceiling(
+/// The results that met the device, as shares of what it can do without a filesystem.
+fn of_the_raw_device(
     results: &CampaignResults,
     analysis: &Analysis,
     names: &[String],
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_the_ceiling_and_the_sign_of_the_instrument() {
+    fn shares_of_the_raw_device_and_the_sign_of_the_instrument() {
         insta::assert_snapshot!(shown(&fixture::calibrated(), 80, false));
     }
 

@@ -1,5 +1,5 @@
-//! What the statistics say beyond single figures: the overall view as a table, and sentences on how far the
-//! figures can be trusted. Words only; everything is decided in the analysis.
+//! What the statistics say beyond single results: the overall view as a table, and sentences on how far the
+//! results can be trusted. Words only; everything is decided in the analysis.
 
 use analyse::{
     Analysis, Crossover, Drift, Estimate, NoiseFloor, Score, Stop, StopReason, rounds_needed,
@@ -113,11 +113,11 @@ fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<
     }
 }
 
-/// How far the figures can be trusted, a sentence each.
+/// How far the results can be trusted, a sentence each.
 pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<String> {
     let name = |contender: usize| clean(&analysis.contenders[contender]);
     let mut remarks: Vec<String> = Vec::new();
-    remarks.extend(how_told_apart(results, analysis));
+    remarks.extend(how_significance_is_decided(results, analysis));
     remarks.extend(resources::unlike(analysis));
     let crossovers = analysis.overall.crossovers.iter();
     remarks.extend(
@@ -136,7 +136,7 @@ pub(crate) fn remarks(results: &CampaignResults, analysis: &Analysis) -> Vec<Str
 }
 
 /// By which rule contenders are significantly different, and what it would take to know more.
-fn how_told_apart(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
+fn how_significance_is_decided(results: &CampaignResults, analysis: &Analysis) -> Option<String> {
     let contenders = analysis.contenders.len();
     if contenders < 2 {
         return None;
@@ -193,7 +193,7 @@ fn noise(noise: &NoiseFloor, name: &impl Fn(usize) -> String) -> String {
         0 => "too few rounds for a test".to_owned(),
         testable => format!(
             "the tests call them different in {} of {testable} results",
-            noise.told_apart.len()
+            noise.significant.len()
         ),
     };
     format!(
@@ -227,18 +227,18 @@ fn drift(drift: &Drift, name: &impl Fn(usize) -> String) -> String {
     )
 }
 
-/// Outliers among the figures that are primary.
+/// Outliers among the results of primary metrics.
 fn outliers(analysis: &Analysis) -> Option<String> {
     let mut found = Vec::new();
-    for row in analysis.rows.iter().filter(|row| row.headline) {
-        for figure in &row.figures {
-            let rounds = figure.outliers();
+    for row in analysis.rows.iter().filter(|row| row.primary) {
+        for result in &row.results {
+            let rounds = result.outliers();
             if !rounds.is_empty() {
                 let rounds: Vec<String> = rounds.iter().map(u32::to_string).collect();
                 let noun = if rounds.len() == 1 { "round" } else { "rounds" };
                 found.push(format!(
                     "{}: {}, {} ({noun} {})",
-                    clean(&figure.contender),
+                    clean(&result.contender),
                     clean(&row.test),
                     clean(&row.phase),
                     rounds.join(", ")
@@ -250,7 +250,7 @@ fn outliers(analysis: &Analysis) -> Option<String> {
         .then(|| format!("Outliers, far off their other rounds: {}.", some_of(&found)))
 }
 
-/// Figures that say less of the page cache than their name.
+/// Results that say less of the page cache than their name.
 fn warm_reads(analysis: &Analysis) -> Option<String> {
     let found = analysis.warm_reads.iter().map(|read| {
         format!(
@@ -302,7 +302,7 @@ fn disturbed(analysis: &Analysis) -> Option<String> {
 
 fn stop(stop: &Stop, analysis: &Analysis) -> String {
     let width = words::percent(stop.until.width);
-    let narrow = stop.judged as usize - stop.wide.len();
+    let narrow = stop.counted as usize - stop.wide.len();
     let why = match stop.reason {
         StopReason::Narrow => "that was asked for, so it stopped".to_owned(),
         StopReason::MostRounds => "it stopped as there were to be no more".to_owned(),
@@ -313,7 +313,7 @@ fn stop(stop: &Stop, analysis: &Analysis) -> String {
     let mut text = format!(
         "After {} {narrow} of {} results are known to ±{width}: {why}.",
         counted(stop.rounds, "round"),
-        stop.judged
+        stop.counted
     );
     let wide: Vec<String> = stop
         .wide

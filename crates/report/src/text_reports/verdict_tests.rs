@@ -40,7 +40,7 @@ fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
 }
 
 #[test]
-fn figures_that_are_warm_by_name_only_are_named() {
+fn results_that_are_warm_by_name_only_are_named() {
     let mut results = fixture::plain();
     let before = shown(&results);
     assert!(!before.contains("To be served from memory"), "{before}");

@@ -4,7 +4,7 @@
 use analyse::{Analysis, Conclusion, Distance};
 use model::Group;
 
-use crate::wording::scale::three_figures;
+use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, shorten};
 use crate::wording::words::percent;
 
@@ -141,7 +141,7 @@ impl Words<'_> {
         let of: fn(f64) -> String = match is_space {
             true => |ratio| percent(1.0 - 1.0 / ratio),
             false if ratio < 2.0 => |ratio| percent(ratio - 1.0),
-            false => three_figures,
+            false => three_digits,
         };
         let amount = of(ratio);
         let interval = match self.detail {

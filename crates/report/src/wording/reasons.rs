@@ -48,14 +48,14 @@ fn in_words(reason: &RuledOut) -> String {
             clean(test),
             clean(phase)
         ),
-        RuledOut::NoFigures => "has none of the results that count".to_owned(),
+        RuledOut::NoResults => "has none of the results that count".to_owned(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analyse::Outcome;
+    use analyse::RoundOutcome;
     use model::{Feature, System};
 
     #[test]
@@ -63,7 +63,7 @@ mod tests {
         let failure = |phase: &str| RuledOut::Failure {
             test: "tree".to_owned(),
             phase: phase.to_owned(),
-            outcome: Outcome::Crashed,
+            outcome: RoundOutcome::Crashed,
             rounds: 1,
             of: 3,
         };

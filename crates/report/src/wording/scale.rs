@@ -1,6 +1,6 @@
-//! Numbers for people: a unit that suits the row, and three significant figures, or as many as a metric needs.
+//! Numbers for people: a unit that suits the row, and three significant digits, or as many as a metric needs.
 //!
-//! This is the only place where a figure is rounded. Prefixes are those of the SI: 1 MB is 10⁶ bytes.
+//! This is the only place where a result is rounded. Prefixes are those of the SI: 1 MB is 10⁶ bytes.
 
 use model::{Metric, Unit};
 
@@ -34,7 +34,7 @@ const fn steps(unit: Unit) -> &'static [(f64, &'static str)] {
 }
 
 /// Digits behind the point of a capacity in percent. All of them lie near 100 %, and it is the rest that tells
-/// filesystems apart: three figures would show 99.93 % and 99.95 % as the same.
+/// filesystems apart: three digits would show 99.93 % and 99.95 % as the same.
 const CAPACITY_DECIMALS: usize = 2;
 
 impl Scale {
@@ -105,7 +105,7 @@ impl Scale {
         value / self.factor
     }
 
-    /// A value in this scale with three significant figures, or with its digits behind the point, without its unit.
+    /// A value in this scale with three significant digits, or with its digits behind the point, without its unit.
     pub fn number(&self, value: f64) -> String {
         let scaled = self.scaled(value);
         if let Some(decimals) = self.decimals {
@@ -114,7 +114,7 @@ impl Scale {
         if self.whole && scaled.fract() == 0.0 && scaled.abs() < 1000.0 {
             return format!("{scaled}");
         }
-        three_figures(scaled)
+        three_digits(scaled)
     }
 
     /// A value in this scale with its unit: `97.3 MB/s`.
@@ -128,8 +128,8 @@ impl Scale {
     }
 }
 
-/// Three significant figures, without an exponent where that is readable.
-pub(crate) fn three_figures(value: f64) -> String {
+/// Three significant digits, without an exponent where that is readable.
+pub(crate) fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn three_figures_of_any_size() {
+    fn three_digits_of_any_size() {
         for (value, shown) in [
             (0.0, "0"),
             (1.0, "1.00"),
@@ -171,7 +171,7 @@ mod tests {
             (-4.567, "-4.57"),
             (1.5e-9, "1.50e-9"),
         ] {
-            assert_eq!(three_figures(value), shown, "{value}");
+            assert_eq!(three_digits(value), shown, "{value}");
         }
     }
 
@@ -216,8 +216,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rounding_is_never_off_by_more_than_half_of_the_third_figure(value in 1e-6..1e8f64) {
-            let shown: f64 = three_figures(value).parse().unwrap();
+        fn rounding_is_never_off_by_more_than_half_of_the_third_digit(value in 1e-6..1e8f64) {
+            let shown: f64 = three_digits(value).parse().unwrap();
             prop_assert!((shown - value).abs() <= value * 0.005_000_1, "{} {}", value, shown);
         }
 

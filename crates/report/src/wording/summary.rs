@@ -1,7 +1,7 @@
 //! The lines above every report for people: what was compared, how often, on what, and what came
 //! of the cells.
 
-use analyse::{Analysis, Completeness, Outcome};
+use analyse::{Analysis, Completeness, RoundOutcome};
 use model::{Bytes, CampaignResults, Clock, Environment};
 
 use crate::wording::date::moment;
@@ -29,7 +29,7 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// What figures in virtual time say and what they do not, where the campaign's are.
+/// What results in virtual time say and what they do not, where the campaign's are.
 pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
     let campaign = &results.campaign;
     if campaign.clock != Clock::Virtual {
@@ -85,10 +85,10 @@ pub(crate) fn outcome_line(analysis: &Analysis) -> String {
     )
 }
 
-/// Outcomes of cells with their counts, in the order of [`Outcome::ALL`].
-pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(Outcome, u32)> {
+/// Outcomes of cells with their counts, in the order of [`RoundOutcome::ALL`].
+pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
     let counts = &analysis.counts.by_outcome;
-    Outcome::ALL
+    RoundOutcome::ALL
         .into_iter()
         .filter_map(|outcome| Some((outcome, *counts.get(&outcome)?)))
         .collect()

@@ -295,7 +295,7 @@ pub(crate) const fn feature(feature: Feature) -> &'static str {
     }
 }
 
-/// A share as a percentage of two figures: `5 %`, `0.31 %`, `120 %`.
+/// A share as a percentage of two digits: `5 %`, `0.31 %`, `120 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let digits = match percent.abs() {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentage_has_two_figures() {
+    fn a_percentage_has_two_digits() {
         let shares = [0.05, 0.0031, 1.2, 0.0, 0.96875, 0.75, 0.025, 0.00001];
         let shown = [
             "5 %", "0.31 %", "120 %", "0 %", "97 %", "75 %", "2.5 %", "0.001 %",

@@ -1,7 +1,7 @@
-//! How close a figure comes to what the device could do without a filesystem, and how much of it the
+//! How close a result comes to what the device could do without a filesystem, and how much of it the
 //! instrument itself took.
 //!
-//! A figure has a share of the ceiling only where the phase moved its data between memory and device
+//! A result has a share of what the raw device can do only where the phase moved its data between memory and device
 //! while the clock ran: reads that began without a cache, writes that ended with the data on the
 //! device. What the page cache served says nothing about the device.
 
@@ -11,23 +11,23 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Share of a figure, in percent, above which the cost of the instrument is flagged.
+/// Share of a result, in percent, above which the cost of the instrument is flagged.
 pub const INSTRUMENT_ABOVE: f64 = 5.0;
 
-/// Share of the smallest, in percent, by which the readings of a ceiling may differ before it is given as a range.
+/// Share of the smallest, in percent, by which readings of the raw device may differ before a range is given.
 pub const STEADY_BELOW: f64 = 10.0;
 
-/// A ceiling whose readings differ too much for one number.
+/// What the raw device can do, where readings differ too much for one number.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CeilingRange {
+pub struct RawDeviceRange {
     /// What follows from the smallest readings.
     pub least: f64,
     /// What follows from the largest.
     pub most: f64,
 }
 
-/// The two ends between which figures lie, as far as they are known.
+/// The two ends between which results lie, as far as they are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bounds<'a> {
     /// What was found before the first cell.
@@ -39,33 +39,34 @@ pub(crate) struct Bounds<'a> {
 impl Bounds<'_> {
     /// What the device could do at best in this phase, in the unit of the metric; `None` where that
     /// is not known or the phase is not about the device.
-    pub fn ceiling(&self, phase: &Phase, metric: Metric) -> Option<f64> {
-        let ceiling = self.calibration?.ceiling.as_ref()?;
-        let (judged_by, value) = ceiling_of(&phase.op, phase.cache, ceiling)?;
-        (judged_by == metric && value > 0.0).then_some(value)
+    pub fn raw_device(&self, phase: &Phase, metric: Metric) -> Option<f64> {
+        let raw_device = self.calibration?.ceiling.as_ref()?;
+        let (metric_of_device, value) = raw_device_of(&phase.op, phase.cache, raw_device)?;
+        (metric_of_device == metric && value > 0.0).then_some(value)
     }
 
-    /// Between which values the ceiling lies, where its readings differ by more than [`STEADY_BELOW`].
-    pub fn ceiling_range(&self, phase: &Phase, metric: Metric) -> Option<CeilingRange> {
-        let ceiling = self.calibration?.ceiling.as_ref()?;
+    /// Between which values the raw device lies, where its readings differ by more than [`STEADY_BELOW`].
+    pub fn raw_device_range(&self, phase: &Phase, metric: Metric) -> Option<RawDeviceRange> {
+        let raw_device = self.calibration?.ceiling.as_ref()?;
         let of = |pick: fn(&Spread) -> f64| {
-            let (judged_by, value) = ceiling_of(&phase.op, phase.cache, &reading(ceiling, pick))?;
-            (judged_by == metric && value > 0.0).then_some(value)
+            let (metric_of_device, value) =
+                raw_device_of(&phase.op, phase.cache, &reading(raw_device, pick))?;
+            (metric_of_device == metric && value > 0.0).then_some(value)
         };
         let (least, most) = (of(|s| s.least)?, of(|s| s.most)?);
-        (most > least * (1.0 + STEADY_BELOW / 100.0)).then_some(CeilingRange { least, most })
+        (most > least * (1.0 + STEADY_BELOW / 100.0)).then_some(RawDeviceRange { least, most })
     }
 
-    /// A value as a share of the ceiling, in percent, where the phase really used the device.
-    pub fn ceiling_share(
+    /// A value as a share of the raw device, in percent, where the phase really used the device.
+    pub fn raw_device_share(
         &self,
         phase: &Phase,
         metric: Metric,
         value: f64,
         result: &PhaseResult,
     ) -> Option<f64> {
-        let ceiling = self.ceiling(phase, metric)?;
-        touched_the_device(&phase.op, result).then_some(100.0 * value / ceiling)
+        let raw_device = self.raw_device(phase, metric)?;
+        touched_the_device(&phase.op, result).then_some(100.0 * value / raw_device)
     }
 
     /// The share of a phase's time, in percent, that the instrument took; only of metrics that are
@@ -100,8 +101,8 @@ fn instrument_time(cost: &InstrumentCost, result: &PhaseResult) -> f64 {
         + 1e9 * seconds_for(result.verified.0, &cost.verification)
 }
 
-/// The ceiling had each of its figures been read once, with this of its values.
-fn reading(ceiling: &Ceiling, pick: fn(&Spread) -> f64) -> Ceiling {
+/// The raw device as if each of its readings had been taken once, with this of its values.
+fn reading(raw_device: &Ceiling, pick: fn(&Spread) -> f64) -> Ceiling {
     let one = |spread: Option<Spread>| {
         spread.map(|spread| Spread {
             median: pick(&spread),
@@ -109,25 +110,25 @@ fn reading(ceiling: &Ceiling, pick: fn(&Spread) -> f64) -> Ceiling {
         })
     };
     Ceiling {
-        sequential_read: one(ceiling.sequential_read),
-        sequential_write: one(ceiling.sequential_write),
-        random_read: one(ceiling.random_read),
-        random_write: one(ceiling.random_write),
-        queued_read: one(ceiling.queued_read),
-        queued_write: one(ceiling.queued_write),
+        sequential_read: one(raw_device.sequential_read),
+        sequential_write: one(raw_device.sequential_write),
+        random_read: one(raw_device.random_read),
+        random_write: one(raw_device.random_write),
+        queued_read: one(raw_device.queued_read),
+        queued_write: one(raw_device.queued_write),
     }
 }
 
 /// The metric by which an operation meets the device, and the most that the device could give.
-fn ceiling_of(op: &Op, cache: CacheState, ceiling: &Ceiling) -> Option<(Metric, f64)> {
-    let sequential_read = || Some(ceiling.sequential_read?.median);
-    let sequential_write = || Some(ceiling.sequential_write?.median);
+fn raw_device_of(op: &Op, cache: CacheState, raw_device: &Ceiling) -> Option<(Metric, f64)> {
+    let sequential_read = || Some(raw_device.sequential_read?.median);
+    let sequential_write = || Some(raw_device.sequential_write?.median);
     let value = match op {
         Op::WriteStream { .. } | Op::CopyFileIn { .. } => sequential_write()?,
         Op::ReadStream { .. } => sequential_read()?,
         Op::Io(io) if io.engine == IoEngine::Null => return None,
         Op::Io(io) if io.access.is_random() => {
-            return Some((Metric::Rate, random(io, cache, ceiling)?));
+            return Some((Metric::Rate, random(io, cache, raw_device)?));
         }
         Op::Io(io) => match (io.access.reads(), io.access.writes()) {
             // Each byte is counted once, though it goes both ways.
@@ -142,21 +143,21 @@ fn ceiling_of(op: &Op, cache: CacheState, ceiling: &Ceiling) -> Option<(Metric, 
 
 /// The most requests per second of a phase with random offsets: each costs what a small one costs, and
 /// what it is longer by is moved at the sequential rate.
-fn random(io: &Io, cache: CacheState, ceiling: &Ceiling) -> Option<f64> {
+fn random(io: &Io, cache: CacheState, raw_device: &Ceiling) -> Option<f64> {
     let several = u64::from(io.threads) * u64::from(io.depth) > 1;
     // What is not written past the page cache, the kernel writes back many at a time.
     let read = rate(
         several,
-        ceiling.queued_read,
-        ceiling.random_read,
-        ceiling.sequential_read,
+        raw_device.queued_read,
+        raw_device.random_read,
+        raw_device.sequential_read,
         io,
     );
     let write = rate(
         several || cache != CacheState::Direct,
-        ceiling.queued_write,
-        ceiling.random_write,
-        ceiling.sequential_write,
+        raw_device.queued_write,
+        raw_device.random_write,
+        raw_device.sequential_write,
         io,
     );
     match io.access {
@@ -236,5 +237,5 @@ fn threads(op: &Op) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "ceiling_tests.rs"]
+#[path = "raw_device_tests.rs"]
 mod tests;

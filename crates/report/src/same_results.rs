@@ -1,6 +1,6 @@
-//! The same figure has the same value in every format.
+//! The same result has the same value in every format.
 
-use analyse::{Analysis, Figure, Row, analyse, fixture};
+use analyse::{Analysis, MetricResult, Row, analyse, fixture};
 use model::{CampaignResults, Metric};
 
 use crate::tables::overview::{entry, scale_of};
@@ -14,17 +14,17 @@ fn shown(format: Format, results: &CampaignResults, analysis: &Analysis) -> Stri
     render(format, results, analysis, &options)
 }
 
-/// Headline rows with what the tables say of each figure, number and signs together.
-fn judged(analysis: &Analysis) -> Vec<(&Row, Vec<String>)> {
+/// Rows of primary metrics with what the tables say of each result, number and signs together.
+fn ranked(analysis: &Analysis) -> Vec<(&Row, Vec<String>)> {
     let texts = |row: &Row| {
         let scale = scale_of(row);
-        let text = |figure: &Figure| {
-            let entry = entry(row, figure, &scale);
+        let text = |result: &MetricResult| {
+            let entry = entry(row, result, &scale);
             format!("{}{}", entry.text, entry.signs)
         };
-        row.figures.iter().map(text).collect()
+        row.results.iter().map(text).collect()
     };
-    let rows = analysis.rows.iter().filter(|row| row.headline);
+    let rows = analysis.rows.iter().filter(|row| row.primary);
     rows.map(|row| (row, texts(row))).collect()
 }
 
@@ -112,7 +112,7 @@ fn terminal_markdown_and_page_say_the_same() {
     let table = shown(Format::Table, &results, &analysis);
     let markdown = shown(Format::Markdown, &results, &analysis);
     let html = shown(Format::Html, &results, &analysis);
-    for (row, texts) in judged(&analysis) {
+    for (row, texts) in ranked(&analysis) {
         for (report, bar) in [(&table, false), (&markdown, true)] {
             let lines = phase_lines(report, &row.phase, bar);
             assert!(
@@ -121,8 +121,8 @@ fn terminal_markdown_and_page_say_the_same() {
                 row.phase
             );
         }
-        for (figure, text) in row.figures.iter().zip(&texts) {
-            if figure.estimate.is_some() {
+        for (result, text) in row.results.iter().zip(&texts) {
+            if result.estimate.is_some() {
                 assert!(html.contains(&format!("\">{text}</td>")), "{text}");
             }
         }
@@ -138,25 +138,25 @@ fn csv_and_json_hold_what_the_tables_round() {
         serde_json::from_str(&shown(Format::Json, &results, &analysis)).unwrap();
     let mut checked = 0;
     for (row_number, row) in analysis.rows.iter().enumerate() {
-        for (i, figure) in row.figures.iter().enumerate() {
-            let Some(estimate) = figure.estimate else {
+        for (i, result) in row.results.iter().enumerate() {
+            let Some(estimate) = result.estimate else {
                 continue;
             };
             let begin = format!(
                 "7,shootout,{},{},{},{},",
-                figure.contender, row.suite, row.test, row.phase
+                result.contender, row.suite, row.test, row.phase
             );
             let metric = row.metric.name();
             let mut values: Vec<f64> = csv
                 .lines()
-                .filter(|line| row.headline && line.starts_with(&begin))
+                .filter(|line| row.primary && line.starts_with(&begin))
                 .map(|line| line.split(',').collect::<Vec<_>>())
                 .filter(|fields| fields[7] == metric)
                 .filter_map(|fields| fields[10].parse().ok())
                 .collect();
-            let in_json = &json["analysis"]["rows"][row_number]["figures"][i]["estimate"]["median"];
+            let in_json = &json["analysis"]["rows"][row_number]["results"][i]["estimate"]["median"];
             assert_eq!(in_json.as_f64(), Some(estimate.median));
-            if row.headline {
+            if row.primary {
                 values.sort_by(f64::total_cmp);
                 assert_eq!(analyse::median(&values), Some(estimate.median), "{begin}");
                 checked += 1;
@@ -174,16 +174,16 @@ fn the_lines_for_bonnie_hold_the_same_rates() {
     let row = analysis
         .rows
         .iter()
-        .find(|r| r.phase == "create-seq" && r.headline)
+        .find(|r| r.phase == "create-seq" && r.primary)
         .unwrap();
-    for (line, figure) in report.lines().zip(&row.figures) {
+    for (line, result) in report.lines().zip(&row.results) {
         let rate: f64 = line.split(',').nth(26).unwrap().parse().unwrap();
-        assert!((rate - figure.estimate.unwrap().median).abs() <= 0.5);
+        assert!((rate - result.estimate.unwrap().median).abs() <= 0.5);
     }
 }
 
 #[test]
-fn shares_of_the_ceiling_are_the_same_everywhere() {
+fn shares_of_the_raw_device_are_the_same_everywhere() {
     let results = fixture::calibrated();
     let analysis = analyse(&results);
     let [table, markdown, html, csv] = [Format::Table, Format::Markdown, Format::Html, Format::Csv]
@@ -200,17 +200,17 @@ fn shares_of_the_ceiling_are_the_same_everywhere() {
         let in_markdown = phase_lines(&markdown, "file:", true);
         assert!(in_markdown.iter().any(|words| words.ends_with(&texts)));
         let row = analysis.rows.iter().position(|row| row == of).unwrap();
-        for (i, (figure, text)) in of.figures.iter().zip(&texts).enumerate() {
+        for (i, (result, text)) in of.results.iter().zip(&texts).enumerate() {
             assert!(html.contains(&format!("\">{text}</td>")));
-            let in_json = &json["analysis"]["rows"][row]["figures"][i]["ceiling_share"];
-            assert_eq!(in_json.as_f64(), figure.ceiling_share);
-            let begin = format!("7,plain,{},made,file,{},", figure.contender, of.phase);
+            let in_json = &json["analysis"]["rows"][row]["results"][i]["raw_device_share"];
+            assert_eq!(in_json.as_f64(), result.raw_device_share);
+            let begin = format!("7,plain,{},made,file,{},", result.contender, of.phase);
             let in_csv: Vec<f64> = csv
                 .lines()
                 .filter(|l| l.starts_with(&begin) && l.contains(",throughput,"))
                 .map(|l| l.split(',').nth(14).unwrap().parse().unwrap())
                 .collect();
-            assert_eq!(analyse::median(&in_csv), figure.ceiling_share);
+            assert_eq!(analyse::median(&in_csv), result.raw_device_share);
             checked += 1;
         }
     }
@@ -231,8 +231,8 @@ fn every_chart_shows_what_the_tables_say() {
         let chart = charts.iter().find(|chart| chart.name == name);
         let chart = chart.unwrap_or_else(|| panic!("{name}"));
         let scale = scale_of(row);
-        for figure in row.figures.iter().filter(|f| f.estimate.is_some()) {
-            let shown = entry(row, figure, &scale);
+        for result in row.results.iter().filter(|f| f.estimate.is_some()) {
+            let shown = entry(row, result, &scale);
             let text = format!("\">{}{}</text>", shown.text, shown.signs);
             assert!(chart.svg.contains(&text), "{text} in {name}");
         }
@@ -240,19 +240,19 @@ fn every_chart_shows_what_the_tables_say() {
 }
 
 #[test]
-fn comparison_and_history_hold_the_figures_of_their_campaigns() {
+fn comparison_and_history_hold_the_results_of_their_campaigns() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
     let side = analyse::Analysed::new(&results, &analysis);
     let own = |contender: &str, test: &str, phase: &str, metric| {
         let mut rows = analysis.rows.iter();
         let row = rows.find(|r| r.test == test && r.phase == phase && r.metric == metric);
-        let figure = row
+        let result = row
             .unwrap()
-            .figures
+            .results
             .iter()
             .find(|f| f.contender == contender);
-        figure.unwrap().estimate
+        result.unwrap().estimate
     };
     let found = analyse::compare_campaigns(side, side, &analyse::Wanted::default()).unwrap();
     assert!(found.changes.len() > 100, "{}", found.changes.len());

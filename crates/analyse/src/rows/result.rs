@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::interval::median;
 use crate::statistics::outlier;
-use crate::{Estimate, INSTRUMENT_ABOVE, Outcome, Place};
+use crate::{Estimate, INSTRUMENT_ABOVE, Rank, RoundOutcome};
 
 /// What one planned round gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct RoundValue {
     /// The round, from 1.
     pub round: u32,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
     /// The number, in the metric's unit; present exactly where the outcome is `ok`.
     pub value: Option<f64>,
     /// The cache state that the phase really began with, where it was done.
@@ -32,7 +32,7 @@ pub struct RoundValue {
     /// The value as a share of what the device can do without a filesystem, in percent; only where
     /// the phase worked on the device.
     #[serde(default)]
-    pub ceiling_share: Option<f64>,
+    pub raw_device_share: Option<f64>,
     /// The share of the phase's time that the instrument itself took, in percent.
     #[serde(default)]
     pub instrument_share: Option<f64>,
@@ -41,17 +41,17 @@ pub struct RoundValue {
 /// One metric of one phase for one contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Figure {
+pub struct MetricResult {
     /// Name of the contender.
     pub contender: String,
     /// Every planned round, in order.
     pub rounds: Vec<RoundValue>,
     /// What the rounds come to; `None` where no round gave a value.
     pub estimate: Option<Estimate>,
-    /// The share of the device's ceiling, in percent: the median over rounds. Present where every
+    /// The share of what the raw device can do, in percent: the median over rounds. Present where every
     /// round with a value has one.
     #[serde(default)]
-    pub ceiling_share: Option<f64>,
+    pub raw_device_share: Option<f64>,
     /// The share of the time that the instrument took, in percent: the median over rounds.
     #[serde(default)]
     pub instrument_share: Option<f64>,
@@ -60,17 +60,17 @@ pub struct Figure {
     #[serde(default)]
     pub set_apart: bool,
     /// Where it stands among the contenders; `None` where it has no value or is not ranked.
-    pub place: Option<Place>,
+    pub place: Option<Rank>,
 }
 
-impl Figure {
-    /// A figure that is not ranked yet.
+impl MetricResult {
+    /// A result that is not ranked yet.
     pub fn new(contender: &str, rounds: Vec<RoundValue>) -> Self {
         let values: Vec<f64> = rounds.iter().filter_map(|r| r.value).collect();
         Self {
             contender: contender.to_owned(),
             estimate: Estimate::of(&values),
-            ceiling_share: median_share(&rounds, |r| r.ceiling_share),
+            raw_device_share: median_share(&rounds, |r| r.raw_device_share),
             instrument_share: median_share(&rounds, |r| r.instrument_share),
             rounds,
             set_apart: false,
@@ -78,18 +78,18 @@ impl Figure {
         }
     }
 
-    /// Whether it can be set against the figures of others: every round that ran gave a value, in the
+    /// Whether it can be set against the results of others: every round that ran gave a value, in the
     /// cache state that theirs were taken in.
     pub fn is_comparable(&self) -> bool {
         self.estimate.is_some() && !self.has_failed_rounds() && !self.set_apart
     }
 
     /// The outcomes other than `ok` with how many rounds had each: the most frequent first, and of
-    /// equally frequent ones in the order of [`Outcome::ALL`].
-    pub fn words(&self) -> Vec<(Outcome, u32)> {
+    /// equally frequent ones in the order of [`RoundOutcome::ALL`].
+    pub fn words(&self) -> Vec<(RoundOutcome, u32)> {
         let mut counts = BTreeMap::new();
         for round in &self.rounds {
-            if round.outcome != Outcome::Ok {
+            if round.outcome != RoundOutcome::Ok {
                 *counts.entry(round.outcome).or_insert(0) += 1;
             }
         }
@@ -103,7 +103,7 @@ impl Figure {
         self.rounds.iter().any(|r| r.outcome.is_failure())
     }
 
-    /// Rounds whose value lies far off the others (see [`crate::OUTLIER_BEYOND`]).
+    /// Rounds whose value lies far off the others (see [`outlier::OUTLIER_BEYOND`]).
     pub fn outliers(&self) -> Vec<u32> {
         let measured = self.rounds.iter().filter_map(|r| Some((r.round, r.value?)));
         let (rounds, values): (Vec<u32>, Vec<f64>) = measured.unzip();
@@ -113,10 +113,12 @@ impl Figure {
 
     /// Whether a planned round has not run yet.
     pub fn is_incomplete(&self) -> bool {
-        self.rounds.iter().any(|r| r.outcome == Outcome::NotRun)
+        self.rounds
+            .iter()
+            .any(|r| r.outcome == RoundOutcome::NotRun)
     }
 
-    /// Whether the instrument itself took so much of the time that the figure says less than it seems.
+    /// Whether the instrument itself took so much of the time that the result says less than it seems.
     pub fn holds_the_instrument(&self) -> bool {
         self.instrument_share.is_some_and(|s| s > INSTRUMENT_ABOVE)
     }
@@ -151,7 +153,7 @@ pub(crate) fn grows_with_work(metric: Metric) -> bool {
 mod tests {
     use super::*;
 
-    fn round(round: u32, outcome: Outcome, value: Option<f64>) -> RoundValue {
+    fn round(round: u32, outcome: RoundOutcome, value: Option<f64>) -> RoundValue {
         RoundValue {
             round,
             outcome,
@@ -159,53 +161,53 @@ mod tests {
             cache: Some(CacheState::Warm),
             cut_short: false,
             passes: 1,
-            ceiling_share: None,
+            raw_device_share: None,
             instrument_share: None,
         }
     }
 
     #[test]
-    fn a_round_that_survives_is_a_figure_but_a_marked_one() {
-        let figure = Figure::new(
+    fn a_round_that_survives_is_a_result_but_a_marked_one() {
+        let result = MetricResult::new(
             "ext4",
             vec![
-                round(1, Outcome::Failed, None),
-                round(2, Outcome::Ok, Some(7.0)),
-                round(3, Outcome::Failed, None),
+                round(1, RoundOutcome::Failed, None),
+                round(2, RoundOutcome::Ok, Some(7.0)),
+                round(3, RoundOutcome::Failed, None),
             ],
         );
-        assert_eq!(figure.estimate.unwrap().median, 7.0);
-        assert_eq!(figure.estimate.unwrap().interval.confidence, 0.0);
-        assert!(figure.has_failed_rounds());
-        assert_eq!(figure.words(), [(Outcome::Failed, 2)]);
+        assert_eq!(result.estimate.unwrap().median, 7.0);
+        assert_eq!(result.estimate.unwrap().interval.confidence, 0.0);
+        assert!(result.has_failed_rounds());
+        assert_eq!(result.words(), [(RoundOutcome::Failed, 2)]);
     }
 
     #[test]
     fn the_most_frequent_word_comes_first() {
-        let figure = Figure::new(
+        let result = MetricResult::new(
             "ext4",
             vec![
-                round(1, Outcome::Failed, None),
-                round(2, Outcome::Hung, None),
-                round(3, Outcome::Hung, None),
-                round(4, Outcome::NotRun, None),
+                round(1, RoundOutcome::Failed, None),
+                round(2, RoundOutcome::Hung, None),
+                round(3, RoundOutcome::Hung, None),
+                round(4, RoundOutcome::NotRun, None),
             ],
         );
         let words = [
-            (Outcome::Hung, 2),
-            (Outcome::Failed, 1),
-            (Outcome::NotRun, 1),
+            (RoundOutcome::Hung, 2),
+            (RoundOutcome::Failed, 1),
+            (RoundOutcome::NotRun, 1),
         ];
-        assert_eq!(figure.words(), words);
-        assert!(figure.is_incomplete() && figure.estimate.is_none());
+        assert_eq!(result.words(), words);
+        assert!(result.is_incomplete() && result.estimate.is_none());
     }
 
     #[test]
     fn a_total_cut_short_is_a_lower_bound_and_a_rate_is_not() {
-        let mut cut = round(1, Outcome::Ok, Some(3.0));
+        let mut cut = round(1, RoundOutcome::Ok, Some(3.0));
         cut.cut_short = true;
-        let figure = Figure::new("ext4", vec![cut]);
-        assert!(figure.is_lower_bound(Metric::Elapsed));
-        assert!(!figure.is_lower_bound(Metric::Rate));
+        let result = MetricResult::new("ext4", vec![cut]);
+        assert!(result.is_lower_bound(Metric::Elapsed));
+        assert!(!result.is_lower_bound(Metric::Rate));
     }
 }

@@ -4,7 +4,7 @@ use model::{Bytes, DeviceCounters, Nanos};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Figure, analyse, fixture};
+use crate::{MetricResult, analyse, fixture};
 
 fn spread(median: f64) -> Option<Spread> {
     Spread::of(&[median])
@@ -64,7 +64,7 @@ fn share(phase: &Phase) -> Option<f64> {
     let metric = phase.op.headline();
     let value = if metric == Metric::Rate { 200.0 } else { 50e6 };
     bounds
-        .ceiling_share(phase, metric, value, &done(phase))
+        .raw_device_share(phase, metric, value, &done(phase))
         .map(|share| (share * 1e6).round() / 1e6)
 }
 
@@ -154,11 +154,15 @@ fn longer_random_requests_also_take_the_time_to_move_them() {
 }
 
 #[test]
-fn what_moves_no_data_of_files_has_no_ceiling() {
+fn what_moves_no_data_of_files_has_no_raw_device() {
     let mut null = Io::new("f", Access::Read, Bytes(4096));
     null.engine = IoEngine::Null;
     for op in [Op::Mkfs, Op::RemoveFile { file: "f".into() }, Op::Io(null)] {
-        assert_eq!(ceiling_of(&op, CacheState::Cold, &device()), None, "{op:?}");
+        assert_eq!(
+            raw_device_of(&op, CacheState::Cold, &device()),
+            None,
+            "{op:?}"
+        );
     }
     let read = phase(Access::Read, CacheState::Cold, End::Call);
     let mut without = calibration();
@@ -168,12 +172,15 @@ fn what_moves_no_data_of_files_has_no_ceiling() {
         processors: 1,
     };
     assert_eq!(
-        bounds(Some(&without)).ceiling(&read, Metric::Throughput),
+        bounds(Some(&without)).raw_device(&read, Metric::Throughput),
         None
     );
-    assert_eq!(bounds(None).ceiling(&read, Metric::Throughput), None);
+    assert_eq!(bounds(None).raw_device(&read, Metric::Throughput), None);
     let known = calibration();
-    assert_eq!(bounds(Some(&known)).ceiling(&read, Metric::Elapsed), None);
+    assert_eq!(
+        bounds(Some(&known)).raw_device(&read, Metric::Elapsed),
+        None
+    );
 }
 
 #[test]
@@ -223,31 +230,34 @@ fn threads_share_the_cost_of_the_instrument_as_far_as_there_are_processors() {
 }
 
 #[test]
-fn a_figure_has_the_median_share_of_its_rounds() {
+fn a_result_has_the_median_share_of_its_rounds() {
     let results = fixture::calibrated();
     let analysis = analyse(&results);
-    let figures = |phase: &str, metric| -> &[Figure] {
+    let measured = |phase: &str, metric| -> &[MetricResult] {
         let row = analysis
             .rows
             .iter()
             .find(|r| r.phase == phase && r.metric == metric);
-        &row.unwrap().figures
+        &row.unwrap().results
     };
     let near = |share: Option<f64>, wanted: f64| {
         let share = share.unwrap();
         assert!((share - wanted).abs() < 1e-9, "{share}, not {wanted}");
     };
-    for (figure, wanted) in figures("write", Metric::Throughput)
+    for (result, wanted) in measured("write", Metric::Throughput)
         .iter()
         .zip([80.0, 40.0, 20.0])
     {
-        near(figure.ceiling_share, wanted);
+        near(result.raw_device_share, wanted);
     }
-    near(figures("read", Metric::Throughput)[0].ceiling_share, 125.0);
-    assert_eq!(figures("read", Metric::Rate)[0].ceiling_share, None);
+    near(
+        measured("read", Metric::Throughput)[0].raw_device_share,
+        125.0,
+    );
+    assert_eq!(measured("read", Metric::Rate)[0].raw_device_share, None);
     let flagged = |phase| -> Vec<bool> {
-        let figures = figures(phase, Metric::Throughput).iter();
-        figures.map(Figure::holds_the_instrument).collect()
+        let measured = measured(phase, Metric::Throughput).iter();
+        measured.map(MetricResult::holds_the_instrument).collect()
     };
     assert_eq!(flagged("write"), [true, false, false]);
     assert_eq!(flagged("read"), [true, true, true]);
@@ -257,13 +267,13 @@ fn a_figure_has_the_median_share_of_its_rounds() {
 fn without_a_calibration_there_are_no_shares() {
     let analysis = analyse(&fixture::plain());
     for row in &analysis.rows {
-        assert_eq!(row.ceiling, None);
-        for figure in &row.figures {
+        assert_eq!(row.raw_device, None);
+        for result in &row.results {
             assert_eq!(
-                (figure.ceiling_share, figure.instrument_share),
+                (result.raw_device_share, result.instrument_share),
                 (None, None)
             );
-            assert!(!figure.holds_the_instrument());
+            assert!(!result.holds_the_instrument());
         }
     }
 }
@@ -281,7 +291,7 @@ fn any_access() -> impl Strategy<Value = Access> {
 }
 
 proptest! {
-    /// A phase as fast as its ceiling has a share of 100 %, and shares grow with the value.
+    /// A phase as fast as its raw device has a share of 100 %, and shares grow with the value.
     #[test]
     fn shares_are_in_proportion(access in any_access(), block in 512u64..1 << 24, depth in 1u32..64) {
         let mut phase = phase(access, CacheState::Direct, End::Fsync);
@@ -291,16 +301,16 @@ proptest! {
         let calibration = calibration();
         let bounds = Bounds { calibration: Some(&calibration), processors: 1 };
         let metric = phase.op.headline();
-        let ceiling = bounds.ceiling(&phase, metric).unwrap();
-        prop_assert!(ceiling.is_finite() && ceiling > 0.0);
-        let share = |value| bounds.ceiling_share(&phase, metric, value, &done(&phase)).unwrap();
-        prop_assert!((share(ceiling) - 100.0).abs() < 1e-9);
-        prop_assert!((share(ceiling / 3.0) - 100.0 / 3.0).abs() < 1e-9);
+        let raw_device = bounds.raw_device(&phase, metric).unwrap();
+        prop_assert!(raw_device.is_finite() && raw_device > 0.0);
+        let share = |value| bounds.raw_device_share(&phase, metric, value, &done(&phase)).unwrap();
+        prop_assert!((share(raw_device) - 100.0).abs() < 1e-9);
+        prop_assert!((share(raw_device / 3.0) - 100.0 / 3.0).abs() < 1e-9);
     }
 
     /// Nothing that reads or writes is faster than the sequential rates allow.
     #[test]
-    fn no_ceiling_of_random_requests_is_above_the_sequential_one(block in 1u64 << 13..1 << 24) {
+    fn no_raw_device_of_random_requests_is_above_the_sequential_one(block in 1u64 << 13..1 << 24) {
         let io = Io::new("f", Access::RandomRead, Bytes(block));
         let rate = random(&io, CacheState::Cold, &device()).unwrap();
         prop_assert!(rate * ((block - 4096) as f64) < 400e6);
