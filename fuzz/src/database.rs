@@ -144,10 +144,10 @@ fn is_shown(results: &CampaignResults) {
             assert_eq!(again.as_ref(), Ok(results));
         }
     }
-    report::charts(&analysis);
+    report::charts(results, &analysis);
     if let Some(calibration) = &results.calibration {
         report::instrument_lines(calibration);
-        report::ceiling_lines(calibration);
+        report::raw_device_lines(calibration);
     }
     for one in CATALOG.uses() {
         report::advice_text(&advise(one, &analysis), results, &Default::default());

@@ -110,7 +110,7 @@ fn one_round_of_one_test_is_a_tie_and_says_how_many_would_do() {
     assert_eq!(advice["recommendation"], "tie");
     assert_eq!(advice["tied"], 2);
     // One pair a round: six give 2 / 2⁶ = 3.1 %.
-    let verdict = &advice["ranking"][1]["against_first"]["verdict"];
+    let verdict = &advice["ranking"][1]["against_first"]["significance"];
     assert_eq!(verdict["too-few-rounds"]["needed"], 6);
     let text = words(&sandbox, "shelf");
     assert!(text.contains("a tie. Take any of them."), "{text}");

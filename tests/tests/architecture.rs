@@ -201,6 +201,88 @@ fn pure_crates_touch_no_file_and_no_clock() {
     }
 }
 
+/// Crates whose files stand in folders, each of one subject.
+const FOLDERS: &[&str] = &["analyse", "report"];
+/// The most files that stand side by side, without those of tests.
+const MOST_FILES: usize = 16;
+
+/// The folder of each name that `lib.rs` gives out again, and of each folder.
+fn folders_of_names(source: &Path) -> BTreeMap<String, String> {
+    let library = fs::read_to_string(source.join("lib.rs")).unwrap();
+    let is_own = |folder: &str| {
+        source.join(folder).is_dir() || source.join(format!("{folder}.rs")).is_file()
+    };
+    let mut folders = BTreeMap::new();
+    for given in library.split("pub use ").skip(1) {
+        let path = given.split(';').next().unwrap();
+        let folder = path.split("::").next().unwrap();
+        if !is_own(folder) {
+            continue;
+        }
+        let names = path.rsplit("::").next().unwrap();
+        let names = names.split(|c: char| !c.is_alphanumeric() && c != '_');
+        for name in names.chain([folder]).filter(|name| !name.is_empty()) {
+            folders.insert(name.to_owned(), folder.to_owned());
+        }
+    }
+    folders
+}
+
+/// The first part of every path of the own crate that a file uses.
+fn used_names(code: &str) -> Vec<String> {
+    let lines = code.lines().filter(|l| !l.trim_start().starts_with("//"));
+    let code: String = lines.map(|line| format!("{line}\n")).collect();
+    let mut names = Vec::new();
+    for after in code.split("crate::").skip(1) {
+        let list = after.strip_prefix('{').and_then(|a| a.split("};").next());
+        for path in list.unwrap_or(after).split(',') {
+            let name = path.trim_start();
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+            names.push(name[..end.unwrap_or(name.len())].to_owned());
+            if list.is_none() {
+                break;
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn folders_are_small_and_use_each_other_one_way() {
+    for name in FOLDERS {
+        let source = root().join("crates").join(name).join("src");
+        let folders = folders_of_names(&source);
+        let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut files: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for path in sources(&source).into_iter().filter(|p| !is_test_file(p)) {
+            *files.entry(path.parent().unwrap().to_owned()).or_default() += 1;
+            let below = path.strip_prefix(&source).unwrap();
+            let folder = below.iter().next().unwrap().to_string_lossy();
+            let folder = folder.trim_end_matches(".rs").to_owned();
+            if ["lib", "same_results"].contains(&folder.as_str()) {
+                continue;
+            }
+            let used = used_names(&production(&path)).into_iter();
+            let used = used.filter_map(|name| folders.get(&name).cloned());
+            let others = used.filter(|other| *other != folder).collect::<Vec<_>>();
+            edges.entry(folder).or_default().extend(others);
+        }
+        for (folder, count) in files {
+            let shown = folder.display();
+            assert!(count <= MOST_FILES, "{shown} holds {count} files");
+        }
+        // What uses nothing that is left goes first; a circle stays.
+        while let Some(free) = edges.iter().find(|(_, used)| used.is_empty()) {
+            let free = free.0.clone();
+            edges.remove(&free);
+            for used in edges.values_mut() {
+                used.remove(&free);
+            }
+        }
+        assert!(edges.is_empty(), "{name}: a circle among {edges:?}");
+    }
+}
+
 #[test]
 fn unsafe_stands_only_in_sys_and_says_why() {
     for path in all_sources() {

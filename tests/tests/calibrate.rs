@@ -103,11 +103,11 @@ fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
     let shares = |name| {
         let figures = rows
             .iter()
-            .flat_map(|row| row["figures"].as_array().unwrap());
+            .flat_map(|row| row["results"].as_array().unwrap());
         figures.filter(|figure| figure[name].is_f64()).count()
     };
     assert!(shares("instrument_share") > 0);
-    assert!(shares("ceiling_share") > 0);
+    assert!(shares("raw_device_share") > 0);
 
     // A campaign that is over is not measured again.
     run(sandbox.fsarena().arg("resume")).with(0);

@@ -53,7 +53,7 @@ fn a_contender_entered_twice_shows_the_noise_floor() {
         phases as u64,
         "six rounds suffice for one pair"
     );
-    let apart = floors[0]["told_apart"].as_array().expect("a list").len();
+    let apart = floors[0]["significant"].as_array().expect("a list").len();
     println!(
         "a real A/A campaign: {apart} of {phases} results called different; {}",
         floors[0]
@@ -129,7 +129,7 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
     assert_eq!(sandbox.results().campaign.rounds, 3);
     let stop = analysis(&sandbox)["stop"].take();
     assert_eq!(stop["reason"], "most-rounds");
-    let judged = stop["judged"].as_u64().expect("a number");
+    let judged = stop["counted"].as_u64().expect("a number");
     assert_eq!(
         stop["wide"].as_array().map(|w| w.len() as u64),
         Some(judged)

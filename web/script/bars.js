@@ -14,8 +14,8 @@ const BARS = {
 
 function barChart(row, phase, shown, marked = null) {
   const order = readingOrder(row, shown);
-  const figures = order.map((c) => figureOf(row, c));
-  const values = figures.flatMap((f) => (f.words ? [] : [f.median, f.low, f.high, ...f.numbers]));
+  const results = order.map((c) => resultOf(row, c));
+  const values = results.flatMap((f) => (f.words ? [] : [f.median, f.low, f.high, ...f.numbers]));
   const axis = linearAxis(values);
   const x = (value) => BARS.left + axis.share(value) * (BARS.right - BARS.left);
   const bottom = BARS.top + BARS.row * order.length;
@@ -28,7 +28,7 @@ function barChart(row, phase, shown, marked = null) {
   barAxis(chart, axis, x, bottom, axisUnit(row));
   order.forEach((contender, index) => {
     const y = BARS.top + BARS.row * (index + 0.5);
-    chart.append(bar(row, contender, figures[index], x, y, contender === marked));
+    chart.append(bar(row, contender, results[index], x, y, contender === marked));
   });
   return chart;
 }
@@ -45,16 +45,16 @@ function barAxis(chart, axis, x, bottom, unit) {
   chart.append(label("unit", BARS.width - 2, bottom + 13, unit));
 }
 
-function bar(row, contender, figure, x, y, marked) {
+function bar(row, contender, result, x, y, marked) {
   const name = label("name", BARS.left - 8, y + 4, contenders[contender].short);
   const group = drawn("g", { class: marked ? "marked" : null }, name);
-  if (figure.words) {
-    const tone = figure.failed ? "failed" : "absent";
-    group.append(label(`word ${tone}`, BARS.left + 6, y + 4, fittingWords(figure.words)));
-    return titled(group, `${contenders[contender].name}: ${figure.words}`);
+  if (result.words) {
+    const tone = result.failed ? "failed" : "absent";
+    group.append(label(`word ${tone}`, BARS.left + 6, y + 4, fittingWords(result.words)));
+    return titled(group, `${contenders[contender].name}: ${result.words}`);
   }
-  const tone = figure.best ? " best" : figure.worst ? " worst" : "";
-  const [from, to] = [x(0), x(figure.median)].sort((a, b) => a - b);
+  const tone = result.best ? " best" : result.worst ? " worst" : "";
+  const [from, to] = [x(0), x(result.median)].sort((a, b) => a - b);
   group.append(
     drawn("rect", {
       class: `bar${tone}`,
@@ -64,11 +64,11 @@ function bar(row, contender, figure, x, y, marked) {
       height: BARS.bar,
     }),
   );
-  if (figure.numbers.length > 1) group.append(whisker(x(figure.low), x(figure.high), y));
-  const dots = figure.numbers.map((value) => `M${round(x(value))} ${round(y)}h0`).join("");
+  if (result.numbers.length > 1) group.append(whisker(x(result.low), x(result.high), y));
+  const dots = result.numbers.map((value) => `M${round(x(value))} ${round(y)}h0`).join("");
   group.append(drawn("path", { class: "dot", d: dots }));
-  group.append(label(`value${tone}`, BARS.width - 2, y + 4, textOf(row, figure)));
-  return titled(group, sentence(row, contender, figure));
+  group.append(label(`value${tone}`, BARS.width - 2, y + 4, textOf(row, result)));
+  return titled(group, sentence(row, contender, result));
 }
 
 // Words that have room beside a name: without how often, where all of it has none.
@@ -87,48 +87,48 @@ function whisker(low, high, y) {
   return drawn("path", { class: "whisker", d: `M${left} ${round(y)}H${right}${ends}` });
 }
 
-// A figure as one would say it.
-function sentence(row, contender, figure) {
+// A result as one would say it.
+function sentence(row, contender, result) {
   const name = contenders[contender].name;
-  if (figure.words) return `${name}: ${figure.words}`;
+  if (result.words) return `${name}: ${result.words}`;
   const interval =
-    figure.numbers.length > 1
-      ? `, interval ${numberOf(row, figure.low)} … ${numberOf(row, figure.high)} (${figure.confidence} %)`
+    result.numbers.length > 1
+      ? `, interval ${numberOf(row, result.low)} … ${numberOf(row, result.high)} (${result.confidence} %)`
       : ", one round";
-  return `${name}: ${textOf(row, figure)}${unitBehind(row)}${interval}`;
+  return `${name}: ${textOf(row, result)}${unitBehind(row)}${interval}`;
 }
 
 // The table behind a chart that has none in the page yet.
-function figureTable(row, phase, shown) {
+function resultTable(row, phase, shown) {
   const rows = readingOrder(row, shown).map((contender) => {
-    const figure = figureOf(row, contender);
-    return element("tr", {}, element("th", { scope: "row" }, nameOf(contender)), ...figureCells(row, figure));
+    const result = resultOf(row, contender);
+    return element("tr", {}, element("th", { scope: "row" }, nameOf(contender)), ...resultCells(row, result));
   });
   const caption = `${metricOf(row).title} of ${phase.name}, in ${row.u || "numbers"}`;
-  return table(caption, [["Contender", ""], ...FIGURE_HEADS], rows);
+  return table(caption, [["Contender", ""], ...RESULT_HEADS], rows);
 }
 
-const FIGURE_HEADS = ["Median", "Interval", "Confidence", "Rounds", "Variation", "Rank"].map((text) => [
+const RESULT_HEADS = ["Median", "Interval", "Confidence", "Rounds", "Variation", "Rank"].map((text) => [
   text,
   "n",
 ]);
 
-function figureCells(row, figure) {
+function resultCells(row, result) {
   const cell = (text, tone = "") => element("td", { class: `n ${tone}` }, text);
-  if (figure.words) {
+  if (result.words) {
     return [
-      cell(figure.words, figure.failed ? "failed" : "absent"),
+      cell(result.words, result.failed ? "failed" : "absent"),
       ...Array.from({ length: 5 }, () => cell("")),
     ];
   }
-  const tone = figure.best ? "best" : figure.worst ? "worst" : "";
-  const rounds = figure.rounds.map((r) => (typeof r === "number" ? numberOf(row, r) : r));
+  const tone = result.best ? "best" : result.worst ? "worst" : "";
+  const rounds = result.rounds.map((r) => (typeof r === "number" ? numberOf(row, r) : r));
   return [
-    cell(textOf(row, figure), tone),
-    cell(`${numberOf(row, figure.low)} … ${numberOf(row, figure.high)}`),
-    cell(`${figure.confidence} %`),
+    cell(textOf(row, result), tone),
+    cell(`${numberOf(row, result.low)} … ${numberOf(row, result.high)}`),
+    cell(`${result.confidence} %`),
     cell(rounds.join("; ")),
-    cell(figure.variation === null ? "" : `${threeFigures(figure.variation)} %`),
-    cell(figure.rank ? `${figure.rank}${figure.tied ? "=" : ""}` : ""),
+    cell(result.variation === null ? "" : `${threeDigits(result.variation)} %`),
+    cell(result.rank ? `${result.rank}${result.tied ? "=" : ""}` : ""),
   ];
 }

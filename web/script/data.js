@@ -4,10 +4,10 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const contenders = data.contenders;
 
-// A figure is [median, signs, rank, variation, rounds, low, high] in the unit of its row, already rounded
+// A result is [median, signs, rank, variation, rounds, low, high] in the unit of its row, already rounded
 // as the tables show it; low and high are left out where they are the smallest and the largest round.
 // A contender without a number has words instead: "!" before them if something failed, "-" if not.
-function figureOf(row, contender) {
+function resultOf(row, contender) {
   const stored = row.f[contender];
   if (typeof stored === "string") {
     return { words: stored.slice(1), failed: stored[0] === "!" };
@@ -30,8 +30,8 @@ function figureOf(row, contender) {
   };
 }
 
-// Three significant figures, to the letter as the tables have them.
-function threeFigures(value) {
+// Three significant digits, to the letter as the tables have them.
+function threeDigits(value) {
   if (value === 0) return "0";
   const exponent = Number(value.toExponential(2).split("e")[1]);
   if (exponent >= -6 && exponent <= 2) return value.toFixed(2 - exponent);
@@ -47,14 +47,14 @@ function threeFigures(value) {
 function numberOf(row, value) {
   if (row.digits !== undefined) return value.toFixed(row.digits);
   if (row.whole && Number.isInteger(value) && Math.abs(value) < 1000) return String(value);
-  return threeFigures(value);
+  return threeDigits(value);
 }
 
 // A median with its signs: "≥" stands before the number, the others behind it.
-function textOf(row, figure) {
-  if (figure.words) return figure.words;
-  const bound = figure.signs.startsWith("≥") ? "≥" : "";
-  return bound + numberOf(row, figure.median) + figure.signs.slice(bound.length);
+function textOf(row, result) {
+  if (result.words) return result.words;
+  const bound = result.signs.startsWith("≥") ? "≥" : "";
+  return bound + numberOf(row, result.median) + result.signs.slice(bound.length);
 }
 
 // What the numbers along an axis are.
@@ -65,11 +65,11 @@ const unitBehind = (row) => (row.u ? ` ${row.u}` : "");
 const metricOf = (row) => data.metrics[row.m];
 const rowOfMetric = (phase, name) => phase.rows.find((row) => metricOf(row).name === name);
 
-// The word for what became of a figure, without how often.
-const wordOf = (figure) => figure.words.split(/ in |: |, /)[0];
+// The word for what became of a result, without how often.
+const wordOf = (result) => result.words.split(/ in |: |, /)[0];
 
-// Contenders that a chart shows, best first where the row is judged, in the campaign's order where it
-// is not; those without a number last. Rows that judge a phase bring the order of their table.
+// Contenders that a chart shows, best first where one is better, in the campaign's order where it
+// is not; those without a number last. Rows of a primary metric bring the order of their table.
 function readingOrder(row, shown) {
   if (row.o) return row.o.filter((contender) => shown.includes(contender));
   const median = (c) => (typeof row.f[c] === "string" ? null : row.f[c][0]);

@@ -7,17 +7,17 @@ function openDetail(phaseNumber, contender) {
   const row = phase.rows[0];
   const close = button("Close", { class: "close" }, () => dialog.close());
   const title = element("h2", { id: "detail-title" }, nameOf(contender), ` in ${test.name}: ${phase.name}`);
-  const lead = element("p", {}, sentence(row, contender, figureOf(row, contender)));
+  const lead = element("p", {}, sentence(row, contender, resultOf(row, contender)));
   const notes = element("p", { class: "note" }, row.n.join(" · "));
-  const told = element("p", {}, ...toldApart(row, contender));
-  const plot = element("div", { class: "plot" }, barChart(row, phase, shownContenders(), contender));
+  const told = element("p", {}, ...significance(row, contender));
+  const panel = element("div", { class: "panel" }, barChart(row, phase, shownContenders(), contender));
   dialog.replaceChildren(
     close,
     title,
     lead,
     notes,
     told,
-    plot,
+    panel,
     metricTable(phase, contender),
     links(phase, contender, dialog),
   );
@@ -27,7 +27,7 @@ function openDetail(phaseNumber, contender) {
 
 // What the exact tests say of this contender against each other one. Pairs come in the order
 // (0, 1), (0, 2), …, (1, 2), …, and are said from the first of the two.
-function toldApart(row, contender) {
+function significance(row, contender) {
   const kinds = { better: [], worse: [], same: [], few: [] };
   const names = { ">": "better", "<": "worse", "=": "same", "?": "few" };
   const turned = { ">": "<", "<": ">" };
@@ -53,7 +53,7 @@ function toldApart(row, contender) {
 
 // Every metric of the phase for one contender, beside the best of all where there is one.
 function metricTable(phase, contender) {
-  const heads = [["Metric", ""], ...FIGURE_HEADS];
+  const heads = [["Metric", ""], ...RESULT_HEADS];
   const lines = phase.rows.map((row) => {
     const metric = metricOf(row);
     const unit = row.u ? `, ${row.u}` : "";
@@ -61,7 +61,7 @@ function metricTable(phase, contender) {
       "tr",
       {},
       element("th", { scope: "row", title: metric.definition }, metric.title + unit),
-      ...figureCells(row, figureOf(row, contender)),
+      ...resultCells(row, resultOf(row, contender)),
     );
   });
   return table(`All metrics of ${phase.name}`, heads, lines);

@@ -36,6 +36,10 @@ const titled = (node, text) => {
   return node;
 };
 
+// What has no room is cut and ends with a sign that says so.
+const shortened = (text, letters) =>
+  [...text].length > letters ? `${[...text].slice(0, letters - 1).join("")}…` : text;
+
 // Drawings need no more than a tenth of a pixel.
 const round = (value) => Math.round(value * 10) / 10;
 

@@ -33,7 +33,7 @@ function heatRow(tr, body) {
     td,
     ratio: td.dataset.r ? Number(td.dataset.r) : null,
     marked: td.matches(".best, .worst"),
-    // "!" stands behind a figure of which some round failed.
+    // "!" stands behind a result of which some round failed.
     failed: td.matches(".failed") || td.textContent.includes("!"),
     nodes: [...td.childNodes],
   }));
@@ -206,9 +206,9 @@ function heatControls(map, host) {
     ["marked", "with a best or a worst"],
     ["failed", "with a failure"],
   ];
-  const views = [["figure", "figures"], ["ratio", "ratio to the best"], ...otherViews()];
+  const views = [["result", "results"], ["ratio", "ratio to the best"], ...otherViews()];
   host.append(
-    choice("show", views, "figure", (view) => showView(map, view)),
+    choice("show", views, "result", (view) => showView(map, view)),
     choice("phases", rows, "all", (kind) => {
       keep.kind = kind;
       choose();
@@ -221,7 +221,7 @@ function heatControls(map, host) {
 
 const kindOf = (row, kind) => kind === "all" || row.cells.some((cell) => !cell.td.hidden && cell[kind]);
 
-// Figures, ratios, or another metric of each phase; colours stay those of the figures.
+// Results, ratios, or another metric of each phase; colours stay those of the results.
 function showView(map, view) {
   for (const { tr, cells } of map.rows) {
     const phase = tr.dataset.phase && data.phases[Number(tr.dataset.phase)];
@@ -233,14 +233,14 @@ function showView(map, view) {
 }
 
 function cellContent(cell, contender, view, row) {
-  if (view === "figure") return cell.nodes;
-  if (view === "ratio") return cell.ratio === null ? cell.nodes : [`${threeFigures(cell.ratio)}×`];
+  if (view === "result") return cell.nodes;
+  if (view === "ratio") return cell.ratio === null ? cell.nodes : [`${threeDigits(cell.ratio)}×`];
   if (!row) return ["–"];
-  const figure = figureOf(row, contender);
-  return [figure.words ? wordOf(figure) : textOf(row, figure) + unitBehind(row)];
+  const result = resultOf(row, contender);
+  return [result.words ? wordOf(result) : textOf(row, result) + unitBehind(row)];
 }
 
-// Metrics that say why a figure is as it is, where the campaign has them.
+// Metrics that say why a result is as it is, where the campaign has them.
 const OTHER_METRICS = [
   "elapsed",
   "cpu-machine",

@@ -18,12 +18,12 @@ function latencyChart(phase, shown) {
   const rows = known.filter(([row]) => row);
   const unit = rows[0][0].u;
   const series = shown.map((contender) => {
-    const figures = rows.map(([row]) => figureOf(row, contender));
-    const scaled = (figure, row) => (figure.median * TIMES[row.u]) / TIMES[unit];
+    const results = rows.map(([row]) => resultOf(row, contender));
+    const scaled = (result, row) => (result.median * TIMES[row.u]) / TIMES[unit];
     return {
       contender,
-      values: figures.map((f, i) => (f.words ? null : scaled(f, rows[i][0]))),
-      texts: figures.map((f, i) => `${rows[i][1]}: ${sentence(rows[i][0], contender, f)}`),
+      values: results.map((f, i) => (f.words ? null : scaled(f, rows[i][0]))),
+      texts: results.map((f, i) => `${rows[i][1]}: ${sentence(rows[i][0], contender, f)}`),
     };
   });
   return lineChart({
@@ -44,7 +44,7 @@ function latencyTable(phase, shown) {
       "tr",
       {},
       element("th", { scope: "row" }, nameOf(contender)),
-      ...rows.map(([row]) => element("td", { class: "n" }, textOf(row, figureOf(row, contender)))),
+      ...rows.map(([row]) => element("td", { class: "n" }, textOf(row, resultOf(row, contender)))),
     ),
   );
   return table(`Latency of ${phase.name}`, [["Contender", ""], ...heads], lines);

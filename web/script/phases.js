@@ -1,4 +1,4 @@
-// What stands in the card of a phase: the bars of the figure that judges it, latency, processor time, and
+// What stands in the card of a phase: the bars of its primary metric, latency, processor time, and
 // every other metric on demand.
 
 const TABS = [
@@ -39,13 +39,13 @@ function metricFigure(row, phase, shown) {
     element("strong", { title: metric.definition }, metric.title),
     ...notes,
   );
-  return element("figure", {}, caption, barChart(row, phase, shown), behind(figureTable(row, phase, shown)));
+  return element("figure", {}, caption, barChart(row, phase, shown), behind(resultTable(row, phase, shown)));
 }
 
 function phaseCard(article) {
   const phase = data.phases[Number(article.dataset.phase)];
   const figure = article.querySelector("figure");
-  const panel = element("div", { class: "plot", id: `${phase.id}-view` });
+  const panel = element("div", { class: "panel", id: `${phase.id}-view` });
   const tabs = TABS.filter((tab) => tab.has(phase));
   let current = tabs[0];
   const draw = () => panel.replaceChildren(...current.draw(phase, shownContenders()));
@@ -111,7 +111,7 @@ function tabList(phase, tabs, panel, choose) {
 function stepsFigure(section) {
   const test = data.tests[Number(section.dataset.test)];
   if (!isSequence(test)) return;
-  const plot = element("div", { class: "plot" });
+  const panel = element("div", { class: "panel" });
   const caption = element(
     "figcaption",
     {},
@@ -119,8 +119,8 @@ function stepsFigure(section) {
     element("span", {}, "elapsed time, lower is better"),
     element("span", {}, "a total needs every step"),
   );
-  section.append(element("figure", { class: "card" }, caption, stepsLegend(test), plot));
-  onDemand(plot, () =>
-    plot.replaceChildren(stepsChart(test, shownContenders()), behind(stepsTable(test, shownContenders()))),
+  section.append(element("figure", { class: "card" }, caption, panel));
+  onDemand(panel, () =>
+    panel.replaceChildren(stepsChart(test, shownContenders()), behind(stepsTable(test, shownContenders()))),
   );
 }

@@ -1,4 +1,4 @@
-// Processor time against the figure that judges a phase: who is fast because it works less, and who is
+// Processor time against the primary metric of a phase: who is fast because it works less, and who is
 // fast because it works more.
 
 const PROCESSOR = ["cpu-machine", "cpu", "cpu-driver"];
@@ -7,8 +7,8 @@ const PROCESSOR = ["cpu-machine", "cpu", "cpu-driver"];
 function processorOf(phase, contender) {
   const number = (name) => {
     const row = rowOfMetric(phase, name);
-    const figure = row && figureOf(row, contender);
-    return figure && !figure.words ? figure.median : null;
+    const result = row && resultOf(row, contender);
+    return result && !result.words ? result.median : null;
   };
   const [machine, agent, driver] = PROCESSOR.map(number);
   if (rowOfMetric(phase, "cpu-machine")) return machine;
@@ -23,10 +23,10 @@ const hasProcessor = (phase) => PROCESSOR.some((name) => rowOfMetric(phase, name
 function processorChart(phase, shown) {
   const row = phase.rows[0];
   const points = shown
-    .map((contender) => ({ contender, figure: figureOf(row, contender), cpu: processorOf(phase, contender) }))
-    .filter(({ figure, cpu }) => !figure.words && cpu !== null);
+    .map((contender) => ({ contender, result: resultOf(row, contender), cpu: processorOf(phase, contender) }))
+    .filter(({ result, cpu }) => !result.words && cpu !== null);
   const across = linearAxis(
-    points.map((p) => p.figure.median),
+    points.map((p) => p.result.median),
     5,
   );
   const up = linearAxis(points.map((p) => p.cpu));
@@ -48,15 +48,15 @@ function processorChart(phase, shown) {
   chart.append(label("unit-above", 2, LINES.top - 7, `% of one processor, ${processorTitle(phase)}`));
   const below = `${metricOf(row).title}, ${axisUnit(row)} (${row.n[0]})`;
   chart.append(label("below", (LINES.left + LINES.right) / 2, bottom + 30, below));
-  const places = points.map((p) => [x(p.figure.median), y(p.cpu)]);
-  points.forEach(({ contender, figure, cpu }, index) => {
+  const places = points.map((p) => [x(p.result.median), y(p.cpu)]);
+  points.forEach(({ contender, result, cpu }, index) => {
     const [px, py] = places[index];
     const marker = MARKERS[contender % MARKERS.length](round(px), round(py));
     const group = drawn("g", { class: `series ${seriesClass(contender)}` });
     group.append(
       titled(
         drawn("path", { class: "point", d: marker }),
-        `${sentence(row, contender, figure)}; ${threeFigures(cpu)} % of one processor`,
+        `${sentence(row, contender, result)}; ${threeDigits(cpu)} % of one processor`,
       ),
     );
     chart.append(group);
@@ -78,7 +78,7 @@ function processorTable(phase, shown) {
       "tr",
       {},
       element("th", { scope: "row" }, nameOf(contender)),
-      ...[row, ...rows].map((r) => element("td", { class: "n" }, textOf(r, figureOf(r, contender)))),
+      ...[row, ...rows].map((r) => element("td", { class: "n" }, textOf(r, resultOf(r, contender)))),
     ),
   );
   return table(`Processor time of ${phase.name}`, [["Contender", ""], ...heads], lines);

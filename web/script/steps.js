@@ -9,7 +9,9 @@ const STEPS = {
   bar: 15,
   top: 4,
   axis: 32,
-  ...(NARROW && { width: 380, left: 112, right: 300 }),
+  keys: 4,
+  key: 130,
+  ...(NARROW && { width: 380, left: 112, right: 300, keys: 2 }),
 };
 
 // The phases of a test that take time, with the row that says how long.
@@ -28,12 +30,12 @@ function stepsOf(steps, contender) {
   const seconds = [];
   const signs = new Set();
   for (const { phase, row } of steps) {
-    const figure = figureOf(row, contender);
-    if (figure.words) return { seconds, broken: `${phase.name} ${wordOf(figure)}`, failed: figure.failed };
-    if (figure.signs.includes("!"))
+    const result = resultOf(row, contender);
+    if (result.words) return { seconds, broken: `${phase.name} ${wordOf(result)}`, failed: result.failed };
+    if (result.signs.includes("!"))
       return { seconds, broken: `${phase.name} failed in some round`, failed: true };
-    seconds.push(figure.median * TIMES[row.u]);
-    if (figure.signs.includes("≥")) signs.add("≥");
+    seconds.push(result.median * TIMES[row.u]);
+    if (result.signs.includes("≥")) signs.add("≥");
   }
   const sum = seconds.reduce((sum, value) => sum + value, 0);
   const { totals } = data.tests[steps[0].phase.test];
@@ -54,10 +56,11 @@ function stepsChart(test, shown) {
   const axis = linearAxis(sums.map((sum) => sum / TIMES[unit]));
   const x = (seconds) => STEPS.left + (STEPS.right - STEPS.left) * axis.share(seconds / TIMES[unit]);
   const bottom = STEPS.top + STEPS.row * order.length;
+  const keys = 14 * Math.ceil(steps.length / STEPS.keys);
   const chart = drawing(
     "steps",
     STEPS.width,
-    bottom + STEPS.axis,
+    bottom + STEPS.axis + keys,
     `Stacked bars: the time of ${test.name} step by step, a bar for each contender, in ${unit}.`,
   );
   const grid = axis.ticks.map((tick) => `M${round(x(tick * TIMES[unit]))} ${STEPS.top}V${bottom}`);
@@ -65,6 +68,7 @@ function stepsChart(test, shown) {
   for (const tick of axis.ticks)
     chart.append(label("tick", x(tick * TIMES[unit]), bottom + 14, tickLabel(tick)));
   chart.append(label("unit", STEPS.width - 2, bottom + 14, unit));
+  chart.append(stepsKey(steps, bottom + STEPS.axis));
   order.forEach((contender, index) => {
     chart.append(stepsBar(steps, contender, STEPS.top + STEPS.row * (index + 0.5), x, unit));
   });
@@ -85,7 +89,7 @@ function stepsBar(steps, contender, y, x, unit) {
       height: STEPS.bar,
     });
     const { phase, row } = steps[index];
-    group.append(titled(piece, `${phase.name}: ${sentence(row, contender, figureOf(row, contender))}`));
+    group.append(titled(piece, `${phase.name}: ${sentence(row, contender, resultOf(row, contender))}`));
     begin += seconds;
   });
   const end = x(begin) + 8;
@@ -105,13 +109,17 @@ function stepsBar(steps, contender, y, x, unit) {
 }
 
 const totalText = ({ total, signs }, unit) =>
-  `${signs.has("≥") ? "≥" : ""}${threeFigures(total / TIMES[unit])} ${unit}`;
+  `${signs.has("≥") ? "≥" : ""}${threeDigits(total / TIMES[unit])} ${unit}`;
 
-function stepsLegend(test) {
-  const items = timedSteps(test).map(({ phase }, index) =>
-    element("li", {}, element("span", { class: `swatch part${index % 12}` }), phase.name),
-  );
-  return element("ul", { class: "legend" }, ...items);
+// Which colour is which step, below the bars.
+function stepsKey(steps, top) {
+  const items = steps.map(({ phase }, index) => {
+    const x = STEPS.left + STEPS.key * (index % STEPS.keys);
+    const y = top + 14 * Math.floor(index / STEPS.keys);
+    const swatch = drawn("rect", { class: `part${index % 12}`, x, y: y - 8, width: 9, height: 9 });
+    return titled(drawn("g", {}, swatch, label("key", x + 13, y, shortened(phase.name, 18))), phase.name);
+  });
+  return drawn("g", {}, ...items);
 }
 
 function stepsTable(test, shown) {
@@ -120,7 +128,7 @@ function stepsTable(test, shown) {
   const lines = stepsOrder(steps, shown).map((contender) => {
     const found = stepsOf(steps, contender);
     const cells = steps.map(({ row }) =>
-      element("td", { class: "n" }, textOf(row, figureOf(row, contender))),
+      element("td", { class: "n" }, textOf(row, resultOf(row, contender))),
     );
     return element(
       "tr",

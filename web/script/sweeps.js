@@ -5,39 +5,25 @@ const SURFACE_STEPS = 9;
 
 const varying = (sweep) => sweep.axes.map((_, i) => i).filter((i) => sweep.axes[i].values.length > 1);
 
-// Where the other axes are held at first: where the most points are, and of such places the largest.
-function placeToHold(sweep, phase, axis) {
-  const counts = new Map();
-  for (const point of phase.points) {
-    const held = point.at.filter((_, i) => i !== axis);
-    const key = held.join();
-    const known = counts.get(key) ?? { held, count: 0 };
-    known.count += 1;
-    counts.set(key, known);
-  }
-  const larger = (a, b) => a.held.findIndex((v, i) => v !== b.held[i]);
-  const places = [...counts.values()].sort((a, b) => {
-    if (a.count !== b.count) return b.count - a.count;
-    const at = larger(a, b);
-    return at < 0 ? 0 : b.held[at] - a.held[at];
-  });
-  const held = [...places[0].held];
-  held.splice(axis, 0, null);
-  return held;
+// Where the other axes are held at first, as the analysis has it.
+const placeToHold = (sweep, axis) => [...sweep.held[axis]];
+
+function sweepPoints(phase, view) {
+  const matches = (point) => point.at.every((v, i) => i === view.axis || v === view.held[i]);
+  return phase.points.filter(matches).sort((a, b) => a.at[view.axis] - b.at[view.axis]);
 }
 
 function sweepCurve(sweep, phase, view, shown) {
   const axis = sweep.axes[view.axis];
-  const matches = (point) => point.at.every((v, i) => i === view.axis || v === view.held[i]);
-  const points = phase.points.filter(matches).sort((a, b) => a.at[view.axis] - b.at[view.axis]);
+  const points = sweepPoints(phase, view);
   const series = shown.map((contender) => {
-    const figures = points.map((point) => figureOf(point.row, contender));
+    const results = points.map((point) => resultOf(point.row, contender));
     return {
       contender,
-      values: figures.map((figure) => (figure.words ? null : figure.median)),
-      texts: figures.map(
-        (figure, i) =>
-          `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, figure)}`,
+      values: results.map((result) => (result.words ? null : result.median)),
+      texts: results.map(
+        (result, i) =>
+          `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, result)}`,
       ),
     };
   });
@@ -71,13 +57,13 @@ function bordersAmong(sweep, sizes) {
   });
 }
 
-// One contender's figures over two axes. Colours are those of all contenders together, so that two
+// One contender's results over two axes. Colours are those of all contenders together, so that two
 // surfaces can be compared.
 function surface(sweep, phase, contender, [down, across], held) {
   const inPlane = phase.points.filter((p) =>
     p.at.every((v, i) => i === down || i === across || v === held[i]),
   );
-  const medians = inPlane.flatMap((p) => contenders.map((_, c) => figureOf(p.row, c).median ?? []));
+  const medians = inPlane.flatMap((p) => contenders.map((_, c) => resultOf(p.row, c).median ?? []));
   const positive = medians.filter((value) => value > 0);
   const [low, high] = [Math.min(...positive), Math.max(...positive)];
   const step = (value) => {
@@ -85,28 +71,22 @@ function surface(sweep, phase, contender, [down, across], held) {
     const share = Math.log(value / low) / Math.log(high / low);
     return Math.min(SURFACE_STEPS - 1, Math.floor(share * SURFACE_STEPS));
   };
-  const rows = sweep.axes[down].values.map((_, i) => {
-    const cells = sweep.axes[across].values.map((_, j) => {
-      const point = inPlane.find((p) => p.at[down] === i && p.at[across] === j);
-      if (!point) return element("td", { class: "n nothing" });
-      const figure = figureOf(point.row, contender);
-      if (figure.words)
-        return element("td", { class: `n ${figure.failed ? "failed" : "absent"}` }, wordOf(figure));
-      return element("td", { class: `n s${step(figure.median)}` }, textOf(point.row, figure));
-    });
-    return element(
-      "tr",
-      {},
-      element("th", { scope: "row", class: "n" }, sweep.axes[down].shown[i]),
-      ...cells,
-    );
-  });
-  const row = phase.points[0].row;
+  const cell = (i, j) => {
+    const point = inPlane.find((p) => p.at[down] === i && p.at[across] === j);
+    if (!point) return null;
+    const result = resultOf(point.row, contender);
+    const title = sentence(point.row, contender, result);
+    if (result.words) return { text: wordOf(result), tone: result.failed ? "failed" : "absent", title };
+    return { text: textOf(point.row, result), shade: `s${step(result.median)}`, title };
+  };
   const [first, second] = [sweep.axes[down], sweep.axes[across]];
-  const caption = `${phase.name} of ${contenders[contender].label}, ${axisUnit(row)}: ${first.name} down, ${second.name} across`;
-  const made = table(caption, [[first.name, "n"], ...second.shown.map((text) => [text, "n"])], rows);
-  made.querySelector("table").className = "surface";
-  return made;
+  const unit = axisUnit(phase.points[0].row);
+  return heatChart({
+    description: `Heat map: ${phase.name} of ${contenders[contender].label}, ${unit}: ${first.name} down, ${second.name} across.`,
+    unit,
+    columns: second.shown,
+    rows: first.shown.map((name, i) => ({ name, cells: second.shown.map((_, j) => cell(i, j)) })),
+  });
 }
 
 // The scale of a surface's colours, in words and swatches.
@@ -134,13 +114,13 @@ function sweepPoint(phase, view, shown) {
 function sweepFigure(sweep, phase, host) {
   const axes = varying(sweep);
   const first = axes[0] ?? 0;
-  const view = { axis: first, held: placeToHold(sweep, phase, first), logarithmic: false };
+  const view = { axis: first, held: placeToHold(sweep, first), logarithmic: false };
   const controls = element("div", { class: "controls" });
-  const plot = element("div", { class: "plot" });
-  host.append(controls, plot);
+  const panel = element("div", { class: "panel" });
+  host.append(controls, panel);
   const draw = () => {
     const picture = view.axis === null ? sweepPoint : (...rest) => sweepCurve(sweep, ...rest);
-    plot.replaceChildren(picture(phase, view, shownContenders()));
+    panel.replaceChildren(picture(phase, view, shownContenders()));
   };
   const build = () => {
     controls.replaceChildren(
@@ -152,7 +132,7 @@ function sweepFigure(sweep, phase, host) {
     );
   };
   build();
-  onDemand(plot, draw);
+  onDemand(panel, draw);
 }
 
 function sweepControls(sweep, phase, view, axes, draw, rebuild) {
@@ -164,7 +144,7 @@ function sweepControls(sweep, phase, view, axes, draw, rebuild) {
       view.axis === null ? "point" : String(view.axis),
       (value) => {
         view.axis = value === "point" ? null : Number(value);
-        view.held = placeToHold(sweep, phase, view.axis ?? axes[0] ?? 0);
+        view.held = placeToHold(sweep, view.axis ?? axes[0] ?? 0);
         // Of one point every axis is held, at first at the end.
         view.held = view.held.map((v, i) =>
           v === null && view.axis === null ? sweep.axes[i].values.length - 1 : v,
@@ -199,23 +179,23 @@ function sweepControls(sweep, phase, view, axes, draw, rebuild) {
 // The surface of a swept phase, for one contender at a time.
 function surfaceFigure(sweep, phase, host) {
   const plane = varying(sweep).slice(0, 2);
-  const held = placeToHold(sweep, phase, plane[0]);
+  const held = placeToHold(sweep, plane[0]);
   let contender = shownContenders()[0] ?? 0;
-  const plot = element("div", { class: "plot" });
+  const panel = element("div", { class: "panel" });
   const draw = () => {
     if (!isShown(contender)) contender = shownContenders()[0] ?? contender;
     const options = shownContenders().map((c) => [String(c), contenders[c].label]);
     const select = choice("contender", options, String(contender), (value) => {
       contender = Number(value);
       draw();
-      plot.querySelector("select").focus();
+      panel.querySelector("select").focus();
     });
-    plot.replaceChildren(
+    panel.replaceChildren(
       element("div", { class: "controls" }, select),
-      surface(sweep, phase, contender, plane, held),
+      element("div", { class: "scroll", tabindex: "0" }, surface(sweep, phase, contender, plane, held)),
       surfaceLegend(),
     );
   };
-  host.append(element("figcaption", {}, element("strong", {}, "Surface")), plot);
-  onDemand(plot, draw);
+  host.append(element("figcaption", {}, element("strong", {}, "Surface")), panel);
+  onDemand(panel, draw);
 }

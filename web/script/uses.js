@@ -1,4 +1,4 @@
-// What the figures come to for a use: weights that can be moved, and the order that follows. The formula is
+// What the results come to for a use: weights that can be moved, and the order that follows. The formula is
 // the one of the analysis: of each round the weighted geometric mean of the groups' scores, and of the
 // rounds the median.
 
@@ -67,7 +67,7 @@ function slider(use, weights, index, draw) {
   return { row, refresh };
 }
 
-// The cost of each contender: how many times what the best of each figure takes; null for those who
+// The cost of each contender: how many times what the best of each result takes; null for those who
 // do not come into question or have no whole round.
 function costsOf(use, weights) {
   return contenders.map((_, c) => {
@@ -109,7 +109,7 @@ function orderSentence(use, weights) {
   if (!first) return "Nobody comes into question with these weights.";
   const leader = contenders[first.contender].label;
   if (!second) return `${leader} alone comes into question.`;
-  const more = threeFigures(100 * (second.cost.median / first.cost.median - 1));
+  const more = threeDigits(100 * (second.cost.median / first.cost.median - 1));
   const overlap = first.cost.count < 2 || second.cost.low <= first.cost.high;
   const sure = overlap ? "; their intervals overlap, so that it may be the other way round" : "";
   return `${leader} comes first; ${contenders[second.contender].label} costs ${more} % more${sure}.`;
@@ -124,11 +124,11 @@ function orderOf(use, weights) {
       {},
       element("td", { class: "n" }, String(index + 1)),
       element("th", { scope: "row" }, nameOf(contender)),
-      element("td", { class: "n" }, `${threeFigures(cost.median)}×`),
+      element("td", { class: "n" }, `${threeDigits(cost.median)}×`),
       element(
         "td",
         { class: "n" },
-        cost.count > 1 ? `${threeFigures(cost.low)} … ${threeFigures(cost.high)}` : "one round",
+        cost.count > 1 ? `${threeDigits(cost.low)} … ${threeDigits(cost.high)}` : "one round",
       ),
       element("td", { class: "gauge" }, gauge(cost, worst)),
     ),
@@ -141,7 +141,7 @@ function orderOf(use, weights) {
     ["", "gauge"],
   ];
   const said = element("p", { class: "said" }, orderSentence(use, weights));
-  const caption = "Cost: as many times what the best of each figure takes, over all groups";
+  const caption = "Cost: as many times what the best of each result takes, over all groups";
   return rows.length > 0 ? [said, table(caption, heads, rows)] : [said];
 }
 

@@ -5,7 +5,7 @@
 //! ([`Effect::paired`]) over all pairs of cells that had the same test in the same round: each cell has a
 //! filesystem of its own and its own random place in the order, so that, did the two not differ in any
 //! test, they could change places in each pair. What is ranked is the pair's part in the weighted mean:
-//! the log ratio of the costs, summed up over the test's figures with their weights. All who are compared
+//! the log ratio of the costs, summed up over the test's results with their weights. All who are compared
 //! with the first are corrected for by Holm's method, and a difference counts only where the test and
 //! the rounds agree which way it goes. Intervals are over rounds, as everywhere.
 
@@ -14,11 +14,12 @@ use std::collections::BTreeMap;
 use model::{Group, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::overall::log_cost;
-use crate::use_scores::LeftOut;
+use crate::groups::overall::log_cost;
+use crate::groups::use_scores::LeftOut;
+use crate::statistics::pairwise::holm;
+use crate::statistics::signed_rank;
 use crate::{
-    Analysis, Candidate, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, UseScores, Verdict, holm,
-    signed_rank,
+    Analysis, Candidate, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, Significance, UseScores,
 };
 
 /// A contender that comes into question.
@@ -28,7 +29,7 @@ pub struct Ranked {
     pub contender: String,
     /// Its place in the campaign's order.
     pub index: usize,
-    /// Its cost: 1 is as good as the best in every figure, 2 takes twice as long.
+    /// Its cost: 1 is as good as the best in every result, 2 takes twice as long.
     pub cost: Estimate,
     /// How it compares with the first; absent for the first itself.
     pub against_first: Option<AgainstFirst>,
@@ -44,7 +45,7 @@ pub struct AgainstFirst {
     /// The p value of that test, corrected for all who are compared with the first.
     pub p_corrected: f64,
     /// Whether the two are significantly different.
-    pub verdict: Verdict,
+    pub significance: Significance,
     /// Its cost as a multiple of the first's in each group that counts.
     pub groups: Vec<GroupCost>,
 }
@@ -62,7 +63,7 @@ pub struct GroupCost {
     pub turns_at: Option<f64>,
 }
 
-/// A group that has weight and no figures.
+/// A group that has weight and no results.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Untested {
     /// The group.
@@ -100,20 +101,20 @@ pub struct Advice {
     pub ruled_out: Vec<Candidate>,
     /// Those who come into question though a feature that is needed was not tried.
     pub unproven: Vec<Candidate>,
-    /// Groups that have weight and no figures.
+    /// Groups that have weight and no results.
     pub untested: Vec<Untested>,
-    /// Figures that do not count, since some who come into question do not have them.
+    /// Results that do not count, since some who come into question do not have them.
     pub left_out: Vec<LeftOut>,
     /// The runner-up would come first if, in what was not tested, the first cost more than this many
     /// times as much; absent where all was tested or there is no runner-up.
     pub turns_if_untested: Option<f64>,
-    /// The figures behind it.
+    /// The results behind it.
     pub scores: UseScores,
 }
 
-/// Advises on a use by the figures of a campaign.
+/// Advises on a use by the results of a campaign.
 pub fn advise(one: &Use, analysis: &Analysis) -> Advice {
-    let scores = UseScores::of(one, analysis);
+    let scores = analysis.scores(one);
     let mut ranking = by_cost(&scores);
     compare_with_first(&mut ranking, &scores, analysis);
     let tied = ranking.iter().filter(|r| !is_worse(r)).count();
@@ -150,7 +151,7 @@ pub fn advise(one: &Use, analysis: &Analysis) -> Advice {
 
 fn is_worse(ranked: &Ranked) -> bool {
     let against = ranked.against_first.as_ref();
-    against.is_some_and(|a| a.verdict == Verdict::Worse)
+    against.is_some_and(|a| a.significance == Significance::Worse)
 }
 
 fn by_cost(scores: &UseScores) -> Vec<Ranked> {
@@ -186,35 +187,40 @@ fn compare_with_first(ranking: &mut [Ranked], scores: &UseScores, analysis: &Ana
     let corrected = holm(&p_values);
     for (place, other) in others.iter_mut().enumerate() {
         let rounds = over_rounds(&costs[other.index].rounds, &costs[first.index].rounds);
-        let verdict = verdict(tests[place], corrected[place], p_values.len(), rounds);
+        let significance = significance(tests[place], corrected[place], p_values.len(), rounds);
         other.against_first = Some(AgainstFirst {
             rounds,
             pairs: tests[place].map_or(0, |t| t.first),
             p_corrected: corrected[place],
-            verdict,
+            significance,
             groups: group_costs(other.index, first.index, scores),
         });
     }
 }
 
-fn verdict(test: Option<Effect>, p: f64, comparisons: usize, rounds: Option<Effect>) -> Verdict {
+fn significance(
+    test: Option<Effect>,
+    p: f64,
+    comparisons: usize,
+    rounds: Option<Effect>,
+) -> Significance {
     let (Some(test), Some(rounds)) = (test, rounds) else {
-        return Verdict::NotComparable;
+        return Significance::NotComparable;
     };
     let reaches =
         |pairs: u32| signed_rank::smallest_p(pairs) * comparisons as f64 <= FALSE_DIFFERENCE_LIMIT;
     if !reaches(test.first) {
         let by_round = f64::from(test.first) / f64::from(rounds.first.max(1));
         let enough = |count: &u32| reaches((by_round * f64::from(*count)) as u32);
-        return Verdict::TooFewRounds {
+        return Significance::TooFewRounds {
             needed: (1..).find(enough).unwrap_or(u32::MAX),
         };
     }
     let is_worse = test.ratio > 1.0 && rounds.ratio > 1.0;
     if p <= FALSE_DIFFERENCE_LIMIT && is_worse {
-        Verdict::Worse
+        Significance::Worse
     } else {
-        Verdict::NotToldApart
+        Significance::NotSignificant
     }
 }
 
@@ -235,11 +241,11 @@ fn pairs_of_cells(
 ) -> Vec<(f64, f64)> {
     let mut sums: BTreeMap<(&str, u32), f64> = BTreeMap::new();
     for group in &scores.groups {
-        let whole: f64 = group.figures.iter().map(|share| share.weight).sum();
-        for share in &group.figures {
+        let whole: f64 = group.results.iter().map(|share| share.weight).sum();
+        for share in &group.results {
             let row = &analysis.rows[share.row];
-            let rounds = row.figures[one].rounds.iter();
-            for (a, b) in rounds.zip(&row.figures[other].rounds) {
+            let rounds = row.results[one].rounds.iter();
+            for (a, b) in rounds.zip(&row.results[other].rounds) {
                 if let (Some(a_value), Some(b_value)) = (a.value, b.value) {
                     let cost = |value| log_cost(value, row.direction);
                     let part = group.weight * share.weight / whole;
@@ -256,7 +262,7 @@ fn pairs_of_cells(
 }
 
 fn group_costs(one: usize, first: usize, scores: &UseScores) -> Vec<GroupCost> {
-    let tested = || scores.groups.iter().filter(|g| !g.figures.is_empty());
+    let tested = || scores.groups.iter().filter(|g| !g.results.is_empty());
     let whole: f64 = tested().map(|g| g.weight).sum();
     let costs: Vec<(Group, f64, Option<Effect>)> = tested()
         .map(|group| {
@@ -289,7 +295,7 @@ fn turns_at(rest: f64, here: f64) -> Option<f64> {
 
 fn untested(scores: &UseScores) -> Vec<Untested> {
     let whole: f64 = scores.groups.iter().map(|g| g.weight).sum();
-    let groups = scores.groups.iter().filter(|g| g.figures.is_empty());
+    let groups = scores.groups.iter().filter(|g| g.results.is_empty());
     groups
         .map(|g| Untested {
             group: g.group,

@@ -58,14 +58,14 @@ fn the_faster_one_is_recommended_and_the_runner_up_has_its_price() {
 
 #[test]
 fn two_that_do_not_differ_are_a_tie() {
-    let mut told_apart = 0;
+    let mut significant = 0;
     for seed in 0..100 {
         let results = campaign(&[("a", 100, 100), ("b", 100, 100)], 5, 50, seed);
         let advice = advise(&use_of(&BOTH), &analyse(&results));
-        told_apart += usize::from(advice.recommendation != Recommendation::Tie);
+        significant += usize::from(advice.recommendation != Recommendation::Tie);
     }
     // 5 % were allowed; that a rate of 5 % gives more than 12 of 100 has a chance below 0.2 %.
-    assert!(told_apart <= 12, "{told_apart}");
+    assert!(significant <= 12, "{significant}");
 }
 
 #[test]
@@ -76,9 +76,13 @@ fn so_few_rounds_tell_nobody_apart_and_it_is_said_how_many_would() {
         (advice.recommendation, advice.tied),
         (Recommendation::Tie, 2)
     );
-    let verdict = advice.ranking[1].against_first.as_ref().unwrap().verdict;
+    let verdict = advice.ranking[1]
+        .against_first
+        .as_ref()
+        .unwrap()
+        .significance;
     // Six pairs give 2 / 2⁶ = 3.1 %: three rounds of two tests.
-    assert_eq!(verdict, Verdict::TooFewRounds { needed: 3 });
+    assert_eq!(verdict, Significance::TooFewRounds { needed: 3 });
 }
 
 #[test]
@@ -109,7 +113,7 @@ fn what_was_not_tested_is_named_and_how_much_it_would_take() {
     assert!((factor - 4.0).abs() < 0.1, "{factor}");
     let nothing = advise(&use_of(&[(Group::Durable, 1.0)]), &analyse(&results));
     assert_eq!(nothing.recommendation, Recommendation::None);
-    assert_eq!(nothing.ruled_out[0].ruled_out, [crate::RuledOut::NoFigures]);
+    assert_eq!(nothing.ruled_out[0].ruled_out, [crate::RuledOut::NoResults]);
 }
 
 #[test]

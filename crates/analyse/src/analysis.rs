@@ -3,22 +3,22 @@
 use model::{CampaignResults, Clock, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::facts::Facts;
+use crate::checks::{disturbed, drift, noise, warm_reads};
+use crate::evidence::{failures, features, resources};
+use crate::groups::{conclusion, contender_groups, standing};
+use crate::rows::facts::Facts;
+use crate::rows::{row, sweep, total};
 use crate::{
     CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
     DisturbedCell, Drift, NoiseFloor, Overall, Resources, Row, Standing, Stop, Sweep, Total,
     UseScores, WarmRead,
-};
-use crate::{
-    conclusion, contender_groups, disturbed, drift, failures, features, noise, resources, row,
-    standing, sweep, total, warm_reads,
 };
 
 /// What follows from the facts of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analysis {
-    /// The clock that times are in. In virtual time nothing is noise: intervals show how much figures
+    /// The clock that times are in. In virtual time nothing is noise: intervals show how much results
     /// depend on the seeds of the rounds.
     #[serde(default)]
     pub clock: Clock,
@@ -110,10 +110,12 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
 impl Analysis {
     /// Adds what the campaign has to say about these uses.
     pub fn weigh_uses<'a>(&mut self, uses: impl IntoIterator<Item = &'a Use>) {
-        self.uses = uses
-            .into_iter()
-            .map(|one| UseScores::of(one, self))
-            .collect();
+        self.uses = uses.into_iter().map(|one| self.scores(one)).collect();
+    }
+
+    /// What this campaign has to say about a use.
+    pub fn scores(&self, one: &Use) -> UseScores {
+        UseScores::of(one, &self.rows, &self.overall, &self.features)
     }
 }
 

@@ -4,7 +4,7 @@ use model::{CacheState, CampaignResults, Class, Direction, Metric, Status};
 
 use super::*;
 use crate::fixture::{self, BIDI, CONTROL, LONG, SCRIPT};
-use crate::{Completeness, Figure, Found, Mark, Outcome, Ranking};
+use crate::{Completeness, Found, Mark, MetricResult, Ranking, RoundOutcome};
 
 fn row_of<'a>(analysis: &'a Analysis, test: &str, phase: &str, metric: Metric) -> &'a Row {
     analysis
@@ -14,12 +14,17 @@ fn row_of<'a>(analysis: &'a Analysis, test: &str, phase: &str, metric: Metric) -
         .unwrap()
 }
 
-fn figure<'a>(analysis: &'a Analysis, contender: &str, test: &str, phase: &str) -> &'a Figure {
+fn result<'a>(
+    analysis: &'a Analysis,
+    contender: &str,
+    test: &str,
+    phase: &str,
+) -> &'a MetricResult {
     analysis
         .rows
         .iter()
-        .find(|r| r.test == test && r.phase == phase && r.headline)
-        .and_then(|r| r.figures.iter().find(|f| f.contender == contender))
+        .find(|r| r.test == test && r.phase == phase && r.primary)
+        .and_then(|r| r.results.iter().find(|f| f.contender == contender))
         .unwrap()
 }
 
@@ -39,24 +44,24 @@ fn each_phase(
 fn medians_intervals_and_places_worked_out_by_hand() {
     let analysis = analyse(&fixture::plain());
     let row = row_of(&analysis, "file", "write", Metric::Throughput);
-    let estimate = row.figures[1].estimate.unwrap();
+    let estimate = row.results[1].estimate.unwrap();
     // 100 MB in 1.98 s, 2.00 s and 2.02 s.
     assert!((estimate.median - 5e7).abs() < 1e-3);
     assert!((estimate.interval.low - 1e8 / 2.02).abs() < 1e-3);
     assert!((estimate.interval.high - 1e8 / 1.98).abs() < 1e-3);
     assert!((estimate.interval.confidence - 0.75).abs() < 1e-12);
-    let marks: Vec<_> = row.figures.iter().map(|f| f.place.unwrap().mark).collect();
+    let marks: Vec<_> = row.results.iter().map(|f| f.place.unwrap().mark).collect();
     assert_eq!(marks, [Some(Mark::Best), None, Some(Mark::Worst)]);
     let elapsed = row_of(&analysis, "file", "write", Metric::Elapsed);
     assert_eq!(elapsed.direction, Direction::Lower);
-    assert_eq!(elapsed.figures[0].place.unwrap().mark, Some(Mark::Best));
+    assert_eq!(elapsed.results[0].place.unwrap().mark, Some(Mark::Best));
 }
 
 #[test]
 fn equal_readers_are_tied_and_nobody_is_marked() {
     let analysis = analyse(&fixture::plain());
-    for figure in &row_of(&analysis, "file", "read", Metric::Throughput).figures {
-        let place = figure.place.unwrap();
+    for result in &row_of(&analysis, "file", "read", Metric::Throughput).results {
+        let place = result.place.unwrap();
         assert_eq!((place.rank, place.tied_with, place.mark), (1, 2, None));
     }
 }
@@ -71,7 +76,7 @@ fn standings_count_and_do_not_add_up() {
     );
     let slow = &analysis.standings[2];
     assert_eq!(
-        (slow.best, slow.first, slow.worst, slow.figures),
+        (slow.best, slow.first, slow.worst, slow.results),
         (0, 1, 1, 2)
     );
 }
@@ -82,7 +87,7 @@ fn neutral_metrics_are_shown_and_not_ranked() {
     let row = row_of(&analysis, "file", "write", Metric::CpuMachine);
     assert_eq!(row.ranking, Ranking::Neutral);
     assert!(
-        row.figures
+        row.results
             .iter()
             .all(|f| f.place.is_none() && f.estimate.is_some())
     );
@@ -94,13 +99,13 @@ fn the_headline_comes_first_even_where_nobody_has_a_value() {
     each_phase(&mut results, |_, _, phase| phase.status = Status::Failed);
     let analysis = analyse(&results);
     assert_eq!(analysis.rows.len(), 2);
-    assert!(analysis.rows.iter().all(|row| row.headline));
-    let words = analysis.rows[0].figures[0].words();
-    assert_eq!(words, [(Outcome::Failed, 3)]);
+    assert!(analysis.rows.iter().all(|row| row.primary));
+    let words = analysis.rows[0].results[0].words();
+    assert_eq!(words, [(RoundOutcome::Failed, 3)]);
 }
 
 #[test]
-fn figures_from_different_cache_states_are_not_ranked() {
+fn results_from_different_cache_states_are_not_ranked() {
     let mut results = fixture::plain();
     each_phase(&mut results, |who, _, phase| {
         if who == "slow" {
@@ -111,7 +116,7 @@ fn figures_from_different_cache_states_are_not_ranked() {
     let row = row_of(&analysis, "file", "read", Metric::Throughput);
     assert_eq!(row.ranking, Ranking::DifferentCaches);
     assert_eq!(row.caches, [CacheState::Cold, CacheState::Advised]);
-    assert!(row.figures.iter().all(|f| f.place.is_none()));
+    assert!(row.results.iter().all(|f| f.place.is_none()));
 }
 
 /// What lives in memory is never cold; the others are ranked as if it were not there.
@@ -137,15 +142,15 @@ fn a_baseline_in_another_cache_state_does_not_keep_the_others_from_being_ranked(
     let analysis = analyse(&results);
     let read = row_of(&analysis, "file", "read", Metric::Throughput);
     assert_eq!(read.ranking, Ranking::Ranked);
-    assert!(read.figures[3].set_apart && read.figures[3].place.is_none());
-    assert!(read.figures[3].estimate.is_some(), "it is shown");
+    assert!(read.results[3].set_apart && read.results[3].place.is_none());
+    assert!(read.results[3].estimate.is_some(), "it is shown");
     let alone = row_of(&without, "file", "read", Metric::Throughput);
-    for (figure, alone) in read.figures.iter().zip(&alone.figures) {
-        assert_eq!(figure, alone);
+    for (result, alone) in read.results.iter().zip(&alone.results) {
+        assert_eq!(result, alone);
     }
     // Writes are warm for everybody, and there the baseline is the best.
     let write = row_of(&analysis, "file", "write", Metric::Throughput);
-    assert_eq!(write.figures[3].place.map(|p| p.rank), Some(1));
+    assert_eq!(write.results[3].place.map(|p| p.rank), Some(1));
     let reads = |analysis: &Analysis| {
         let mut groups = analysis.overall.groups.iter();
         let group = groups.find(|g| g.group == crate::Group::StreamRead);
@@ -169,7 +174,7 @@ fn a_campaign_of_baselines_alone_sets_none_of_them_apart() {
     let analysis = analyse(&results);
     let row = row_of(&analysis, "file", "read", Metric::Throughput);
     assert_eq!(row.ranking, Ranking::Ranked);
-    assert!(row.figures.iter().all(|f| f.place.is_some()));
+    assert!(row.results.iter().all(|f| f.place.is_some()));
 }
 
 #[test]
@@ -181,7 +186,7 @@ fn totals_over_different_work_are_not_ranked_but_rates_are() {
     let analysis = analyse(&results);
     let elapsed = row_of(&analysis, "file", "write", Metric::Elapsed);
     assert_eq!(elapsed.ranking, Ranking::CutShort);
-    assert!(elapsed.figures[2].is_lower_bound(Metric::Elapsed));
+    assert!(elapsed.results[2].is_lower_bound(Metric::Elapsed));
     let rate = row_of(&analysis, "file", "write", Metric::Throughput);
     assert_eq!(rate.ranking, Ranking::Ranked);
 }
@@ -194,57 +199,66 @@ fn a_number_that_is_not_finite_is_not_measured() {
     });
     let analysis = analyse(&results);
     let row = row_of(&analysis, "file", "write", Metric::Throughput);
-    assert_eq!(row.figures[0].words(), [(Outcome::NotMeasured, 3)]);
+    assert_eq!(row.results[0].words(), [(RoundOutcome::NotMeasured, 3)]);
 }
 
 #[test]
 fn every_hole_has_its_word() {
     let analysis = analyse(&fixture::hostile());
-    let word = |who, test, phase| figure(&analysis, who, test, phase).words()[0];
+    let word = |who, test, phase| result(&analysis, who, test, phase).words()[0];
     assert_eq!(
         word(SCRIPT, "bonnie-files", "stat-seq"),
-        (Outcome::Unsupported, 3)
+        (RoundOutcome::Unsupported, 3)
     );
-    assert_eq!(word(BIDI, "bonnie-block", "read"), (Outcome::Failed, 2));
-    assert_eq!(word(BIDI, "bonnie-block", "seek"), (Outcome::Skipped, 2));
+    assert_eq!(
+        word(BIDI, "bonnie-block", "read"),
+        (RoundOutcome::Failed, 2)
+    );
+    assert_eq!(
+        word(BIDI, "bonnie-block", "seek"),
+        (RoundOutcome::Skipped, 2)
+    );
     assert_eq!(
         word(CONTROL, "bonnie-block", "write"),
-        (Outcome::Crashed, 3)
+        (RoundOutcome::Crashed, 3)
     );
     assert_eq!(
         word(CONTROL, "bonnie-files", "create-seq"),
-        (Outcome::Hung, 3)
+        (RoundOutcome::Hung, 3)
     );
     assert_eq!(
         word(CONTROL, "bonnie-files", "stat-seq"),
-        (Outcome::Invalid, 3)
+        (RoundOutcome::Invalid, 3)
     );
-    assert_eq!(word(LONG, "lifecycle", "fsck"), (Outcome::Skipped, 3));
-    assert_eq!(word(LONG, "bonnie-block", "read"), (Outcome::NotRun, 1));
+    assert_eq!(word(LONG, "lifecycle", "fsck"), (RoundOutcome::Skipped, 3));
+    assert_eq!(
+        word(LONG, "bonnie-block", "read"),
+        (RoundOutcome::NotRun, 1)
+    );
     for row in &analysis.rows {
-        for figure in &row.figures {
-            assert_eq!(figure.rounds.len(), 3);
-            for round in &figure.rounds {
-                assert_eq!(round.value.is_some(), round.outcome == Outcome::Ok);
+        for result in &row.results {
+            assert_eq!(result.rounds.len(), 3);
+            for round in &result.rounds {
+                assert_eq!(round.value.is_some(), round.outcome == RoundOutcome::Ok);
             }
         }
     }
 }
 
 #[test]
-fn a_figure_from_the_rounds_that_survived_is_never_marked() {
+fn a_result_from_the_rounds_that_survived_is_never_marked() {
     let analysis = analyse(&fixture::hostile());
-    let figure = figure(&analysis, BIDI, "bonnie-block", "read");
-    assert_eq!(figure.estimate.unwrap().rounds, 1);
-    assert!(figure.has_failed_rounds());
-    assert_eq!(figure.place.unwrap().mark, None);
+    let result = result(&analysis, BIDI, "bonnie-block", "read");
+    assert_eq!(result.estimate.unwrap().rounds, 1);
+    assert!(result.has_failed_rounds());
+    assert_eq!(result.place.unwrap().mark, None);
 }
 
 #[test]
 fn a_campaign_under_way_says_what_has_not_run() {
     let analysis = analyse(&fixture::hostile());
     assert_eq!(analysis.counts.completeness, Completeness::Incomplete);
-    assert_eq!(analysis.counts.by_outcome[&Outcome::NotRun], 2);
+    assert_eq!(analysis.counts.by_outcome[&RoundOutcome::NotRun], 2);
     assert_eq!(analysis.counts.cells, 45);
     assert_eq!(analysis.counts.run, 43);
     let mut results = fixture::plain();
@@ -252,7 +266,10 @@ fn a_campaign_under_way_says_what_has_not_run() {
         stored.result = None;
     }
     let nothing = analyse(&results);
-    assert_eq!(nothing.rows[0].figures[0].words(), [(Outcome::NotRun, 3)]);
+    assert_eq!(
+        nothing.rows[0].results[0].words(),
+        [(RoundOutcome::NotRun, 3)]
+    );
     assert!(nothing.failures.is_empty());
 }
 

@@ -6,89 +6,52 @@
 
 mod advice;
 mod analysis;
-mod ceiling;
-mod change_points;
-mod compare;
-mod conclusion;
-mod contender_groups;
-mod counts;
-mod difference;
-mod disturbed;
-mod drift;
-mod effect;
-mod facts;
-mod failures;
-mod features;
-mod figure;
+mod campaigns;
+mod checks;
+mod evidence;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
-mod history;
-mod interval;
-mod kendall;
-mod knee;
-mod noise;
-mod outcome;
-mod outlier;
-mod overall;
-mod rank;
-mod rank_sum;
-mod ranks;
-mod resources;
-mod row;
-mod separation;
-mod settings;
-mod signed_rank;
-mod standing;
-mod stop;
-mod sweep;
-mod total;
-mod use_scores;
-mod warm_reads;
+mod groups;
+mod rows;
+mod statistics;
 
 pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse};
-pub use ceiling::{CeilingRange, INSTRUMENT_ABOVE, STEADY_BELOW};
-pub use change_points::{ALPHA, ChangePoint, change_points};
-pub use compare::{Comparison, FALSE_DIFFERENCE_LIMIT, Verdict, holm, judge, rounds_needed};
-pub use conclusion::{Conclusion, Distance};
-pub use contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
-pub use counts::{Completeness, Counts};
-pub use difference::{
-    Analysed, CannotCompare, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
+pub use campaigns::difference::{
+    Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders,
 };
-pub use disturbed::DisturbedCell;
-pub use drift::{DRIFT_FROM, Drift, FALSE_DRIFT_LIMIT};
-pub use effect::Effect;
-pub use failures::{CellFailure, Complaint, PhaseFailure};
-pub use features::{ContenderFeatures, FeatureState, Found};
-pub use figure::{Estimate, Figure, RoundValue, UNSTEADY_ABOVE};
-pub use history::{
+pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };
-pub use interval::{Interval, WANTED_CONFIDENCE, median, median_interval};
-pub use knee::{ENOUGH, Knee};
-pub use noise::NoiseFloor;
-pub use outcome::Outcome;
-pub use outlier::{OUTLIER_BEYOND, OUTLIERS_FROM};
-pub use overall::{Crossover, GroupStanding, Overall, Score, Share, compare_scores};
-pub use rank::{Competitor, FALSE_MARK_LIMIT, Mark, Place, rank};
-pub use rank_sum::EXACT_VALUES;
-pub use resources::{MemoryTaken, Resources};
-pub use row::{Ranking, Row};
-pub use separation::expected_cuts;
-pub use settings::Setting;
-pub use signed_rank::EXACT_PAIRS;
-pub use standing::Standing;
-pub use stop::{Stop, StopReason, WideFigure, relative_width};
-pub use sweep::{Slice, Sweep, SweptPhase, SweptRow};
-pub use total::{Attempt, BrokenStep, ContenderTotal, Total};
-pub use use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
-pub use warm_reads::WarmRead;
+pub use campaigns::settings::{CannotCompare, SettingChange};
+pub use checks::disturbed::DisturbedCell;
+pub use checks::drift::Drift;
+pub use checks::noise::NoiseFloor;
+pub use checks::stop::{Stop, StopReason, WideResult};
+pub use checks::warm_reads::WarmRead;
+pub use evidence::counts::{Completeness, Counts};
+pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
+pub use evidence::features::{ContenderFeatures, FeatureState, Found};
+pub use evidence::resources::{MemoryTaken, Resources};
+pub use groups::conclusion::{Conclusion, Distance};
+pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
+pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};
+pub use groups::standing::Standing;
+pub use groups::use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
+pub use rows::outcome::RoundOutcome;
+pub use rows::raw_device::{INSTRUMENT_ABOVE, RawDeviceRange};
+pub use rows::result::{MetricResult, RoundValue};
+pub use rows::row::{Ranking, Row};
+pub use rows::sweep::{Slice, Sweep, SweptPhase, SweptRow};
+pub use rows::total::{Attempt, BrokenStep, ContenderTotal, Total};
+pub use statistics::effect::Effect;
+pub use statistics::estimate::{Estimate, UNSTEADY_ABOVE};
+pub use statistics::interval::{Interval, median, median_interval};
+pub use statistics::knee::{ENOUGH, Knee};
+pub use statistics::pairwise::{Comparison, FALSE_DIFFERENCE_LIMIT, Significance, rounds_needed};
+pub use statistics::rank::{FALSE_MARK_LIMIT, Mark, Rank};
+pub use statistics::separation::expected_cuts;
 
 // The groups are of the model, for the weights of the catalog are over them.
 pub use model::Group;
-
-#[cfg(test)]
-#[path = "error_rates_tests.rs"]
-mod error_rates;

@@ -1,7 +1,7 @@
 //! A calibration as text.
 
 use model::Calibration;
-use report::{CalibrationLine, ceiling_lines, instrument_lines};
+use report::{CalibrationLine, instrument_lines, raw_device_lines};
 
 use crate::output::{line, table};
 
@@ -9,7 +9,7 @@ use crate::output::{line, table};
 pub fn text(calibration: &Calibration) -> String {
     let row = |line: CalibrationLine| [line.what, line.median, line.range];
     let mut rows: Vec<_> = instrument_lines(calibration).into_iter().map(row).collect();
-    let device = ceiling_lines(calibration);
+    let device = raw_device_lines(calibration);
     rows.extend(device.into_iter().map(row));
     let device = line(&calibration.device);
     let device = match calibration.ceiling {

@@ -15,7 +15,7 @@ use crate::output::{line, print, print_json};
 pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let wanted = Wanted {
         contenders: args.contenders.clone(),
-        figures: args.only.clone(),
+        results: args.only.clone(),
         every_metric: args.all,
     };
     let (found, before, after) = match &args.within {

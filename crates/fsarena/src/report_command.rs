@@ -32,7 +32,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
     let analysis = analysed(&results, globals)?;
     if let Some(directory) = &args.charts {
-        return charts(&analysis, directory, globals);
+        return charts(&results, &analysis, directory, globals);
     }
     if args.format == PARQUET {
         return parquet(&results, &analysis, args.output.as_deref());
@@ -63,8 +63,13 @@ fn analysed(results: &CampaignResults, globals: &Globals) -> anyhow::Result<Anal
 }
 
 /// Writes every chart into a directory, as SVG and as PNG.
-fn charts(analysis: &Analysis, directory: &Path, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let charts = report::charts(analysis);
+fn charts(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    directory: &Path,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    let charts = report::charts(results, analysis);
     let rasterizer = report::Rasterizer::new();
     for chart in &charts {
         let path = |ending: &str| directory.join(format!("{}.{ending}", chart.name));

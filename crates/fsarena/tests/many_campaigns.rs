@@ -103,7 +103,7 @@ fn a_regression_is_found_in_the_history_and_by_comparing_across_it() {
     assert_eq!(guard("1", "30", 0)["regressions"], 0);
     let across = guard("30", "50", 1);
     for change in across["differences"]["changes"].as_array().expect("a list") {
-        let is_worse = change["verdict"] == "worse";
+        let is_worse = change["significance"] == "worse";
         assert!(!is_worse || change["contender"] == "fs1", "{change}");
     }
 }

@@ -1,9 +1,14 @@
 //! Reads programs, libraries and kernels as files (elf(5), 64 bits, little-endian): what they need, what of
 //! them is ever loaded, and whether QEMU can start one as a kernel.
 
-const LOAD: u64 = 1;
-const DYNAMIC: u64 = 2;
-const INTERPRETER: u64 = 3;
+use std::mem::offset_of;
+
+use object::elf::{DT_NEEDED, DT_STRSZ, DT_STRTAB, FileHeader64, PT_LOAD, ProgramHeader64};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::{LittleEndian, StringTable};
+
+type Header = FileHeader64<LittleEndian>;
+type Segment = ProgramHeader64<LittleEndian>;
 
 /// What a program or library names.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -14,35 +19,56 @@ pub struct Needs {
     pub libraries: Vec<String>,
 }
 
-/// What a file needs; one that is no ELF file needs nothing.
+/// What a file needs; one that is no ELF file, or a damaged one, needs nothing.
 pub fn needs(file: &[u8]) -> Needs {
     let segments = segments(file);
-    let text = |offset: u64| text(file, offset);
-    let interpreter = segments.iter().find(|s| s.kind == INTERPRETER);
-    let loader = interpreter.map(|s| text(s.offset).trim_start_matches('/').to_owned());
-    let loaded: Vec<&Segment> = segments.iter().filter(|s| s.kind == LOAD).collect();
-    let dynamic = segments.iter().find(|s| s.kind == DYNAMIC);
-    let libraries = dynamic.map_or_else(Vec::new, |s| {
-        let names = library_names(file, s, &loaded);
-        names.into_iter().map(text).collect()
-    });
-    Needs { loader, libraries }
+    let loader = segments
+        .iter()
+        .find_map(|s| s.interpreter(LittleEndian, file).ok()?)
+        .map(|path| text(path).trim_start_matches('/').to_owned());
+    Needs {
+        loader,
+        libraries: libraries(file, segments).unwrap_or_default(),
+    }
+}
+
+fn libraries(file: &[u8], segments: &[Segment]) -> Option<Vec<String>> {
+    let mut dynamic = segments.iter();
+    let entries = dynamic.find_map(|s| s.dynamic(LittleEndian, file).ok()?)?;
+    let value = |tag: u32| {
+        let entry = entries
+            .iter()
+            .find(|e| e.tag32(LittleEndian) == Some(tag))?;
+        Some(entry.d_val(LittleEndian))
+    };
+    let (address, length) = (value(DT_STRTAB)?, value(DT_STRSZ)?);
+    let mut loaded = segments.iter();
+    let names = loaded.find_map(|s| s.data_range(LittleEndian, file, address, length).ok()?)?;
+    let names = StringTable::new(names, 0, names.len() as u64);
+    let needed = entries
+        .iter()
+        .filter(|e| e.tag32(LittleEndian) == Some(DT_NEEDED));
+    let names = needed.filter_map(|e| e.string(LittleEndian, names).ok());
+    Some(names.map(text).collect())
 }
 
 /// The file without what is never loaded: names and line numbers for debuggers lie behind all else. What is
 /// no ELF file stays as it is.
 pub fn loaded(file: &[u8]) -> Vec<u8> {
-    /// Where the table of sections lies, how many there are, and which of them holds their names.
-    const SECTIONS: [std::ops::Range<usize>; 2] = [0x28..0x30, 0x3c..0x40];
-    let segments = segments(file);
-    let loaded = segments.iter().filter(|s| s.kind == LOAD);
-    let end = loaded.map(|s| s.offset.saturating_add(s.length)).max();
+    let segments = segments(file).iter();
+    let loaded = segments.filter(|s| s.p_type(LittleEndian) == PT_LOAD);
+    let ranges = loaded.map(|s| s.file_range(LittleEndian));
+    let end = ranges
+        .map(|(offset, length)| offset.saturating_add(length))
+        .max();
     let end = end.and_then(|end| usize::try_from(end).ok());
     let Some(kept) = end.and_then(|end| file.get(..end)) else {
         return file.to_vec();
     };
     let mut kept = kept.to_vec();
-    for field in SECTIONS {
+    // Where the table of sections lies, how many there are, and which of them holds their names.
+    let (table, count) = (offset_of!(Header, e_shoff), offset_of!(Header, e_shnum));
+    for field in [table..table + 8, count..count + 4] {
         if let Some(bytes) = kept.get_mut(field) {
             bytes.fill(0);
         }
@@ -65,88 +91,21 @@ pub fn is_elf(file: &[u8]) -> bool {
     file.starts_with(b"\x7fELF\x02\x01")
 }
 
-fn segments(file: &[u8]) -> Vec<Segment> {
-    if !is_elf(file) {
-        return Vec::new();
-    }
-    let (table, size, count) = (
-        number(file, 0x20, 8),
-        number(file, 0x36, 2),
-        number(file, 0x38, 2),
-    );
-    (0..count)
-        .map(|index| Segment::at(file, table.saturating_add(index * size)))
-        .collect()
+fn segments(file: &[u8]) -> &[Segment] {
+    let header = Header::parse(file).ok().filter(|_| is_elf(file));
+    header
+        .and_then(|header| header.program_headers(LittleEndian, file).ok())
+        .unwrap_or_default()
 }
 
-/// A part of the file, and where it lies in memory.
-struct Segment {
-    kind: u64,
-    offset: u64,
-    address: u64,
-    length: u64,
-}
-
-impl Segment {
-    fn at(file: &[u8], header: u64) -> Self {
-        Self {
-            kind: number(file, header, 4),
-            offset: number(file, header.saturating_add(8), 8),
-            address: number(file, header.saturating_add(16), 8),
-            length: number(file, header.saturating_add(32), 8),
-        }
-    }
-}
-
-/// Where in the file the names of the needed libraries stand.
-fn library_names(file: &[u8], dynamic: &Segment, loaded: &[&Segment]) -> Vec<u64> {
-    const END: u64 = 0;
-    const NEEDED: u64 = 1;
-    const TEXTS: u64 = 5;
-    const ENTRY: u64 = 16;
-    let entries = (0..dynamic.length / ENTRY).map(|index| {
-        let at = dynamic.offset.saturating_add(index * ENTRY);
-        (number(file, at, 8), number(file, at.saturating_add(8), 8))
-    });
-    let entries: Vec<(u64, u64)> = entries.take_while(|(tag, _)| *tag != END).collect();
-    let texts = entries.iter().find(|(tag, _)| *tag == TEXTS);
-    let Some((_, address)) = texts else {
-        return Vec::new();
-    };
-    let around = |s: &&&Segment| (s.address..s.address.saturating_add(s.length)).contains(address);
-    let Some(segment) = loaded.iter().find(around) else {
-        return Vec::new();
-    };
-    let texts = (address - segment.address).saturating_add(segment.offset);
-    let needed = entries.iter().filter(|(tag, _)| *tag == NEEDED);
-    needed
-        .map(|(_, name)| texts.saturating_add(*name))
-        .collect()
-}
-
-/// A little-endian number; zero beyond the end.
-fn number(file: &[u8], offset: u64, length: usize) -> u64 {
-    let begin = usize::try_from(offset).unwrap_or(usize::MAX);
-    let bytes = file
-        .get(begin..begin.saturating_add(length))
-        .unwrap_or_default();
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
-}
-
-/// The text that begins there and ends with a zero byte.
-fn text(file: &[u8], offset: u64) -> String {
-    let begin = usize::try_from(offset).unwrap_or(usize::MAX);
-    let bytes = file.get(begin..).unwrap_or_default();
-    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object::elf::PT_DYNAMIC;
     use std::fs;
     use std::process::Command;
 
@@ -198,18 +157,18 @@ mod tests {
     /// A table and a segment at the end of all addresses, as a damaged file has them.
     #[test]
     fn places_beyond_all_numbers_are_no_panic() {
-        let mut file = b"\x7fELF\x02\x01".to_vec();
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
         file.resize(0x40, 0);
         (file[0x20], file[0x36], file[0x38]) = (0x40, 56, 2);
-        let segment = |kind: u64, offset, address, length| {
-            [kind, offset, address, 0, length, 0, 0]
+        let segment = |kind: u32, offset, address, length| {
+            [u64::from(kind), offset, address, 0, length, 0, 0]
                 .map(u64::to_le_bytes)
                 .concat()
         };
-        file.extend(segment(LOAD, u64::MAX, 1, u64::MAX));
-        file.extend(segment(DYNAMIC, 0x40 + 2 * 56, 0, u64::MAX));
+        file.extend(segment(PT_LOAD, u64::MAX, 1, u64::MAX));
+        file.extend(segment(PT_DYNAMIC, 0x40 + 2 * 56, 0, u64::MAX));
         file.extend([1, u64::MAX, 5, 7].map(u64::to_le_bytes).concat());
-        assert_eq!(needs(&file).libraries, [""]);
+        assert_eq!(needs(&file), Needs::default());
         assert_eq!(loaded(&file), file);
     }
 

@@ -25,7 +25,7 @@ pub fn words(stop: &Stop) -> String {
             rounds => format!("{rounds} rounds"),
         },
         stop.wide.len(),
-        stop.judged,
+        stop.counted,
     );
     match stop.reason {
         StopReason::Narrow => format!("{wide}: that is enough"),
@@ -50,7 +50,7 @@ mod tests {
             },
             reason,
             rounds: 6,
-            judged: 24,
+            counted: 24,
             wide: Vec::new(),
         })
     }

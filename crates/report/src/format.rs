@@ -6,7 +6,10 @@ use std::str::FromStr;
 use analyse::Analysis;
 use model::CampaignResults;
 
-use crate::{bonnie_csv, csv, html, iozone, json, markdown, terminal};
+use crate::exports::{bonnie_csv, csv, iozone, json};
+use crate::page;
+use crate::text_reports::terminal::Options;
+use crate::text_reports::{markdown, terminal};
 
 /// A format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,24 +33,6 @@ pub enum Format {
 /// A word that names no format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFormat(String);
-
-/// How a report for people is laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Columns of the terminal; wider tables are split into blocks.
-    pub width: usize,
-    /// Whether the terminal shows colours.
-    pub colour: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            width: 100,
-            colour: false,
-        }
-    }
-}
 
 impl Format {
     /// Every format, in the order of the help text.
@@ -110,7 +95,7 @@ pub fn render(
 ) -> String {
     match format {
         Format::Table => terminal::render(results, analysis, options),
-        Format::Html => html::render(results, analysis),
+        Format::Html => page::render(results, analysis),
         Format::Csv => csv::render(results, analysis),
         Format::Json => json::render(results, analysis),
         Format::Markdown => markdown::render(results, analysis),

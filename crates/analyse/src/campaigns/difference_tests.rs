@@ -1,0 +1,214 @@
+//! Campaigns side by side: regressions, false alarms, refusals, failures.
+
+use model::{
+    Access, Backend, Bytes, CacheState, CampaignResults, Driver, End, Io, Nanos, Op, SeededRng,
+    Status,
+};
+
+use super::*;
+use crate::{analyse, fixture};
+
+/// Contenders with the milliseconds that a write of 100 MB takes them; rounds vary by up to ±1 %.
+fn campaign(costs: &[(&str, u64)], rounds: u32, seed: u64) -> CampaignResults {
+    let mut io = Io::new("data", Access::Write, Bytes::kib(64));
+    io.size = Some(Bytes(100_000_000));
+    let phase = fixture::phase("write", Op::Io(io), CacheState::Warm, End::Fsync);
+    let contenders = costs.iter().map(|(name, _)| *name);
+    let contenders = contenders.map(|n| fixture::contender(n, Driver::Kernel));
+    let test = fixture::test("file", "One file", vec![phase]);
+    let mut rng = SeededRng::new(seed);
+    fixture::campaign(
+        "made",
+        contenders.collect(),
+        vec![test],
+        rounds,
+        |cell, test| {
+            let of = costs.iter().find(|(name, _)| *name == cell.contender);
+            let wall = of.unwrap().1 * (990_000 + rng.below(20_001));
+            let result =
+                fixture::phase_result(&test.phases[0], Nanos(wall), 1_000, Bytes(100_000_000));
+            Some(fixture::cell_result(vec![result]))
+        },
+    )
+}
+
+fn compared(before: &CampaignResults, after: &CampaignResults) -> Differences {
+    compared_as(before, after, &Wanted::default()).unwrap()
+}
+
+fn compared_as(
+    before: &CampaignResults,
+    after: &CampaignResults,
+    wanted: &Wanted,
+) -> Result<Differences, CannotCompare> {
+    let (old, new) = (analyse(before), analyse(after));
+    compare_campaigns(
+        Analysed::new(before, &old),
+        Analysed::new(after, &new),
+        wanted,
+    )
+}
+
+#[test]
+fn a_regression_is_found_and_says_by_how_much() {
+    let before = campaign(&[("a", 100), ("b", 100)], 5, 1);
+    let after = campaign(&[("a", 112), ("b", 100)], 5, 2);
+    let found = compared(&before, &after);
+    let [a, b] = &found.changes[..] else {
+        panic!("two results")
+    };
+    assert_eq!(a.significance, Significance::Worse);
+    // 100 / 112 of the throughput: 10.7 % less.
+    assert!((a.worse_by - 0.107).abs() < 0.01, "{}", a.worse_by);
+    assert!(a.effect.interval.low > 0.86 && a.effect.interval.high < 0.93);
+    // Five against five: 2 in 252 ways, of two results.
+    assert!((a.p_corrected - 4.0 / 252.0).abs() < 1e-12);
+    assert_eq!(b.significance, Significance::NotSignificant);
+    assert_eq!(found.regressions(0.05).count(), 1);
+    assert_eq!(found.regressions(0.15).count(), 0, "it is not that much");
+    assert_eq!(found.rounds_needed, None);
+    let back = compared(&after, &before);
+    assert_eq!(back.changes[0].significance, Significance::Better);
+    assert!(back.changes[0].worse_by < 0.0 && back.regressions(0.0).count() == 0);
+}
+
+#[test]
+fn a_campaign_beside_itself_run_again_has_no_sure_change_more_often_than_stated() {
+    let mut with_false_change = 0;
+    for seed in 0..200 {
+        let sides = [1_000 + seed, 2_000 + seed];
+        let [before, after] = sides.map(|s| campaign(&[("a", 100), ("b", 300)], 6, s));
+        let found = compared(&before, &after);
+        let sure = found.changes.iter().any(|c| c.significance.is_difference());
+        with_false_change += usize::from(sure);
+    }
+    // 5 % is the limit; at that rate, more than 20 of 200 have a chance below 0.1 %.
+    assert!(with_false_change <= 20, "{with_false_change}");
+}
+
+#[test]
+fn so_few_rounds_show_nothing_and_it_is_said_how_many_would() {
+    let before = campaign(&[("a", 100), ("b", 100)], 3, 1);
+    let after = campaign(&[("a", 300), ("b", 100)], 3, 2);
+    let found = compared(&before, &after);
+    assert_eq!(found.regressions(0.0).count(), 0);
+    // Two results need p ≤ 2.5 %: 2 in C(2n, n), from n = 5 on.
+    assert_eq!(found.rounds_needed, Some(5));
+}
+
+#[test]
+fn two_contenders_of_one_campaign_are_compared_round_by_round() {
+    let results = campaign(&[("a", 100), ("b", 104)], 6, 1);
+    let analysis = analyse(&results);
+    let side = Analysed::new(&results, &analysis);
+    let found = compare_contenders(side, "a", "b", &Wanted::default()).unwrap();
+    assert!(found.paired && found.changes.len() == 1);
+    // Six rounds of one sign: 2 in 64.
+    assert!((found.changes[0].effect.p - 2.0 / 64.0).abs() < 1e-12);
+    assert_eq!(found.changes[0].significance, Significance::Worse);
+    let filesystem = &found.settings[0];
+    assert_eq!(
+        (filesystem.before.as_str(), filesystem.after.as_str()),
+        ("a", "b")
+    );
+    let error = compare_contenders(side, "a", "z", &Wanted::default()).unwrap_err();
+    assert_eq!(error, CannotCompare::NoContender("z".to_owned()));
+}
+
+#[test]
+fn clocks_and_backends_are_not_mixed() {
+    let before = campaign(&[("a", 100)], 3, 1);
+    let mut after = before.clone();
+    after.campaign.backend = Backend::Dir;
+    let error = compared_as(&before, &after, &Wanted::default()).unwrap_err();
+    assert!(matches!(error, CannotCompare::Backends(..)));
+}
+
+#[test]
+fn work_of_another_size_is_named_and_not_compared() {
+    let before = campaign(&[("a", 100)], 3, 1);
+    let mut after = before.clone();
+    if let Op::Io(io) = &mut after.campaign.suites[0].tests[0].phases[0].op {
+        io.size = Some(Bytes::mib(1));
+    }
+    let error = compared_as(&before, &after, &Wanted::default()).unwrap_err();
+    assert_eq!(error, CannotCompare::NothingInCommon);
+}
+
+#[test]
+fn what_fails_after_and_did_not_before_is_a_change() {
+    let before = campaign(&[("a", 100), ("b", 100)], 5, 1);
+    let mut after = campaign(&[("a", 100), ("b", 100)], 5, 2);
+    after.cells[2].result.as_mut().unwrap().phases[0].status = Status::Crashed;
+    let found = compared(&before, &after);
+    let failure = NewFailure {
+        contender: "a".to_owned(),
+        test: "file".to_owned(),
+        phase: "write".to_owned(),
+        outcome: RoundOutcome::Crashed,
+        rounds: 1,
+        of: 5,
+    };
+    assert_eq!(found.new_failures, [failure]);
+    assert_eq!(
+        found.changes.len(),
+        1,
+        "what is left of it is no fair sample"
+    );
+    assert_eq!(compared(&after, &before).new_failures, []);
+}
+
+#[test]
+fn contenders_are_matched_by_name_and_those_alone_are_named() {
+    let before = campaign(&[("a", 100), ("b", 100)], 3, 1);
+    let after = campaign(&[("b", 100), ("c", 100)], 3, 2);
+    let found = compared(&before, &after);
+    assert_eq!(found.only_in_one, ["a", "c"]);
+    assert_eq!(found.changes.len(), 1);
+    let [old, new] = ["x", "y"].map(|name| campaign(&[(name, 100)], 3, 1));
+    assert_eq!(
+        compared(&old, &new).changes.len(),
+        1,
+        "one each are about each other"
+    );
+}
+
+#[test]
+fn results_are_chosen_by_pattern_and_every_metric_on_demand() {
+    let before = campaign(&[("a", 100)], 5, 1);
+    let every = Wanted {
+        every_metric: true,
+        ..Wanted::default()
+    };
+    let all = compared_as(&before, &before, &every).unwrap();
+    assert!(all.changes.len() > 4, "throughput, elapsed time, latencies");
+    assert!(
+        all.changes
+            .iter()
+            .all(|c| c.direction != Direction::Neutral)
+    );
+    let one = Wanted {
+        results: vec!["file/*:latency-p99".parse().unwrap()],
+        ..Wanted::default()
+    };
+    let one = compared_as(&before, &before, &one).unwrap();
+    let metrics: Vec<Metric> = one.changes.iter().map(|c| c.metric).collect();
+    assert_eq!(metrics, [Metric::LatencyP99]);
+}
+
+#[test]
+fn a_contender_over_all_its_results_has_one_ratio() {
+    let before = campaign(&[("a", 100)], 6, 1);
+    let after = campaign(&[("a", 200)], 6, 2);
+    let found = compared(&before, &after);
+    let cost = found.overall[0].cost.unwrap();
+    assert!((cost.ratio - 2.0).abs() < 0.03, "{}", cost.ratio);
+    assert_eq!(found.overall[0].results, 1);
+}
+
+#[test]
+fn a_comparison_reads_back_from_json() {
+    let found = compared(&fixture::realistic(), &fixture::realistic());
+    let json = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<Differences>(&json).unwrap(), found);
+}

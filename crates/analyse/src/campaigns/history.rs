@@ -1,0 +1,368 @@
+//! One result over many campaigns, with the places where its level changed.
+//!
+//! The latest campaign that has the result says what is comparable: the same clock, the same backend, the
+//! same work to the same end in the same cache state. Campaigns where that differs are left out and
+//! named. The value of a campaign is the median over its rounds; campaigns in which a round failed are
+//! shown with their word and are no part of the search for changes.
+
+use model::{CampaignResults, Direction, FigurePattern, Metric, Nanos, Phase, Unit};
+use serde::{Deserialize, Serialize};
+
+use crate::campaigns::settings::clock;
+use crate::statistics::change_points::change_points;
+use crate::{Analysed, Estimate, Row, median};
+
+/// A campaign's value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryPoint {
+    /// Number of the campaign.
+    pub campaign: i64,
+    /// Its name.
+    pub name: String,
+    /// When it was begun, nanoseconds since 1970.
+    pub started: Nanos,
+    /// Version of fsarena.
+    pub program: String,
+    /// The kernel.
+    pub kernel: String,
+    /// What its rounds come to; `None` where no round gave a value or some round failed.
+    pub estimate: Option<Estimate>,
+    /// The words for rounds without a value: `failed`.
+    pub words: Vec<String>,
+}
+
+/// A change of level between two campaigns.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelChange {
+    /// Place of the first point after it, in [`Series::points`].
+    pub at: usize,
+    /// The chance of so large a difference where nothing changes.
+    pub p: f64,
+    /// The median of the campaigns before, back to the last change.
+    pub before: f64,
+    /// The median of the campaigns after, up to the next change.
+    pub after: f64,
+    /// Whether that is worse; `None` where neither more nor less is better.
+    pub worse: Option<bool>,
+}
+
+/// A result of one contender over the campaigns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// What the numbers say.
+    pub metric: Metric,
+    /// Their unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// A point for each campaign, the oldest first.
+    pub points: Vec<HistoryPoint>,
+    /// Where the level changed.
+    pub changes: Vec<LevelChange>,
+}
+
+/// A campaign that is not comparable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOutCampaign {
+    /// Number of the campaign.
+    pub campaign: i64,
+    /// Why.
+    pub why: String,
+}
+
+/// One result, or several, over many campaigns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// A series for each result and contender.
+    pub series: Vec<Series>,
+    /// Campaigns that have such a result and are not comparable, the oldest first.
+    pub left_out: Vec<LeftOutCampaign>,
+}
+
+/// What all points of a series have in common.
+struct Reference {
+    suite: String,
+    test: String,
+    phase: Phase,
+    metric: Metric,
+    ground: [String; 2],
+}
+
+/// Collects a history campaign by campaign, so that only one has to be in memory.
+pub struct Collector<'a> {
+    result: &'a FigurePattern,
+    contenders: &'a [String],
+    references: Vec<Reference>,
+    history: History,
+}
+
+/// A history of the results of a pattern; of these contenders, or of all where none is named.
+pub const fn history<'a>(result: &'a FigurePattern, contenders: &'a [String]) -> Collector<'a> {
+    Collector {
+        result,
+        contenders,
+        references: Vec::new(),
+        history: History {
+            series: Vec::new(),
+            left_out: Vec::new(),
+        },
+    }
+}
+
+impl Collector<'_> {
+    /// Takes a campaign in. The latest must come first, for it says what is comparable.
+    pub fn add(&mut self, campaign: Analysed<'_>) {
+        let (results, result) = (campaign.results, self.result);
+        let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+        for test in tests {
+            let sweep = test.sweep.as_ref().map(|point| point.of.as_str());
+            for phase in &test.phases {
+                if !result.names_phase(&test.name, sweep, &phase.name) {
+                    continue;
+                }
+                let rows = campaign.analysis.rows.iter().filter(|row| {
+                    row.suite == test.suite && row.test == test.name && row.phase == phase.name
+                });
+                for row in rows.filter(|row| result.means(row.metric, row.primary)) {
+                    if self.is_comparable(results, row, phase) {
+                        self.take(results, row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The history, with its changes.
+    pub fn finish(mut self) -> History {
+        self.history.left_out.reverse();
+        for series in &mut self.history.series {
+            series.points.reverse();
+            series.changes = changes(series);
+        }
+        self.history
+    }
+
+    fn is_comparable(&mut self, results: &CampaignResults, row: &Row, phase: &Phase) -> bool {
+        let ground = [clock(results), results.campaign.backend.to_string()];
+        let known = self
+            .references
+            .iter()
+            .find(|r| r.suite == row.suite && r.test == row.test && r.is_of(row));
+        let Some(reference) = known else {
+            self.references.push(Reference {
+                suite: row.suite.clone(),
+                test: row.test.clone(),
+                phase: phase.clone(),
+                metric: row.metric,
+                ground,
+            });
+            return true;
+        };
+        let Some(why) = reference.differs(&ground, phase) else {
+            return true;
+        };
+        let campaign = results.id;
+        if self.history.left_out.iter().all(|l| l.campaign != campaign) {
+            self.history
+                .left_out
+                .push(LeftOutCampaign { campaign, why });
+        }
+        false
+    }
+
+    fn take(&mut self, results: &CampaignResults, row: &Row) {
+        let is_wanted =
+            |name: &String| self.contenders.is_empty() || self.contenders.contains(name);
+        let environment = results.environments.last();
+        for result in row.results.iter().filter(|f| is_wanted(&f.contender)) {
+            let sound = result.estimate.filter(|_| !result.has_failed_rounds());
+            let words = result.words();
+            let point = HistoryPoint {
+                campaign: results.id,
+                name: results.campaign.name.clone(),
+                started: results.started,
+                program: environment.map_or_else(String::new, |e| e.program.clone()),
+                kernel: environment.map_or_else(String::new, |e| e.kernel.clone()),
+                estimate: sound,
+                words: words.iter().map(|(o, _)| o.name().to_owned()).collect(),
+            };
+            let known = self.history.series.iter_mut().find(|series| {
+                series.contender == result.contender
+                    && series.test == row.test
+                    && series.phase == row.phase
+                    && series.metric == row.metric
+            });
+            match known {
+                Some(series) => series.points.push(point),
+                None => self.history.series.push(Series {
+                    contender: result.contender.clone(),
+                    test: row.test.clone(),
+                    phase: row.phase.clone(),
+                    metric: row.metric,
+                    unit: row.unit,
+                    direction: row.direction,
+                    points: vec![point],
+                    changes: Vec::new(),
+                }),
+            }
+        }
+    }
+}
+
+impl Reference {
+    fn is_of(&self, row: &Row) -> bool {
+        self.phase.name == row.phase && self.metric == row.metric
+    }
+
+    /// Why a campaign's result is not comparable.
+    fn differs(&self, ground: &[String; 2], phase: &Phase) -> Option<String> {
+        let [clock, backend] = ground;
+        if *clock != self.ground[0] {
+            Some(format!("it is in {clock}"))
+        } else if *backend != self.ground[1] {
+            Some(format!("its backend is {backend}"))
+        } else if phase.op != self.phase.op {
+            Some(format!("the work of {} is another", phase.name))
+        } else if phase.cache != self.phase.cache || phase.ends != self.phase.ends {
+            Some(format!("{} is taken in another way", phase.name))
+        } else {
+            None
+        }
+    }
+}
+
+/// The changes of a series, with the levels before and after.
+fn changes(series: &Series) -> Vec<LevelChange> {
+    let points = series.points.iter().enumerate();
+    let values: Vec<(usize, f64)> = points
+        .filter_map(|(place, point)| Some((place, point.estimate?.median)))
+        .collect();
+    let medians: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+    let found = change_points(&medians);
+    let mut borders: Vec<usize> = found.iter().map(|change| change.at).collect();
+    borders.insert(0, 0);
+    borders.push(medians.len());
+    let level = |from: usize, to: usize| median(&medians[from..to]).unwrap_or_default();
+    found
+        .iter()
+        .zip(borders.windows(3))
+        .map(|(change, border)| {
+            let (before, after) = (level(border[0], border[1]), level(border[1], border[2]));
+            LevelChange {
+                at: values[change.at].0,
+                p: change.p,
+                before,
+                after,
+                worse: match series.direction {
+                    Direction::Higher => Some(after < before),
+                    Direction::Lower => Some(after > before),
+                    Direction::Neutral => None,
+                },
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Backend, Bytes, Op};
+
+    use super::*;
+    use crate::{analyse, fixture};
+
+    /// A plain campaign in which all writes take this many per cent of their time.
+    fn campaign(id: i64, percent: u64) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.id = id;
+        for stored in &mut results.cells {
+            let write = &mut stored.result.as_mut().unwrap().phases[0];
+            // A little noise, so that no two are the same.
+            write.wall = Nanos(write.wall.0 / 100 * percent + id.unsigned_abs() * 37 % 11);
+        }
+        results
+    }
+
+    fn of(campaigns: &[CampaignResults], result: &str, contenders: &[&str]) -> History {
+        let pattern = result.parse().unwrap();
+        let names: Vec<String> = contenders.iter().map(|n| (*n).to_owned()).collect();
+        let mut collector = history(&pattern, &names);
+        for results in campaigns.iter().rev() {
+            let analysis = analyse(results);
+            collector.add(Analysed {
+                results,
+                analysis: &analysis,
+            });
+        }
+        collector.finish()
+    }
+
+    #[test]
+    fn a_step_is_found_between_the_campaigns_where_it_is() {
+        let campaigns: Vec<CampaignResults> = (1..=10)
+            .map(|id| campaign(id, if id <= 5 { 100 } else { 125 }))
+            .collect();
+        let history = of(&campaigns, "file/write", &["fast", "slow"]);
+        assert_eq!(history.series.len(), 2);
+        let fast = &history.series[0];
+        assert_eq!(fast.contender, "fast");
+        let ids: Vec<i64> = fast.points.iter().map(|p| p.campaign).collect();
+        assert_eq!(ids, (1..=10).collect::<Vec<_>>());
+        let [change] = &fast.changes[..] else {
+            panic!("one change: {:?}", fast.changes)
+        };
+        assert_eq!(fast.points[change.at].campaign, 6);
+        assert_eq!(change.worse, Some(true), "throughput went down");
+        assert!((change.after / change.before - 0.8).abs() < 1e-3);
+        assert!(change.p <= crate::statistics::change_points::ALPHA);
+    }
+
+    #[test]
+    fn what_is_not_comparable_is_left_out_with_the_reason() {
+        let mut campaigns: Vec<CampaignResults> = (1..=3).map(|id| campaign(id, 100)).collect();
+        campaigns[0].campaign.backend = Backend::Dir;
+        if let Op::Io(io) = &mut campaigns[1].campaign.suites[0].tests[0].phases[0].op {
+            io.size = Some(Bytes::mib(1));
+        }
+        let history = of(&campaigns, "file/write", &[]);
+        let why: Vec<(i64, &str)> = history
+            .left_out
+            .iter()
+            .map(|l| (l.campaign, l.why.as_str()))
+            .collect();
+        let wanted = [
+            (1, "its backend is dir"),
+            (2, "the work of write is another"),
+        ];
+        assert_eq!(why, wanted);
+        assert!(history.series.iter().all(|s| s.points.len() == 1));
+    }
+
+    #[test]
+    fn a_campaign_with_a_failed_round_is_shown_and_not_searched() {
+        let mut campaigns: Vec<CampaignResults> = (1..=14)
+            .map(|id| campaign(id, if id <= 7 { 100 } else { 200 }))
+            .collect();
+        let phase = &mut campaigns[2].cells[0].result.as_mut().unwrap().phases[0];
+        phase.status = model::Status::Failed;
+        let history = of(&campaigns, "file/write", &["fast"]);
+        let series = &history.series[0];
+        assert_eq!(series.points[2].estimate, None);
+        assert_eq!(series.points[2].words, ["failed"]);
+        let [change] = &series.changes[..] else {
+            panic!("one change: {:?}", series.changes)
+        };
+        assert_eq!(series.points[change.at].campaign, 8);
+    }
+
+    #[test]
+    fn nothing_of_that_name_is_an_empty_history() {
+        let history = of(&[campaign(1, 100)], "file/nothing", &[]);
+        assert_eq!(history, History::default());
+    }
+}

@@ -1,0 +1,5 @@
+//! Several campaigns side by side: comparisons and histories.
+
+pub(crate) mod difference;
+pub(crate) mod history;
+pub(crate) mod settings;

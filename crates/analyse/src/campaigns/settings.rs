@@ -1,0 +1,239 @@
+//! What differs in the setting of two campaigns or contenders: machine, system, sizes, options.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use model::{CampaignResults, Contender, Environment};
+use serde::{Deserialize, Serialize};
+
+/// Why two campaigns cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CannotCompare {
+    /// Their times are in different clocks.
+    Clocks(String, String),
+    /// Their contenders live in different kinds of places.
+    Backends(String, String),
+    /// There is no contender of this name.
+    NoContender(String),
+    /// They have no result in common.
+    NothingInCommon,
+}
+
+impl fmt::Display for CannotCompare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clocks(a, b) => write!(f, "{a} and {b} are never compared with each other"),
+            Self::Backends(a, b) => {
+                write!(f, "backends {a} and {b} are never compared with each other")
+            }
+            Self::NoContender(name) => write!(f, "there is no contender `{name}` to compare"),
+            Self::NothingInCommon => f.write_str(
+                "they have no result in common: same contender, same test of the same size, same metric",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CannotCompare {}
+
+/// Something that is not the same before and after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingChange {
+    /// What: `kernel`, `mount options of ext4`.
+    pub what: String,
+    /// Before.
+    pub before: String,
+    /// After.
+    pub after: String,
+}
+
+/// Pairs of a word and its value.
+type Facts = Vec<(String, String)>;
+
+/// Refuses what is never compared: different clocks, different backends.
+pub(crate) fn same_ground(
+    before: &CampaignResults,
+    after: &CampaignResults,
+) -> Result<(), CannotCompare> {
+    let (old, new) = (clock(before), clock(after));
+    if old != new {
+        return Err(CannotCompare::Clocks(old, new));
+    }
+    let (old, new) = (before.campaign.backend, after.campaign.backend);
+    if old != new {
+        return Err(CannotCompare::Backends(old.to_string(), new.to_string()));
+    }
+    Ok(())
+}
+
+/// The clock that a campaign's times are in.
+pub(crate) fn clock(results: &CampaignResults) -> String {
+    results.campaign.clock.name().to_owned()
+}
+
+/// What differs between two campaigns, of which these contenders are compared.
+pub(crate) fn of_campaigns(
+    before: &CampaignResults,
+    after: &CampaignResults,
+    contenders: &[(usize, usize)],
+) -> Vec<SettingChange> {
+    let mut settings = different(&facts(before), &facts(after));
+    for (old, new) in contenders {
+        let of =
+            |results: &CampaignResults, index: usize| options(&results.campaign.contenders[index]);
+        let name = &after.campaign.contenders[*new].name;
+        let differ = different(&of(before, *old), &of(after, *new));
+        settings.extend(differ.into_iter().map(|setting| SettingChange {
+            what: format!("{} of {name}", setting.what),
+            ..setting
+        }));
+    }
+    settings
+}
+
+/// What differs between two contenders.
+pub(crate) fn of_contenders(before: &Contender, after: &Contender) -> Vec<SettingChange> {
+    different(&options(before), &options(after))
+}
+
+fn facts(results: &CampaignResults) -> Facts {
+    let campaign = &results.campaign;
+    let memory = campaign
+        .memory
+        .map_or_else(|| "all".to_owned(), |m| m.to_string());
+    let device = campaign.device.as_ref();
+    let mut facts: Facts = [
+        ("profile", campaign.profile.to_string()),
+        ("rounds", campaign.rounds.to_string()),
+        ("seed", campaign.seed.to_string()),
+        ("size", campaign.size.to_string()),
+        ("memory limit", memory),
+        (
+            "device",
+            device.map_or_else(|| "image".to_owned(), |d| d.display().to_string()),
+        ),
+    ]
+    .map(|(what, value)| (what.to_owned(), value))
+    .into();
+    let guest = campaign.guest.as_ref();
+    facts.extend(guest.map(|machine| ("machine of a guest".to_owned(), machine.to_string())));
+    let empty = Environment::default();
+    let environment = results.environments.last().unwrap_or(&empty);
+    facts.extend(of_environment(environment));
+    facts
+}
+
+fn of_environment(environment: &Environment) -> Facts {
+    let mut facts: Facts = [
+        ("fsarena", environment.program.clone()),
+        ("kernel", environment.kernel.clone()),
+        ("distribution", environment.distribution.clone()),
+        ("processor", environment.cpu.clone()),
+        ("processors", environment.cpus.to_string()),
+        ("main memory", environment.memory.to_string()),
+        ("put on", environment.device.clone()),
+        ("attached", environment.attachment.clone()),
+    ]
+    .map(|(what, value)| (what.to_owned(), value))
+    .into();
+    let conditions = environment.conditions.iter();
+    facts.extend(conditions.map(|c| (c.what.clone(), c.value.clone())));
+    let tools = environment.tools.iter();
+    facts.extend(tools.map(|tool| (tool.program.clone(), tool.version.clone())));
+    facts
+}
+
+fn options(contender: &Contender) -> Facts {
+    let commands = &contender.filesystem.commands;
+    let directory = contender.directory.as_ref();
+    let own = &contender.own;
+    [
+        ("filesystem", contender.filesystem.name.clone()),
+        ("mkfs options", contender.mkfs_options.join(" ")),
+        ("mount options", contender.mount_options.join(",")),
+        ("mkfs", commands.mkfs.join(" ")),
+        ("mount", commands.mount.join(" ")),
+        (
+            "directory",
+            directory.map_or_else(String::new, |d| d.display().to_string()),
+        ),
+        ("memory limit", shown(own.memory)),
+        ("disk", shown(own.disk.as_ref())),
+        ("disks", shown(own.disks)),
+    ]
+    .map(|(what, value)| (what.to_owned(), value))
+    .into()
+}
+
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// What has another value after than before; what only one of them has is absent in the other.
+fn different(before: &Facts, after: &Facts) -> Vec<SettingChange> {
+    let value = |facts: &Facts, what: &str| {
+        let found = facts.iter().find(|(w, _)| w == what);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let mut seen = BTreeSet::new();
+    before
+        .iter()
+        .chain(after)
+        .filter(|(what, _)| seen.insert(what.as_str()))
+        .filter_map(|(what, _)| {
+            let (before, after) = (value(before, what), value(after, what));
+            (before != after).then(|| SettingChange {
+                what: what.clone(),
+                before,
+                after,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_differs_is_listed_and_nothing_else() {
+        let before = fixture::plain();
+        let mut after = before.clone();
+        assert_eq!(of_campaigns(&before, &after, &[(0, 0)]), []);
+        after.environments[0].kernel = "Linux 7.0".to_owned();
+        after.environments[0].tools.remove(1);
+        let readahead = |value| vec![model::Condition::new("readahead", value)];
+        let mut before = before;
+        before.environments[0].conditions = readahead("128 KiB");
+        after.environments[0].conditions = readahead("2560 KiB");
+        after.campaign.contenders[0].mount_options = vec!["noatime".to_owned()];
+        let settings = of_campaigns(&before, &after, &[(0, 0), (1, 1)]);
+        let words: Vec<&str> = settings.iter().map(|s| s.what.as_str()).collect();
+        assert_eq!(
+            words,
+            ["kernel", "readahead", "mkfs.xfs", "mount options of fast"]
+        );
+        assert_eq!(settings[2].after, "");
+        assert_eq!(settings[3].after, "noatime");
+    }
+
+    #[test]
+    fn clocks_and_backends_are_never_mixed() {
+        let before = fixture::plain();
+        let mut after = before.clone();
+        assert_eq!(same_ground(&before, &after), Ok(()));
+        after.campaign.backend = model::Backend::Dir;
+        let error = same_ground(&before, &after).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "backends loop and dir are never compared with each other"
+        );
+        after.campaign.clock = model::Clock::Virtual;
+        let error = same_ground(&before, &after).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "real time and virtual time are never compared with each other"
+        );
+    }
+}

@@ -1,0 +1,332 @@
+//! How contenders compare over whole groups of tests, and over all groups with weights.
+//!
+//! A row's *cost* is its value where lower is better, and one by its value where higher is. The cost of
+//! a contender in a round, as a multiple of the cost of the row's best median, is a *ratio*: 1 is as good
+//! as the best, 2 takes twice as long or does half as much. What it is a multiple of is one number for
+//! the whole row, so that rounds keep their noise. A contender's *score* in a group is the geometric mean
+//! of its ratios, computed for each round by itself; the rounds are the replicate, so the interval is that
+//! of a median over rounds. A score over several groups is the weighted geometric mean of their scores, in
+//! each round again.
+//!
+//! Counted are the results of primary metrics, where contenders are ranked by them and every
+//! value is positive. Every phase counts once, however many points a sweep has. Results of a contender
+//! with a failed round are left out of its score, and one that lacks results of a group has a score over
+//! the others, and no place.
+
+use std::collections::BTreeMap;
+
+use model::{CampaignResults, Direction, Metric};
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::rank::{Competitor, rank};
+use crate::{Estimate, Group, Mark, Rank, Ranking, Row};
+
+/// A row with its share in the score of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Share {
+    /// Number of the row in [`crate::Analysis::rows`].
+    pub row: usize,
+    /// Its weight: 1, and of a phase of a sweep 1 by the number of its points.
+    pub weight: f64,
+}
+
+/// A contender over a group, or over several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Score {
+    /// The geometric mean of the ratios to the best in each round, from the first; `None` where a
+    /// result of that round is missing.
+    pub rounds: Vec<Option<f64>>,
+    /// The median over rounds, with its interval; 1 is as good as the best everywhere. `None` where no
+    /// round is whole.
+    pub ratio: Option<Estimate>,
+    /// Results that are counted.
+    pub counted: u32,
+    /// Results that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
+    pub missing: u32,
+    /// Of these, how many were set apart: a baseline's, taken in another cache state.
+    #[serde(default)]
+    pub set_apart: u32,
+    /// Where it stands among those that lack none.
+    pub place: Option<Rank>,
+}
+
+/// A group with the scores of all contenders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GroupStanding {
+    /// The group.
+    pub group: Group,
+    /// The rows it is made of.
+    pub shares: Vec<Share>,
+    /// A score for each contender, in the campaign's order.
+    pub scores: Vec<Score>,
+}
+
+/// A weight at which one contender overtakes another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Crossover {
+    /// The group whose weight grows.
+    pub group: Group,
+    /// Who leads while all groups weigh the same, by its place in the campaign's order.
+    pub from: usize,
+    /// Who leads beyond.
+    pub to: usize,
+    /// The group's share of all weight, 0 … 1, from which on; the other groups share the rest alike.
+    pub share: f64,
+    /// Whether the one who overtakes has a better rank in that group, or is only better by its median.
+    pub sure: bool,
+}
+
+/// The overall view of a campaign.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Overall {
+    /// The groups that the campaign has tests of, in the order of [`Group::ALL`].
+    pub groups: Vec<GroupStanding>,
+    /// Scores over all groups, each weighing the same, in the campaign's order.
+    pub total: Vec<Score>,
+    /// Where the leader changes as one group weighs more.
+    pub crossovers: Vec<Crossover>,
+}
+
+impl Overall {
+    /// The overall view of rows that are analysed.
+    pub(crate) fn of(results: &CampaignResults, rows: &[Row]) -> Self {
+        let contenders = results.campaign.contenders.len();
+        let groups: Vec<GroupStanding> = shares(results, rows)
+            .into_iter()
+            .map(|(group, shares)| standing(group, shares, rows, contenders))
+            .collect();
+        let mut overall = Self {
+            groups,
+            total: Vec::new(),
+            crossovers: Vec::new(),
+        };
+        overall.total = overall.weighed(|_| 1.0);
+        overall.crossovers = overall.find_crossovers();
+        overall
+    }
+
+    /// Scores under weights of the groups, in the campaign's order. Groups of weight 0 or less count
+    /// for nothing; weights need not add up to anything.
+    pub fn weighed(&self, weight: impl Fn(Group) -> f64) -> Vec<Score> {
+        let weights: Vec<f64> = self.groups.iter().map(|g| weight(g.group)).collect();
+        let used = || self.groups.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
+        let contenders = self.groups.first().map_or(0, |g| g.scores.len());
+        let mut scores: Vec<Score> = (0..contenders)
+            .map(|contender| {
+                let parts = used().map(|(group, weight)| (&group.scores[contender], *weight));
+                mean_of(&parts.collect::<Vec<_>>())
+            })
+            .collect();
+        give_places(&mut scores);
+        scores
+    }
+
+    /// From which weight of one group on another contender has the least median than the one that has it
+    /// under equal weights.
+    fn find_crossovers(&self) -> Vec<Crossover> {
+        let score = |group: &GroupStanding, contender: usize| {
+            let score = &group.scores[contender];
+            let whole = score.missing == 0 && score.counted > 0;
+            whole.then_some(score.ratio?.median.ln())
+        };
+        let whole: Vec<(usize, Vec<f64>)> = (0..self.total.len())
+            .filter_map(|c| {
+                let logs = self.groups.iter().map(|g| score(g, c));
+                Some((c, logs.collect::<Option<Vec<f64>>>()?))
+            })
+            .collect();
+        let sum = |logs: &[f64]| logs.iter().sum::<f64>();
+        let leader = whole.iter().min_by(|a, b| sum(&a.1).total_cmp(&sum(&b.1)));
+        let Some((from, leading)) = leader else {
+            return Vec::new();
+        };
+        let others = self.groups.len().saturating_sub(1) as f64;
+        let mut crossovers = Vec::new();
+        for (index, group) in self.groups.iter().enumerate().filter(|_| others > 0.0) {
+            let overtaken = whole.iter().filter_map(|(to, logs)| {
+                let here = logs[index] - leading[index];
+                let rest = (sum(logs) - sum(leading) - here) / others;
+                // (1 − w) · rest + w · here = 0
+                (here < 0.0 && rest > 0.0).then(|| (*to, rest / (rest - here)))
+            });
+            if let Some((to, share)) = overtaken.min_by(|a, b| a.1.total_cmp(&b.1)) {
+                let rank = |contender: usize| group.scores[contender].place.map(|p| p.rank);
+                crossovers.push(Crossover {
+                    group: group.group,
+                    from: *from,
+                    to,
+                    share,
+                    sure: rank(to) < rank(*from),
+                });
+            }
+        }
+        crossovers
+    }
+}
+
+/// The rows of each group with their weights.
+fn shares(results: &CampaignResults, rows: &[Row]) -> BTreeMap<Group, Vec<Share>> {
+    let mut of_phase = BTreeMap::new();
+    let mut points: BTreeMap<(&str, &str, &str), u32> = BTreeMap::new();
+    for test in results.campaign.suites.iter().flat_map(|s| &s.tests) {
+        let name = test.sweep.as_ref().map_or(&test.name, |point| &point.of);
+        for phase in &test.phases {
+            let key = (test.suite.as_str(), name.as_str(), phase.name.as_str());
+            *points.entry(key).or_default() += 1;
+            let phase_key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
+            of_phase.insert(phase_key, (Group::of(phase), key));
+        }
+    }
+    let mut shares: BTreeMap<Group, Vec<Share>> = BTreeMap::new();
+    for (row, of) in rows.iter().enumerate().filter(|(_, row)| counts(row)) {
+        let key = (of.suite.as_str(), of.test.as_str(), of.phase.as_str());
+        if let Some((Some(group), sweep)) = of_phase.get(&key) {
+            let weight = 1.0 / f64::from(points[sweep]);
+            shares
+                .entry(*group)
+                .or_default()
+                .push(Share { row, weight });
+        }
+    }
+    shares
+}
+
+fn counts(row: &Row) -> bool {
+    let mut values = row
+        .results
+        .iter()
+        .flat_map(|f| &f.rounds)
+        .filter_map(|r| r.value);
+    row.primary
+        && row.metric != Metric::Supported
+        && row.ranking == Ranking::Ranked
+        && row.results.iter().any(|f| f.estimate.is_some())
+        && values.all(|v| v > 0.0)
+}
+
+pub(crate) fn standing(
+    group: Group,
+    shares: Vec<Share>,
+    rows: &[Row],
+    contenders: usize,
+) -> GroupStanding {
+    let mut scores: Vec<Score> = (0..contenders).map(|c| score(c, &shares, rows)).collect();
+    give_places(&mut scores);
+    GroupStanding {
+        group,
+        shares,
+        scores,
+    }
+}
+
+/// The logarithm of a cost: lower is better.
+pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
+    match direction {
+        Direction::Higher => -value.ln(),
+        Direction::Lower | Direction::Neutral => value.ln(),
+    }
+}
+
+/// The best median of a row, as the logarithm of its cost.
+fn best(row: &Row) -> f64 {
+    let sound = row.results.iter().filter(|f| f.is_comparable());
+    let medians = sound.filter_map(|f| Some(f.estimate?.median));
+    let costs = medians.map(|m| log_cost(m, row.direction));
+    costs.fold(f64::INFINITY, f64::min)
+}
+
+fn score(contender: usize, shares: &[Share], rows: &[Row]) -> Score {
+    let result = |share: &Share| &rows[share.row].results[contender];
+    let usable = |share: &&Share| result(share).is_comparable();
+    let apart = shares.iter().filter(|share| result(share).set_apart);
+    let counted: Vec<&Share> = shares.iter().filter(usable).collect();
+    let planned = shares
+        .first()
+        .map_or(0, |s| rows[s.row].results[contender].rounds.len());
+    let weight: f64 = counted.iter().map(|s| s.weight).sum();
+    let bests: Vec<f64> = counted.iter().map(|s| best(&rows[s.row])).collect();
+    let of_round = |round: usize| -> Option<f64> {
+        let logs = counted.iter().zip(&bests).map(|(share, best)| {
+            let row = &rows[share.row];
+            let value = row.results[contender].rounds[round].value?;
+            Some(share.weight * (log_cost(value, row.direction) - best))
+        });
+        Some((logs.sum::<Option<f64>>()? / weight).exp())
+    };
+    let rounds = match counted.is_empty() {
+        true => vec![None; planned],
+        false => (0..planned).map(of_round).collect(),
+    };
+    of_rounds(
+        rounds,
+        [counted.len(), shares.len() - counted.len(), apart.count()],
+    )
+}
+
+/// A score from its rounds, and from how many results are counted, are missing, and were set apart.
+pub(crate) fn of_rounds(rounds: Vec<Option<f64>>, results: [usize; 3]) -> Score {
+    let values: Vec<f64> = rounds.iter().filter_map(|r| *r).collect();
+    let [counted, missing, set_apart] = results.map(|f| u32::try_from(f).unwrap_or(u32::MAX));
+    Score {
+        ratio: Estimate::of(&values),
+        rounds,
+        counted,
+        missing,
+        set_apart,
+        place: None,
+    }
+}
+
+/// The weighted geometric mean of scores; a group without any result counts as missing.
+fn mean_of(parts: &[(&Score, f64)]) -> Score {
+    let planned = parts.first().map_or(0, |(score, _)| score.rounds.len());
+    let present = parts.iter().filter(|(score, _)| score.counted > 0);
+    let present = present.map(|(score, weight)| (&score.rounds[..], *weight));
+    let rounds = weighted_means(&present.collect::<Vec<_>>(), planned);
+    let sum = |of: fn(&Score) -> u32| parts.iter().map(|(score, _)| of(score) as usize).sum();
+    let results = [sum(|s| s.counted), sum(|s| s.missing), sum(|s| s.set_apart)];
+    of_rounds(rounds, results)
+}
+
+/// The weighted geometric mean in each of the planned rounds: exp( Σ w · ln s / Σ w ).
+pub(crate) fn weighted_means(parts: &[(&[Option<f64>], f64)], planned: usize) -> Vec<Option<f64>> {
+    let whole: f64 = parts.iter().map(|(_, weight)| weight).sum();
+    let of_round = |round: usize| {
+        let logs = parts
+            .iter()
+            .map(|(rounds, weight)| Some(weight * rounds[round]?.ln()));
+        Some((logs.sum::<Option<f64>>()? / whole).exp()).filter(|_| !parts.is_empty())
+    };
+    (0..planned).map(of_round).collect()
+}
+
+/// Places among those that lack no result. Nobody is called the worst while somebody has no place, but for
+/// baselines, which are no worse for being set apart.
+pub(crate) fn give_places(scores: &mut [Score]) {
+    let competitors: Vec<Competitor> = scores
+        .iter()
+        .map(|score| Competitor {
+            values: score.rounds.clone(),
+            estimate: score.ratio.filter(|_| score.missing == 0),
+            sound: true,
+        })
+        .collect();
+    let lacks_nothing_else = |s: &Score| s.missing > 0 && s.missing == s.set_apart;
+    let mut placed = competitors.iter().zip(scores.iter());
+    let all_placed = placed.all(|(c, s)| c.estimate.is_some() || lacks_nothing_else(s));
+    for (score, place) in scores.iter_mut().zip(rank(&competitors, Direction::Lower)) {
+        score.place = place.map(|place| Rank {
+            mark: place.mark.filter(|mark| all_placed || *mark == Mark::Best),
+            ..place
+        });
+    }
+}
+
+#[cfg(test)]
+#[path = "overall_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+//! The word for what became of a result in one round: a status, or why there is none.
+
+use std::fmt;
+
+use model::Status;
+use serde::{Deserialize, Serialize};
+
+/// What became of a phase in one round, seen from a result. Never a hole without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundOutcome {
+    /// It was done, and the result stands.
+    Ok,
+    /// The filesystem cannot do this.
+    Unsupported,
+    /// An error number, a wrong byte, a program that ended with an error.
+    Failed,
+    /// An oops, a panic, a FUSE process or an agent that died.
+    Crashed,
+    /// No progress in time.
+    Hung,
+    /// An earlier step died.
+    Skipped,
+    /// A total over a step that failed.
+    Invalid,
+    /// It was done, but this number could not be taken: no block device, no single operations.
+    NotMeasured,
+    /// Its cell has not run yet.
+    NotRun,
+}
+
+impl RoundOutcome {
+    /// Every outcome, in the order of the reports.
+    pub const ALL: [Self; 9] = [
+        Self::Ok,
+        Self::Unsupported,
+        Self::Failed,
+        Self::Crashed,
+        Self::Hung,
+        Self::Skipped,
+        Self::Invalid,
+        Self::NotMeasured,
+        Self::NotRun,
+    ];
+
+    /// The word as it is shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => Status::Ok.name(),
+            Self::Unsupported => Status::Unsupported.name(),
+            Self::Failed => Status::Failed.name(),
+            Self::Crashed => Status::Crashed.name(),
+            Self::Hung => Status::Hung.name(),
+            Self::Skipped => Status::Skipped.name(),
+            Self::Invalid => Status::Invalid.name(),
+            Self::NotMeasured => "not measured",
+            Self::NotRun => "not run yet",
+        }
+    }
+
+    /// Whether something was tried and did not end well.
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Ok | Self::NotMeasured | Self::NotRun)
+    }
+}
+
+impl From<Status> for RoundOutcome {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Ok => Self::Ok,
+            Status::Unsupported => Self::Unsupported,
+            Status::Failed => Self::Failed,
+            Status::Crashed => Self::Crashed,
+            Status::Hung => Self::Hung,
+            Status::Skipped => Self::Skipped,
+            Status::Invalid => Self::Invalid,
+        }
+    }
+}
+
+impl fmt::Display for RoundOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_has_a_word_of_its_own() {
+        let words: std::collections::BTreeSet<_> =
+            RoundOutcome::ALL.iter().map(|o| o.name()).collect();
+        assert_eq!(words.len(), RoundOutcome::ALL.len());
+    }
+}

@@ -1,0 +1,272 @@
+//! One row of the tables: a metric of a phase, with a result for each contender.
+
+use std::collections::BTreeSet;
+
+use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit};
+use serde::{Deserialize, Serialize};
+
+use crate::rows::facts::{Facts, PhaseFact};
+use crate::rows::raw_device::{Bounds, RawDeviceRange};
+use crate::rows::result::grows_with_work;
+use crate::statistics::pairwise::{Comparison, compare_all};
+use crate::statistics::rank::{Competitor, rank};
+use crate::{MetricResult, RoundOutcome, RoundValue};
+
+/// Whether the contenders of a row are ranked, and if not, why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Ranking {
+    /// They are.
+    Ranked,
+    /// Neither more nor less is better.
+    Neutral,
+    /// A time limit ended the phase for some, so that totals are over different work.
+    CutShort,
+    /// The results were taken in different cache states, and not those of baselines alone.
+    DifferentCaches,
+}
+
+/// A metric of a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Row {
+    /// Name of the suite.
+    pub suite: String,
+    /// Name of the test.
+    pub test: String,
+    /// Name of the phase.
+    pub phase: String,
+    /// What the numbers say.
+    pub metric: Metric,
+    /// The unit of every number in the row.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whether it is the phase's primary metric.
+    pub primary: bool,
+    /// Whether the tables show it: the primary metric, and of random I/O the throughput beside it.
+    #[serde(default)]
+    pub shown: bool,
+    /// What the timed part includes at its end.
+    pub ends: End,
+    /// The cache state that was planned.
+    pub cache: CacheState,
+    /// The cache states in which values were really taken.
+    pub caches: Vec<CacheState>,
+    /// Whether contenders are ranked.
+    pub ranking: Ranking,
+    /// What the device could do at best, in the row's unit; where that is known and to the point.
+    #[serde(default)]
+    pub raw_device: Option<f64>,
+    /// Between which values that lies, where its readings differ too much for one; shares are ranges then.
+    #[serde(default)]
+    pub raw_device_range: Option<RawDeviceRange>,
+    /// A result for each contender, in the campaign's order.
+    pub results: Vec<MetricResult>,
+}
+
+impl Row {
+    /// Every pair of contenders, compared round by round: (0, 1), (0, 2), …, (1, 2), …
+    ///
+    /// Computed anew at each call. Those that are not comparable are not counted by the correction.
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        let values: Vec<Option<Vec<Option<f64>>>> = self
+            .results
+            .iter()
+            .map(|result| {
+                let values = || result.rounds.iter().map(|r| r.value).collect();
+                result.is_comparable().then(values)
+            })
+            .collect();
+        let series: Vec<Option<&[Option<f64>]>> = values.iter().map(|v| v.as_deref()).collect();
+        compare_all(&series, self.direction)
+    }
+}
+
+/// Every row of a campaign, in the order of its suites; of a phase what the tables show comes first.
+pub(crate) fn rows(results: &CampaignResults, facts: &Facts<'_>) -> Vec<Row> {
+    let bounds = Bounds {
+        calibration: results.calibration.as_ref(),
+        processors: results.environments.last().map_or(1, |e| e.cpus),
+    };
+    let mut rows = Vec::new();
+    for suite in &results.campaign.suites {
+        for test in &suite.tests {
+            for phase in &test.phases {
+                rows.extend(rows_of_phase(results, facts, test, phase, &bounds));
+            }
+        }
+    }
+    rows
+}
+
+fn rows_of_phase(
+    results: &CampaignResults,
+    facts: &Facts<'_>,
+    test: &Test,
+    phase: &Phase,
+    bounds: &Bounds<'_>,
+) -> Vec<Row> {
+    let contenders: Vec<Measured<'_>> = results
+        .campaign
+        .contenders
+        .iter()
+        .map(|c| Measured {
+            name: &c.name,
+            is_baseline: c.filesystem.is_baseline(),
+            rounds: facts.phase(&c.name, &test.name, &phase.name),
+        })
+        .collect();
+    let seen: BTreeSet<Metric> = contenders
+        .iter()
+        .flat_map(|c| c.rounds.iter().flat_map(|r| &r.numbers))
+        .map(|number| number.metric)
+        .collect();
+    // The primary metric has its row even where nobody came so far.
+    let in_tables = |metric: &Metric| *metric == phase.op.headline() || seen.contains(metric);
+    let shown: Vec<Metric> = phase.op.shown().filter(in_tables).collect();
+    let others = seen.iter().filter(|metric| !shown.contains(metric));
+    let metrics = shown.iter().chain(others).copied();
+    let rows = metrics.map(|metric| row(test, phase, metric, &contenders, bounds));
+    rows.collect()
+}
+
+/// A contender with what is known of a phase.
+struct Measured<'a> {
+    name: &'a str,
+    is_baseline: bool,
+    rounds: Vec<PhaseFact<'a>>,
+}
+
+fn row(
+    test: &Test,
+    phase: &Phase,
+    metric: Metric,
+    contenders: &[Measured<'_>],
+    bounds: &Bounds<'_>,
+) -> Row {
+    let round = |fact: &PhaseFact<'_>| round_value(fact, phase, metric, bounds);
+    let mut results: Vec<MetricResult> = contenders
+        .iter()
+        .map(|c| MetricResult::new(c.name, c.rounds.iter().map(round).collect()))
+        .collect();
+    set_baselines_apart(&mut results, contenders);
+    let caches = caches_of(&results);
+    let ranking = ranking(metric, &results);
+    if ranking == Ranking::Ranked {
+        give_places(&mut results, metric.direction());
+    }
+    Row {
+        suite: test.suite.clone(),
+        test: test.name.clone(),
+        phase: phase.name.clone(),
+        metric,
+        unit: metric.unit(),
+        direction: metric.direction(),
+        primary: metric == phase.op.headline(),
+        shown: phase.op.shown().any(|shown| shown == metric),
+        ends: phase.ends,
+        cache: phase.cache,
+        caches,
+        ranking,
+        raw_device: bounds.raw_device(phase, metric),
+        raw_device_range: bounds.raw_device_range(phase, metric),
+        results,
+    }
+}
+
+/// The number of one round; one that is not finite counts as not measured.
+fn round_value(
+    fact: &PhaseFact<'_>,
+    phase: &Phase,
+    metric: Metric,
+    bounds: &Bounds<'_>,
+) -> RoundValue {
+    let value = fact
+        .numbers
+        .iter()
+        .find(|number| number.metric == metric && number.value.is_finite())
+        .map(|number| number.value);
+    let outcome = match fact.outcome {
+        RoundOutcome::Ok if value.is_none() => RoundOutcome::NotMeasured,
+        outcome => outcome,
+    };
+    let measured = value.zip(fact.phase);
+    RoundValue {
+        round: fact.round,
+        outcome,
+        value,
+        cache: fact.phase.map(|p| p.cache),
+        cut_short: fact.phase.is_some_and(|p| p.cut_short),
+        passes: measured.map_or(0, |(_, result)| {
+            u32::try_from(result.passes.len().max(1)).unwrap_or(u32::MAX)
+        }),
+        raw_device_share: measured
+            .and_then(|(value, result)| bounds.raw_device_share(phase, metric, value, result)),
+        instrument_share: measured
+            .and_then(|(_, result)| bounds.instrument_share(phase, metric, result)),
+    }
+}
+
+fn values<'a>(
+    results: impl IntoIterator<Item = &'a MetricResult>,
+) -> impl Iterator<Item = &'a RoundValue> {
+    let rounds = results.into_iter().flat_map(|f| &f.rounds);
+    rounds.filter(|r| r.value.is_some())
+}
+
+fn caches_of<'a>(results: impl IntoIterator<Item = &'a MetricResult>) -> Vec<CacheState> {
+    let caches: BTreeSet<_> = values(results).filter_map(|r| r.cache).collect();
+    caches.into_iter().collect()
+}
+
+/// Baselines whose cache state is not that of the others, which is to be expected of what lives in memory, must
+/// not keep the others from being ranked.
+fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]) {
+    let baselines = || contenders.iter().map(|c| c.is_baseline);
+    let others = results.iter().zip(baselines());
+    let common = caches_of(
+        others
+            .filter(|(_, baseline)| !baseline)
+            .map(|(result, _)| result),
+    );
+    if common.is_empty() {
+        return;
+    }
+    for (result, _) in results
+        .iter_mut()
+        .zip(baselines())
+        .filter(|(_, baseline)| *baseline)
+    {
+        let own = caches_of([&*result]);
+        result.set_apart = own.iter().any(|cache| !common.contains(cache));
+    }
+}
+
+fn ranking(metric: Metric, results: &[MetricResult]) -> Ranking {
+    let set_together = || results.iter().filter(|f| !f.set_apart);
+    if metric.direction() == Direction::Neutral {
+        Ranking::Neutral
+    } else if caches_of(set_together()).len() > 1 {
+        Ranking::DifferentCaches
+    } else if grows_with_work(metric) && values(set_together()).any(|r| r.cut_short) {
+        Ranking::CutShort
+    } else {
+        Ranking::Ranked
+    }
+}
+
+fn give_places(results: &mut [MetricResult], direction: Direction) {
+    let competitors: Vec<Competitor> = results
+        .iter()
+        .map(|result| Competitor {
+            values: result.rounds.iter().map(|r| r.value).collect(),
+            estimate: result.estimate.filter(|_| !result.set_apart),
+            sound: !result.has_failed_rounds(),
+        })
+        .collect();
+    for (result, place) in results.iter_mut().zip(rank(&competitors, direction)) {
+        result.place = place;
+    }
+}

@@ -1,0 +1,253 @@
+//! Every chart of a report as a picture of its own: SVG that carries its style and its caption, and needs
+//! no page around it.
+//!
+//! The page's own script draws them, in an engine for JavaScript that is built in: what is a chart there is
+//! the same chart here. The engine has no clock, no file and no network; it gets the numbers of the page and
+//! gives texts. Where the picture goes and what file it becomes is the caller's business; names hold nothing
+//! but lower-case letters, digits and `-`.
+
+pub(crate) mod png;
+
+use analyse::Analysis;
+use model::CampaignResults;
+use rquickjs::context::intrinsic::{Eval, Json, MapSet, RegExp, RegExpCompiler};
+use rquickjs::{CatchResultExt, Context, Ctx, Runtime};
+use serde::Deserialize;
+
+use crate::page::data;
+use crate::page::script::{PICTURES, chart_style};
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ChartFile {
+    /// A name for its file, without an ending; unique among the charts of a report.
+    pub name: String,
+    /// The picture: SVG 1.1, XML 1.0.
+    pub svg: String,
+}
+
+/// What is the picture's and not the chart's; the font is the one that is built in.
+const STYLE: &str = r#"
+svg { font-family: "DejaVu Sans Condensed", "DejaVu Sans", system-ui, sans-serif; font-size: 12px; }
+.paper { fill: #ffffff; }
+.caption { font-size: 13px; fill: #1c2026; }
+"#;
+
+/// Every chart of a report, in the order of the suites; `analysis` is that of the same `results`.
+pub fn charts(results: &CampaignResults, analysis: &Analysis) -> Vec<ChartFile> {
+    let (campaign, _) = data::block(results, analysis);
+    let drawn = run(|context| {
+        context.globals().set("campaign", campaign)?;
+        context.eval::<String, _>(PICTURES)
+    });
+    let mut charts: Vec<ChartFile> =
+        serde_json::from_str(&drawn).expect("the script gives names and texts");
+    let style = format!("<style>{STYLE}{}</style>", chart_style());
+    for chart in &mut charts {
+        chart.svg = chart.svg.replacen("<style></style>", &style, 1);
+    }
+    charts
+}
+
+/// What a script gives, in an engine of its own without a clock.
+fn run(script: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<String>) -> String {
+    let runtime = Runtime::new().expect("there is memory for an engine");
+    let context = Context::custom::<(Eval, Json, MapSet, RegExp, RegExpCompiler)>(&runtime);
+    context
+        .expect("there is memory for an engine")
+        .with(|context| script(&context).catch(&context).map_err(|e| e.to_string()))
+        .unwrap_or_else(|error| panic!("the page's script draws every campaign: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::wording::scale::three_digits;
+    use analyse::{analyse, fixture};
+    use model::Metric;
+
+    fn of(results: &CampaignResults) -> Vec<ChartFile> {
+        charts(results, &analyse(results))
+    }
+
+    #[test]
+    fn every_metric_of_every_phase_and_every_slice_has_a_picture() {
+        let results = fixture::plain();
+        // And the heat map, and percentiles and processor of two phases.
+        let rows = analyse(&results).rows.len();
+        assert_eq!(of(&results).len(), 1 + rows + 2 + 2);
+        let results = fixture::swept();
+        let analysis = analyse(&results);
+        let slices: usize = analysis
+            .sweeps
+            .iter()
+            .flat_map(|s| s.phases.iter().map(|phase| s.slices(phase).len()))
+            .sum();
+        let charts = of(&results);
+        let surfaces = charts
+            .iter()
+            .filter(|c| c.name.contains("-surface-"))
+            .count();
+        assert_eq!(charts.len(), slices + surfaces);
+        assert_eq!(surfaces, 2 * analysis.sweeps[0].phases.len(), "the grid's");
+    }
+
+    /// The text that says what the numbers of a chart are.
+    fn unit(svg: &str) -> Option<&str> {
+        let classes = ["unit", "unit-above", "level"];
+        let mut texts = classes
+            .iter()
+            .filter_map(|class| svg.split(&format!(r#"<text class="{class}""#)).nth(1));
+        let text = texts.next()?.split_once('>')?.1.split_once('<')?.0;
+        (!text.is_empty()).then_some(text)
+    }
+
+    #[test]
+    fn no_chart_is_without_a_unit() {
+        let results = fixture::plain();
+        let mut analysis = analyse(&results);
+        for metric in Metric::ALL {
+            for row in &mut analysis.rows {
+                (row.metric, row.unit) = (metric, metric.unit());
+            }
+            for chart in charts(&results, &analysis) {
+                assert!(unit(&chart.svg).is_some(), "{metric}: {}", chart.name);
+                assert!(!chart.svg.contains(",  ("), "{metric}: {}", chart.name);
+            }
+        }
+        let campaigns = [
+            fixture::realistic(),
+            fixture::swept(),
+            fixture::over_disks(),
+            fixture::hostile(),
+        ];
+        for chart in campaigns.iter().flat_map(of) {
+            assert!(unit(&chart.svg).is_some(), "{}: {}", chart.name, chart.svg);
+        }
+    }
+
+    /// An axis that ends at 1000 and means thousands has to say so.
+    #[test]
+    fn curves_over_thousands_of_operations_say_so() {
+        let all = of(&fixture::swept());
+        let unit_of = |name: &str| {
+            let chart = all.iter().find(|c| c.name == name);
+            chart
+                .and_then(|c| unit(&c.svg)?.split_once(','))
+                .map(|u| u.0)
+        };
+        assert_eq!(
+            unit_of("threads-random-read-by-threads"),
+            Some("thousands/s")
+        );
+        // And the same in bytes.
+        assert_eq!(
+            unit_of("threads-random-read-throughput-by-threads"),
+            Some("MB/s")
+        );
+    }
+
+    /// Numbers that the page computes itself (costs, totals) are rounded there.
+    #[test]
+    fn the_script_rounds_as_the_tables_do() {
+        const DATA: &str = include_str!("../../../../web/script/data.js");
+        let powers = (-9..12).map(|power| 10f64.powi(power));
+        let values: Vec<f64> = powers
+            .flat_map(|power| [1.0, 1.234_56, 9.994, 9.996, 5.067].map(|value| value * power))
+            .chain([0.0])
+            .collect();
+        let rounded = run(|context| {
+            context.globals().set("campaign", "{}")?;
+            let document =
+                "const document = { getElementById: () => ({ textContent: campaign }) };";
+            let values = format!("{values:?}.map(threeDigits).join()");
+            context.eval::<String, _>(format!("{document}{DATA}{values}"))
+        });
+        let shown = values.iter().map(|value| three_digits(*value));
+        assert_eq!(rounded, shown.collect::<Vec<_>>().join(","));
+    }
+
+    #[test]
+    fn a_surface_is_darker_where_the_value_is_larger() {
+        let all = of(&fixture::swept());
+        let surfaces = all.iter().filter(|c| c.name.contains("-read-surface-"));
+        let [one, other] = surfaces.collect::<Vec<_>>()[..] else {
+            panic!("one for each contender");
+        };
+        // 4 GB/s from the processor's cache, 100 MB/s from the device; half of it is the other's least.
+        assert!(one.svg.contains("class=\"s8\"") && !one.svg.contains("class=\"s0\""));
+        assert!(other.svg.contains("class=\"s0\"") && !other.svg.contains("class=\"s8\""));
+    }
+
+    #[test]
+    fn a_total_over_a_failed_step_is_invalid_and_no_smaller_number() {
+        let steps = of(&fixture::realistic());
+        let steps = steps.iter().find(|c| c.name == "bonnie-files-steps");
+        let steps = &steps.expect("a test of several steps").svg;
+        assert!(
+            steps.contains(">no total: stat-seq unsupported</text>"),
+            "{steps}"
+        );
+        assert_eq!(steps.matches("class=\"total\"").count(), 8);
+    }
+
+    #[test]
+    fn what_is_spread_over_disks_is_a_line_over_their_number() {
+        let results = fixture::over_disks();
+        let analysis = analyse(&results);
+        let files = charts(&results, &analysis);
+        let [file] = &files[..] else {
+            panic!("one slice of one phase: {}", files.len());
+        };
+        assert_eq!(file.name, "spread-write-by-disks");
+        assert!(file.svg.contains("by disks"), "{}", file.svg);
+        for text in [">1<", ">2<", ">4<", ">8<", ">striped<", ">mirrored<"] {
+            assert!(file.svg.contains(text), "{text} in {}", file.svg);
+        }
+        let blocks = crate::tables::sweeps::blocks(&results, &analysis);
+        assert_eq!(blocks[0].title, "One file over disks, by disks");
+        let shown: Vec<Vec<&str>> = blocks[0]
+            .lines
+            .iter()
+            .map(|line| line.entries.iter().map(|e| e.text.as_str()).collect())
+            .collect();
+        let wanted = [
+            ["100", "100"],
+            ["200", "100"],
+            ["400", "100"],
+            ["800", "100"],
+        ];
+        assert_eq!(shown, wanted, "MB/s");
+    }
+
+    #[test]
+    fn a_picture_in_full() {
+        let picture = &of(&fixture::plain())[1];
+        assert_eq!(picture.name, "file-write-throughput");
+        let svg = picture.svg.replace("><", ">\n<");
+        insta::assert_snapshot!(svg);
+    }
+
+    #[test]
+    fn names_are_plain_and_unique() {
+        let files = of(&fixture::hostile());
+        let names: BTreeSet<&str> = files.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names.len(), files.len());
+        for name in names {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(name.chars().all(plain) && !name.starts_with('-'), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_picture_loads_nothing_and_names_stay_text() {
+        for file in of(&fixture::hostile()) {
+            let svg = file.svg.replace("http://www.w3.org/2000/svg", "");
+            for forbidden in ["http", "href", "url(", "@import", "<script", "<image", "<!"] {
+                assert!(!svg.contains(forbidden), "{forbidden} in {}", file.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The lines that bonnie++ 2.00 writes, so that its own `bon_csv2html` and `bon_csv2txt` show ours.
+//!
+//! One line for each contender, with the medians over its rounds: bon_csv2html colours each column
+//! by comparing lines, and lines of rounds would be compared with each other. Format: version 1.98,
+//! fifty columns, as in bon_csv2html(1) and in the source of bonnie++ 2.00 (`bon_csv2html.cpp`,
+//! `bon_csv2txt.in`). What bonnie++ did not do it leaves empty, and so is a phase that is not ok. The
+//! readers know no quoting and do not escape, so names lose what would break them.
+
+use analyse::Analysis;
+use model::{
+    Access, Action, CampaignResults, Metadata, Metric, Op, Order, Phase, ReadStream, StreamUnit,
+    Test, WriteStream,
+};
+
+use crate::wording::text::no_formula;
+
+/// The value that both readers insist on in the first column.
+const FORMAT_VERSION: &str = "1.98";
+/// The version whose format this is.
+const BONNIE_VERSION: &str = "2.00";
+/// The tests that do what bonnie++ does.
+const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
+/// The longest name: the readers take lines of at most 1023 bytes.
+const LONGEST_NAME: usize = 60;
+
+/// A pair of columns: which operation it reports, and by which result.
+type Column = (fn(&Op) -> bool, Metric);
+
+/// Reads and writes of one large file, in bonnie++'s order.
+const INPUT_OUTPUT: [Column; 6] = [
+    (
+        |op| {
+            matches!(
+                op,
+                Op::WriteStream(WriteStream {
+                    unit: StreamUnit::Char,
+                    ..
+                })
+            )
+        },
+        Metric::Throughput,
+    ),
+    (|op| access(op) == Some(Access::Write), Metric::Throughput),
+    (|op| access(op) == Some(Access::Rewrite), Metric::Throughput),
+    (
+        |op| {
+            matches!(
+                op,
+                Op::ReadStream(ReadStream {
+                    unit: StreamUnit::Char,
+                    ..
+                })
+            )
+        },
+        Metric::Throughput,
+    ),
+    (|op| access(op) == Some(Access::Read), Metric::Throughput),
+    (
+        |op| matches!(access(op), Some(Access::Seek { .. })),
+        Metric::Rate,
+    ),
+];
+
+/// Work on many files, in bonnie++'s order.
+const FILES: [Column; 6] = [
+    (|op| creates(op, Order::Sequential), Metric::Rate),
+    (|op| stats(op, Order::Sequential), Metric::Rate),
+    (|op| removes(op, Order::Sequential), Metric::Rate),
+    (|op| creates(op, Order::Random), Metric::Rate),
+    (|op| stats(op, Order::Random), Metric::Rate),
+    (|op| removes(op, Order::Random), Metric::Rate),
+];
+
+fn access(op: &Op) -> Option<Access> {
+    match op {
+        Op::Io(io) => Some(io.access),
+        _ => None,
+    }
+}
+
+fn creates(op: &Op, wanted: Order) -> bool {
+    matches!(op, Op::Create(create) if create.order == wanted)
+}
+
+fn stats(op: &Op, wanted: Order) -> bool {
+    matches!(op, Op::Metadata(Metadata { action: Action::Stat { .. }, order, .. }) if *order == wanted)
+}
+
+fn removes(op: &Op, wanted: Order) -> bool {
+    matches!(op, Op::Metadata(Metadata { action: Action::Remove { .. }, order, .. }) if *order == wanted)
+}
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    (0..analysis.contenders.len())
+        .map(|contender| line(results, analysis, contender))
+        .collect()
+}
+
+fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> String {
+    let measured = Figures {
+        results,
+        analysis,
+        contender,
+    };
+    let mut fields = vec![
+        FORMAT_VERSION.to_owned(),
+        BONNIE_VERSION.to_owned(),
+        safe_name(&analysis.contenders[contender], contender),
+        "1".to_owned(),
+        results.campaign.seed.to_string(),
+    ];
+    fields.extend(file_shape(results));
+    fields.extend(
+        INPUT_OUTPUT
+            .into_iter()
+            .flat_map(|column| measured.speed(column)),
+    );
+    fields.extend(set_shape(results));
+    fields.extend(FILES.into_iter().flat_map(|column| measured.speed(column)));
+    let latencies = INPUT_OUTPUT.into_iter().chain(FILES);
+    fields.extend(latencies.map(|column| measured.latency(column)));
+    format!("{}\n", fields.join(","))
+}
+
+/// File size, chunk size, number of seeks and seeking processes.
+fn file_shape(results: &CampaignResults) -> [String; 4] {
+    let [mut size, mut chunk, mut seeks, mut processes] = <[String; 4]>::default();
+    if let Some(Op::Io(write)) = op(results, INPUT_OUTPUT[1]) {
+        let bytes = write.size.unwrap_or_default();
+        (size, chunk) = (format!("{}M", bytes.0 >> 20), write.block.0.to_string());
+    }
+    if let Some(Op::Io(seek)) = op(results, INPUT_OUTPUT[5]) {
+        let operations = seek.operations.unwrap_or_default();
+        (seeks, processes) = (operations.to_string(), seek.threads.to_string());
+    }
+    [size, chunk, seeks, processes]
+}
+
+/// Number of files in units of 1024, largest and smallest size, directories, chunk size.
+fn set_shape(results: &CampaignResults) -> [String; 5] {
+    let Some(Op::Create(create)) = op(results, FILES[0]) else {
+        return Default::default();
+    };
+    let units = create.entries as f64 / 1024.0;
+    let files = if units.fract() == 0.0 {
+        units.to_string()
+    } else {
+        format!("{units:.2}")
+    };
+    // bonnie++ leaves out what is as by default: empty files in one directory.
+    let unless = |usual: u64, value: u64| {
+        if value == usual {
+            String::new()
+        } else {
+            value.to_string()
+        }
+    };
+    let size = unless(0, create.size.0);
+    [
+        files,
+        size.clone(),
+        size,
+        unless(1, create.directories),
+        String::new(),
+    ]
+}
+
+/// The test and phase that a column reports: the first of that operation in bonnie's own tests.
+fn find(results: &CampaignResults, (is_it, _): Column) -> Option<(&Test, &Phase)> {
+    results
+        .campaign
+        .suites
+        .iter()
+        .flat_map(|suite| &suite.tests)
+        .filter(|test| TESTS.contains(&test.name.as_str()))
+        .find_map(|test| Some((test, test.phases.iter().find(|p| is_it(&p.op))?)))
+}
+
+fn op(results: &CampaignResults, column: Column) -> Option<&Op> {
+    find(results, column).map(|(_, phase)| &phase.op)
+}
+
+/// The results of one contender.
+struct Figures<'a> {
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+    contender: usize,
+}
+
+impl Figures<'_> {
+    fn median(&self, column: Column, metric: Metric) -> Option<f64> {
+        let (test, phase) = find(self.results, column)?;
+        let row = self
+            .analysis
+            .rows
+            .iter()
+            .find(|r| r.test == test.name && r.phase == phase.name && r.metric == metric)?;
+        Some(row.results.get(self.contender)?.estimate?.median)
+    }
+
+    /// KiB or operations per second, and the processor's share.
+    fn speed(&self, column: Column) -> [String; 2] {
+        let Some(speed) = self.median(column, column.1) else {
+            return Default::default();
+        };
+        let shown = match column.1 {
+            Metric::Throughput => format!("{:.0}", speed / 1024.0),
+            _ if speed < 1000.0 => format!("{speed:.1}"),
+            _ => format!("{speed:.0}"),
+        };
+        let share = self.median(column, Metric::Cpu);
+        [shown, share.map_or_else(String::new, |s| format!("{s:.0}"))]
+    }
+
+    /// The slowest operation, in the unit that bonnie++ would choose.
+    fn latency(&self, column: Column) -> String {
+        let Some(seconds) = self.median(column, Metric::LatencyMax) else {
+            return String::new();
+        };
+        if seconds < 0.1 {
+            format!("{:.0}us", seconds * 1e6)
+        } else if seconds < 100.0 {
+            format!("{:.0}ms", seconds * 1e3)
+        } else {
+            format!("{seconds:.0}s")
+        }
+    }
+}
+
+/// A name without what the readers would take for something else: they split at commas, take `#`
+/// for a comment and copy all else into HTML as it is. For spreadsheets, it is no formula.
+fn safe_name(name: &str, contender: usize) -> String {
+    let safe: String = name
+        .chars()
+        .map(|c| match c {
+            ',' => ';',
+            c if c.is_ascii_alphanumeric() || " .:;=_+-/()".contains(c) => c,
+            _ => '?',
+        })
+        .take(LONGEST_NAME)
+        .collect();
+    let safe = safe.trim();
+    if safe.is_empty() {
+        format!("contender {}", contender + 1)
+    } else {
+        no_formula(safe)
+    }
+}
+
+#[cfg(test)]
+#[path = "bonnie_csv_tests.rs"]
+mod tests;

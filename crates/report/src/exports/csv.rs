@@ -1,0 +1,422 @@
+//! One line for each round of each result: tidy data for spreadsheets and statistics programs.
+//!
+//! Format: RFC 4180, UTF-8. Values are in the unit of their line and are not rounded. A result
+//! without a value has its status and, where one was recorded, the reason. A cell that died in a step
+//! that is no phase (mkfs, mount) has a line for that step, without a metric. Text from outside is no
+//! formula in a spreadsheet ([`no_formula`]).
+
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, CellFailure, MetricResult, PhaseFailure, RoundOutcome, RoundValue, Row};
+use model::{Axis, CampaignResults, Direction, SweepPoint, Unit};
+
+use crate::wording::text::{no_formula, visible};
+
+const HEADER: [&str; 16] = [
+    "campaign",
+    "campaign_name",
+    "contender",
+    "suite",
+    "test",
+    "phase",
+    "round",
+    "metric",
+    "unit",
+    "direction",
+    "value",
+    "cache",
+    "status",
+    "reason",
+    "raw_device_share",
+    "instrument_share",
+];
+
+/// Fields that hold text from outside; the others are numbers and fixed words.
+const FROM_OUTSIDE: [&str; 7] = [
+    "campaign_name",
+    "contender",
+    "suite",
+    "test",
+    "phase",
+    "reason",
+    "sweep",
+];
+
+/// The names of all fields: those of every line, the passes that a value is over, the sweep and its axes.
+pub(crate) fn header() -> Vec<String> {
+    let axes = Axis::ALL.map(Axis::name);
+    let names = HEADER.into_iter().chain(["passes", "sweep"]).chain(axes);
+    names.map(str::to_owned).collect()
+}
+
+/// Where each test that is a point of a sweep lies in it, by suite and name.
+type Points<'a> = BTreeMap<(&'a str, &'a str), &'a SweepPoint>;
+
+fn points(results: &CampaignResults) -> Points<'_> {
+    let tests = results
+        .campaign
+        .suites
+        .iter()
+        .flat_map(|suite| &suite.tests);
+    tests
+        .filter_map(|t| Some(((t.suite.as_str(), t.name.as_str()), t.sweep.as_ref()?)))
+        .collect()
+}
+
+/// Failures by suite, test, contender and round: of a large campaign with many there is no looking through
+/// all of them for each line.
+type Failures<'a> = BTreeMap<(&'a str, &'a str, &'a str, u32), &'a CellFailure>;
+
+fn failures(analysis: &Analysis) -> Failures<'_> {
+    let failures = analysis.failures.iter();
+    failures
+        .map(|f| {
+            let key = (
+                f.suite.as_str(),
+                f.test.as_str(),
+                f.contender.as_str(),
+                f.round,
+            );
+            (key, f)
+        })
+        .collect()
+}
+
+/// The sweep of a test and its value on each axis, empty where it is none.
+fn place(points: &Points<'_>, suite: &str, test: &str) -> Vec<String> {
+    let point = points.get(&(suite, test));
+    let sweep = point.map(|point| visible(&point.of)).unwrap_or_default();
+    let value = |axis: Axis| point.and_then(|point| point.at.get(&axis));
+    let axes = Axis::ALL.map(|axis| value(axis).map(u64::to_string).unwrap_or_default());
+    std::iter::once(sweep).chain(axes).collect()
+}
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let mut out = String::new();
+    let header = header();
+    line(&mut out, &header);
+    each_record(results, analysis, &mut |fields| {
+        let cells = header.iter().zip(fields).map(|(name, field)| {
+            match FROM_OUTSIDE.contains(&name.as_str()) {
+                true => no_formula(field),
+                false => field.clone(),
+            }
+        });
+        line(&mut out, &cells.collect::<Vec<_>>());
+    });
+    out
+}
+
+/// Calls `take` with the fields of each record, in the order of [`header`].
+pub(crate) fn each_record(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    take: &mut dyn FnMut(&[String]),
+) {
+    let points = points(results);
+    let failures = failures(analysis);
+    for row in &analysis.rows {
+        for result in &row.results {
+            for round in &result.rounds {
+                let mut all = fields(results, &failures, row, result, round);
+                all.extend(place(&points, &row.suite, &row.test));
+                take(&all);
+            }
+        }
+    }
+    for failure in analysis.failures.iter().filter(|f| is_outside_phases(f)) {
+        let mut all = outside_phases(results, failure);
+        all.extend(place(&points, &failure.suite, &failure.test));
+        take(&all);
+    }
+}
+
+/// Whether a cell died in a step that is no phase: mkfs, mount, umount, fsck.
+fn is_outside_phases(failure: &CellFailure) -> bool {
+    let died_in_phase = |p: &PhaseFailure| p.phase == failure.step || p.status == failure.status;
+    !failure.phases.iter().any(died_in_phase)
+}
+
+/// A line for a step that is no phase: without metric or value, but with status and reason.
+fn outside_phases(results: &CampaignResults, failure: &CellFailure) -> Vec<String> {
+    let absent = String::new;
+    vec![
+        results.id.to_string(),
+        visible(&results.campaign.name),
+        visible(&failure.contender),
+        visible(&failure.suite),
+        visible(&failure.test),
+        visible(&failure.step),
+        failure.round.to_string(),
+        absent(),
+        absent(),
+        absent(),
+        absent(),
+        absent(),
+        failure.status.to_string(),
+        visible(&failure.reason),
+        absent(),
+        absent(),
+        absent(),
+    ]
+}
+
+fn fields(
+    results: &CampaignResults,
+    failures: &Failures<'_>,
+    row: &Row,
+    result: &MetricResult,
+    round: &RoundValue,
+) -> Vec<String> {
+    let cache = round.cache.unwrap_or(row.cache);
+    vec![
+        results.id.to_string(),
+        visible(&results.campaign.name),
+        visible(&result.contender),
+        visible(&row.suite),
+        visible(&row.test),
+        visible(&row.phase),
+        round.round.to_string(),
+        row.metric.to_string(),
+        unit(row.unit).to_owned(),
+        direction(row.direction).to_owned(),
+        number(round.value),
+        cache.to_string(),
+        round.outcome.to_string(),
+        reason(failures, row, result, round),
+        number(round.raw_device_share),
+        number(round.instrument_share),
+        round.passes.to_string(),
+    ]
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map(|v| v.to_string()).unwrap_or_default()
+}
+
+/// Why there is no value: the phase's own reason, else that of its cell.
+fn reason(failures: &Failures<'_>, row: &Row, result: &MetricResult, round: &RoundValue) -> String {
+    if !round.outcome.is_failure() {
+        return String::new();
+    }
+    let of_phase = |failure: &CellFailure| {
+        let phase = failure.phases.iter().find(|p| p.phase == row.phase);
+        phase.and_then(|p| p.reason.clone())
+    };
+    let key = (
+        row.suite.as_str(),
+        row.test.as_str(),
+        result.contender.as_str(),
+        round.round,
+    );
+    failures
+        .get(&key)
+        .map(|failure| of_phase(failure).unwrap_or_else(|| of_cell(failure, round.outcome)))
+        .map(|reason| visible(&reason))
+        .unwrap_or_default()
+}
+
+fn of_cell(failure: &CellFailure, outcome: RoundOutcome) -> String {
+    match outcome {
+        RoundOutcome::Skipped | RoundOutcome::Invalid => {
+            format!("after {}: {}", failure.step, failure.reason)
+        }
+        _ => failure.reason.clone(),
+    }
+}
+
+const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BytesPerSecond => "B/s",
+        Unit::PerSecond => "1/s",
+        Unit::Seconds => "s",
+        Unit::Percent => "%",
+        Unit::Bytes => "B",
+        Unit::Count => "count",
+        Unit::Ratio => "ratio",
+    }
+}
+
+const fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "higher",
+        Direction::Lower => "lower",
+        Direction::Neutral => "neutral",
+    }
+}
+
+fn line(out: &mut String, fields: &[String]) {
+    let quoted: Vec<String> = fields.iter().map(|field| quote(field)).collect();
+    out.push_str(&quoted.join(","));
+    out.push_str("\r\n");
+}
+
+/// A field as RFC 4180 §2 wants it: quoted where it holds a comma, a quote or an end of line.
+fn quote(field: &str) -> String {
+    if field.contains([',', '"', '\r', '\n']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+    use model::{Failure, Status};
+
+    /// A reader of RFC 4180 for the tests.
+    fn parse(text: &str) -> Vec<Vec<String>> {
+        let mut records = vec![vec![String::new()]];
+        let mut quoted = false;
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let record = records.last_mut().unwrap();
+            match c {
+                '"' if quoted && chars.peek() == Some(&'"') => {
+                    record.last_mut().unwrap().push('"');
+                    chars.next();
+                }
+                '"' => quoted = !quoted,
+                ',' if !quoted => record.push(String::new()),
+                '\r' if !quoted => {}
+                '\n' if !quoted => records.push(vec![String::new()]),
+                c => record.last_mut().unwrap().push(c),
+            }
+        }
+        records.pop();
+        records
+    }
+
+    #[test]
+    fn every_round_of_every_result_has_a_line_with_every_field() {
+        for results in [fixture::hostile(), fixture::realistic()] {
+            let analysis = analyse(&results);
+            let records = parse(&render(&results, &analysis));
+            let rounds: usize = analysis
+                .rows
+                .iter()
+                .flat_map(|row| &row.results)
+                .map(|result| result.rounds.len())
+                .sum();
+            assert_eq!(records.len(), 1 + rounds);
+            assert!(records.iter().all(|fields| fields.len() == header().len()));
+            for fields in &records[1..] {
+                assert_eq!(fields[10].is_empty(), fields[12] != "ok", "{fields:?}");
+            }
+        }
+    }
+
+    /// Whatever names and reasons say, and wherever a value is below zero.
+    #[test]
+    fn no_cell_is_a_formula_and_every_one_can_be_read_back() {
+        const FORMULA: &str = "=cmd|' /C calc'!A1";
+        let mut results = fixture::realistic();
+        results.campaign.name = "@SUM(1+1)*cmd".into();
+        let old = std::mem::replace(&mut results.campaign.contenders[0].name, FORMULA.into());
+        for stored in &mut results.cells {
+            if stored.cell.contender == old {
+                stored.cell.contender = FORMULA.into();
+            }
+            let failures = stored.result.iter_mut().flat_map(|result| {
+                let of_phases = result.phases.iter_mut().map(|phase| &mut phase.failure);
+                of_phases.chain([&mut result.failure])
+            });
+            failures
+                .flatten()
+                .for_each(|f| f.reason = format!("-{}", f.reason));
+        }
+        let analysis = analyse(&results);
+        let records = parse(&render(&results, &analysis));
+        let mut reasons = 0;
+        for record in &records[1..] {
+            for (name, cell) in records[0].iter().zip(record) {
+                let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+                assert!(!formula || cell.parse::<f64>().is_ok(), "{name}: {cell}");
+            }
+            assert_eq!(record[1], "'@SUM(1+1)*cmd");
+            reasons += u32::from(record[13].starts_with("'-"));
+        }
+        assert!(reasons > 0);
+        let named = format!("'{FORMULA}");
+        assert!(records.iter().any(|record| record[2] == named));
+        assert_eq!(number(Some(-0.5)), "-0.5", "numbers stay numbers");
+    }
+
+    #[test]
+    fn points_of_a_sweep_say_where_they_lie() {
+        let results = fixture::swept();
+        let records = parse(&render(&results, &analyse(&results)));
+        let column = |name: &str| records[0].iter().position(|field| field == name).unwrap();
+        let at = |test: &str, name: &str| {
+            let record = records.iter().find(|r| r[4] == test).unwrap();
+            record[column(name)].clone()
+        };
+        assert_eq!(at("grid-1g-64k", "sweep"), "grid");
+        assert_eq!(at("grid-1g-64k", "size"), "1073741824");
+        assert_eq!(at("grid-1g-64k", "block"), "65536");
+        assert_eq!(at("grid-1g-64k", "threads"), "");
+        assert_eq!(at("threads-8t", "threads"), "8");
+        let plain = fixture::plain();
+        let records = parse(&render(&plain, &analyse(&plain)));
+        assert!(
+            records[1..]
+                .iter()
+                .all(|r| r[column("sweep")..].iter().all(String::is_empty))
+        );
+    }
+
+    #[test]
+    fn values_are_not_rounded() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        let records = parse(&render(&results, &analysis));
+        let want = analysis.rows[0].results[0].rounds[0].value.unwrap();
+        assert_eq!(records[1][10].parse::<f64>().unwrap(), want);
+    }
+
+    #[test]
+    fn reasons_come_with_what_has_none_of_its_own() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        let records = parse(&render(&results, &analysis));
+        let find = |contender: &str, phase: &str, status: &str| {
+            records
+                .iter()
+                .find(|f| f[2] == contender && f[5] == phase && f[12] == status)
+                .unwrap()[13]
+                .clone()
+        };
+        assert!(find("ntfs-3g", "copy-again", "failed").starts_with("pwrite of 1 MiB"));
+        assert!(find("ntfs-3g", "remove", "skipped").starts_with("after copy-again: pwrite"));
+    }
+
+    #[test]
+    fn a_cell_that_died_before_its_phases_has_a_line_that_says_so() {
+        let mut results = fixture::plain();
+        let cell = results.cells[0].result.as_mut().unwrap();
+        cell.status = Status::Failed;
+        cell.failure = Some(Failure {
+            step: "mkfs".into(),
+            reason: "`mkfs` ended with 1".into(),
+            ..Failure::default()
+        });
+        for phase in &mut cell.phases {
+            phase.status = Status::Skipped;
+        }
+        let records = parse(&render(&results, &analyse(&results)));
+        let dead: Vec<_> = records.iter().filter(|r| r[5] == "mkfs").collect();
+        assert_eq!(dead.len(), 1);
+        assert_eq!(dead[0][12..14], ["failed", "`mkfs` ended with 1"]);
+        assert!(dead[0][7..12].iter().all(String::is_empty));
+    }
+
+    #[test]
+    fn a_small_campaign_in_full() {
+        let mut results = fixture::plain();
+        results.campaign.contenders.truncate(1);
+        let analysis = analyse(&results);
+        insta::assert_snapshot!(render(&results, &analysis).replace("\r\n", "\n"));
+    }
+}

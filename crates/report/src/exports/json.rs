@@ -1,0 +1,240 @@
+//! Facts and analysis as JSON, for other programs; nothing is rounded or left out.
+
+use analyse::Analysis;
+use model::CampaignResults;
+use serde::{Deserialize, Serialize};
+
+/// Names the shape of the document; it changes when that does.
+pub const SCHEMA: &str = "fsarena-report/1";
+
+/// The JSON schema of the document (draft 2020-12), with the meaning of every field.
+pub const JSON_SCHEMA: &str = include_str!("../../../../docs/report.schema.json");
+
+/// What `fsarena report --format json` writes: the facts of a campaign as they are stored, and the analysis
+/// that follows from them. Units: a field of type Nanos is in nanoseconds, one of type Bytes in bytes, values
+/// of results in the unit of their row. Fields may be added; readers must pass over those that they do not
+/// know. `schema` changes when a field changes its meaning or goes.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "fsarena report"))]
+pub(crate) struct Report<'a> {
+    /// The shape of the document.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA)))]
+    schema: &'static str,
+    /// The facts.
+    results: &'a CampaignResults,
+    /// What follows from them.
+    analysis: &'a Analysis,
+}
+
+/// What such a document says of the facts; the analysis follows from them.
+#[derive(Deserialize)]
+struct Facts {
+    schema: String,
+    results: CampaignResults,
+}
+
+/// The facts of a campaign out of what `fsarena report --format json` has written.
+///
+/// # Errors
+/// When it is no such document, of another schema, or holds what no campaign can have.
+pub fn read_json(document: &[u8]) -> Result<CampaignResults, String> {
+    let Facts { schema, results } = serde_json::from_slice(document).map_err(|e| e.to_string())?;
+    if schema != SCHEMA {
+        return Err(format!("its schema is `{schema}`"));
+    }
+    let planned = results.cells.iter().map(|stored| stored.cell.round).max();
+    if planned.unwrap_or(0) < results.campaign.rounds {
+        return Err("it has fewer rounds than its campaign".to_owned());
+    }
+    results.check()?;
+    Ok(results)
+}
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let report = Report {
+        schema: SCHEMA,
+        results,
+        analysis,
+    };
+    let mut text =
+        serde_json::to_string_pretty(&report).expect("results hold only what JSON can say");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    /// The reports of the fixtures, one of them with a use.
+    fn reports() -> Vec<serde_json::Value> {
+        let campaigns = [
+            fixture::plain(),
+            fixture::hostile(),
+            fixture::realistic(),
+            fixture::swept(),
+            fixture::calibrated(),
+            in_guests(),
+        ];
+        let one = fixture::use_of(&[(model::Group::Trees, 1.0)]);
+        let report = |results: &CampaignResults| {
+            let mut analysis = analyse(results);
+            analysis.weigh_uses([&one]);
+            serde_json::from_str(&render(results, &analysis)).unwrap()
+        };
+        campaigns.iter().map(report).collect()
+    }
+
+    fn in_guests() -> CampaignResults {
+        let mut results = fixture::plain();
+        let model = model::DiskModel {
+            name: "it".to_owned(),
+            title: "It".to_owned(),
+            source: "made for a test".to_owned(),
+            latency: model::Nanos(1),
+            bandwidth: None,
+        };
+        results.campaign.guest = Some(model::GuestMachine {
+            memory: model::Bytes::mib(1024),
+            processors: 1,
+            accelerator: model::Accelerator::Tcg,
+            cpu: "max".to_owned(),
+            disks: 1,
+            disk: model::GuestDisk::Model { model },
+            kernel: "6.1.0".to_owned(),
+            made: "guest-1".to_owned(),
+        });
+        results
+    }
+
+    /// The schema as it is, or with every object closed: nothing may be in a report that is not in it. What
+    /// several branches say of one object is closed where they come together.
+    fn schema(closed: bool) -> serde_json::Value {
+        fn close(value: &mut serde_json::Value) {
+            if let Some(object) = value.as_object_mut() {
+                let is_object = object.contains_key("properties");
+                for (key, inner) in &mut *object {
+                    match key.as_str() {
+                        "oneOf" | "anyOf" | "allOf" if is_object => close_within(inner),
+                        _ => close(inner),
+                    }
+                }
+                if is_object && !object.contains_key("additionalProperties") {
+                    object.insert("unevaluatedProperties".to_owned(), false.into());
+                }
+            } else if let Some(array) = value.as_array_mut() {
+                array.iter_mut().for_each(close);
+            }
+        }
+        fn close_within(branches: &mut serde_json::Value) {
+            for branch in branches.as_array_mut().into_iter().flatten() {
+                let parts = branch.as_object_mut().into_iter().flatten();
+                for (key, inner) in parts {
+                    match key.as_str() {
+                        "oneOf" | "anyOf" | "allOf" => close_within(inner),
+                        _ => close(inner),
+                    }
+                }
+            }
+        }
+        let mut schema = serde_json::from_str(JSON_SCHEMA).unwrap();
+        if closed {
+            close(&mut schema);
+            let mut parts = Vec::new();
+            parts_of_others(&schema, &mut parts);
+            for name in parts {
+                let part = schema["$defs"][name].as_object_mut().unwrap();
+                part.remove("unevaluatedProperties");
+            }
+        }
+        schema
+    }
+
+    /// Names of definitions that stand beside properties: these are of the same object.
+    fn parts_of_others(value: &serde_json::Value, found: &mut Vec<String>) {
+        let beside = value["properties"].is_object();
+        if let Some(name) = value["$ref"].as_str().filter(|_| beside) {
+            found.extend(name.rsplit('/').next().map(str::to_owned));
+        }
+        let inner = value.as_object().into_iter().flat_map(|o| o.values());
+        let inner = inner.chain(value.as_array().into_iter().flatten());
+        inner.for_each(|value| parts_of_others(value, found));
+    }
+
+    #[test]
+    fn every_report_is_as_the_schema_says_and_holds_nothing_that_it_does_not_name() {
+        for closed in [false, true] {
+            let validator = jsonschema::validator_for(&schema(closed)).unwrap();
+            for report in reports() {
+                let errors = validator.iter_errors(&report);
+                let errors: Vec<String> = errors
+                    .take(3)
+                    .map(|error| format!("{}: {error}", error.instance_path()))
+                    .collect();
+                assert!(errors.is_empty(), "docs/report.schema.json: {errors:#?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_as_the_schema_says_is_found() {
+        let validator = jsonschema::validator_for(&schema(false)).unwrap();
+        let good = reports().swap_remove(0);
+        for (pointer, wrong) in [
+            ("/schema", serde_json::json!("fsarena-report/0")),
+            ("/results/campaign/rounds", serde_json::json!("three")),
+            ("/analysis/rows/0/metric", serde_json::json!("speed")),
+            ("/analysis/rows/0/results/0/estimate", serde_json::json!({})),
+            (
+                "/analysis/features/0/features/0/found",
+                serde_json::json!({ "no": 1 }),
+            ),
+        ] {
+            let mut report = good.clone();
+            *report.pointer_mut(pointer).unwrap() = wrong;
+            assert!(!validator.is_valid(&report), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_schema_has_its_meaning() {
+        let schema = schema(false);
+        for (name, definition) in schema["$defs"].as_object().unwrap() {
+            assert!(definition["description"].is_string(), "{name}");
+            let fields = definition["properties"].as_object().into_iter().flatten();
+            for (field, value) in fields.filter(|(field, _)| *field != "op") {
+                assert!(value["description"].is_string(), "{name}.{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn results_and_analysis_read_back_as_they_were() {
+        let results = fixture::hostile();
+        let analysis = analyse(&results);
+        let mut value: serde_json::Value =
+            serde_json::from_str(&render(&results, &analysis)).unwrap();
+        assert_eq!(value["schema"], SCHEMA);
+        let read: CampaignResults = serde_json::from_value(value["results"].take()).unwrap();
+        assert_eq!(read, results);
+        let read: Analysis = serde_json::from_value(value["analysis"].take()).unwrap();
+        assert_eq!(read, analysis);
+    }
+
+    /// Of billions of rounds the analysis would take all memory.
+    #[test]
+    fn a_report_with_more_rounds_than_a_campaign_can_have_is_refused() {
+        let mut results = fixture::plain();
+        let written = |results: &CampaignResults| {
+            let report = serde_json::json!({ "schema": SCHEMA, "results": results });
+            report.to_string()
+        };
+        assert_eq!(read_json(written(&results).as_bytes()), Ok(results.clone()));
+        results.cells[0].cell.round = u32::MAX;
+        results.campaign.rounds = u32::MAX;
+        let error = read_json(written(&results).as_bytes()).unwrap_err();
+        assert!(error.starts_with("it has 4294967295 rounds"), "{error}");
+    }
+}

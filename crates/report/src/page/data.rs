@@ -1,0 +1,434 @@
+//! The campaign as the page's script holds it: one block of JSON, kept short, because a page of twenty
+//! contenders holds a hundred thousand rounds. Numbers are rounded here, as in every other format.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analyse::{Analysis, MetricResult, Row, Significance, median_interval};
+use model::{CampaignResults, Class, Direction, Metric};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, Serializer};
+
+use super::phases::{notes, reading_order};
+use super::{heat, phase_id, sweeps, uses};
+use crate::Scale;
+use crate::tables::overview::{LOWER_BOUND, entry, scale_of, status_counts};
+use crate::wording::scale::three_digits;
+use crate::wording::text::{clean, short_names};
+use crate::wording::words;
+
+/// The longest name that fits the margin of a chart, in columns of text.
+const LABEL_COLUMNS: usize = 16;
+
+/// All that the script knows.
+#[derive(Serialize)]
+pub(super) struct Data<'a> {
+    contenders: Vec<ContenderData>,
+    groups: Vec<GroupData>,
+    metrics: Vec<MetricData>,
+    tests: Vec<TestData>,
+    phases: Vec<PhaseData<'a>>,
+    sweeps: Vec<sweeps::SweepData<'a>>,
+    uses: Vec<uses::UseData>,
+    /// The confidence that an interval over so many rounds reaches, in percent.
+    confidence: Vec<String>,
+    /// The rank, from below and from above, of the rounds at which such an interval ends.
+    ranks: Vec<usize>,
+    /// Where the steps of the colour scale end: as many times the best, at most.
+    steps: [f64; 6],
+}
+
+#[derive(Serialize)]
+struct ContenderData {
+    name: String,
+    /// For tables.
+    label: String,
+    /// For margins of charts.
+    short: String,
+}
+
+#[derive(Serialize)]
+struct GroupData {
+    title: String,
+    /// Its contenders; one may be in several groups.
+    members: Vec<usize>,
+    /// Whether the campaign names it, rather than what was probed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    named: bool,
+}
+
+#[derive(Serialize)]
+struct MetricData {
+    name: &'static str,
+    title: &'static str,
+    definition: &'static str,
+}
+
+#[derive(Serialize)]
+struct TestData {
+    name: String,
+    title: String,
+    /// For each contender the total over all steps, in seconds; nothing where that is invalid. Of a test of several
+    /// steps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    totals: Vec<Option<Short>>,
+}
+
+#[derive(Serialize)]
+struct PhaseData<'a> {
+    id: String,
+    test: usize,
+    name: String,
+    rows: Vec<RowData<'a>>,
+}
+
+/// A row; names are of one letter, since there are thousands.
+#[derive(Serialize)]
+pub(super) struct RowData<'a> {
+    /// The place of its metric.
+    m: usize,
+    /// The unit of all its numbers.
+    u: &'static str,
+    /// What an axis is marked with, where that is more than the unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    axis: Option<&'static str>,
+    /// 1 where more is better, −1 where less is, 0 where neither.
+    d: i8,
+    /// Whether whole numbers are shown as such.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    whole: bool,
+    /// Whether it is drawn beside the primary metric of the phase.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    beside: bool,
+    /// Digits behind the point, where they are the same for every number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digits: Option<usize>,
+    /// What stands in the caption.
+    n: Vec<String>,
+    /// The order of the table, where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    o: Vec<usize>,
+    /// What the exact tests say of each pair of contenders, a character each, in the order of
+    /// [`Row::comparisons`]; of rows of a primary metric.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    v: String,
+    /// Of each contender, how many times better the best is; of rows of a primary metric.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    r: Vec<Option<Short>>,
+    /// Rounds that such a test needs at least, where there were too few.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needed: Option<u32>,
+    /// A result for each contender.
+    f: Vec<ResultData<'a>>,
+}
+
+/// A result in the scale of its row.
+struct ResultData<'a> {
+    row: &'a Row,
+    result: &'a MetricResult,
+    scale: Scale,
+}
+
+/// Where each phase stands in [`Data::phases`], by the places of its test and its own.
+pub(crate) type Numbers = BTreeMap<(usize, usize), usize>;
+
+/// The metrics that occur, in the order of the reports.
+pub(super) struct Metrics(Vec<Metric>);
+
+impl Metrics {
+    fn of(analysis: &Analysis) -> Self {
+        let seen: BTreeSet<Metric> = analysis.rows.iter().map(|row| row.metric).collect();
+        Self(seen.into_iter().collect())
+    }
+
+    fn place(&self, metric: Metric) -> usize {
+        self.0.binary_search(&metric).unwrap_or_default()
+    }
+}
+
+impl<'a> RowData<'a> {
+    pub(super) fn new(row: &'a Row, scale: Scale, metrics: &Metrics) -> Self {
+        let counts = matches!(row.unit, model::Unit::Count | model::Unit::Bytes);
+        let results = row.results.iter();
+        Self {
+            m: metrics.place(row.metric),
+            u: scale.symbol(),
+            axis: Some(scale.axis()).filter(|words| *words != scale.symbol()),
+            d: match row.direction {
+                Direction::Higher => 1,
+                Direction::Lower => -1,
+                Direction::Neutral => 0,
+            },
+            whole: counts && scale.scaled(1.0) == 1.0,
+            beside: row.shown && !row.primary,
+            digits: scale.decimals(),
+            n: notes(row),
+            o: match row.primary {
+                true => reading_order(row),
+                false => Vec::new(),
+            },
+            v: String::new(),
+            r: Vec::new(),
+            needed: None,
+            f: results
+                .map(|result| ResultData { row, result, scale })
+                .collect(),
+        }
+    }
+
+    /// The row with what the exact tests say of it, where it is of the primary metric.
+    fn compared(mut self, row: &Row) -> Self {
+        if row.primary {
+            let ratios = heat::ratios(row).into_iter();
+            self.r = ratios
+                .map(|ratio| Some(Short::read(&heat::attribute(ratio?))))
+                .collect();
+            let comparisons = row.comparisons();
+            self.v = comparisons.iter().map(|c| letter(c.significance)).collect();
+            self.needed = comparisons.iter().find_map(|c| match c.significance {
+                Significance::TooFewRounds { needed } => Some(needed),
+                _ => None,
+            });
+        }
+        self
+    }
+
+    /// A row of a sweep, whose caption is that of all its points.
+    pub(super) fn of_point(row: &'a Row, scale: Scale, metrics: &Metrics) -> Self {
+        let mut data = Self::new(row, scale, metrics);
+        data.n.truncate(1);
+        data.o.clear();
+        data
+    }
+}
+
+/// The block of JSON, safe inside a script element, and the numbers of its phases.
+pub(crate) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, Numbers) {
+    let metrics = Metrics::of(analysis);
+    let (phases, numbers) = phases(results, analysis, &metrics);
+    let measured = analysis.rows.iter().flat_map(|row| &row.results);
+    let rounds = measured.map(|f| f.rounds.len()).max().unwrap_or(0);
+    let data = Data {
+        contenders: contenders(analysis),
+        groups: groups(analysis),
+        tests: tests(results, analysis),
+        phases,
+        sweeps: sweeps::data(analysis, &metrics),
+        uses: uses::data(analysis),
+        confidence: (0..=rounds).map(confidence).collect(),
+        ranks: (0..=rounds).map(rank).collect(),
+        steps: heat::STEPS,
+        metrics: metrics.0.iter().map(|m| metric(*m)).collect(),
+    };
+    let json = serde_json::to_string(&data).expect("numbers and text have a form in JSON");
+    // `<` occurs in strings only; so written, nothing in them can end the element (HTML, §4.12.1.3).
+    (json.replace('<', "\\u003c"), numbers)
+}
+
+fn metric(metric: Metric) -> MetricData {
+    MetricData {
+        name: metric.name(),
+        title: words::title(metric),
+        definition: words::definition(metric),
+    }
+}
+
+/// The classes, as probed, and the groups that the campaign names.
+fn groups(analysis: &Analysis) -> Vec<GroupData> {
+    let classes: BTreeSet<Class> = analysis.features.iter().map(|f| f.class).collect();
+    let of_class = |class: Class| {
+        let features = analysis.features.iter().enumerate();
+        features
+            .filter(move |(_, f)| f.class == class)
+            .map(|(place, _)| place)
+    };
+    let probed = classes.into_iter().map(|class| GroupData {
+        title: words::class(class).to_owned(),
+        members: of_class(class).collect(),
+        named: false,
+    });
+    let named = analysis.contender_groups.iter().map(|group| GroupData {
+        title: clean(&group.name),
+        members: group.members.clone(),
+        named: true,
+    });
+    probed.chain(named).collect()
+}
+
+fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
+    let labels = short_names(&analysis.contenders, super::WIDEST_NAME);
+    let shorts = short_names(&analysis.contenders, LABEL_COLUMNS);
+    let names = labels.into_iter().zip(shorts).zip(&analysis.features);
+    names
+        .map(|((label, short), found)| ContenderData {
+            name: clean(&found.contender),
+            label,
+            short,
+        })
+        .collect()
+}
+
+fn tests(results: &CampaignResults, analysis: &Analysis) -> Vec<TestData> {
+    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let totals = |test: &model::Test| {
+        let mut totals = analysis.totals.iter();
+        let total = totals.find(|t| t.suite == test.suite && t.test == test.name);
+        let contenders = total.into_iter().flat_map(|total| &total.contenders);
+        let median = |f: &analyse::ContenderTotal| Some(Short(f.estimate?.median));
+        contenders.map(median).collect()
+    };
+    let view = |test: &model::Test| TestData {
+        name: clean(&test.name),
+        title: clean(&test.title),
+        totals: totals(test),
+    };
+    tests.map(view).collect()
+}
+
+/// Every phase of every test that is no point of a sweep, but for those that try a feature.
+fn phases<'a>(
+    results: &CampaignResults,
+    analysis: &'a Analysis,
+    metrics: &Metrics,
+) -> (Vec<PhaseData<'a>>, Numbers) {
+    let rows = rows_of_phases(analysis);
+    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let (mut phases, mut numbers) = (Vec::new(), Numbers::new());
+    for (index, test) in tests.enumerate().filter(|(_, t)| t.sweep.is_none()) {
+        for (number, phase) in test.phases.iter().enumerate() {
+            let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
+            let of_phase = rows.get(&key).copied().unwrap_or_default();
+            if phase.op.headline() == Metric::Supported || of_phase.is_empty() {
+                continue;
+            }
+            numbers.insert((index, number), phases.len());
+            phases.push(PhaseData {
+                id: phase_id(index, number),
+                test: index,
+                name: clean(&phase.name),
+                rows: of_phase
+                    .iter()
+                    .map(|row| RowData::new(row, scale_of(row), metrics).compared(row))
+                    .collect(),
+            });
+        }
+    }
+    (phases, numbers)
+}
+
+/// The rows of each phase, by suite, test and phase; they stand together, that of the primary metric first.
+pub(super) fn rows_of_phases(analysis: &Analysis) -> BTreeMap<(&str, &str, &str), &[Row]> {
+    fn key(row: &Row) -> (&str, &str, &str) {
+        (&row.suite, &row.test, &row.phase)
+    }
+    let together = analysis.rows.chunk_by(|a, b| key(a) == key(b));
+    together.map(|rows| (key(&rows[0]), rows)).collect()
+}
+
+/// What an exact test says, seen from the first of the two.
+const fn letter(significance: Significance) -> char {
+    match significance {
+        Significance::Better => '>',
+        Significance::Worse => '<',
+        Significance::Differs => '/',
+        Significance::NotSignificant => '=',
+        Significance::TooFewRounds { .. } => '?',
+        Significance::NotComparable => '-',
+    }
+}
+
+/// The confidence of an interval over so many rounds, as tables say it.
+fn confidence(rounds: usize) -> String {
+    let interval = median_interval(&vec![1.0; rounds]);
+    interval.map_or_else(String::new, |i| three_digits(i.confidence * 100.0))
+}
+
+/// The rank at which an interval over so many rounds ends.
+fn rank(rounds: usize) -> usize {
+    let ranks: Vec<f64> = (1..=rounds).map(|rank| rank as f64).collect();
+    median_interval(&ranks).map_or(0, |i| i.low as usize)
+}
+
+impl Serialize for ResultData<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (result, scale) = (self.result, &self.scale);
+        let Some(estimate) = &result.estimate else {
+            let mark = if result.has_failed_rounds() { '!' } else { '-' };
+            return serializer.serialize_str(&format!("{mark}{}", status_counts(result)));
+        };
+        let shown = entry(self.row, result, scale);
+        let bound = shown.text.starts_with(LOWER_BOUND);
+        let signs: String = bound
+            .then_some(LOWER_BOUND)
+            .into_iter()
+            .chain(shown.signs.chars())
+            .collect();
+        let rank = result.place.map_or(0, |place| {
+            let rank = i64::from(place.rank);
+            if place.tied_with > 0 { -rank } else { rank }
+        });
+        let rounds: Vec<RoundData> = result
+            .rounds
+            .iter()
+            .map(|round| match round.value {
+                Some(value) => RoundData::Value(Short::of(scale, value)),
+                None => RoundData::Word(round.outcome.name()),
+            })
+            .collect();
+        let mut list = serializer.serialize_seq(None)?;
+        list.serialize_element(&Short::of(scale, estimate.median))?;
+        list.serialize_element(&signs)?;
+        list.serialize_element(&rank)?;
+        let variation = estimate.variation.map(|v| Short::read(&three_digits(v)));
+        list.serialize_element(&variation)?;
+        list.serialize_element(&rounds)?;
+        if !is_range(result) {
+            list.serialize_element(&Short::of(scale, estimate.interval.low))?;
+            list.serialize_element(&Short::of(scale, estimate.interval.high))?;
+        }
+        list.end()
+    }
+}
+
+/// Whether the interval goes from the smallest round to the largest.
+fn is_range(result: &MetricResult) -> bool {
+    let values = || result.rounds.iter().filter_map(|r| r.value);
+    let (low, high) = (
+        values().fold(f64::INFINITY, f64::min),
+        values().fold(f64::NEG_INFINITY, f64::max),
+    );
+    result
+        .estimate
+        .is_some_and(|e| e.interval.low == low && e.interval.high == high)
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RoundData {
+    Value(Short),
+    Word(&'static str),
+}
+
+/// A number as the tables show it, without digits that say nothing.
+#[derive(Clone, Copy)]
+struct Short(f64);
+
+impl Short {
+    fn of(scale: &Scale, value: f64) -> Self {
+        Self::read(&scale.number(value))
+    }
+
+    fn read(shown: &str) -> Self {
+        Self(shown.parse().unwrap_or_default())
+    }
+}
+
+impl Serialize for Short {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Up to 2⁵³ a float holds every whole number.
+        if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}

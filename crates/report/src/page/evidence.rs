@@ -1,0 +1,200 @@
+//! What was found besides results: features, failures with all their evidence, kernel complaints.
+
+use analyse::{Analysis, CellFailure, Found, PhaseFailure};
+use model::{FACTS, Feature, StepRecord};
+
+use crate::wording::complaint_lines::{ComplaintLine, complaint_lines};
+use crate::wording::failure_lines::{FailureLine, failure_lines, with_error};
+use crate::wording::text::{clean, clean_lines};
+use crate::wording::words;
+
+/// A row of the feature table.
+pub(super) struct FeatureView {
+    pub title: &'static str,
+    pub cells: Vec<FeatureCell>,
+}
+
+/// What was found of one feature.
+pub(super) struct FeatureCell {
+    pub text: String,
+    pub class: &'static str,
+}
+
+/// A row of the table of facts.
+pub(super) struct FactView {
+    pub title: &'static str,
+    pub cells: Vec<FactCell>,
+}
+
+/// A fact of one contender; empty where nobody said.
+pub(super) struct FactCell {
+    pub text: String,
+    pub source: String,
+}
+
+/// Rounds that ended in the same way.
+pub(super) struct FailureView {
+    /// The place of the contender.
+    pub number: usize,
+    pub status: &'static str,
+    pub contender: String,
+    pub place: String,
+    pub rounds: String,
+    pub reason: String,
+    pub cells: Vec<EvidenceView>,
+}
+
+/// The evidence of one cell.
+pub(super) struct EvidenceView {
+    pub title: String,
+    pub phases: Vec<(String, String, String)>,
+    pub steps: Vec<StepView>,
+    pub stacks: String,
+    pub kernel_log: String,
+    pub kernel_log_readable: bool,
+}
+
+/// A program that was run.
+pub(super) struct StepView {
+    pub name: String,
+    pub command: String,
+    pub end: String,
+    pub output: String,
+}
+
+/// What the kernel complained of in cells that passed, one kind of it.
+pub(super) struct ComplaintView {
+    pub contender: String,
+    pub extent: String,
+    pub example: String,
+    pub lines: String,
+}
+
+pub(super) fn features(analysis: &Analysis) -> Vec<FeatureView> {
+    let row = |title, cell: &dyn Fn(&analyse::ContenderFeatures) -> FeatureCell| FeatureView {
+        title,
+        cells: analysis.features.iter().map(cell).collect(),
+    };
+    let plain = |text: &str| FeatureCell {
+        text: text.to_owned(),
+        class: "plain",
+    };
+    let mut rows = vec![
+        row("Class, as probed", &|c| plain(words::class(c.class))),
+        row("Driver", &|c| plain(words::driver(c.driver))),
+    ];
+    for (index, feature) in Feature::ALL.into_iter().enumerate() {
+        rows.push(row(words::feature(feature), &|c| {
+            found(&c.features[index].found)
+        }));
+    }
+    rows
+}
+
+/// What the catalog says of each contender: a row for each fact, its sources in a title.
+pub(super) fn facts(analysis: &Analysis) -> Vec<FactView> {
+    let facts = FACTS.into_iter().enumerate();
+    let view = |(index, title): (usize, &'static str)| FactView {
+        title,
+        cells: analysis
+            .features
+            .iter()
+            .map(|c| FactCell {
+                text: clean(&c.facts.lines()[index]),
+                source: clean(&c.facts.sources()[index].join("; ")),
+            })
+            .collect(),
+    };
+    facts.map(view).collect()
+}
+
+fn found(found: &Found) -> FeatureCell {
+    FeatureCell {
+        text: words::found(found),
+        class: match found {
+            Found::Yes => "yes",
+            Found::UpTo(_) => "plain",
+            Found::No(_) | Found::Varies(_) => "no",
+            Found::NotProbed => "absent",
+        },
+    }
+}
+
+pub(super) fn failures(analysis: &Analysis) -> Vec<FailureView> {
+    let lines = failure_lines(analysis);
+    lines.iter().map(|line| failure(line, analysis)).collect()
+}
+
+fn failure(line: &FailureLine<'_>, analysis: &Analysis) -> FailureView {
+    let mut contenders = analysis.contenders.iter();
+    let own = contenders.position(|name| *name == line.first().contender);
+    FailureView {
+        number: own.unwrap_or_default(),
+        status: line.first().status.name(),
+        contender: clean(&line.first().contender),
+        place: line.place(),
+        rounds: line.rounds(),
+        reason: line.reason(),
+        cells: line.cells.iter().map(|cell| evidence(cell)).collect(),
+    }
+}
+
+fn evidence(cell: &CellFailure) -> EvidenceView {
+    EvidenceView {
+        title: format!("Round {}, cell {}", cell.round, cell.cell.0),
+        phases: cell
+            .phases
+            .iter()
+            .map(|phase| {
+                let status = phase.status.to_string();
+                (clean(&phase.phase), status, reason(phase))
+            })
+            .collect(),
+        steps: cell.steps.iter().map(step).collect(),
+        stacks: clean_lines(&cell.stacks.join("\n\n")),
+        kernel_log: clean_lines(&cell.kernel_log.join("\n")),
+        kernel_log_readable: cell.kernel_log_readable,
+    }
+}
+
+fn reason(phase: &PhaseFailure) -> String {
+    match &phase.reason {
+        Some(reason) => with_error(reason, phase.error.as_ref()),
+        None => "an earlier step died".to_owned(),
+    }
+}
+
+fn step(step: &StepRecord) -> StepView {
+    let end = match (step.exit, step.signal) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "never ended".to_owned(),
+    };
+    StepView {
+        name: clean(&step.step),
+        command: super::setting::command_line(&step.command),
+        end: format!("{end} after {}", step.elapsed),
+        output: clean_lines(&step.output),
+    }
+}
+
+pub(super) fn complaints(analysis: &Analysis) -> Vec<ComplaintView> {
+    complaint_lines(analysis)
+        .iter()
+        .map(|complaint| ComplaintView {
+            contender: complaint.contender(),
+            extent: complaint.extent(),
+            example: complaint.example(),
+            lines: every_line(complaint),
+        })
+        .collect()
+}
+
+/// Each line behind the test and round of its cell.
+fn every_line(complaint: &ComplaintLine<'_>) -> String {
+    let lines = complaint.lines.iter().map(|(cell, line)| {
+        let place = format!("{}, round {}", clean(&cell.test), cell.round);
+        format!("{place}: {}", clean(line))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

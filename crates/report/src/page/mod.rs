@@ -1,0 +1,403 @@
+//! The report as a page that stands on its own: it loads nothing.
+//!
+//! The templates (`web/*.html`) lay out what is complete without a script: every primary metric of a phase,
+//! in tables. The script (`web/script`) draws charts from a block of JSON and makes the tables sort and
+//! filter; it is named by its hash in a content security policy, which forbids everything else. Templates
+//! escape all text, the script sets text as text; the only markup passed through is our own.
+
+pub(crate) mod data;
+mod evidence;
+mod heat;
+mod overall;
+mod phases;
+pub(crate) mod script;
+mod setting;
+mod sweeps;
+mod uses;
+mod verdict;
+
+use analyse::{Analysis, RoundOutcome, Row, Standing};
+use askama::Template;
+use model::{CampaignResults, Metric};
+
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
+use crate::tables::{calibration, totals};
+use crate::wording::conclusions::{Detail, Sentence, conclusions};
+use crate::wording::text::{clean, short_names};
+use crate::wording::{summary, words};
+use data::Numbers;
+
+/// The widest a contender's name may be above a column.
+const WIDEST_NAME: usize = 24;
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page {
+    policy: String,
+    style: &'static str,
+    script: &'static str,
+    /// What the script knows, as JSON.
+    data: String,
+    title: String,
+    program: String,
+    number: i64,
+    facts: Vec<(&'static str, String)>,
+    outcomes: Vec<Count>,
+    unfinished: Option<String>,
+    /// What results in virtual time say, where these are.
+    virtual_time: Option<String>,
+    verdict: Vec<String>,
+    contenders: Vec<setting::ContenderView>,
+    standings: Vec<Standing>,
+    /// What each contender may use, and what it used.
+    resources: Option<setting::ResourcesView>,
+    /// Names above columns, in the parts between which a line may break.
+    columns: Vec<Vec<String>>,
+    blocks: Vec<BlockView>,
+    legend: Vec<(char, &'static str)>,
+    /// Classes and words of the colour scale.
+    scale: Vec<(String, String)>,
+    groups: Vec<overall::GroupView>,
+    /// What each group of tests comes to.
+    conclusions: Vec<Sentence>,
+    /// Above the means of groups of contenders.
+    tests_groups: Vec<&'static str>,
+    contender_groups: Vec<overall::ContenderGroupView>,
+    /// Where the order depends on the weights.
+    crossovers: Vec<String>,
+    uses: Vec<uses::UseView>,
+    totals_title: &'static str,
+    totals_note: &'static str,
+    totals: Vec<TotalView>,
+    /// Results as shares of the raw device.
+    shares: Vec<ShareView>,
+    calibration: Vec<(String, String)>,
+    tests: Vec<phases::TestView>,
+    /// Where the space left to files is shown, where that was measured.
+    capacity: Option<String>,
+    sweeps: Vec<sweeps::SweepView>,
+    features: Vec<evidence::FeatureView>,
+    /// What the classes mean.
+    classes: &'static str,
+    known: Vec<evidence::FactView>,
+    failures: Vec<evidence::FailureView>,
+    complaints: Vec<evidence::ComplaintView>,
+    environments: Vec<setting::EnvironmentView>,
+    commands: Vec<setting::CommandView>,
+    method: Method,
+}
+
+/// Cells with one outcome.
+struct Count {
+    word: &'static str,
+    count: u32,
+    class: &'static str,
+}
+
+/// A test in the overview.
+struct BlockView {
+    id: String,
+    name: String,
+    title: String,
+    lines: Vec<LineView>,
+}
+
+/// The totals of a test, over all steps and attempts.
+struct TotalView {
+    id: String,
+    name: String,
+    title: String,
+    lines: Vec<TotalLineView>,
+}
+
+/// A total, or one attempt.
+struct TotalLineView {
+    phase: String,
+    unit: String,
+    entries: Vec<EntryView>,
+}
+
+/// A phase in the overview.
+struct LineView {
+    id: String,
+    /// Its place in the script's data, where a detail can be opened.
+    number: Option<usize>,
+    /// Whether it follows from other rows.
+    derived: bool,
+    phase: String,
+    rule: Option<String>,
+    unit: String,
+    entries: Vec<EntryView>,
+}
+
+/// A phase with its contenders' shares of the raw device.
+struct ShareView {
+    test: String,
+    phase: String,
+    unit: String,
+    entries: Vec<EntryView>,
+}
+
+/// A cell of the overview.
+struct EntryView {
+    text: String,
+    signs: String,
+    class: String,
+    /// How many times better the best of the row is.
+    ratio: Option<String>,
+}
+
+/// The definitions.
+struct Method {
+    metrics: Vec<(&'static str, &'static str)>,
+    caches: Vec<(&'static str, &'static str)>,
+    ends: Vec<(&'static str, &'static str)>,
+    false_mark_limit: String,
+    false_difference_limit: String,
+    unsteady_above: String,
+    instrument_above: String,
+}
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let name = clean(&results.campaign.name);
+    let (data, numbers) = data::block(results, analysis);
+    let tests = phases::tests(results, analysis, &numbers);
+    let page = Page {
+        policy: script::policy(),
+        style: script::STYLE,
+        script: script::SCRIPT,
+        data,
+        title: if name.is_empty() {
+            format!("Campaign {}", results.id)
+        } else {
+            name
+        },
+        program: program(results),
+        number: results.id,
+        facts: summary::facts(results),
+        outcomes: outcomes(analysis),
+        unfinished: summary::unfinished(analysis),
+        virtual_time: summary::virtual_time(results),
+        verdict: verdict::sentences(analysis),
+        contenders: setting::contenders(results),
+        standings: analysis.standings.clone(),
+        resources: setting::resources(analysis),
+        columns: columns(analysis),
+        blocks: blocks(results, analysis, &numbers),
+        scale: heat::legend(),
+        groups: overall::groups(analysis),
+        conclusions: conclusions(analysis, Detail::Full),
+        tests_groups: overall::titles(analysis),
+        contender_groups: overall::contender_groups(analysis),
+        crossovers: overall::crossovers(analysis),
+        uses: uses::views(analysis),
+        legend: legend(&overview(results, analysis)),
+        totals_title: totals::TITLE,
+        totals_note: totals::NOTE,
+        totals: totals_of(results, analysis),
+        shares: shares(results, analysis),
+        calibration: calibration::facts(results),
+        capacity: capacity(&tests),
+        tests,
+        sweeps: sweeps::sweeps(results, analysis),
+        features: evidence::features(analysis),
+        classes: words::CLASSES,
+        known: evidence::facts(analysis),
+        failures: evidence::failures(analysis),
+        complaints: evidence::complaints(analysis),
+        environments: setting::environments(results),
+        commands: setting::commands(results),
+        method: method(),
+    };
+    page.render().expect("writing to a string does not fail")
+}
+
+fn capacity(tests: &[phases::TestView]) -> Option<String> {
+    let mut phases = tests.iter().flat_map(|test| &test.phases);
+    let shown = phases.find(|phase| phase.title == words::title(Metric::Capacity))?;
+    Some(shown.id.clone())
+}
+
+fn program(results: &CampaignResults) -> String {
+    results
+        .environments
+        .last()
+        .map_or_else(String::new, |e| clean(&e.program))
+}
+
+fn outcomes(analysis: &Analysis) -> Vec<Count> {
+    summary::outcomes(analysis)
+        .into_iter()
+        .map(|(outcome, count)| Count {
+            word: outcome.name(),
+            count,
+            class: match outcome {
+                RoundOutcome::Ok => "good",
+                _ if outcome.is_failure() => "failed",
+                _ => "absent",
+            },
+        })
+        .collect()
+}
+
+fn columns(analysis: &Analysis) -> Vec<Vec<String>> {
+    short_names(&analysis.contenders, WIDEST_NAME)
+        .iter()
+        .map(|name| {
+            let parts = name.split_inclusive([':', ',', '=']);
+            parts.map(str::to_owned).collect()
+        })
+        .collect()
+}
+
+fn blocks(results: &CampaignResults, analysis: &Analysis, numbers: &Numbers) -> Vec<BlockView> {
+    overview(results, analysis)
+        .iter()
+        .map(|block| BlockView {
+            id: block
+                .number
+                .map_or_else(|| sweep_id(&block.name, analysis), test_id),
+            name: block.name.clone(),
+            title: block.title.clone(),
+            lines: lines(block, analysis, numbers),
+        })
+        .collect()
+}
+
+fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<LineView> {
+    let number = |phase: usize| numbers.get(&(block.number?, phase)).copied();
+    let place = |row: &Row| {
+        let mut phases = block.test.phases.iter();
+        phases.position(|phase| phase.name == row.phase)
+    };
+    let lines = block.lines.iter();
+    lines
+        .map(|line| (line.row.and_then(place), line))
+        .map(|(phase, line)| LineView {
+            number: phase.and_then(number),
+            derived: line.row.is_none(),
+            id: match (block.number, phase, line.row) {
+                (Some(test), Some(phase), Some(row)) => link(test, phase, row),
+                _ => sweep_id(&block.name, analysis),
+            },
+            phase: line.label.clone(),
+            rule: line.rule.clone(),
+            unit: line.unit.clone(),
+            entries: coloured(line),
+        })
+        .collect()
+}
+
+/// The cells of a row with the colour that says how far each is from the best.
+fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
+    let none = vec![None; line.entries.len()];
+    let ratios = line.row.map_or(none, heat::ratios);
+    let cells = line.entries.iter().zip(ratios);
+    cells
+        .map(|(of, ratio)| {
+            let mut view = entry(of);
+            if let Some(ratio) = ratio {
+                view.class = format!("{} {}", view.class, heat::class(ratio));
+                view.ratio = Some(heat::attribute(ratio));
+            }
+            view
+        })
+        .collect()
+}
+
+/// Where the sweep of this name is shown in full.
+fn sweep_id(name: &str, analysis: &Analysis) -> String {
+    let place = analysis.sweeps.iter().position(|s| clean(&s.name) == name);
+    format!("sweep-{}", place.unwrap_or_default() + 1)
+}
+
+fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
+    let mut views = Vec::new();
+    for block in calibration::shares(results, analysis) {
+        views.extend(block.lines.iter().map(|line| ShareView {
+            test: block.name.clone(),
+            phase: line.label.clone(),
+            unit: line.unit.clone(),
+            entries: line.entries.iter().map(entry).collect(),
+        }));
+    }
+    views
+}
+
+fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
+    let lines = |block: &TestBlock<'_>| {
+        let lines = block.lines.iter().map(|line| TotalLineView {
+            phase: line.label.clone(),
+            unit: line.unit.clone(),
+            entries: line.entries.iter().map(entry).collect(),
+        });
+        lines.collect()
+    };
+    let blocks = totals::blocks(results, analysis, totals::Attempts::All).into_iter();
+    let views = blocks.map(|block| TotalView {
+        id: test_id(block.number.unwrap_or_default()),
+        lines: lines(&block),
+        name: block.name,
+        title: block.title,
+    });
+    views.collect()
+}
+
+fn entry(entry: &Entry) -> EntryView {
+    EntryView {
+        text: entry.text.clone(),
+        signs: entry.signs.clone(),
+        class: tone_class(entry.tone).to_owned(),
+        ratio: None,
+    }
+}
+
+const fn tone_class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Best => "best",
+        Tone::Worst => "worst",
+        Tone::Failed => "failed",
+        Tone::Absent => "absent",
+    }
+}
+
+/// Anchors are numbers: a name from outside is never part of one.
+fn test_id(test: usize) -> String {
+    format!("test-{}", test + 1)
+}
+
+/// Where the overview links to: the phase's chart, or the feature table for what is a yes or a no.
+fn link(test: usize, phase: usize, row: &Row) -> String {
+    if row.metric == Metric::Supported {
+        "features".to_owned()
+    } else {
+        phase_id(test, phase)
+    }
+}
+
+fn phase_id(test: usize, phase: usize) -> String {
+    format!("test-{}-{}", test + 1, phase + 1)
+}
+
+fn method() -> Method {
+    Method {
+        metrics: Metric::ALL
+            .map(|m| (words::title(m), words::definition(m)))
+            .into(),
+        caches: words::CACHES
+            .map(|(state, text)| (words::cache(state), text))
+            .into(),
+        ends: words::ENDS
+            .map(|(end, text)| (words::end(end), text))
+            .into(),
+        false_mark_limit: format!("{:.0}", analyse::FALSE_MARK_LIMIT * 100.0),
+        false_difference_limit: format!("{:.0}", analyse::FALSE_DIFFERENCE_LIMIT * 100.0),
+        instrument_above: format!("{:.0}", analyse::INSTRUMENT_ABOVE),
+        unsteady_above: format!("{:.0}", analyse::UNSTEADY_ABOVE),
+    }
+}
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

@@ -1,0 +1,361 @@
+//! The structure of the page: what must be on it, and what must never be.
+
+use analyse::{analyse, fixture};
+
+use super::*;
+
+fn page(results: &CampaignResults) -> String {
+    render(results, &analyse(results))
+}
+
+/// The page without what stands between the tags of its scripts.
+fn without_scripts(html: &str) -> String {
+    let mut pieces = html.split("<script");
+    let mut rest = pieces.next().unwrap().to_owned();
+    for piece in pieces {
+        let (open, after) = (
+            piece.split_once('>').unwrap().0,
+            piece.split_once("</script>"),
+        );
+        rest += &format!("<script{open}></script>{}", after.unwrap().1);
+    }
+    rest
+}
+
+/// What the script reads.
+fn data(html: &str) -> serde_json::Value {
+    let begin = "<script type=\"application/json\" id=\"data\">";
+    let block = html.split_once(begin).unwrap().1;
+    serde_json::from_str(block.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// Names of all tags, in order; fails on what is not well nested.
+fn tags(html: &str) -> Vec<String> {
+    let html = &without_scripts(html);
+    const VOID: [&str; 5] = ["!doctype", "meta", "wbr", "path", "link"];
+    let body = html.split_once("<style>").unwrap();
+    let after = body.1.split_once("</style>").unwrap().1;
+    let mut open: Vec<String> = vec!["html".to_owned(), "head".to_owned()];
+    let mut seen = Vec::new();
+    for piece in after.split('<').skip(1) {
+        let (tag, _) = piece.split_once('>').expect("a tag ends");
+        let name = tag
+            .split([' ', '\n', '/'])
+            .find(|part| !part.is_empty())
+            .unwrap()
+            .to_lowercase();
+        if tag.starts_with('/') {
+            assert_eq!(open.pop().as_ref(), Some(&name), "wrongly nested");
+        } else {
+            if !VOID.contains(&name.as_str()) {
+                open.push(name.clone());
+            }
+            seen.push(name);
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+    seen
+}
+
+fn count(html: &str, what: &str) -> usize {
+    html.matches(what).count()
+}
+
+#[test]
+fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_in_the_verdict() {
+    let mut results = fixture::plain();
+    assert!(!page(&results).contains("may use different memory"));
+    results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
+    let html = page(&results);
+    for size in ["32 MiB", "512 MiB"] {
+        assert!(
+            html.contains(&format!("<td class=\"n\">{size}</td>")),
+            "{size}"
+        );
+    }
+    let verdict = html.split_once("class=\"verdict\"").unwrap().1;
+    let verdict = verdict.split_once("</section>").unwrap().0;
+    assert!(
+        verdict
+            .contains("Contenders may use different memory: 32 MiB (fast); 512 MiB (middle, slow)")
+    );
+}
+
+#[test]
+fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
+    for results in [
+        fixture::plain(),
+        fixture::calibrated(),
+        fixture::hostile(),
+        fixture::realistic(),
+    ] {
+        let html = page(&results);
+        for tag in tags(&html) {
+            let own = [
+                "a",
+                "article",
+                "b",
+                "bdi",
+                "body",
+                "caption",
+                "code",
+                "dd",
+                "details",
+                "dialog",
+                "div",
+                "dl",
+                "dt",
+                "figcaption",
+                "figure",
+                "footer",
+                "h1",
+                "h2",
+                "h3",
+                "h4",
+                "header",
+                "li",
+                "main",
+                "nav",
+                "p",
+                "pre",
+                "script",
+                "section",
+                "small",
+                "span",
+                "strong",
+                "summary",
+                "table",
+                "tbody",
+                "td",
+                "th",
+                "thead",
+                "tr",
+                "ul",
+                "wbr",
+            ];
+            assert!(own.contains(&tag.as_str()), "<{tag}> is none of ours");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_loaded_and_nothing_runs_but_our_own_script() {
+    let html = page(&fixture::hostile());
+    let policy = html
+        .split("Content-Security-Policy\" content=\"")
+        .nth(1)
+        .unwrap();
+    let policy = policy.split('"').next().unwrap();
+    let allowed: Vec<&str> = policy.split("; ").collect();
+    let [default, script, style, base, form] = allowed[..] else {
+        panic!("{policy}")
+    };
+    assert_eq!(
+        [default, base, form],
+        [
+            "default-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'"
+        ]
+    );
+    assert!(script.starts_with("script-src 'sha256-") && style.starts_with("style-src 'sha256-"));
+    assert!(!policy.contains("unsafe"));
+    assert_eq!(count(&html, "<script"), 2, "the data and our own");
+    let shown = html.replace("&#60;", "").replace("src=x onerror", "");
+    // The one address is the name of SVG's vocabulary, which nobody asks for.
+    let shown = shown.replace("\"http://www.w3.org/2000/svg\"", "");
+    for forbidden in [
+        "<img", "<link", "<iframe", "src=", "url(", "@import", "http:", "https:", "style=\"",
+        " onclick", " onload",
+    ] {
+        assert!(!shown.contains(forbidden), "{forbidden}");
+    }
+    let anchors = html
+        .split("href=\"")
+        .skip(1)
+        .all(|link| link.starts_with('#'));
+    assert!(anchors, "links stay on the page");
+}
+
+#[test]
+fn every_link_has_its_target() {
+    let html = page(&fixture::hostile());
+    for link in html.split("href=\"#").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert_eq!(count(&html, &format!("id=\"{id}\"")), 1, "{id}");
+    }
+}
+
+#[test]
+fn every_phase_has_a_table_and_every_metric_is_known_to_the_script() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let html = render(&results, &analysis);
+    let phases = analysis.rows.iter().filter(|r| r.primary).count();
+    for part in ["<article", "<figure>", "<details class=\"data\">"] {
+        assert_eq!(count(&html, part), phases, "{part}");
+    }
+    let data = data(&html);
+    let known = data["phases"].as_array().unwrap();
+    let rows = known
+        .iter()
+        .flat_map(|phase| phase["rows"].as_array().unwrap());
+    assert_eq!(rows.count(), analysis.rows.len());
+}
+
+/// As the script writes a number.
+fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
+    if let (Some(digits), Some(value)) = (row["digits"].as_u64(), number.as_f64()) {
+        return format!("{value:.0$}", digits as usize);
+    }
+    let value = number.as_f64().unwrap();
+    match row["whole"] == true && value.fract() == 0.0 && value.abs() < 1000.0 {
+        true => value.to_string(),
+        false => crate::wording::scale::three_digits(value),
+    }
+}
+
+#[test]
+fn the_script_knows_each_result_as_the_tables_show_it() {
+    for results in [fixture::realistic(), fixture::hostile()] {
+        let analysis = analyse(&results);
+        let data = data(&render(&results, &analysis));
+        let phases = data["phases"].as_array().unwrap();
+        let known = phases
+            .iter()
+            .flat_map(|phase| phase["rows"].as_array().unwrap());
+        let mut checked = 0;
+        for (row, known) in analysis.rows.iter().zip(known) {
+            let scale = crate::tables::overview::scale_of(row);
+            assert_eq!(known["u"], scale.symbol());
+            for (result, known_result) in row.results.iter().zip(known["f"].as_array().unwrap()) {
+                let Some(estimate) = result.estimate else {
+                    let words = known_result.as_str().unwrap();
+                    assert_eq!(words.starts_with('!'), result.has_failed_rounds());
+                    assert_eq!(words[1..], crate::tables::overview::status_counts(result));
+                    continue;
+                };
+                let of_rounds = known_result[4].as_array().unwrap();
+                assert_eq!(
+                    written(known, &known_result[0]),
+                    scale.number(estimate.median)
+                );
+                assert_eq!(of_rounds.len(), result.rounds.len());
+                for (round, known_round) in result.rounds.iter().zip(of_rounds) {
+                    match round.value {
+                        Some(value) => assert_eq!(written(known, known_round), scale.number(value)),
+                        None => assert_eq!(known_round, round.outcome.name()),
+                    }
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked > 200, "{checked}");
+    }
+}
+
+#[test]
+fn every_metric_is_defined() {
+    let html = page(&fixture::plain());
+    for metric in model::Metric::ALL {
+        assert!(html.contains(words::title(metric)), "{metric}");
+        let first = words::definition(metric).split(['\'', '<']).next().unwrap();
+        assert!(html.contains(first), "{metric}");
+    }
+}
+
+#[test]
+fn hostile_text_is_text() {
+    let html = page(&fixture::hostile());
+    assert!(!html.contains("<script>alert"));
+    assert!(html.contains("&#60;script&#62;alert(1)&#60;/script&#62;"));
+    assert!(html.contains("&#60;img src=x onerror=alert(2)&#62;"));
+    assert!(
+        html.chars().all(|c| c == '\n' || !c.is_control()),
+        "no control character"
+    );
+    assert!(!html.contains('\u{202e}') && html.contains("\\u{202e}"));
+    assert!(
+        !html.contains(fixture::LONG),
+        "very long names are shortened"
+    );
+}
+
+#[test]
+fn failures_come_with_their_evidence() {
+    let html = page(&fixture::hostile());
+    for evidence in [
+        "link: EPERM, errno 1",
+        "too small",
+        "BUG: &#60;b&#62;unable",
+        "fuse_request_wait",
+        "exit code 1",
+        "could not be read",
+        "checksum",
+        "corrupt: byte 4097",
+        "2 of 45 cells have not run yet",
+    ] {
+        assert!(html.contains(evidence), "{evidence}");
+    }
+}
+
+#[test]
+fn every_group_of_tests_has_its_conclusion_below_the_table() {
+    let html = page(&fixture::plain());
+    let list = html.split_once("id=\"conclusions\">").unwrap().1;
+    let list = list.split_once("</ul>").unwrap().0;
+    assert_eq!(count(list, "<li>"), 3, "two groups, and both together");
+    assert!(list.contains("<b>large files written:</b> fast is first, ahead of middle"));
+    assert!(list.contains("slow is last and takes 4.00 times as long as fast"));
+}
+
+#[test]
+fn words_stand_where_there_is_no_number() {
+    let html = page(&fixture::hostile());
+    for words in [
+        "crashed in 3 of 3 rounds",
+        "hung in 3 of 3 rounds",
+        "invalid in 3 of 3 rounds",
+        "skipped in 3 of 3 rounds",
+        "unsupported in 3 of 3 rounds",
+    ] {
+        let start = html.find(words).unwrap_or_else(|| panic!("{words}"));
+        let text = &html[html[..start].rfind('<').expect("a tag before it")..start];
+        assert!(text.contains("class=\"failed\""), "{words}: {text}");
+    }
+}
+
+#[test]
+fn an_unfinished_and_an_empty_campaign_say_so() {
+    let mut results = fixture::plain();
+    for stored in &mut results.cells {
+        stored.result = None;
+    }
+    results.environments.clear();
+    let html = page(&results);
+    assert!(html.contains("9 of 9 cells have not run yet"));
+    assert!(html.contains("not run yet: 3 of 3 rounds"));
+    assert!(html.contains("nothing has run yet"));
+    tags(&html);
+}
+
+#[test]
+fn features_are_answers_in_the_table_and_no_charts() {
+    let mut results = fixture::plain();
+    for phase in &mut results.campaign.suites[0].tests[0].phases {
+        phase.op = model::Op::Probe(model::Probe {
+            feature: model::Feature::HardLinks,
+        });
+    }
+    for stored in &mut results.cells {
+        for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+            phase.headline = Metric::Supported;
+        }
+    }
+    let analysis = analyse(&results);
+    assert!(analysis.standings.iter().all(|s| s.phases == 0));
+    let html = render(&results, &analysis);
+    assert_eq!(count(&html, "<article"), 0);
+    assert!(html.contains("<a href=\"#features\">write</a>"));
+    assert!(html.contains(">yes</td>"));
+}

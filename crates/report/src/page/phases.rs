@@ -1,0 +1,209 @@
+//! The tests of the page: for each phase the table of its primary metric. The script draws the
+//! chart before it, and every other metric, from the same numbers.
+
+use analyse::{Analysis, MetricResult, Row};
+use model::{CacheState, CampaignResults, Direction, Test};
+
+use super::data::{Numbers, rows_of_phases};
+use super::{phase_id, test_id, tone_class};
+use crate::Scale;
+use crate::tables::overview::{entry, scale_of, status_counts};
+use crate::wording::scale::three_digits;
+use crate::wording::text::{clean, prose, shorten};
+use crate::wording::words;
+
+/// The widest a contender's name may be in the table behind a chart.
+const NAME_COLUMNS: usize = 40;
+
+/// A test with all its phases.
+pub(super) struct TestView {
+    pub id: String,
+    /// Its place among all tests.
+    pub number: usize,
+    pub name: String,
+    pub path: String,
+    pub title: String,
+    pub rationale: String,
+    pub source: String,
+    pub phases: Vec<PhaseView>,
+}
+
+/// A phase with its primary metric.
+pub(super) struct PhaseView {
+    pub id: String,
+    /// Its place in the script's data.
+    pub number: usize,
+    pub name: String,
+    pub title: &'static str,
+    pub notes: Vec<String>,
+    pub unit: &'static str,
+    pub results: Vec<ResultView>,
+}
+
+/// A line of the table behind a chart.
+pub(super) struct ResultView {
+    /// The place of the contender.
+    pub number: usize,
+    pub contender: String,
+    pub class: &'static str,
+    pub median: String,
+    pub interval: String,
+    pub confidence: String,
+    pub rounds: String,
+    pub variation: String,
+    pub rank: String,
+}
+
+pub(super) fn tests(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    numbers: &Numbers,
+) -> Vec<TestView> {
+    let rows = rows_of_phases(analysis);
+    let suites = results.campaign.suites.iter();
+    let tests = suites.flat_map(|suite| suite.tests.iter().map(move |test| (suite, test)));
+    // The points of a sweep are shown together.
+    let tests = tests
+        .enumerate()
+        .filter(|(_, (_, test))| test.sweep.is_none());
+    let view = |(index, (suite, test)): (usize, (&model::Suite, &Test))| TestView {
+        id: test_id(index),
+        number: index,
+        name: clean(&test.name),
+        path: path(test),
+        title: clean(&test.title),
+        rationale: prose(&test.rationale),
+        source: clean(&suite.source),
+        phases: test
+            .phases
+            .iter()
+            .enumerate()
+            .filter_map(|(place, phase)| {
+                let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
+                let number = *numbers.get(&(index, place))?;
+                Some(of_phase(
+                    phase_id(index, place),
+                    number,
+                    rows.get(&key)?.first()?,
+                ))
+            })
+            .collect(),
+    };
+    tests.map(view).collect()
+}
+
+/// `suite / test`, or one word where both have the same.
+fn path(test: &Test) -> String {
+    if test.suite == test.name {
+        clean(&test.name)
+    } else {
+        clean(&format!("{} / {}", test.suite, test.name))
+    }
+}
+
+fn of_phase(id: String, number: usize, row: &Row) -> PhaseView {
+    let scale = scale_of(row);
+    PhaseView {
+        id,
+        number,
+        name: clean(&row.phase),
+        title: words::title(row.metric),
+        notes: notes(row),
+        unit: scale.symbol(),
+        results: reading_order(row)
+            .into_iter()
+            .map(|place| result(row, place, &scale))
+            .collect(),
+    }
+}
+
+/// What has a direction comes best first, what is not in the campaign's order; what has no result last.
+pub(super) fn reading_order(row: &Row) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..row.results.len()).collect();
+    let median = |i: &usize| row.results[*i].estimate.map(|e| e.median);
+    order.sort_by(|a, b| match (median(a), median(b)) {
+        (Some(a), Some(b)) => match row.direction {
+            Direction::Higher => b.total_cmp(&a),
+            Direction::Lower => a.total_cmp(&b),
+            Direction::Neutral => std::cmp::Ordering::Equal,
+        },
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    order
+}
+
+/// What stands in the caption of a result: which way is better, the cache, the end.
+pub(super) fn notes(row: &Row) -> Vec<String> {
+    let mut notes = vec![words::direction(row.direction).to_owned()];
+    if row.caches.iter().any(|cache| *cache != row.cache) {
+        let taken: Vec<&str> = row.caches.iter().map(|c| words::cache(*c)).collect();
+        let planned = words::cache(row.cache);
+        notes.push(format!(
+            "planned: {planned}, taken: {}",
+            taken.join(" and ")
+        ));
+    } else if row.cache != CacheState::None {
+        notes.push(words::cache(row.cache).to_owned());
+    }
+    if row.cache != CacheState::None {
+        notes.push(words::end(row.ends).to_owned());
+    }
+    notes.extend(words::not_ranked(row.ranking).map(str::to_owned));
+    let apart = row.results.iter().filter(|f| f.set_apart);
+    let apart: Vec<String> = apart
+        .map(|f| shorten(&clean(&f.contender), NAME_COLUMNS))
+        .collect();
+    if !apart.is_empty() {
+        let apart = apart.join(", ");
+        notes.push(format!(
+            "not ranked, as taken in another cache state: {apart}"
+        ));
+    }
+    notes
+}
+
+fn result(row: &Row, place: usize, scale: &Scale) -> ResultView {
+    let result = &row.results[place];
+    let shown = entry(row, result, scale);
+    let estimate = result.estimate.as_ref();
+    ResultView {
+        number: place,
+        contender: shorten(&clean(&result.contender), NAME_COLUMNS),
+        class: tone_class(shown.tone),
+        median: match estimate {
+            Some(_) => format!("{}{}", shown.text, shown.signs),
+            None => status_counts(result),
+        },
+        interval: estimate.map_or_else(String::new, |e| {
+            format!(
+                "{} … {}",
+                scale.number(e.interval.low),
+                scale.number(e.interval.high)
+            )
+        }),
+        confidence: estimate.map_or_else(String::new, |e| {
+            format!("{} %", three_digits(e.interval.confidence * 100.0))
+        }),
+        rounds: rounds(result, scale),
+        variation: estimate
+            .and_then(|e| e.variation)
+            .map_or_else(String::new, |v| format!("{} %", three_digits(v))),
+        rank: result.place.map_or_else(String::new, |place| {
+            let tied = if place.tied_with > 0 { "=" } else { "" };
+            format!("{}{tied}", place.rank)
+        }),
+    }
+}
+
+/// The single rounds, in order, with the word where one has no value.
+fn rounds(result: &MetricResult, scale: &Scale) -> String {
+    let rounds: Vec<String> = result
+        .rounds
+        .iter()
+        .map(|round| match round.value {
+            Some(value) => scale.number(value),
+            None => round.outcome.to_string(),
+        })
+        .collect();
+    rounds.join("; ")
+}

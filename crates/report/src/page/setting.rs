@@ -1,0 +1,154 @@
+//! What the campaign ran on and with: contenders, machines, tools, command lines.
+
+use analyse::Analysis;
+use model::{CampaignResults, Contender, Environment, StepRecord};
+
+use crate::tables::resources;
+use crate::wording::text::{clean, prose};
+use crate::wording::{summary, words};
+
+/// A contender, as it was entered.
+pub(super) struct ContenderView {
+    pub name: String,
+    pub title: String,
+    pub driver: &'static str,
+    pub options: String,
+    pub quirks: Vec<String>,
+}
+
+/// What one session ran on.
+pub(super) struct EnvironmentView {
+    pub session: usize,
+    pub facts: Vec<(String, String)>,
+    pub tools: Vec<(String, String)>,
+}
+
+/// The command lines of one contender.
+pub(super) struct CommandView {
+    pub contender: String,
+    pub lines: Vec<(String, String)>,
+}
+
+pub(super) fn contenders(results: &CampaignResults) -> Vec<ContenderView> {
+    results.campaign.contenders.iter().map(contender).collect()
+}
+
+fn contender(contender: &Contender) -> ContenderView {
+    let mut options = Vec::new();
+    if !contender.mkfs_options.is_empty() {
+        options.push(format!("mkfs {}", command_line(&contender.mkfs_options)));
+    }
+    if !contender.mount_options.is_empty() {
+        options.push(format!("mount {}", contender.mount_options.join(",")));
+    }
+    if let Some(directory) = &contender.directory {
+        options.push(format!("in {}", directory.display()));
+    }
+    ContenderView {
+        name: clean(&contender.name),
+        title: clean(&contender.filesystem.title),
+        driver: words::driver(contender.filesystem.driver),
+        options: clean(&options.join("; ")),
+        quirks: contender
+            .filesystem
+            .quirks
+            .iter()
+            .map(|q| prose(q))
+            .collect(),
+    }
+}
+
+/// What each contender may use, and what it used, as a table.
+pub(super) struct ResourcesView {
+    pub title: &'static str,
+    pub note: &'static str,
+    /// The names of the columns, each with whether it is put to the right.
+    pub heading: Vec<(String, bool)>,
+    /// A row for each contender, in the campaign's order.
+    pub rows: Vec<Vec<String>>,
+}
+
+pub(super) fn resources(analysis: &Analysis) -> Option<ResourcesView> {
+    let table = resources::table(analysis)?;
+    let heading = table.heading();
+    Some(ResourcesView {
+        title: resources::TITLE,
+        note: resources::NOTE,
+        heading: heading
+            .map(|(name, right)| (name.to_owned(), right))
+            .collect(),
+        rows: table.rows().to_vec(),
+    })
+}
+
+pub(super) fn environments(results: &CampaignResults) -> Vec<EnvironmentView> {
+    let view = |(index, environment): (usize, &Environment)| EnvironmentView {
+        session: index + 1,
+        facts: summary::environment(environment),
+        tools: environment
+            .tools
+            .iter()
+            .map(|tool| (clean(&tool.program), clean(&tool.version)))
+            .collect(),
+    };
+    results.environments.iter().enumerate().map(view).collect()
+}
+
+/// Of each contender, the first command line of each kind of step.
+pub(super) fn commands(results: &CampaignResults) -> Vec<CommandView> {
+    results
+        .campaign
+        .contenders
+        .iter()
+        .map(|contender| CommandView {
+            contender: clean(&contender.name),
+            lines: first_of_each(results, &contender.name)
+                .into_iter()
+                .map(|step| (clean(&step.step), command_line(&step.command)))
+                .collect(),
+        })
+        .filter(|view| !view.lines.is_empty())
+        .collect()
+}
+
+fn first_of_each<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a StepRecord> {
+    let mut firsts: Vec<&StepRecord> = Vec::new();
+    for stored in &results.cells {
+        if stored.cell.contender != contender {
+            continue;
+        }
+        for step in stored.result.iter().flat_map(|r| &r.steps) {
+            if !firsts.iter().any(|first| first.step == step.step) {
+                firsts.push(step);
+            }
+        }
+    }
+    firsts
+}
+
+/// Words as one would type them into a shell.
+pub(super) fn command_line(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    clean(&quoted.join(" "))
+}
+
+/// A word in single quotes where a POSIX shell would see more in it than a word (XCU §2.2).
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines_can_be_typed() {
+        let words = ["sh", "-c", "echo 'a' > b", ""].map(str::to_owned);
+        assert_eq!(command_line(&words), r"sh -c 'echo '\''a'\'' > b' ''");
+    }
+}

@@ -1,0 +1,239 @@
+//! The sweeps of the page: for each phase the table of all its points, and the numbers from which the
+//! script draws curves and surfaces.
+
+use analyse::{Analysis, Row, Sweep, SweptPhase};
+use model::{Axis, CampaignResults, Test};
+use serde::Serialize;
+
+use super::data::{Metrics, RowData};
+use super::{EntryView, entry, sweep_id};
+use crate::tables::overview::line;
+use crate::tables::sweeps::{first_point, title};
+use crate::wording::scale::Scale;
+use crate::wording::text::{clean, prose};
+use crate::wording::words;
+
+/// A sweep with all its phases.
+pub(super) struct SweepView {
+    pub id: String,
+    /// Its place in the script's data.
+    pub number: usize,
+    pub name: String,
+    pub title: String,
+    pub rationale: String,
+    pub source: String,
+    /// Where the caches end, and where no curve knees.
+    pub borders: String,
+    /// Heads of the columns that say where a point lies.
+    pub axes: Vec<&'static str>,
+    pub phases: Vec<PhaseView>,
+}
+
+/// A phase of a sweep.
+pub(super) struct PhaseView {
+    pub name: String,
+    pub unit: String,
+    pub points: Vec<PointView>,
+}
+
+/// A point of the table.
+pub(super) struct PointView {
+    pub at: Vec<String>,
+    pub entries: Vec<EntryView>,
+}
+
+/// A sweep as the script knows it.
+#[derive(Serialize)]
+pub(super) struct SweepData<'a> {
+    name: String,
+    axes: Vec<AxisData>,
+    /// For each axis the places at which the others are held at first; nothing for itself.
+    held: Vec<Vec<Option<usize>>>,
+    borders: Vec<BorderData>,
+    phases: Vec<SweptData<'a>>,
+}
+
+/// An axis with its values, in rising order, and how they are shown.
+#[derive(Serialize)]
+struct AxisData {
+    name: &'static str,
+    values: Vec<u64>,
+    shown: Vec<String>,
+}
+
+/// A size up to which files fit something.
+#[derive(Serialize)]
+struct BorderData {
+    words: &'static str,
+    size: u64,
+}
+
+/// A phase at all its points.
+#[derive(Serialize)]
+struct SweptData<'a> {
+    name: String,
+    points: Vec<PointData<'a>>,
+}
+
+/// A point: on each axis the place of its value.
+#[derive(Serialize)]
+struct PointData<'a> {
+    at: Vec<usize>,
+    row: RowData<'a>,
+}
+
+/// Every sweep, as the script draws it.
+pub(super) fn data<'a>(analysis: &'a Analysis, metrics: &Metrics) -> Vec<SweepData<'a>> {
+    let of_sweep = |sweep: &Sweep| SweepData {
+        name: clean(&sweep.name),
+        held: sweep.axes.keys().map(|axis| held(sweep, *axis)).collect(),
+        axes: sweep
+            .axes
+            .iter()
+            .map(|(axis, values)| AxisData {
+                name: axis.name(),
+                values: values.clone(),
+                shown: values.iter().map(|value| axis.show(*value)).collect(),
+            })
+            .collect(),
+        borders: [
+            ("CPU cache ends", sweep.cpu_cache),
+            ("memory ends", sweep.memory),
+        ]
+        .into_iter()
+        .filter_map(|(words, size)| {
+            Some(BorderData {
+                words,
+                size: size?.0,
+            })
+        })
+        .collect(),
+        phases: sweep
+            .phases
+            .iter()
+            .map(|phase| swept(sweep, phase, analysis, metrics))
+            .collect(),
+    };
+    analysis.sweeps.iter().map(of_sweep).collect()
+}
+
+/// The place of a value on an axis.
+fn place(sweep: &Sweep, axis: Axis, value: u64) -> Option<usize> {
+    sweep.axes.get(&axis)?.binary_search(&value).ok()
+}
+
+fn held(sweep: &Sweep, axis: Axis) -> Vec<Option<usize>> {
+    let held = sweep.held(axis).unwrap_or_default();
+    let others = sweep.axes.keys();
+    others
+        .map(|other| place(sweep, *other, *held.get(other)?))
+        .collect()
+}
+
+fn swept<'a>(
+    sweep: &Sweep,
+    phase: &SweptPhase,
+    analysis: &'a Analysis,
+    metrics: &Metrics,
+) -> SweptData<'a> {
+    let scale = scale(phase, analysis);
+    let points = phase.points.iter().filter_map(|point| {
+        Some(PointData {
+            at: point
+                .at
+                .iter()
+                .map(|(axis, value)| place(sweep, *axis, *value).unwrap_or_default())
+                .collect(),
+            row: RowData::of_point(&analysis.rows[point.row], scale?, metrics),
+        })
+    });
+    SweptData {
+        name: clean(&phase.phase),
+        points: points.collect(),
+    }
+}
+
+/// One scale for all points of a phase, so that they can be compared.
+fn scale(phase: &SweptPhase, analysis: &Analysis) -> Option<Scale> {
+    let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
+    let results = rows().flat_map(|row: &Row| &row.results);
+    let medians: Vec<f64> = results.filter_map(|f| Some(f.estimate?.median)).collect();
+    Some(Scale::for_metric(rows().next()?.metric, medians))
+}
+
+pub(super) fn sweeps(results: &CampaignResults, analysis: &Analysis) -> Vec<SweepView> {
+    let views = analysis.sweeps.iter().enumerate();
+    views
+        .filter_map(|(number, sweep)| {
+            let test = first_point(results, sweep)?;
+            Some(view(number, sweep, test, results, analysis))
+        })
+        .collect()
+}
+
+fn view(
+    number: usize,
+    sweep: &Sweep,
+    test: &Test,
+    results: &CampaignResults,
+    analysis: &Analysis,
+) -> SweepView {
+    let name = clean(&sweep.name);
+    let source = results
+        .campaign
+        .suites
+        .iter()
+        .find(|s| s.name == sweep.suite);
+    SweepView {
+        id: sweep_id(&name, analysis),
+        number,
+        title: title(test),
+        rationale: prose(&test.rationale),
+        source: source.map(|s| clean(&s.source)).unwrap_or_default(),
+        borders: borders(sweep),
+        axes: sweep.axes.keys().map(|axis| axis.name()).collect(),
+        phases: sweep
+            .phases
+            .iter()
+            .map(|phase| of_phase(phase, analysis))
+            .collect(),
+        name,
+    }
+}
+
+/// Where the caches end, where the sweep is one of sizes.
+fn borders(sweep: &Sweep) -> String {
+    if !sweep.axes.contains_key(&Axis::Size) {
+        return String::new();
+    }
+    let fit = |what: &str, size: Option<model::Bytes>| match size {
+        Some(size) => format!("files up to {size} fit {what}"),
+        None => format!("how large {what} is was not recorded"),
+    };
+    let cache = fit("the processor's cache", sweep.cpu_cache);
+    let memory = fit("the memory that a cell may use", sweep.memory);
+    format!("At most, {cache}, and {memory}.")
+}
+
+fn of_phase(phase: &SweptPhase, analysis: &Analysis) -> PhaseView {
+    let rows = || phase.points.iter().map(|point| &analysis.rows[point.row]);
+    let scale = scale(phase, analysis);
+    let points = phase.points.iter().zip(rows()).filter_map(|(point, row)| {
+        let line = line(row, String::new(), scale.as_ref()?);
+        let at = point.at.iter();
+        Some(PointView {
+            at: at.map(|(axis, value)| axis.show(*value)).collect(),
+            entries: line.entries.iter().map(entry).collect(),
+        })
+    });
+    let direction = rows().next().map(|row| row.direction);
+    PhaseView {
+        name: clean(&phase.phase),
+        unit: direction
+            .zip(scale.as_ref())
+            .map_or_else(String::new, |(direction, scale)| {
+                format!("{} {}", scale.symbol(), words::arrow(direction))
+            }),
+        points: points.collect(),
+    }
+}

@@ -1,0 +1,222 @@
+//! A calibration in words and numbers, and each phase's share of the raw device.
+
+use analyse::{Analysis, RawDeviceRange, Row};
+use model::{Calibration, CampaignResults, Ceiling, Spread, Unit};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
+use crate::wording::text::clean;
+
+/// One result of a calibration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalibrationLine {
+    /// What was measured.
+    pub what: String,
+    /// The median, with its unit; or that there is none.
+    pub median: String,
+    /// The smallest and the largest value, in the same unit.
+    pub range: String,
+}
+
+/// What the instrument costs, a result in each line.
+pub fn instrument_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
+    let cost = &calibration.instrument;
+    let seconds = |spread: Spread| Spread {
+        median: spread.median * 1e-9,
+        least: spread.least * 1e-9,
+        most: spread.most * 1e-9,
+        ..spread
+    };
+    [
+        (
+            "an operation without I/O",
+            Unit::Seconds,
+            seconds(cost.operation),
+        ),
+        ("reading the clock", Unit::Seconds, seconds(cost.clock)),
+        ("entering a latency", Unit::Seconds, seconds(cost.histogram)),
+        ("marking data, a core", Unit::BytesPerSecond, cost.marking),
+        (
+            "verifying data, a core",
+            Unit::BytesPerSecond,
+            cost.verification,
+        ),
+    ]
+    .map(|(what, unit, spread)| line(what.to_owned(), unit, Some(spread)))
+    .into()
+}
+
+/// What the device can do, a result in each line; nothing where that was not measured.
+pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
+    let Some(raw_device) = &calibration.ceiling else {
+        return Vec::new();
+    };
+    let (long, short) = (Ceiling::SEQUENTIAL_BLOCK, Ceiling::RANDOM_BLOCK);
+    let depth = Ceiling::DEPTH;
+    let sequential = |what: &str| format!("sequential {what}, {long}");
+    let random = |what: &str, depth: u32| format!("random {what}, {short}, depth {depth}");
+    let (bytes, operations) = (Unit::BytesPerSecond, Unit::PerSecond);
+    vec![
+        line(sequential("read"), bytes, raw_device.sequential_read),
+        line(sequential("write"), bytes, raw_device.sequential_write),
+        line(random("read", 1), operations, raw_device.random_read),
+        line(random("write", 1), operations, raw_device.random_write),
+        line(random("read", depth), operations, raw_device.queued_read),
+        line(random("write", depth), operations, raw_device.queued_write),
+    ]
+}
+
+fn line(what: String, unit: Unit, spread: Option<Spread>) -> CalibrationLine {
+    let Some(spread) = spread else {
+        return CalibrationLine {
+            what,
+            median: "not measured".to_owned(),
+            range: String::new(),
+        };
+    };
+    let scale = Scale::of(unit, [spread.median]);
+    let number = |value| scale.number(value);
+    CalibrationLine {
+        what,
+        median: scale.with_unit(spread.median),
+        range: format!("{}…{}", number(spread.least), number(spread.most)),
+    }
+}
+
+/// A calibration as pairs of a word and its value, for a list of facts.
+pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
+    let Some(calibration) = &results.calibration else {
+        return Vec::new();
+    };
+    let value = |line: CalibrationLine| match line.range.as_str() {
+        "" => (line.what, line.median),
+        range => (line.what, format!("{} ({range})", line.median)),
+    };
+    let mut facts: Vec<_> = instrument_lines(calibration)
+        .into_iter()
+        .map(value)
+        .collect();
+    facts.push(("raw device".to_owned(), clean(&calibration.device)));
+    facts.extend(raw_device_lines(calibration).into_iter().map(value));
+    facts
+}
+
+/// The phases of which some result is known as a share of the raw device, as a table like the
+/// overview's.
+pub(crate) fn shares<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    // A sweep has hundreds of points; theirs are in CSV and JSON.
+    let mut blocks = blocks_of_tests(results, analysis, share_line);
+    blocks.retain(|block| !block.lines.is_empty());
+    blocks
+}
+
+fn share_line(row: &Row) -> Option<PhaseLine<'_>> {
+    let raw_device = row.raw_device?;
+    let scale = Scale::for_metric(row.metric, [raw_device]);
+    let shares = row.results.iter().map(|result| result.raw_device_share);
+    let entries: Vec<Entry> = shares
+        .map(|share| entry(share, raw_device, row.raw_device_range))
+        .collect();
+    let any = entries.iter().any(|entry| entry.tone == Tone::Plain);
+    any.then(|| PhaseLine {
+        row: Some(row),
+        label: clean(&row.phase),
+        rule: None,
+        unit: match row.raw_device_range {
+            None => format!("% of {}", scale.with_unit(raw_device)),
+            Some(RawDeviceRange { least, most }) => {
+                format!("% of {}…{}", scale.number(least), scale.with_unit(most))
+            }
+        },
+        entries,
+    })
+}
+
+/// A share, or between which values it lies: of the largest reading of the raw device it is the smallest share.
+fn entry(share: Option<f64>, raw_device: f64, range: Option<RawDeviceRange>) -> Entry {
+    let number = |share| Scale::of(Unit::Percent, [share]).number(share);
+    let (text, tone) = match (share, range) {
+        (Some(share), None) => (number(share), Tone::Plain),
+        (Some(share), Some(RawDeviceRange { least, most })) => {
+            let of = |reading| number(share * raw_device / reading);
+            (format!("{}…{}", of(most), of(least)), Tone::Plain)
+        }
+        (None, _) => ("-".to_owned(), Tone::Absent),
+    };
+    Entry {
+        text,
+        signs: String::new(),
+        tone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn a_calibration_in_lines() {
+        let results = fixture::calibrated();
+        let facts = facts(&results);
+        let lines: Vec<String> = facts
+            .iter()
+            .map(|(what, value)| format!("{what}: {value}"))
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn of_a_raw_device_that_was_not_steady_shares_are_ranges() {
+        let mut results = fixture::calibrated();
+        let read = |results: &CampaignResults| {
+            let analysis = analyse(results);
+            let blocks = shares(results, &analysis);
+            let mut lines = blocks.iter().flat_map(|block| &block.lines);
+            let line = lines.find(|line| line.label == "read").unwrap();
+            (line.unit.clone(), line.entries[0].text.clone())
+        };
+        let raw_device = |results: &mut CampaignResults, least: f64, most: f64| {
+            let calibration = results.calibration.as_mut().unwrap();
+            let read = &mut calibration.ceiling.as_mut().unwrap().sequential_read;
+            let read = read.as_mut().unwrap();
+            (read.least, read.most) = (least * read.median, most * read.median);
+        };
+        raw_device(&mut results, 0.96, 1.05);
+        let (unit, steady) = read(&results);
+        assert_eq!(
+            (unit.as_str(), steady.contains('…')),
+            ("% of 80.0 MB/s", false)
+        );
+        raw_device(&mut results, 0.5, 2.0);
+        let (unit, range) = read(&results);
+        assert_eq!(unit, "% of 40.0…160 MB/s");
+        let share: f64 = steady.parse().unwrap();
+        let ends: Vec<f64> = range.split('…').map(|end| end.parse().unwrap()).collect();
+        assert!((ends[0] - share / 2.0).abs() < 0.1, "{range} of {steady}");
+        assert!((ends[1] - share * 2.0).abs() < 0.1, "{range} of {steady}");
+    }
+
+    #[test]
+    fn only_phases_that_met_the_device_have_shares() {
+        let mut results = fixture::calibrated();
+        let cells = results.cells.iter_mut().filter_map(|c| c.result.as_mut());
+        for phase in cells.flat_map(|result| &mut result.phases) {
+            if phase.phase == "read" {
+                phase.device = None;
+            }
+        }
+        let analysis = analyse(&results);
+        let blocks = shares(&results, &analysis);
+        let phases: Vec<_> = blocks
+            .iter()
+            .flat_map(|b| &b.lines)
+            .map(|l| l.label.as_str())
+            .collect();
+        assert_eq!(phases, ["write"]);
+        assert!(shares(&fixture::plain(), &analyse(&fixture::plain())).is_empty());
+    }
+}

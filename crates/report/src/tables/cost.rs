@@ -1,0 +1,160 @@
+//! What each phase took of the processor and how often it faulted, as time(1) prints it: a table like the overview's.
+
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Row};
+use model::{CampaignResults, Metric, Unit};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
+use crate::wording::text::clean;
+
+/// What stands above the table: how its cells are read.
+pub(crate) const TITLE: &str = "% of one processor (+ driver), page faults (major+minor)";
+
+/// What stands beside each phase.
+const UNIT: &str = "%CPU faults";
+
+/// A driver that takes less of a processor than this, in percent, is left out.
+const DRIVER_FROM: f64 = 0.5;
+
+/// The phases that took processor time, test by test. A sweep has hundreds of points; theirs are in CSV and JSON.
+pub(crate) fn blocks<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let rows = Rows::of(analysis);
+    let mut blocks = blocks_of_tests(results, analysis, |row| rows.line(row));
+    blocks.retain(|block| !block.lines.is_empty());
+    blocks
+}
+
+/// The rows of a campaign by test, phase and metric.
+struct Rows<'a>(BTreeMap<(&'a str, &'a str, Metric), &'a Row>);
+
+impl<'a> Rows<'a> {
+    fn of(analysis: &'a Analysis) -> Self {
+        let key = |row: &'a Row| (row.test.as_str(), row.phase.as_str(), row.metric);
+        Self(analysis.rows.iter().map(|row| (key(row), row)).collect())
+    }
+
+    /// The line of a phase, at its row of processor time.
+    fn line(&self, row: &'a Row) -> Option<PhaseLine<'a>> {
+        (row.metric == Metric::Cpu).then(|| PhaseLine {
+            row: None,
+            label: clean(&row.phase),
+            rule: None,
+            unit: UNIT.to_owned(),
+            entries: (0..row.results.len()).map(|c| self.entry(row, c)).collect(),
+        })
+    }
+
+    fn entry(&self, row: &'a Row, contender: usize) -> Entry {
+        let median = |metric| {
+            let row = self
+                .0
+                .get(&(row.test.as_str(), row.phase.as_str(), metric))?;
+            Some(row.results[contender].estimate?.median)
+        };
+        let Some(agent) = median(Metric::Cpu) else {
+            return Entry {
+                text: "-".to_owned(),
+                signs: String::new(),
+                tone: Tone::Absent,
+            };
+        };
+        let driver = median(Metric::CpuDriver).filter(|share| *share >= DRIVER_FROM);
+        let driver = driver.map_or_else(String::new, |share| format!("+{}", percent(share)));
+        let faults = |metric| median(metric).map_or_else(|| "?".to_owned(), count);
+        Entry {
+            text: format!(
+                "{}{driver} {}+{}",
+                percent(agent),
+                faults(Metric::MajorFaults),
+                faults(Metric::MinorFaults)
+            ),
+            signs: String::new(),
+            tone: Tone::Plain,
+        }
+    }
+}
+
+/// Whole per cent, and below ten a digit more.
+fn percent(share: f64) -> String {
+    match share {
+        0.0 => "0".to_owned(),
+        small if small < 9.95 => format!("{small:.1}"),
+        share => format!("{share:.0}"),
+    }
+}
+
+fn count(faults: f64) -> String {
+    Scale::of(Unit::Count, [faults])
+        .with_unit(faults)
+        .replace(' ', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use analyse::{analyse, fixture};
+    use model::Nanos;
+
+    use super::*;
+
+    fn cells(results: &CampaignResults) -> Vec<(String, Vec<String>)> {
+        let analysis = analyse(results);
+        let blocks = blocks(results, &analysis);
+        let lines = blocks.iter().flat_map(|block| &block.lines);
+        lines
+            .map(|line| {
+                let texts = line.entries.iter().map(|entry| entry.text.clone());
+                (line.label.clone(), texts.collect())
+            })
+            .collect()
+    }
+
+    /// The same processor time and faults for every phase of a contender that is called `fast`.
+    fn costing(user: u64, driver: u64, major: u64, minor: u64) -> CampaignResults {
+        let mut results = fixture::plain();
+        for stored in &mut results.cells {
+            if stored.cell.contender != "fast" {
+                continue;
+            }
+            for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+                phase.wall = Nanos(1_000_000_000);
+                phase.cpu.user = Nanos(user * 10_000_000);
+                phase.cpu.system = Nanos(0);
+                phase.cpu.driver = Nanos(driver * 10_000_000);
+                (phase.faults.major, phase.faults.minor) = (major, minor);
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn each_phase_has_its_share_of_a_processor_and_its_page_faults() {
+        let shown = cells(&costing(74, 0, 3, 412));
+        let phases: Vec<&str> = shown.iter().map(|(phase, _)| phase.as_str()).collect();
+        assert_eq!(phases, ["write", "read"]);
+        for (phase, cells) in shown {
+            assert_eq!(cells[0], "74 3+412", "{phase}");
+            assert_eq!(cells.len(), 3, "{phase}");
+        }
+    }
+
+    #[test]
+    fn what_a_driver_takes_stands_beside_it() {
+        let shown = cells(&costing(6, 83, 0, 25_400));
+        assert_eq!(shown[0].1[0], "6.0+83 0+25.4k");
+    }
+
+    #[test]
+    fn who_has_no_result_has_a_dash() {
+        let shown = cells(&fixture::hostile());
+        assert!(
+            shown
+                .iter()
+                .any(|(_, cells)| cells.iter().any(|c| c == "-"))
+        );
+    }
+}

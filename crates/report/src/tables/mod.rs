@@ -1,0 +1,10 @@
+//! Tables that several formats share.
+
+pub(crate) mod calibration;
+pub(crate) mod cost;
+pub(crate) mod overview;
+pub(crate) mod plain_table;
+pub(crate) mod resources;
+pub(crate) mod standing_tables;
+pub(crate) mod sweeps;
+pub(crate) mod totals;

@@ -1,0 +1,372 @@
+//! The table of all phases by the primary metric of each, random I/O also by its throughput: the same for terminal, Markdown and HTML.
+//! Sweeps are condensed to slices, which [`crate::tables::sweeps`] puts below the tests.
+
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Estimate, Mark, MetricResult, Rank, RoundOutcome, Row};
+use model::{CampaignResults, Metric, Test};
+
+use crate::Scale;
+use crate::tables::sweeps;
+use crate::wording::text::clean;
+use crate::wording::words;
+
+/// How a cell of the table is meant to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// A number.
+    Plain,
+    /// A number that is marked best.
+    Best,
+    /// A number that is marked worst.
+    Worst,
+    /// A word in place of a number, for something that did not end well.
+    Failed,
+    /// A word in place of a number that nobody is to blame for.
+    Absent,
+}
+
+/// A cell of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// A number, or a word in place of one.
+    pub text: String,
+    /// Signs behind it; see [`LEGEND`].
+    pub signs: String,
+    /// How it is meant to look.
+    pub tone: Tone,
+}
+
+/// A row of the table: a phase with its primary metric.
+pub(crate) struct PhaseLine<'a> {
+    /// The row of the analysis behind it; absent where it follows from several.
+    pub row: Option<&'a Row>,
+    /// The phase, at a point of a sweep with the point.
+    pub label: String,
+    /// What ends between the row above and this one, as a line across the table.
+    pub rule: Option<String>,
+    /// The unit, and which way is better.
+    pub unit: String,
+    /// An entry for each contender, in the campaign's order.
+    pub entries: Vec<Entry>,
+}
+
+/// The rows of one test, or of one slice of a sweep.
+pub(crate) struct TestBlock<'a> {
+    /// The test; of a sweep, its first point.
+    pub test: &'a Test,
+    /// Its place among all tests of the campaign; absent where it is a sweep.
+    pub number: Option<usize>,
+    /// The name, and what the rows are over.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Its phases.
+    pub lines: Vec<PhaseLine<'a>>,
+}
+
+pub(crate) const BEST: char = '▲';
+pub(crate) const WORST: char = '▼';
+pub(crate) const TIED: char = '=';
+pub(crate) const UNSTEADY: char = '~';
+pub(crate) const PARTIAL: char = '!';
+pub(crate) const WAITING: char = '…';
+pub(crate) const LOWER_BOUND: char = '≥';
+pub(crate) const INSTRUMENT: char = '†';
+
+/// Behind an overall result that rests on fewer results than those of others.
+pub(crate) const LACKING: char = '*';
+
+/// Every sign with its meaning.
+pub(crate) const LEGEND: [(char, &str); 11] = [
+    ('↑', "higher is better"),
+    ('↓', "lower is better"),
+    (BEST, "best: significantly different from all others"),
+    (WORST, "worst: significantly different from all others"),
+    (TIED, "tied for the best"),
+    (UNSTEADY, "varies by more than 10 % between rounds"),
+    (
+        PARTIAL,
+        "failed in some round; the result is from the others",
+    ),
+    (INSTRUMENT, "fsarena itself takes more than 5 % of the time"),
+    (WAITING, "not all rounds have run yet"),
+    (
+        LOWER_BOUND,
+        "cut short by a time limit; it is at least this",
+    ),
+    (LACKING, "lacks results that others have; not ranked"),
+];
+
+/// The whole table: the tests, then the sweeps.
+pub(crate) fn overview<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let shown = |row: &'a Row| row.shown.then(|| phase_line(row));
+    let mut blocks = blocks_of_tests(results, analysis, shown);
+    blocks.extend(sweeps::blocks(results, analysis));
+    blocks
+}
+
+/// A block for each test that is no point of a sweep, with the lines that its rows give.
+pub(crate) fn blocks_of_tests<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+    line: impl Fn(&'a Row) -> Option<PhaseLine<'a>>,
+) -> Vec<TestBlock<'a>> {
+    let mut lines: BTreeMap<(&str, &str), Vec<PhaseLine<'a>>> = BTreeMap::new();
+    for row in &analysis.rows {
+        let of_test = (row.suite.as_str(), row.test.as_str());
+        lines.entry(of_test).or_default().extend(line(row));
+    }
+    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let tests = tests.enumerate().filter(|(_, test)| test.sweep.is_none());
+    let blocks = tests.map(|(number, test)| TestBlock {
+        test,
+        number: Some(number),
+        name: clean(&test.name),
+        title: clean(&test.title),
+        lines: lines
+            .remove(&(test.suite.as_str(), test.name.as_str()))
+            .unwrap_or_default(),
+    });
+    blocks.collect()
+}
+
+fn phase_line(row: &Row) -> PhaseLine<'_> {
+    line(row, clean(&row.phase), &scale_of(row))
+}
+
+/// A row under a label, in a scale.
+pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<'a> {
+    PhaseLine {
+        row: Some(row),
+        label,
+        rule: None,
+        unit: format!("{} {}", scale.symbol(), words::arrow(row.direction)),
+        entries: row
+            .results
+            .iter()
+            .map(|result| entry(row, result, scale))
+            .collect(),
+    }
+}
+
+/// The sign and the look of a place. A tie for the best has a sign where somebody is behind it: that
+/// nobody can be told from anybody needs none.
+pub(crate) fn sign_of(place: Option<&Rank>, is_ordered: bool) -> (Tone, Option<char>) {
+    match place {
+        Some(Rank {
+            mark: Some(Mark::Best),
+            ..
+        }) => (Tone::Best, Some(BEST)),
+        Some(Rank {
+            mark: Some(Mark::Worst),
+            ..
+        }) => (Tone::Worst, Some(WORST)),
+        Some(place) if is_ordered && place.rank == 1 && place.tied_with > 0 => {
+            (Tone::Plain, Some(TIED))
+        }
+        _ => (Tone::Plain, None),
+    }
+}
+
+/// The scale of a row: it suits the middle one of its medians.
+pub(crate) fn scale_of(row: &Row) -> Scale {
+    let medians = row.results.iter().filter_map(|f| Some(f.estimate?.median));
+    Scale::for_metric(row.metric, medians)
+}
+
+/// What a table says of one result.
+pub(crate) fn entry(row: &Row, result: &MetricResult, scale: &Scale) -> Entry {
+    match &result.estimate {
+        Some(estimate) => number(row, result, estimate, scale),
+        None => Entry {
+            text: status_words(result),
+            signs: String::new(),
+            tone: if result.has_failed_rounds() {
+                Tone::Failed
+            } else {
+                Tone::Absent
+            },
+        },
+    }
+}
+
+fn number(row: &Row, result: &MetricResult, estimate: &Estimate, scale: &Scale) -> Entry {
+    let is_ordered = row
+        .results
+        .iter()
+        .any(|f| f.place.is_some_and(|p| p.rank > 1));
+    let (tone, sign) = sign_of(result.place.as_ref(), is_ordered);
+    let bound = result.is_lower_bound(row.metric).then_some(LOWER_BOUND);
+    let signs = [
+        sign,
+        estimate.unsteady().then_some(UNSTEADY),
+        result.has_failed_rounds().then_some(PARTIAL),
+        result.holds_the_instrument().then_some(INSTRUMENT),
+        result.is_incomplete().then_some(WAITING),
+    ];
+    Entry {
+        text: bound
+            .into_iter()
+            .chain(value(row.metric, estimate.median, scale).chars())
+            .collect(),
+        signs: signs.into_iter().flatten().collect(),
+        tone,
+    }
+}
+
+/// A number; of a feature that was tried and worked, the word for it.
+fn value(metric: Metric, median: f64, scale: &Scale) -> String {
+    if metric == Metric::Supported && median == 1.0 {
+        "yes".to_owned()
+    } else {
+        scale.number(median)
+    }
+}
+
+/// The words for a result without a value: `failed`, `failed/crashed`.
+pub(crate) fn status_words(result: &MetricResult) -> String {
+    let words: Vec<&str> = result.words().iter().map(|(o, _)| o.name()).collect();
+    words.join("/")
+}
+
+/// The words with how many rounds had each: `failed in 2 of 3 rounds`.
+pub(crate) fn status_counts(result: &MetricResult) -> String {
+    let rounds = result.rounds.len();
+    let counts: Vec<String> = result
+        .words()
+        .iter()
+        .map(|(outcome, count)| match outcome {
+            RoundOutcome::NotRun => format!("{outcome}: {count} of {rounds} rounds"),
+            _ => format!("{outcome} in {count} of {rounds} rounds"),
+        })
+        .collect();
+    counts.join(", ")
+}
+
+/// The legend's entries for the signs that occur in the table.
+pub(crate) fn legend(blocks: &[TestBlock<'_>]) -> Vec<(char, &'static str)> {
+    let lines = || blocks.iter().flat_map(|block| &block.lines);
+    let occurs = |sign: char| {
+        lines().any(|line| {
+            line.unit.contains(sign)
+                || line
+                    .entries
+                    .iter()
+                    .any(|e| e.signs.contains(sign) || e.text.starts_with(sign))
+        })
+    };
+    LEGEND
+        .into_iter()
+        .filter(|(sign, _)| occurs(*sign))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn every_entry_says_something() {
+        let results = fixture::hostile();
+        let analysis = analyse(&results);
+        for block in overview(&results, &analysis) {
+            let rows = analysis
+                .rows
+                .iter()
+                .filter(|row| row.shown && row.test == block.test.name);
+            assert_eq!(block.lines.len(), rows.count());
+            assert!(block.lines.len() >= block.test.phases.len());
+            for entry in block.lines.iter().flat_map(|line| &line.entries) {
+                assert!(!entry.text.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_legend_explains_what_occurs_and_nothing_else() {
+        let results = fixture::plain();
+        let analysis = analyse(&results);
+        let signs: String = legend(&overview(&results, &analysis))
+            .iter()
+            .map(|(sign, _)| *sign)
+            .collect();
+        assert_eq!(signs, "↑▲▼");
+    }
+
+    #[test]
+    fn a_tie_for_the_best_has_its_sign() {
+        let mut results = fixture::plain();
+        // `middle` becomes as fast as `fast`; `slow` stays behind.
+        let fast: Vec<_> = results
+            .cells
+            .iter()
+            .filter(|c| c.cell.contender == "fast")
+            .cloned()
+            .collect();
+        for stored in results
+            .cells
+            .iter_mut()
+            .filter(|c| c.cell.contender == "middle")
+        {
+            let same = fast.iter().find(|f| f.cell.round == stored.cell.round);
+            stored.result = same.and_then(|f| f.result.clone());
+        }
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        let signs = |line: usize| -> Vec<&str> {
+            blocks[0].lines[line]
+                .entries
+                .iter()
+                .map(|e| e.signs.as_str())
+                .collect()
+        };
+        assert_eq!(signs(0), ["=", "=", "▼"]);
+        assert_eq!(signs(1), ["", "", ""], "nobody is behind anybody");
+    }
+
+    #[test]
+    fn results_that_hold_much_of_the_instrument_have_its_sign() {
+        let results = fixture::calibrated();
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        let signed = |line: usize| -> Vec<bool> {
+            let entries = blocks[0].lines[line].entries.iter();
+            entries.map(|e| e.signs.contains(INSTRUMENT)).collect()
+        };
+        assert_eq!(signed(0), [true, false, false]);
+        assert_eq!(signed(1), [true, true, true]);
+        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == INSTRUMENT));
+    }
+
+    #[test]
+    fn a_feature_that_works_is_a_yes_and_not_a_one() {
+        assert_eq!(
+            value(
+                Metric::Supported,
+                1.0,
+                &Scale::of(model::Unit::Count, [1.0])
+            ),
+            "yes"
+        );
+    }
+
+    #[test]
+    fn a_total_that_was_cut_short_is_shown_as_a_lower_bound() {
+        let mut results = fixture::realistic();
+        for stored in &mut results.cells {
+            for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+                phase.cut_short = phase.phase == "mkfs" && stored.cell.contender == "xfs";
+            }
+        }
+        let analysis = analyse(&results);
+        let blocks = overview(&results, &analysis);
+        let xfs = &blocks[0].lines[0].entries[4];
+        assert!(xfs.text.starts_with(LOWER_BOUND), "{xfs:?}");
+        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == LOWER_BOUND));
+    }
+}

@@ -1,0 +1,239 @@
+//! Sweeps, condensed: for each axis a slice with one row for each value, the others held; with lines
+//! where the processor's cache and the memory end, and the knees of curves over concurrency.
+//!
+//! All points are in CSV, JSON and the page; here are those that a reader can take in.
+
+use analyse::{Analysis, ENOUGH, Knee, Slice, Sweep, SweptPhase};
+use model::{Axis, CampaignResults, Test};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, line};
+use crate::wording::scale::three_digits;
+use crate::wording::text::{clean, width};
+
+/// The blocks of all sweeps: one for each axis that varies.
+pub(crate) fn blocks<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let sweeps = analysis.sweeps.iter();
+    sweeps
+        .filter_map(|sweep| Some((sweep, first_point(results, sweep)?)))
+        .flat_map(|(sweep, test)| of_sweep(sweep, test, analysis))
+        .collect()
+}
+
+/// The test that is the first point of a sweep.
+pub(crate) fn first_point<'a>(results: &'a CampaignResults, sweep: &Sweep) -> Option<&'a Test> {
+    let mut tests = results
+        .campaign
+        .suites
+        .iter()
+        .flat_map(|suite| &suite.tests);
+    let point = |t: &&Test| t.suite == sweep.suite && sweep.tests.first() == Some(&t.name);
+    tests.find(point)
+}
+
+/// What people call a sweep: the title of its points without the point.
+pub(crate) fn title(test: &Test) -> String {
+    let title = clean(&test.title);
+    let point = test.sweep.iter().flat_map(|point| &point.at).next();
+    let begin = point.map(|(axis, value)| format!(": {axis} {}", axis.show(*value)));
+    match begin.and_then(|begin| title.rfind(&begin)) {
+        Some(at) => title[..at].to_owned(),
+        None => title,
+    }
+}
+
+fn of_sweep<'a>(sweep: &'a Sweep, test: &'a Test, analysis: &'a Analysis) -> Vec<TestBlock<'a>> {
+    let phases: Vec<(&SweptPhase, Vec<Slice<'_>>)> = sweep
+        .phases
+        .iter()
+        .map(|phase| (phase, sweep.slices(phase)))
+        .collect();
+    let names = sweep.phases.iter().map(|phase| width(&clean(&phase.phase)));
+    let widest = names.max().unwrap_or(0);
+    let mut blocks: Vec<TestBlock<'a>> = Vec::new();
+    for axis in Axis::ALL {
+        let of_axis = || {
+            phases.iter().filter_map(|(phase, slices)| {
+                Some((*phase, slices.iter().find(|s| s.axis == axis)?))
+            })
+        };
+        let Some((_, any)) = of_axis().next() else {
+            continue;
+        };
+        blocks.push(TestBlock {
+            test,
+            number: None,
+            name: clean(&sweep.name),
+            title: format!("{}, {}", title(test), over(any)),
+            lines: of_axis()
+                .flat_map(|(phase, slice)| lines(sweep, phase, widest, slice, analysis))
+                .collect(),
+        });
+    }
+    blocks
+}
+
+/// What a slice shows: `by size (block 64 KiB)`.
+pub(crate) fn over(slice: &Slice<'_>) -> String {
+    let held = slice.held.iter();
+    let held: Vec<String> = held
+        .map(|(axis, value)| format!("{axis} {}", axis.show(*value)))
+        .collect();
+    match held.is_empty() {
+        true => format!("by {}", slice.axis),
+        false => format!("by {} ({})", slice.axis, held.join(", ")),
+    }
+}
+
+fn lines<'a>(
+    sweep: &Sweep,
+    phase: &'a SweptPhase,
+    columns: usize,
+    slice: &Slice<'a>,
+    analysis: &'a Analysis,
+) -> Vec<PhaseLine<'a>> {
+    let rows = || {
+        slice
+            .points
+            .iter()
+            .map(|(_, point)| &analysis.rows[point.row])
+    };
+    let results = rows().flat_map(|row| &row.results);
+    let medians = results.filter_map(|result| Some(result.estimate?.median));
+    // One scale for the whole curve, so that numbers below each other can be compared.
+    let Some(metric) = rows().next().map(|row| row.metric) else {
+        return Vec::new();
+    };
+    let scale = Scale::for_metric(metric, medians);
+    let shown: Vec<String> = slice
+        .points
+        .iter()
+        .map(|(v, _)| slice.axis.show(*v))
+        .collect();
+    let widest = shown.iter().map(|text| width(text)).max().unwrap_or(0);
+    let name = clean(&phase.phase);
+    let mut lines = Vec::new();
+    let mut before = None;
+    for ((value, _), (row, shown)) in slice.points.iter().zip(rows().zip(&shown)) {
+        let label = format!("{name:columns$} {shown:>widest$}");
+        let mut next = line(row, label, &scale);
+        if slice.axis == Axis::Size {
+            let ended = sweep.borders(before, *value).into_iter();
+            let ended: Vec<String> = ended
+                .map(|(words, size)| format!("{words} ({size})"))
+                .collect();
+            next.rule = (!ended.is_empty()).then(|| ended.join(", "));
+        }
+        before = Some(*value);
+        lines.push(next);
+    }
+    if phase.knees.iter().any(Option::is_some) {
+        lines.extend(knees(&name, slice.axis, &phase.knees));
+    }
+    lines
+}
+
+/// The knees of the curves of a phase: N*, and what gives nearly the maximum; with a `+` where the curve
+/// still rises at its end.
+fn knees<'a>(phase: &str, axis: Axis, knees: &[Option<Knee>]) -> [PhaseLine<'a>; 2] {
+    let crossing = |knee: &Knee| three_digits(knee.crossing);
+    let enough = |knee: &Knee| match knee.still_rising {
+        true => format!("{}+", knee.enough_at),
+        false => knee.enough_at.to_string(),
+    };
+    let row = |label: String, show: &dyn Fn(&Knee) -> String| PhaseLine {
+        row: None,
+        label,
+        rule: None,
+        unit: axis.to_string(),
+        entries: knees
+            .iter()
+            .map(|knee| entry(knee.as_ref().map(show)))
+            .collect(),
+    };
+    [
+        row(format!("{phase} knee, N*"), &crossing),
+        row(format!("{phase} {:.0} % at", 100.0 * ENOUGH), &enough),
+    ]
+}
+
+fn entry(text: Option<String>) -> Entry {
+    Entry {
+        tone: if text.is_some() {
+            Tone::Plain
+        } else {
+            Tone::Absent
+        },
+        text: text.unwrap_or_else(|| "unknown".to_owned()),
+        signs: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn a_sweep_is_as_many_blocks_as_axes_vary() {
+        let results = fixture::swept();
+        let analysis = analyse(&results);
+        let titles: Vec<String> = blocks(&results, &analysis)
+            .into_iter()
+            .map(|b| b.title)
+            .collect();
+        assert_eq!(
+            titles,
+            [
+                "One file at many sizes, by size (block 64 KiB)",
+                "One file at many sizes, by block (size 1 GiB)",
+                "Random reads, by threads"
+            ]
+        );
+    }
+
+    #[test]
+    fn rules_stand_above_the_first_size_that_does_not_fit() {
+        let results = fixture::swept();
+        let analysis = analyse(&results);
+        let blocks = blocks(&results, &analysis);
+        let rules: Vec<(&str, usize)> = blocks[0]
+            .lines
+            .iter()
+            .take(4)
+            .map(|line| (line.label.as_str(), usize::from(line.rule.is_some())))
+            .collect();
+        assert_eq!(
+            rules,
+            [
+                ("write 64 KiB", 0),
+                ("write 16 MiB", 0),
+                ("write 64 MiB", 1),
+                ("write  1 GiB", 1)
+            ]
+        );
+        assert!(blocks[1].lines.iter().all(|line| line.rule.is_none()));
+    }
+
+    #[test]
+    fn a_curve_of_which_one_point_failed_says_that_its_bend_is_unknown() {
+        let mut results = fixture::swept();
+        for stored in &mut results.cells {
+            if stored.cell.test == "threads-8t" && stored.cell.contender == "lame" {
+                stored.result = None;
+            }
+        }
+        let analysis = analyse(&results);
+        let blocks = blocks(&results, &analysis);
+        let line = blocks[2]
+            .lines
+            .iter()
+            .find(|l| l.label.contains("N*"))
+            .unwrap();
+        let texts: Vec<&str> = line.entries.iter().map(|e| e.text.as_str()).collect();
+        assert_eq!(texts, ["3.00", "unknown"]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Totals over the steps of tests, as a table like the overview's: what counts, and every attempt below it.
+
+use analyse::{Analysis, Attempt, RoundOutcome, Total};
+use model::{CampaignResults, Unit};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone};
+use crate::wording::text::clean;
+
+/// What stands above the table.
+pub(crate) const TITLE: &str = "Total over all steps";
+/// What has to be known of it.
+pub(crate) const NOTE: &str = "A total is the median over its attempts, one for each round, each of which is below it. \
+                               It is invalid where a step failed in one of them: a sum over fewer steps would be a \
+                               smaller number for less work.";
+
+/// Attempts that are shown; of more, JSON has the others.
+const MOST_ATTEMPTS: u32 = 10;
+
+/// Which attempts stand below a total.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attempts {
+    /// Every one.
+    All,
+    /// Every one of a test in which one is invalid or does not count, and none of any other: on a terminal the median
+    /// and its sum of steps are enough.
+    OfBroken,
+}
+
+/// A block for each test of several steps: its total, and attempts at it.
+pub(crate) fn blocks<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+    attempts: Attempts,
+) -> Vec<TestBlock<'a>> {
+    let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let totals = analysis.totals.iter();
+    let blocks = totals.filter_map(|total| {
+        let is_it = |test: &model::Test| test.suite == total.suite && test.name == total.test;
+        let number = tests().position(is_it)?;
+        Some(TestBlock {
+            test: tests().nth(number)?,
+            number: Some(number),
+            name: clean(&total.test),
+            title: format!("{} steps, one after the other", total.steps.len()),
+            lines: lines(total, attempts),
+        })
+    });
+    blocks.collect()
+}
+
+fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
+    let attempts = || total.contenders.iter().flat_map(|of| &of.attempts);
+    let scale = Scale::of(Unit::Seconds, attempts().filter_map(|a| a.seconds));
+    let line = |label: String, entries: Vec<Entry>| PhaseLine {
+        row: None,
+        label,
+        rule: None,
+        unit: format!("{} ↓", scale.symbol()),
+        entries,
+    };
+    let sums = total.contenders.iter().map(|of| {
+        let median = of.estimate.map(|estimate| estimate.median);
+        entry(median, of.outcome, of.is_lower_bound(), &scale)
+    });
+    let mut lines = vec![line("total".to_owned(), sums.collect())];
+    let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
+    if shown == Attempts::OfBroken && !attempts().any(is_broken) {
+        return lines;
+    }
+    let rounds = attempts().map(|attempt| attempt.round).max().unwrap_or(0);
+    for round in 1..=rounds.min(MOST_ATTEMPTS) {
+        let of = |counts: bool| {
+            let attempts = total.contenders.iter().map(move |of| {
+                let mut attempts = of.attempts.iter();
+                attempts.find(|a| a.round == round && a.counts == counts)
+            });
+            attempts.collect::<Vec<_>>()
+        };
+        if of(false).iter().any(Option::is_some) {
+            let label = format!("attempt {round}, disturbed");
+            lines.push(line(label, entries(&of(false), &scale)));
+        }
+        lines.push(line(format!("attempt {round}"), entries(&of(true), &scale)));
+    }
+    lines
+}
+
+fn entries(attempts: &[Option<&Attempt>], scale: &Scale) -> Vec<Entry> {
+    let shown = |attempt: &Option<&Attempt>| match attempt {
+        Some(a) => entry(a.seconds, a.outcome, a.cut_short, scale),
+        None => Entry {
+            text: "none".to_owned(),
+            signs: String::new(),
+            tone: Tone::Absent,
+        },
+    };
+    attempts.iter().map(shown).collect()
+}
+
+fn entry(
+    seconds: Option<f64>,
+    outcome: RoundOutcome,
+    is_lower_bound: bool,
+    scale: &Scale,
+) -> Entry {
+    let number = |value| match is_lower_bound {
+        true => format!("{LOWER_BOUND}{}", scale.number(value)),
+        false => scale.number(value),
+    };
+    Entry {
+        text: seconds.map_or_else(|| outcome.to_string(), number),
+        signs: String::new(),
+        tone: match (seconds, outcome) {
+            (Some(_), _) => Tone::Plain,
+            (None, outcome) if outcome.is_failure() => Tone::Failed,
+            (None, _) => Tone::Absent,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    /// What stands in a line of the tree's totals for a contender.
+    fn shown(results: &CampaignResults, label: &str, contender: &str) -> Entry {
+        let analysis = analyse(results);
+        let blocks = blocks(results, &analysis, Attempts::All);
+        let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
+        let line = tree.lines.iter().find(|line| line.label == label).unwrap();
+        let place = analysis.contenders.iter().position(|c| c == contender);
+        line.entries[place.unwrap()].clone()
+    }
+
+    /// The second round of ZFS on FUSE crashed in the fourth step.
+    #[test]
+    fn a_total_over_a_failed_step_is_invalid_and_the_other_attempts_stand_below_it() {
+        let results = fixture::realistic();
+        for label in ["total", "attempt 2"] {
+            let entry = shown(&results, label, "zfs-fuse");
+            assert_eq!((entry.text.as_str(), entry.tone), ("invalid", Tone::Failed));
+        }
+        for label in ["attempt 1", "attempt 3"] {
+            let entry = shown(&results, label, "zfs-fuse");
+            assert!(entry.text.parse::<f64>().is_ok(), "{entry:?}");
+        }
+        assert_eq!(shown(&results, "total", "ext4").tone, Tone::Plain);
+    }
+
+    #[test]
+    fn a_terminal_has_the_attempts_of_what_broke_and_of_nothing_else() {
+        let results = fixture::realistic();
+        let analysis = analyse(&results);
+        for block in blocks(&results, &analysis, Attempts::OfBroken) {
+            let is_broken = block.lines[0].entries.iter().any(|e| e.text == "invalid");
+            let attempts = if is_broken { 3 } else { 0 };
+            assert_eq!(block.lines.len(), 1 + attempts, "{}", block.name);
+        }
+    }
+
+    #[test]
+    fn a_first_run_that_was_disturbed_stands_above_the_second() {
+        let mut results = fixture::realistic();
+        let is_it = |cell: &model::Cell| cell.test == "tree" && cell.contender == "xfs";
+        let mut stored = results.cells.iter_mut();
+        let stored = stored.find(|stored| is_it(&stored.cell)).unwrap();
+        let result = stored.result.as_mut().unwrap();
+        result.first = Some(Box::new(result.clone()));
+        let first = shown(&results, "attempt 1, disturbed", "xfs");
+        assert_eq!(first, shown(&results, "attempt 1", "xfs"));
+        let other = shown(&results, "attempt 1, disturbed", "ext4");
+        assert_eq!((other.text.as_str(), other.tone), ("none", Tone::Absent));
+    }
+}

@@ -1,0 +1,175 @@
+//! The history of a result as text: a line of little bars, and a table with the changes of level.
+
+use analyse::{History, HistoryPoint, Series};
+
+use crate::Scale;
+use crate::tables::plain_table::{PlainTable, chance};
+use crate::wording::date::moment;
+use crate::wording::scale::three_digits;
+use crate::wording::text::clean;
+use crate::wording::words::arrow;
+
+/// Eight heights (Unicode, block elements).
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Stands where a campaign has no value.
+const NOTHING: char = '·';
+/// Stands where the level changes.
+const CHANGE: char = '│';
+
+/// The history as text.
+pub fn history_text(history: &History) -> String {
+    let mut out = String::new();
+    for series in &history.series {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out += &of_series(series);
+    }
+    if !history.left_out.is_empty() {
+        out += "\nLeft out, since not comparable with the latest\n";
+        for campaign in &history.left_out {
+            out += &format!(
+                "  campaign {}: {}\n",
+                campaign.campaign,
+                clean(&campaign.why)
+            );
+        }
+    }
+    out
+}
+
+fn of_series(series: &Series) -> String {
+    let medians = series
+        .points
+        .iter()
+        .filter_map(|p| Some(p.estimate?.median));
+    let scale = Scale::for_metric(series.metric, medians);
+    let mut out = format!(
+        "{}, {}/{}:{} ({} {})\n  {}\n",
+        clean(&series.contender),
+        clean(&series.test),
+        clean(&series.phase),
+        series.metric,
+        scale.symbol(),
+        arrow(series.direction),
+        sparkline(series)
+    );
+    let mut table = PlainTable::new(&[
+        ">campaign",
+        "begun",
+        ">median",
+        "interval",
+        "change",
+        "kernel",
+        "name",
+    ]);
+    for (place, point) in series.points.iter().enumerate() {
+        table.push(vec![
+            point.campaign.to_string(),
+            moment(point.started),
+            point
+                .estimate
+                .map_or_else(|| point.words.join("/"), |e| scale.number(e.median)),
+            interval(point, &scale),
+            change(series, place),
+            release(&point.kernel),
+            clean(&point.name),
+        ]);
+    }
+    out += &table.text("  ");
+    out
+}
+
+/// A bar for each campaign, from the smallest value to the largest, with a line at each change.
+pub(crate) fn sparkline(series: &Series) -> String {
+    let medians = || {
+        series
+            .points
+            .iter()
+            .filter_map(|p| Some(p.estimate?.median))
+    };
+    let least = medians().fold(f64::INFINITY, f64::min);
+    let most = medians().fold(f64::NEG_INFINITY, f64::max);
+    let bar = |value: f64| {
+        let share = if most > least {
+            (value - least) / (most - least)
+        } else {
+            0.5
+        };
+        BARS[((share * 8.0) as usize).min(7)]
+    };
+    let mut out = String::new();
+    for (place, point) in series.points.iter().enumerate() {
+        if series.changes.iter().any(|change| change.at == place) {
+            out.push(CHANGE);
+        }
+        out.push(point.estimate.map_or(NOTHING, |e| bar(e.median)));
+    }
+    out
+}
+
+fn interval(point: &HistoryPoint, scale: &Scale) -> String {
+    let estimate = point.estimate.filter(|e| e.rounds > 1);
+    estimate.map_or_else(String::new, |e| {
+        let (low, high) = (e.interval.low, e.interval.high);
+        format!("{} … {}", scale.number(low), scale.number(high))
+    })
+}
+
+/// What changes with a campaign: `0.80 × (worse, p = 0.004)`.
+fn change(series: &Series, place: usize) -> String {
+    let change = series.changes.iter().find(|change| change.at == place);
+    change.map_or_else(String::new, |change| {
+        let way = match change.worse {
+            Some(true) => "worse, ",
+            Some(false) => "better, ",
+            None => "",
+        };
+        let factor = three_digits(change.after / change.before);
+        format!("{factor} × ({way}p {})", chance(change.p))
+    })
+}
+
+/// The release of a kernel, which `uname` says second.
+fn release(kernel: &str) -> String {
+    let word = kernel.split_whitespace().nth(1).unwrap_or(kernel);
+    clean(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{Analysed, analyse, fixture, history};
+    use model::{CampaignResults, Nanos, Status};
+
+    fn campaign(id: i64) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.id = id;
+        results.started = Nanos(results.started.0 + id.unsigned_abs() * 86_400_000_000_000);
+        for stored in &mut results.cells {
+            let write = &mut stored.result.as_mut().unwrap().phases[0];
+            let percent = if id <= 6 { 100 } else { 130 };
+            write.wall = Nanos(write.wall.0 / 100 * percent + id.unsigned_abs() * 37 % 11);
+            if id == 4 && stored.cell.round == 1 {
+                write.status = Status::Failed;
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn a_step_and_a_failure() {
+        let pattern = "file/write".parse().unwrap();
+        let contenders = ["fast".to_owned()];
+        let mut collector = history(&pattern, &contenders);
+        for id in (1..=12).rev() {
+            let mut results = campaign(id);
+            if id == 2 {
+                results.campaign.backend = model::Backend::Dir;
+            }
+            let analysis = analyse(&results);
+            collector.add(Analysed::new(&results, &analysis));
+        }
+        insta::assert_snapshot!(history_text(&collector.finish()));
+    }
+}

@@ -1,0 +1,375 @@
+//! The report as Markdown, with tables as GitHub and most wikis draw them.
+
+use analyse::{Analysis, ContenderFeatures};
+use model::{CampaignResults, FACTS, Feature};
+
+use crate::tables::calibration;
+use crate::tables::cost;
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
+use crate::tables::{resources, standing_tables, totals};
+use crate::wording::complaint_lines::complaint_lines;
+use crate::wording::conclusions::{Detail, Sentence, conclusions};
+use crate::wording::failure_lines::failure_lines;
+use crate::wording::text::{clean, prose, short_names};
+use crate::wording::{summary, words};
+
+/// The widest a contender's name may be in a table.
+const WIDEST_NAME: usize = 40;
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+    let blocks = overview(results, analysis);
+    let names: Vec<String> = short_names(&analysis.contenders, WIDEST_NAME)
+        .iter()
+        .map(|name| escape(name))
+        .collect();
+    let mut out = head(results, analysis) + &standing(analysis);
+    for block in &blocks {
+        out += &test(block, &names);
+    }
+    out += &legend_lines(&blocks);
+    out += &of_the_raw_device(results, analysis, &names);
+    out += &of_processor(results, analysis, &names);
+    out += &totals(results, analysis, &names);
+    out += &resources(analysis);
+    out += &features(analysis, &names);
+    out += &failures(analysis);
+    out += &complaints(analysis);
+    out += &environment(results);
+    out
+}
+
+fn head(results: &CampaignResults, analysis: &Analysis) -> String {
+    let mut out = format!("# {}\n\n", escape(&clean(&results.campaign.name)));
+    out += &format!("{}\n\n", escape(&summary::line(results)));
+    out += &format!("{}\n", escape(&summary::outcome_line(analysis)));
+    if let Some(text) = summary::unfinished(analysis) {
+        out += &format!("\n**{text}**\n");
+    }
+    if let Some(text) = summary::virtual_time(results) {
+        out += &format!("\n{}\n", escape(&text));
+    }
+    out
+}
+
+/// How contenders stand over all: marks, ties, groups of tests.
+fn standing(analysis: &Analysis) -> String {
+    let mut out = "\n## How they stand\n\n".to_owned();
+    out += &standing_tables::counts(analysis).markdown(escape);
+    if let Some(table) = standing_tables::groups(analysis) {
+        out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean), \
+                and rank; `=` is a tie: no significant difference.\n\n";
+        out += &table.markdown(escape);
+    }
+    if let Some(table) = standing_tables::contender_groups(analysis) {
+        out += "\nGroups of contenders that the campaign names: the geometric mean of their members' costs.\n\n";
+        out += &table.markdown(escape);
+    }
+    for crossover in standing_tables::crossovers(analysis) {
+        out += &format!("\n{}\n", escape(&crossover));
+    }
+    out += &concluded(analysis);
+    out
+}
+
+/// What each group of tests comes to, a sentence each.
+fn concluded(analysis: &Analysis) -> String {
+    let sentences = conclusions(analysis, Detail::Full);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let line = |sentence: &Sentence| {
+        let (block, text) = (sentence.block, escape(&sentence.text));
+        format!("- **{block}:** {text}\n")
+    };
+    let lines: String = sentences.iter().map(line).collect();
+    format!("\n## Conclusions\n\n{lines}")
+}
+
+fn test(block: &TestBlock<'_>, names: &[String]) -> String {
+    let test = block.test;
+    let mut out = format!(
+        "\n## {}: {}\n\n{}\n\n",
+        escape(&block.name),
+        escape(&block.title),
+        escape(&prose(&test.rationale))
+    );
+    out += &heading(names);
+    for phase in &block.lines {
+        if let Some(rule) = &phase.rule {
+            let mut cells = vec![format!("*{}*", escape(rule)), String::new()];
+            cells.resize(names.len() + 2, String::new());
+            out += &line(&cells);
+        }
+        out += &row(&phase.label, phase);
+    }
+    out
+}
+
+/// The line with the contenders' names, and the one that aligns the columns.
+fn heading(names: &[String]) -> String {
+    let mut header = vec!["phase".to_owned(), "unit".to_owned()];
+    header.extend(names.iter().cloned());
+    let aligned = |i: usize| if i == 0 { ":--" } else { "--:" };
+    let alignment: Vec<_> = (0..header.len()).map(aligned).map(str::to_owned).collect();
+    line(&header) + &line(&alignment)
+}
+
+fn row(name: &str, phase: &PhaseLine<'_>) -> String {
+    let mut cells = vec![escape(name), escape(&phase.unit)];
+    cells.extend(phase.entries.iter().map(entry));
+    line(&cells)
+}
+
+/// The results that met the device, as shares of what it can do without a filesystem.
+fn of_the_raw_device(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let title = "Share of what the device can do without a filesystem";
+    titled(title, &calibration::shares(results, analysis), names)
+}
+
+/// What each phase took of the processor, and its page faults.
+fn of_processor(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    titled(cost::TITLE, &cost::blocks(results, analysis), names)
+}
+
+/// One table of several tests below a title; nothing where it has no rows.
+fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
+    if blocks.is_empty() {
+        return String::new();
+    }
+    format!("\n## {title}\n\n") + &in_one_table(blocks, names)
+}
+
+/// The time of whole tests, and of each attempt at them.
+fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let blocks = totals::blocks(results, analysis, totals::Attempts::All);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let head = format!("\n## {}\n\n{}\n\n", totals::TITLE, totals::NOTE);
+    head + &in_one_table(&blocks, names)
+}
+
+/// What each contender may use, and what it used; and what they are not alike in.
+fn resources(analysis: &Analysis) -> String {
+    let Some(table) = resources::table(analysis) else {
+        return String::new();
+    };
+    let mut out = format!("\n## {}\n\n", resources::TITLE);
+    for sentence in resources::unlike(analysis) {
+        out += &format!("{}\n\n", escape(&sentence));
+    }
+    out + &table.markdown(escape) + &format!("\n{}\n", resources::NOTE)
+}
+
+/// Blocks whose lines say of which test they are.
+fn in_one_table(blocks: &[TestBlock<'_>], names: &[String]) -> String {
+    let lines = blocks.iter().flat_map(|block| {
+        let name = |phase: &PhaseLine<'_>| format!("{}: {}", block.name, phase.label);
+        block
+            .lines
+            .iter()
+            .map(move |phase| row(&name(phase), phase))
+    });
+    heading(names) + &lines.collect::<String>()
+}
+
+fn entry(entry: &Entry) -> String {
+    let text = escape(&format!("{}{}", entry.text, entry.signs));
+    match entry.tone {
+        Tone::Plain | Tone::Worst => text,
+        Tone::Best => format!("**{text}**"),
+        Tone::Failed | Tone::Absent => format!("*{text}*"),
+    }
+}
+
+fn line(cells: &[String]) -> String {
+    format!("| {} |\n", cells.join(" | "))
+}
+
+fn legend_lines(blocks: &[TestBlock<'_>]) -> String {
+    let entries: Vec<String> = legend(blocks)
+        .into_iter()
+        .map(|(sign, meaning)| format!("{} {meaning}", escape(&sign.to_string())))
+        .collect();
+    format!("\n{}\n", entries.join(" · "))
+}
+
+fn features(analysis: &Analysis, names: &[String]) -> String {
+    let mut out = "\n## Features\n\n".to_owned();
+    let mut header = vec![String::new()];
+    header.extend(names.iter().cloned());
+    out += &line(&header);
+    out += &line(&vec![":--".to_owned(); header.len()]);
+    let row = |title: &str, cell: &dyn Fn(&ContenderFeatures) -> String| {
+        let mut cells = vec![title.to_owned()];
+        cells.extend(analysis.features.iter().map(cell));
+        line(&cells)
+    };
+    out += &row("Class", &|c| words::class(c.class).to_owned());
+    out += &row("Driver", &|c| words::driver(c.driver).to_owned());
+    for (index, feature) in Feature::ALL.into_iter().enumerate() {
+        out += &row(words::feature(feature), &|c| {
+            escape(&words::found(&c.features[index].found))
+        });
+    }
+    out + &format!("\n{}\n", escape(words::CLASSES)) + &facts(analysis, &header)
+}
+
+/// What the catalog says of each contender, and its sources below.
+fn facts(analysis: &Analysis, header: &[String]) -> String {
+    let mut out = "\n## Facts from the catalog\n\n".to_owned();
+    out += &line(header);
+    out += &line(&vec![":--".to_owned(); header.len()]);
+    let mut sources = Vec::new();
+    for (index, fact) in FACTS.into_iter().enumerate() {
+        let mut cells = vec![fact.to_owned()];
+        for contender in &analysis.features {
+            let said = clean(&contender.facts.lines()[index]);
+            if said.is_empty() {
+                cells.push("not said".to_owned());
+                continue;
+            }
+            cells.push(escape(&said));
+            let name = escape(&clean(&contender.contender));
+            let source = clean(&contender.facts.sources()[index].join("; "));
+            sources.push(format!("- {fact}, {name}: {}\n", escape(&source)));
+        }
+        out += &line(&cells);
+    }
+    if !sources.is_empty() {
+        out += &format!("\nSources:\n\n{}", sources.concat());
+    }
+    out
+}
+
+fn failures(analysis: &Analysis) -> String {
+    let lines = failure_lines(analysis);
+    if lines.is_empty() {
+        return "\n## Not ok\n\nNothing: every cell that ran is ok.\n".to_owned();
+    }
+    let mut out = "\n## Not ok\n\n".to_owned();
+    for failure in lines {
+        let first = failure.first();
+        let text = format!(
+            "{}, {} ({}): {}",
+            clean(&first.contender),
+            failure.place(),
+            failure.rounds(),
+            failure.reason()
+        );
+        out += &format!("- **{}** {}\n", first.status, escape(&text));
+    }
+    out
+}
+
+fn complaints(analysis: &Analysis) -> String {
+    if analysis.complaints.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n## Kernel complaints during cells that passed\n\n".to_owned();
+    for complaint in complaint_lines(analysis) {
+        let text = format!(
+            "{} ({}): {}",
+            complaint.contender(),
+            complaint.extent(),
+            complaint.example()
+        );
+        out += &format!("- {}\n", escape(&text));
+    }
+    out
+}
+
+fn environment(results: &CampaignResults) -> String {
+    let mut out = "\n## Environment\n\n".to_owned();
+    for (name, value) in summary::facts(results) {
+        out += &format!("- {name}: {}\n", escape(&value));
+    }
+    for environment in &results.environments {
+        for (name, value) in summary::environment(environment) {
+            out += &format!("- {name}: {}\n", escape(&value));
+        }
+    }
+    out += &measured(results);
+    out
+}
+
+/// What the instrument costs and what the device can do.
+fn measured(results: &CampaignResults) -> String {
+    let facts = calibration::facts(results);
+    if facts.is_empty() {
+        return String::new();
+    }
+    let lines = facts
+        .iter()
+        .map(|(name, value)| format!("- {name}: {}\n", escape(value)));
+    format!(
+        "\n## Harness overhead and raw device\n\n{}",
+        lines.collect::<String>()
+    )
+}
+
+/// Text that Markdown and the HTML in it leave alone.
+///
+/// CommonMark §2.4: a backslash takes the meaning from any ASCII punctuation; entities are used for
+/// the characters of HTML, as they hold in every dialect.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    fn shown(results: &CampaignResults) -> String {
+        render(results, &analyse(results))
+    }
+
+    #[test]
+    fn a_small_campaign() {
+        insta::assert_snapshot!(shown(&fixture::plain()));
+    }
+
+    #[test]
+    fn a_calibrated_campaign() {
+        insta::assert_snapshot!(shown(&fixture::calibrated()));
+    }
+
+    #[test]
+    fn sweeps_are_condensed_with_their_borders() {
+        insta::assert_snapshot!(shown(&fixture::swept()));
+    }
+
+    #[test]
+    fn hostile_names_and_every_status() {
+        insta::assert_snapshot!(shown(&fixture::hostile()));
+    }
+
+    #[test]
+    fn no_html_and_no_stray_column_gets_through() {
+        let text = shown(&fixture::hostile());
+        assert!(!text.contains('<') && !text.contains("\u{1b}"));
+        let mut columns = None;
+        for line in text.lines() {
+            let bars = line.replace("\\|", "").matches('|').count();
+            let expected = *columns.get_or_insert(bars);
+            if line.starts_with('|') && expected > 0 {
+                assert!(bars == expected, "{line}");
+            }
+            columns = line.starts_with('|').then_some(bars);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Reports as text: the terminal, Markdown, comparison, history, advice.
+
+pub(crate) mod advice;
+pub(crate) mod compare;
+pub(crate) mod history;
+pub(crate) mod markdown;
+pub(crate) mod terminal;
+pub(crate) mod verdict;

@@ -1,0 +1,541 @@
+//! The report for a terminal: a table of all phases, then what was not ok, a line each.
+//!
+//! It says the same without colour: best and worst have signs, failures have words. Tables wider
+//! than the terminal are split into blocks of contenders.
+
+use analyse::Analysis;
+use model::CampaignResults;
+
+use crate::tables::calibration::shares;
+use crate::tables::cost;
+use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
+use crate::tables::{resources, standing_tables, totals};
+use crate::text_reports::verdict::{overall, remarks};
+use crate::wording::conclusions::{Detail, conclusions};
+use crate::wording::text::{clean, short_names, width};
+use crate::wording::{
+    complaint_lines::complaint_lines, failure_lines::failure_lines, summary, words,
+};
+
+/// How a report for people is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Columns of the terminal; wider tables are split into blocks.
+    pub width: usize,
+    /// Whether the terminal shows colours.
+    pub colour: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            width: 100,
+            colour: false,
+        }
+    }
+}
+
+/// The widest a contender's name may make its column.
+const WIDEST_NAME: usize = 17;
+/// Columns between two columns of the table.
+const GAP: usize = 2;
+
+pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &Options) -> String {
+    let paint = Paint(options.colour);
+    let blocks = overview(results, analysis);
+    let names = short_names(&analysis.contenders, WIDEST_NAME);
+    let mut out = head(results, analysis, options.width, paint);
+    for columns in split(&blocks, &names, options.width) {
+        out.push('\n');
+        table(&mut out, &blocks, &names, &columns, paint);
+    }
+    let whole: Vec<TestBlock<'_>> = overall(results, analysis).into_iter().collect();
+    for columns in split(&whole, &names, options.width) {
+        out.push('\n');
+        table(&mut out, &whole, &names, &columns, paint);
+    }
+    out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
+    out += &concluded(analysis, options.width, paint);
+    out += &trust(results, analysis, options.width, paint);
+    out += &of_the_raw_device(results, analysis, &names, options.width, paint);
+    out += &of_processor(results, analysis, &names, options.width, paint);
+    out += &totals(results, analysis, &names, options.width, paint);
+    out += &contender_groups(analysis, paint);
+    out += &resources(analysis, paint);
+    out += &full_names(&analysis.contenders, &names);
+    out += &contenders(analysis, options.width);
+    out += &failures(analysis, paint);
+    out += &complaints(analysis, paint);
+    out
+}
+
+/// Puts colour on text, or does not.
+#[derive(Clone, Copy)]
+struct Paint(bool);
+
+impl Paint {
+    /// The text with an SGR code of ECMA-48 around it.
+    fn with(self, code: &str, text: &str) -> String {
+        if self.0 && !text.trim().is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn tone(self, tone: Tone, text: &str) -> String {
+        match tone {
+            Tone::Plain => text.to_owned(),
+            Tone::Best => self.with("1;32", text),
+            Tone::Worst => self.with("31", text),
+            Tone::Failed => self.with("1;33", text),
+            Tone::Absent => self.dim(text),
+        }
+    }
+}
+
+fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let mut out = format!(
+        "{}\n{}\n",
+        paint.bold(&summary::line(results)),
+        summary::outcome_line(analysis)
+    );
+    if let Some(text) = summary::unfinished(analysis) {
+        out += &paint.tone(Tone::Failed, &text);
+        out.push('\n');
+    }
+    if let Some(text) = summary::virtual_time(results) {
+        out += &format!("{}\n", wrapped(&text, terminal.max(40)).join("\n"));
+    }
+    out
+}
+
+/// A contender's column: which one, how wide its numbers are and how wide the signs behind them.
+struct Column {
+    index: usize,
+    number: usize,
+    signs: usize,
+}
+
+impl Column {
+    fn of(index: usize, name: &str, blocks: &[TestBlock<'_>]) -> Self {
+        let entries = || {
+            blocks
+                .iter()
+                .flat_map(|block| &block.lines)
+                .map(|line| &line.entries[index])
+        };
+        let signs = entries().map(|e| width(&e.signs)).max().unwrap_or(0);
+        // A word has no signs and may use their room.
+        let number = entries()
+            .map(|e| match e.tone {
+                Tone::Failed | Tone::Absent => width(&e.text).saturating_sub(signs),
+                _ => width(&e.text),
+            })
+            .max()
+            .unwrap_or(0)
+            .max(width(name).saturating_sub(signs));
+        Self {
+            index,
+            number,
+            signs,
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.number + self.signs
+    }
+
+    fn show(&self, entry: &Entry, paint: Paint) -> String {
+        let text = match entry.tone {
+            Tone::Failed | Tone::Absent => pad_left(&entry.text, self.width()),
+            _ => format!(
+                "{}{}",
+                pad_left(&entry.text, self.number),
+                pad_right(&entry.signs, self.signs)
+            ),
+        };
+        paint.tone(entry.tone, &text)
+    }
+}
+
+/// Columns of each block, as many as fit beside the labels and at least one.
+fn split(blocks: &[TestBlock<'_>], names: &[String], terminal: usize) -> Vec<Vec<Column>> {
+    let labels = labels_width(blocks);
+    let mut split: Vec<Vec<Column>> = Vec::new();
+    let mut used = usize::MAX;
+    for (index, name) in names.iter().enumerate() {
+        let column = Column::of(index, name, blocks);
+        let wide = column.width() + GAP;
+        if used.saturating_add(wide) <= terminal {
+            used += wide;
+            split.last_mut().expect("a block was begun").push(column);
+        } else {
+            used = labels + wide;
+            split.push(vec![column]);
+        }
+    }
+    split
+}
+
+/// Width of the names of phases and tests' indentation, and of the units.
+fn label_widths(blocks: &[TestBlock<'_>]) -> (usize, usize) {
+    let lines = || blocks.iter().flat_map(|block| &block.lines);
+    let phase = lines().map(|line| width(&line.label)).max();
+    let unit = lines().map(|line| width(&line.unit)).max();
+    (phase.unwrap_or(0), unit.unwrap_or(0))
+}
+
+fn labels_width(blocks: &[TestBlock<'_>]) -> usize {
+    let (phase, unit) = label_widths(blocks);
+    GAP + phase + GAP + unit
+}
+
+fn table(
+    out: &mut String,
+    blocks: &[TestBlock<'_>],
+    names: &[String],
+    columns: &[Column],
+    paint: Paint,
+) {
+    let (phase, unit) = label_widths(blocks);
+    let gap = " ".repeat(GAP);
+    let header: String = columns
+        .iter()
+        .map(|c| format!("{gap}{}", pad_left(&names[c.index], c.width())))
+        .collect();
+    let labels = " ".repeat(labels_width(blocks));
+    out.push_str(&paint.bold(&format!("{labels}{header}")));
+    out.push('\n');
+    for block in blocks {
+        let title = format!("{}: {}", block.name, block.title);
+        out.push_str(&paint.dim(&title));
+        out.push('\n');
+        for line in &block.lines {
+            if let Some(rule) = &line.rule {
+                out.push_str(&paint.dim(&format!("{gap}— {rule} —")));
+                out.push('\n');
+            }
+            let mut text = format!(
+                "{gap}{}{gap}{}",
+                pad_right(&line.label, phase),
+                paint.dim(&pad_left(&line.unit, unit))
+            );
+            for column in columns {
+                text += &gap;
+                text += &column.show(&line.entries[column.index], paint);
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        }
+    }
+}
+
+fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+fn pad_right(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// What each group of tests comes to, a sentence each.
+fn concluded(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let sentences = conclusions(analysis, Detail::Short).into_iter();
+    let lines = sentences.map(|sentence| format!("{}: {}", sentence.block, sentence.text));
+    paragraphs("Conclusions:", lines, terminal, paint)
+}
+
+/// How far the results can be trusted: what the statistics say in sentences.
+fn trust(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let remarks = remarks(results, analysis).into_iter();
+    paragraphs("What the results can bear:", remarks, terminal, paint)
+}
+
+/// Sentences below a title, each with its further lines set in; nothing where there are none.
+fn paragraphs(
+    title: &str,
+    sentences: impl ExactSizeIterator<Item = String>,
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    if sentences.len() == 0 {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", paint.bold(title));
+    for sentence in sentences {
+        for (number, line) in wrapped(&sentence, terminal.max(40) - 4).iter().enumerate() {
+            let margin = if number == 0 { "  " } else { "    " };
+            out += &format!("{margin}{line}\n");
+        }
+    }
+    out
+}
+
+/// A text in lines of at most so many columns, broken between words.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.is_empty() {
+            *last = word.to_owned();
+        } else if width(last) + 1 + width(word) <= columns {
+            last.push(' ');
+            *last += word;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> String {
+    let occurring: Vec<char> = tables
+        .iter()
+        .flat_map(|t| legend(t))
+        .map(|(s, _)| s)
+        .collect();
+    let entries = LEGEND.iter().filter(|(sign, _)| occurring.contains(sign));
+    let mut lines = vec![String::new()];
+    for (sign, meaning) in entries {
+        let entry = format!("{sign} {meaning}");
+        let last = lines.last_mut().expect("there is a line");
+        if last.is_empty() {
+            *last = entry;
+        } else if width(last) + 3 + width(&entry) <= terminal {
+            *last += "   ";
+            *last += &entry;
+        } else {
+            lines.push(entry);
+        }
+    }
+    let text: Vec<String> = lines.iter().map(|line| paint.dim(line)).collect();
+    format!("\n{}\n", text.join("\n"))
+}
+
+/// The results that met the device, as shares of what it can do without a filesystem.
+fn of_the_raw_device(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let title = "Share of what the device can do without a filesystem:";
+    let blocks = shares(results, analysis);
+    titled(title, &blocks, names, terminal, paint)
+}
+
+/// What each phase took of the processor, and its page faults.
+fn of_processor(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let title = format!("{}:", cost::TITLE);
+    let blocks = cost::blocks(results, analysis);
+    titled(&title, &blocks, names, terminal, paint)
+}
+
+/// A table below a title; nothing where it has no rows.
+fn titled(
+    title: &str,
+    blocks: &[TestBlock<'_>],
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}", paint.bold(title));
+    for columns in split(blocks, names, terminal) {
+        out.push('\n');
+        table(&mut out, blocks, names, &columns, paint);
+    }
+    out
+}
+
+/// The time of whole tests, and of each attempt at them.
+fn totals(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let title = format!("{}:", totals::TITLE);
+    let blocks = totals::blocks(results, analysis, totals::Attempts::OfBroken);
+    titled(&title, &blocks, names, terminal, paint)
+}
+
+/// The groups of contenders that the campaign names.
+fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
+    let Some(table) = standing_tables::contender_groups(analysis) else {
+        return String::new();
+    };
+    let title = "Groups of contenders, by the geometric mean of their members' scores:";
+    format!("\n{}\n{}", paint.bold(title), table.text("  "))
+}
+
+/// What each contender may use, and what it used.
+fn resources(analysis: &Analysis, paint: Paint) -> String {
+    let Some(table) = resources::table(analysis) else {
+        return String::new();
+    };
+    let title = format!("{}:", resources::TITLE);
+    format!("\n{}\n{}", paint.bold(&title), table.text("  "))
+}
+
+/// Names that the table had to shorten, with what they are in full.
+fn full_names(names: &[String], short: &[String]) -> String {
+    let lines: String = names
+        .iter()
+        .zip(short)
+        .map(|(name, short)| (clean(name), short))
+        .filter(|(name, short)| name != *short)
+        .map(|(name, short)| format!("  {short} is {name}\n"))
+        .collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\nNames in full:\n{lines}")
+    }
+}
+
+/// What each contender gives to programs, and what the catalog knows of it.
+fn contenders(analysis: &Analysis, terminal: usize) -> String {
+    let mut out = "\nContenders:\n".to_owned();
+    for contender in &analysis.features {
+        let text = format!(
+            "{}: {}",
+            clean(&contender.contender),
+            words::abilities(contender)
+        );
+        let lines = wrapped(&text, terminal.max(40) - 4);
+        out += &format!("  {}\n", lines.join("\n    "));
+    }
+    out
+}
+
+fn failures(analysis: &Analysis, paint: Paint) -> String {
+    let lines = failure_lines(analysis);
+    if lines.is_empty() {
+        return String::new();
+    }
+    let mut out = format!("\n{}\n", paint.bold("Not ok:"));
+    let word = lines
+        .iter()
+        .map(|line| width(line.first().status.name()))
+        .max()
+        .unwrap_or(0);
+    for line in &lines {
+        let first = line.first();
+        out += &format!(
+            "  {}  {}: {} ({}): {}\n",
+            paint.tone(Tone::Failed, &pad_right(first.status.name(), word)),
+            clean(&first.contender),
+            line.place(),
+            line.rounds(),
+            line.reason()
+        );
+    }
+    out
+}
+
+fn complaints(analysis: &Analysis, paint: Paint) -> String {
+    if analysis.complaints.is_empty() {
+        return String::new();
+    }
+    let title = "The kernel complained during cells that passed:";
+    let mut out = format!("\n{}\n", paint.bold(title));
+    for complaint in complaint_lines(analysis) {
+        out += &format!(
+            "  {} ({}): {}\n",
+            complaint.contender(),
+            complaint.extent(),
+            complaint.example()
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    fn shown(results: &CampaignResults, width: usize, colour: bool) -> String {
+        render(results, &analyse(results), &Options { width, colour })
+    }
+
+    #[test]
+    fn a_small_campaign() {
+        insta::assert_snapshot!(shown(&fixture::plain(), 80, false));
+    }
+
+    #[test]
+    fn shares_of_the_raw_device_and_the_sign_of_the_instrument() {
+        insta::assert_snapshot!(shown(&fixture::calibrated(), 80, false));
+    }
+
+    #[test]
+    fn a_real_campaign_in_blocks() {
+        insta::assert_snapshot!(shown(&fixture::realistic(), 100, false));
+    }
+
+    #[test]
+    fn sweeps_are_condensed_with_their_borders() {
+        insta::assert_snapshot!(shown(&fixture::swept(), 100, false));
+    }
+
+    #[test]
+    fn hostile_names_and_every_status() {
+        insta::assert_snapshot!(shown(&fixture::hostile(), 120, false));
+    }
+
+    #[test]
+    fn no_line_of_the_table_is_wider_than_the_terminal() {
+        for terminal in [40, 60, 80, 100, 200] {
+            let text = shown(&fixture::realistic(), terminal, false);
+            let table = text.split("\nNot ok:").next().unwrap();
+            let widest = table.lines().skip(2).map(width).max().unwrap();
+            assert!(widest <= terminal.max(60), "{terminal}: {widest}\n{table}");
+        }
+    }
+
+    #[test]
+    fn colour_changes_nothing_but_the_colours() {
+        let results = fixture::realistic();
+        let coloured = shown(&results, 120, true);
+        let mut plain = String::new();
+        let mut rest = coloured.as_str();
+        while let Some((before, after)) = rest.split_once("\x1b[") {
+            plain += before;
+            rest = after.split_once('m').unwrap().1;
+        }
+        plain += rest;
+        assert!(coloured.contains("\x1b[1;32m"), "best is green");
+        assert!(coloured.contains("\x1b[31m"), "worst is red");
+        let trimmed =
+            |text: &str| -> Vec<String> { text.lines().map(|l| l.trim_end().to_owned()).collect() };
+        assert_eq!(trimmed(&plain), trimmed(&shown(&results, 120, false)));
+    }
+
+    #[test]
+    fn nothing_from_outside_can_move_the_cursor() {
+        let text = shown(&fixture::hostile(), 120, false);
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+        assert!(!text.contains('\u{202e}'));
+    }
+}

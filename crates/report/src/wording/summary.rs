@@ -1,0 +1,219 @@
+//! The lines above every report for people: what was compared, how often, on what, and what came
+//! of the cells.
+
+use analyse::{Analysis, Completeness, RoundOutcome};
+use model::{Bytes, CampaignResults, Clock, Environment};
+
+use crate::wording::date::moment;
+use crate::wording::text::clean;
+use crate::wording::words::counted;
+
+/// What a campaign was, as pairs of a word and its value.
+pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
+    let campaign = &results.campaign;
+    let memory = campaign
+        .memory
+        .map_or_else(|| "all there is".to_owned(), |m| m.to_string());
+    let mut facts = vec![
+        ("Begun", moment(results.started)),
+        ("Profile", campaign.profile.to_string()),
+        ("Rounds", campaign.rounds.to_string()),
+        ("Backend", campaign.backend.to_string()),
+        ("Clock", clock(results)),
+        ("Seed", campaign.seed.to_string()),
+        ("Size", campaign.size.to_string()),
+        ("Memory", memory),
+    ];
+    let machine = campaign.guest.as_ref();
+    facts.extend(machine.map(|machine| ("Machine", clean(&machine.to_string()))));
+    facts
+}
+
+/// What results in virtual time say and what they do not, where the campaign's are.
+pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
+    let campaign = &results.campaign;
+    if campaign.clock != Clock::Virtual {
+        return None;
+    }
+    let machine = campaign.guest.as_ref();
+    let machine = machine.map_or_else(String::new, |m| format!(" ({})", clean(&m.to_string())));
+    Some(format!(
+        "These times are those of a model machine{machine}: an instruction takes a nanosecond, the disk what its \
+         model says, and nothing else any time. They say how much work a filesystem makes for processor and disk, \
+         and not how fast it is on any real machine. Run again, they are the same to the nanosecond: rounds \
+         differ by their seeds, and intervals show what that does."
+    ))
+}
+
+/// The clock that times are in.
+pub(crate) fn clock(results: &CampaignResults) -> String {
+    results
+        .environments
+        .first()
+        .map_or_else(|| "clock not recorded".to_owned(), |e| clean(&e.clock))
+}
+
+/// What a campaign was, in one line.
+pub(crate) fn line(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    format!(
+        "campaign {} “{}”: profile {}, {}, backend {}, {}, seed {}",
+        results.id,
+        clean(&campaign.name),
+        campaign.profile,
+        counted(campaign.rounds, "round"),
+        campaign.backend,
+        clock(results),
+        campaign.seed,
+    )
+}
+
+/// What came of the cells, in one line.
+pub(crate) fn outcome_line(analysis: &Analysis) -> String {
+    let tests: std::collections::BTreeSet<&str> =
+        analysis.rows.iter().map(|row| row.test.as_str()).collect();
+    let counts = outcomes(analysis)
+        .into_iter()
+        .map(|(outcome, count)| format!("{count} {outcome}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    format!(
+        "{}, {}, {}: {counts}",
+        counted(analysis.contenders.len() as u64, "contender"),
+        counted(tests.len() as u64, "test"),
+        counted(analysis.counts.cells, "cell"),
+    )
+}
+
+/// Outcomes of cells with their counts, in the order of [`RoundOutcome::ALL`].
+pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
+    let counts = &analysis.counts.by_outcome;
+    RoundOutcome::ALL
+        .into_iter()
+        .filter_map(|outcome| Some((outcome, *counts.get(&outcome)?)))
+        .collect()
+}
+
+/// What to say of a campaign that is not finished.
+pub(crate) fn unfinished(analysis: &Analysis) -> Option<String> {
+    let counts = &analysis.counts;
+    (counts.completeness == Completeness::Incomplete).then(|| {
+        format!(
+            "This campaign is not finished: {} of {} cells have not run yet.",
+            counts.cells - counts.run,
+            counts.cells
+        )
+    })
+}
+
+/// What a session of the campaign ran on, as pairs of a word and its value.
+pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
+    let parts = [
+        ("fsarena", clean(&environment.program)),
+        ("Kernel", clean(&environment.kernel)),
+        ("Distribution", clean(&environment.distribution)),
+        (
+            "Processor",
+            format!("{} × {}", environment.cpus, clean(&environment.cpu)),
+        ),
+        ("Main memory", memory(environment)),
+        ("Device", clean(&environment.device)),
+        ("Attached", clean(&environment.attachment)),
+        ("Clock", clean(&environment.clock)),
+    ];
+    let parts = parts
+        .map(|(what, value)| (what.to_owned(), value))
+        .into_iter();
+    let conditions = environment.conditions.iter();
+    parts
+        .chain(conditions.map(|c| (heading(&c.what), clean(&c.value))))
+        .collect()
+}
+
+/// A word as it begins a line.
+fn heading(what: &str) -> String {
+    let mut letters = what.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    clean(&first.into_iter().chain(letters).collect::<String>())
+}
+
+fn memory(environment: &Environment) -> String {
+    let size = gibibytes(environment.memory);
+    match environment.memory_goes_back {
+        true => format!("{size}; what is free goes back to the host and is fetched again"),
+        false => size,
+    }
+}
+
+/// Main memory is never a round number: what the firmware keeps is missing from it.
+fn gibibytes(memory: Bytes) -> String {
+    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use analyse::fixture;
+    use model::{Accelerator, Condition, DiskCache, GuestDisk, GuestMachine};
+
+    use super::*;
+
+    fn in_guests(clock: Clock) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.campaign.clock = clock;
+        results.campaign.guest = Some(GuestMachine {
+            memory: Bytes::mib(1024),
+            processors: 1,
+            accelerator: Accelerator::Tcg,
+            cpu: "max\u{1b}[2J".into(),
+            disks: 1,
+            disk: GuestDisk::Image {
+                cache: DiskCache::Writeback,
+            },
+            kernel: "6.1.0".into(),
+            made: "guest-1".into(),
+        });
+        results
+    }
+
+    #[test]
+    fn virtual_time_is_called_that_and_says_what_it_is_worth() {
+        let text = virtual_time(&in_guests(Clock::Virtual)).unwrap();
+        assert!(
+            text.contains("a model machine (1 GiB of memory, 1 processor"),
+            "{text}"
+        );
+        assert!(
+            text.contains("how much work") && text.contains("seeds"),
+            "{text}"
+        );
+        assert!(!text.contains('\u{1b}'));
+        assert_eq!(virtual_time(&in_guests(Clock::Real)), None);
+    }
+
+    #[test]
+    fn what_decides_about_speed_stands_beside_the_machine() {
+        let session = Environment {
+            conditions: vec![Condition::new("readahead", "128 KiB\u{1b}[2J")],
+            ..Environment::default()
+        };
+        let facts = environment(&session);
+        let (what, value) = facts.last().unwrap();
+        assert_eq!(what, "Readahead");
+        assert!(value.starts_with("128 KiB") && !value.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_parts_of_a_guests_machine_are_among_the_facts() {
+        let facts = facts(&in_guests(Clock::Real));
+        let (_, machine) = facts.iter().find(|(name, _)| *name == "Machine").unwrap();
+        assert!(
+            machine.contains("1 disk: an image, cache writeback; Linux 6.1.0"),
+            "{machine}"
+        );
+        assert!(
+            super::facts(&fixture::plain())
+                .iter()
+                .all(|(name, _)| *name != "Machine")
+        );
+    }
+}

@@ -1,0 +1,124 @@
+// Every chart of the page as a picture of its own: SVG that carries its style and its caption and needs
+// no page around it.
+
+const CAPTION = 26;
+const MARGIN = 8;
+
+function pictures() {
+  const everybody = contenders.map((_, c) => c);
+  return [
+    ...overviewPicture(everybody),
+    ...data.phases.flatMap((phase) => phasePictures(phase, everybody)),
+    ...data.tests.filter(isSequence).map((test) => ({
+      name: [test.name, "steps"],
+      caption: `${test.name}: its steps, one after the other`,
+      chart: stepsChart(test, everybody),
+    })),
+    ...data.sweeps.flatMap((sweep) => sweep.phases.flatMap((phase) => sweptPictures(sweep, phase, everybody))),
+  ].map(alone, new Set());
+}
+
+// Of each phase how many times the cost of the best; a number or a word where there is no ratio.
+function overviewPicture(shown) {
+  const cell = (row, contender) => {
+    const ratio = row.r[contender];
+    if (ratio !== null) return { text: threeDigits(ratio), shade: `h${ratioStep(ratio)}` };
+    const result = resultOf(row, contender);
+    return { text: result.words ? wordOf(result) : textOf(row, result) + unitBehind(row) };
+  };
+  const rows = data.phases.map(({ test, name, rows: [row] }) => ({
+    name: `${data.tests[test].name}/${name}`,
+    cells: shown.map((contender) => cell(row, contender)),
+  }));
+  if (rows.length === 0) return [];
+  const chart = heatChart({
+    description: "Heat map: how many times the cost of the best, by phase and contender.",
+    unit: "× the cost of the best",
+    columns: shown.map((contender) => contenders[contender].label),
+    rows,
+  });
+  const caption = "How many times the cost of the best: 1 is the best, 2 takes twice as long";
+  return [{ name: ["overview"], caption, chart }];
+}
+
+function ratioStep(ratio) {
+  const step = data.steps.findIndex((most) => ratio <= most);
+  return step < 0 ? data.steps.length : step;
+}
+
+function phasePictures(phase, shown) {
+  const test = data.tests[phase.test].name;
+  const place = `${test}/${phase.name}`;
+  const pictures = phase.rows.map((row) => ({
+    name: [test, phase.name, metricOf(row).name],
+    caption: `${place}: ${metricOf(row).title}, ${axisUnit(row)} (${row.n[0]})`,
+    chart: barChart(row, phase, shown),
+  }));
+  if (hasLatency(phase)) {
+    const caption = `${place}: latency, percentiles`;
+    pictures.push({ name: [test, phase.name, "percentiles"], caption, chart: latencyChart(phase, shown) });
+  }
+  if (hasProcessor(phase)) {
+    const caption = `${place}: processor time (up) against ${metricOf(phase.rows[0]).title} (across)`;
+    pictures.push({ name: [test, phase.name, "processor"], caption, chart: processorChart(phase, shown) });
+  }
+  return pictures;
+}
+
+// A curve over each axis that varies; over two axes a surface for each contender.
+function sweptPictures(sweep, phase, shown) {
+  if (phase.points.length === 0) return [];
+  const { row } = phase.points[0];
+  const name = [sweep.name, phase.name, ...(row.beside ? [metricOf(row).name] : [])];
+  const place = `${sweep.name}/${phase.name}`;
+  const axes = varying(sweep);
+  const curves = (axes.length > 0 ? axes : [0]).flatMap((axis) => {
+    const view = { axis, held: placeToHold(sweep, axis), logarithmic: false };
+    if (sweepPoints(phase, view).length === 0) return [];
+    const over = sweep.axes[axis].name;
+    const caption = `${place}: ${metricOf(row).title} by ${over} (${row.n[0]})`;
+    return [{ name: [...name, "by", over], caption, chart: sweepCurve(sweep, phase, view, shown) }];
+  });
+  if (axes.length < 2) return curves;
+  const [down, across] = axes;
+  const [first, second] = [sweep.axes[down].name, sweep.axes[across].name];
+  const surfaces = shown.map((contender) => ({
+    name: [...name, "surface", contenders[contender].name],
+    caption: `${place}, ${contenders[contender].label}: ${metricOf(row).title} by ${first} (down) and ${second} (across)`,
+    chart: surface(sweep, phase, contender, [down, across], placeToHold(sweep, down)),
+  }));
+  return [...curves, ...surfaces];
+}
+
+// A chart as a document, under a name that no other has; `this` holds the names that are taken.
+function alone({ name, caption, chart }) {
+  const [, , width, height] = chart.getAttribute("viewBox").split(" ").map(Number);
+  const [wide, high] = [width + 2 * MARGIN, height + CAPTION + MARGIN];
+  const place = `translate(${MARGIN} ${CAPTION})`;
+  const picture = drawn(
+    "svg",
+    {
+      xmlns: SVG,
+      width: wide,
+      height: high,
+      viewBox: `0 0 ${wide} ${high}`,
+      role: "img",
+      "aria-label": chart.getAttribute("aria-label"),
+    },
+    // The style is put in by the program.
+    drawn("style"),
+    drawn("rect", { class: "paper", width: wide, height: high }),
+    drawn("text", { class: "caption", x: MARGIN, y: 17 }, shortened(caption, Math.floor(wide * 0.165))),
+    drawn("g", { class: chart.getAttribute("class"), transform: place }, ...chart.childNodes),
+  );
+  return { name: unusedName(name.join("-"), this), svg: `${picture}\n` };
+}
+
+// A name of lower-case letters, digits and `-` alone, which no filesystem or shell takes amiss.
+function unusedName(words, taken) {
+  const plain = words.toLowerCase().slice(0, 120).replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "chart";
+  let name = plain;
+  for (let number = 2; taken.has(name); number += 1) name = `${plain}-${number}`;
+  taken.add(name);
+  return name;
+}
