@@ -1,6 +1,7 @@
 //! What is tested on this machine, with root: campaigns on images, devices and directories, what they leave, and the
 //! page in a browser. One program, which is linked once and runs the tests of all these files side by side.
 
+mod adding_an_operation;
 mod advise;
 mod attacks;
 mod bonnie_calls;
@@ -11,6 +12,7 @@ mod circumstances;
 mod compare;
 mod database;
 mod device_safety;
+mod exec;
 mod exports;
 mod failures;
 mod format;

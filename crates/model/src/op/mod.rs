@@ -40,9 +40,9 @@ macro_rules! operations {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(tag = "op", rename_all = "kebab-case")]
+        #[expect(missing_docs, reason = "each operation says what it is")]
         pub enum Op {
             $(
-                #[doc = concat!("See [`", stringify!($operation), "`].")]
                 $(#[$meta])*
                 $operation($operation),
             )*

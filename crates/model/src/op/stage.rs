@@ -109,6 +109,7 @@ pub trait Stage {
         offset: u64,
         length: u64,
     ) -> Result<u64, Self::Error>;
-    /// Ends the work on a file as the phase says it ends, and remembers what the file holds now.
+    /// Ends the work on a file as the phase says it ends, and with it what is timed; remembers what the file holds
+    /// now.
     fn finish(&mut self, file: Self::File, holds: Content<'_>) -> Result<(), Self::Error>;
 }
