@@ -13,9 +13,9 @@ use store::{CampaignId, Store};
 use sys::clock;
 use wire::machine::Kind;
 
-use crate::erase_question::{Asked, Consent};
-use crate::exit::Refused;
-use crate::run_command;
+use crate::commands::run as run_command;
+use crate::output::erase_question::{Asked, Consent};
+use crate::output::exit::Refused;
 
 /// What the user gives a run of a campaign beside the campaign itself.
 pub struct Means<'a> {

@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sys::process;
 
-use crate::guest_args::Condition;
+use crate::arguments::guest_args::Condition;
 
 /// Of the memory that is free, one part in so many is taken and given back, again and again.
 const SHARE_OF_MEMORY: u64 = 3;

@@ -4,7 +4,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::exit;
+use crate::output::exit;
 
 /// Runs the program. `None` where there was a panic, of which the first is told: others follow from it.
 pub fn watched<T>(program: impl FnOnce() -> T) -> Option<T> {

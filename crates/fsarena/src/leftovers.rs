@@ -10,8 +10,9 @@ use model::{Bytes, Campaign};
 use store::{CampaignId, Store};
 use sys::trusted::Directory;
 
-use crate::cli::Globals;
-use crate::{exit, paths};
+use crate::arguments::cli::Globals;
+use crate::output::exit;
+use crate::paths;
 use machine::{CALIBRATION, Local, WorkPlace, is_of_a_campaign, unique_name};
 
 /// A unit of `st_blocks` (stat(2)).

@@ -3,62 +3,27 @@
 //! This crate is the command line: arguments, what is printed, exit codes. Campaigns are run by `orchestrate`, on machines
 //! by `machine`.
 
-mod advise_command;
-mod agent_command;
-mod calibrate_command;
-mod calibration_text;
+mod arguments;
 mod campaign;
-mod campaign_text;
-mod cell_page;
-mod chosen;
-mod cli;
-mod cli_values;
-mod compare_command;
-mod completions_command;
-mod contender_choice;
-mod contender_groups;
-mod cost_page;
+mod commands;
 mod disturbance;
-mod doctor_command;
-mod erase_question;
-mod exit;
 mod fault;
 #[cfg(test)]
 mod fixture;
-mod format_command;
-mod guest_args;
-mod guest_command;
-mod guest_request;
-mod history_command;
 mod leftovers;
-mod list_command;
-mod machine_args;
-mod man_command;
 mod output;
-mod output_file;
 mod paths;
-mod progress;
-mod report_command;
 mod request;
-mod resume_command;
-mod run_args;
-mod run_command;
 mod same;
-mod selftest_command;
-mod several_disks;
-mod shell_command;
-mod show_command;
-mod source_choice;
 mod stop;
-mod storage_args;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use sys::memory::Allocator;
 
-use crate::cli::{Cli, Command};
-use crate::exit::Code;
+use crate::arguments::cli::{Cli, Command};
+use crate::output::exit::{self, Code};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator {
@@ -79,21 +44,21 @@ fn program() -> ExitCode {
     };
     let globals = &cli.globals;
     let outcome = match &cli.command {
-        Command::Run(args) => run_command::run(args, globals),
-        Command::Resume(args) => resume_command::run(args, globals),
-        Command::List(args) => list_command::run(args, globals),
-        Command::Show(args) => show_command::run(args, globals),
-        Command::Report(args) => report_command::run(args, globals),
-        Command::Advise(args) => advise_command::run(args, globals),
-        Command::Compare(args) => compare_command::run(args, globals),
-        Command::History(args) => history_command::run(args, globals),
-        Command::Doctor(args) => doctor_command::run(args, globals),
-        Command::Calibrate(args) => calibrate_command::run(args, globals),
-        Command::Format(args) => format_command::run(args, globals),
-        Command::Guest(args) => guest_command::run(args, globals),
-        Command::Completions(args) => completions_command::run(args),
-        Command::Man => man_command::run(),
-        Command::Agent(args) => agent_command::run(args),
+        Command::Run(args) => commands::run::run(args, globals),
+        Command::Resume(args) => commands::resume::run(args, globals),
+        Command::List(args) => commands::list::run(args, globals),
+        Command::Show(args) => commands::show::run(args, globals),
+        Command::Report(args) => commands::report::run(args, globals),
+        Command::Advise(args) => commands::advise::run(args, globals),
+        Command::Compare(args) => commands::compare::run(args, globals),
+        Command::History(args) => commands::history::run(args, globals),
+        Command::Doctor(args) => commands::doctor::run(args, globals),
+        Command::Calibrate(args) => commands::calibrate::run(args, globals),
+        Command::Format(args) => commands::format::run(args, globals),
+        Command::Guest(args) => commands::guest::run(args, globals),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Man => commands::man::run(),
+        Command::Agent(args) => commands::agent::run(args),
     };
     outcome.unwrap_or_else(|error| exit::report(&error, globals.json))
 }

@@ -13,8 +13,8 @@ use model::{NoUserDirectory, Profile, UserDirectory};
 use store::{CampaignId, Store};
 use sys::trusted::{Directory, Untrusted};
 
-use crate::cli::Globals;
-use crate::exit::{BadInput, Refused};
+use crate::arguments::cli::Globals;
+use crate::output::exit::{BadInput, Refused};
 
 /// What a database is called of which nobody says where it is.
 const USUAL: &str = "fsarena";

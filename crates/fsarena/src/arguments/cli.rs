@@ -1,0 +1,493 @@
+//! The command line: what can be asked, with examples; nothing is done here.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use model::{Bytes, FigurePattern};
+use report::Format;
+
+use crate::arguments::cli_values::{path, share, size};
+use crate::arguments::guest_args::GuestArgs;
+use crate::arguments::run_args::{ResumeArgs, RunArgs};
+use crate::arguments::storage_args::StorageArgs;
+use crate::commands::report::PARQUET;
+
+/// Compares filesystems by the same trials and answers with evidence.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fsarena",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  sudo fsarena run                             every filesystem this machine supports
+  sudo fsarena run -c ext4 -c xfs -s bonnie    two of them, one suite
+  fsarena run --dir /mnt/a --dir /mnt/b        two mounted directories, without root
+  fsarena run --backend vm                     in guests: many more filesystems, without root
+  fsarena report --format html -o report.html  the latest campaign as a page
+  fsarena advise --use file-server             which contender suits a file server
+  fsarena compare 3 4 --threshold 5%           what changed; 1 on a sure regression
+
+Exit codes:
+  0    done; a contender that failed is a result
+  1    done, but some cell is not ok and --strict was given; or `compare --threshold` found a regression
+  2    bad input: one line says what and where
+  3    refused, or something is missing: root, space, a tool, a device that is free
+  4    internal error
+  130  interrupted and cleaned up; `fsarena resume` goes on"
+)]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Globals {
+    /// The database of campaigns [default: fsarena.db in the data directory].
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub db: Option<PathBuf>,
+    /// Filesystems and suites of your own, added to the built-in ones.
+    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub catalog: Option<PathBuf>,
+    /// Write JSON for programs instead of text for people.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print only results and errors.
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a campaign: contenders × suites × rounds.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena run --profile smoke                    a first look, seconds a contender
+  sudo fsarena run -c ext4 -c ext4:data=journal       one filesystem, two mount options
+  sudo fsarena run my-campaign.toml                   as the file says
+  sudo fsarena run -c ext4 -c again=ext4              one filesystem twice: the noise floor
+  sudo fsarena run -c ext4 -c xfs --until-width 5% --max-time 2h
+                                                      rounds until results are known to 5 %
+  fsarena run -s iozone --profile study --dry-run     show the plan and its cost; run nothing
+  sudo fsarena run -c xfs --device /dev/sdb           on a real device, which must be empty
+  fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
+  fsarena run --backend vm --profile smoke            every filesystem that guests support
+  fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
+  fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
+  sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
+  sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
+                                                      two of them as a group of reports")]
+    Run(Box<RunArgs>),
+    /// Go on with a campaign that was killed or interrupted.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena resume       the latest campaign
+  sudo fsarena resume 7     campaign 7")]
+    Resume(ResumeArgs),
+    /// List filesystems, suites, profiles, studies, uses, disks or campaigns.
+    #[command(after_help = "\
+Examples:
+  fsarena list                the filesystems of the catalog
+  fsarena list --long         with origin, readers and limits, and their sources
+  fsarena list suites         the suites with their tests
+  fsarena list uses           what `advise` can answer, with weights and needs
+  fsarena list campaigns      the campaigns you ran")]
+    List(ListArgs),
+    /// Show a campaign, or one cell with its evidence.
+    #[command(after_help = "\
+Examples:
+  fsarena show                the latest campaign, cell by cell
+  fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
+    Show(ShowArgs),
+    /// Report on a campaign.
+    #[command(after_help = "\
+Examples:
+  fsarena report                                  a table of the latest campaign
+  fsarena report 7 --format html -o report.html   a page
+  fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
+  fsarena report --charts charts                  every chart as SVG and PNG
+  fsarena report --schema                         the JSON schema of --format json")]
+    Report(ReportArgs),
+    /// Recommend a contender for a use, with the reasons.
+    #[command(after_help = "\
+Examples:
+  fsarena advise --use file-server           by the latest campaign
+  fsarena advise --use mail-spool 7          by campaign 7
+  fsarena advise --use desktop report.json   by a report in JSON
+  fsarena --catalog ~/my-catalog advise --use photos --json")]
+    Advise(AdviseArgs),
+    /// Compare two campaigns, or two contenders of one: what changed, by how much, and how sure that is.
+    #[command(after_help = "\
+Examples:
+  fsarena compare 3 4                          campaign 3 and campaign 4
+  fsarena compare nightly 12 --only 'tree/*'   the latest campaign of a name, some results
+  fsarena compare old.json new.json --threshold 5%
+                                               exit with 1 if a result is worse by more than 5 %
+  fsarena compare --within 4 ext4 ext4:data=journal
+                                               two contenders of campaign 4")]
+    Compare(CompareArgs),
+    /// Show one result over all campaigns, with the points where its level changed.
+    #[command(after_help = "\
+Examples:
+  fsarena history bonnie-block/write               of each contender
+  fsarena history bonnie-block/write:latency-p99 -c ext4
+  fsarena history 'tree/*' -c xfs --json           every phase of a test")]
+    History(HistoryArgs),
+    /// Show which filesystems run here, and what the others need.
+    #[command(after_help = "\
+Examples:
+  fsarena doctor
+  sudo apt-get install $(fsarena doctor --packages)")]
+    Doctor(DoctorArgs),
+    /// Measure harness overhead, and the raw device.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena calibrate                      an image where `run` would make one
+  sudo fsarena calibrate --device /dev/sdb    a real device, which must be empty and stays so
+  fsarena calibrate --overhead                harness overhead alone, without root")]
+    Calibrate(CalibrateArgs),
+    /// Make an empty AFFS or HPFS, for which Linux has no mkfs.
+    #[command(after_help = "\
+Examples:
+  fsarena format affs-ffs amiga.hdf --size 100MiB    a new image
+  sudo fsarena format hpfs /dev/sdb1 --label WARP    a device, which must be empty
+  fsarena format affs-ofs work.adf --erase work.adf  an image that holds something")]
+    Format(FormatArgs),
+    /// Build the guest: a small virtual machine with the filesystems your kernel lacks.
+    #[command(after_help = "\
+Examples:
+  fsarena guest build       from Debian packages, without root; does nothing if it is up to date
+  fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
+  fsarena guest selftest    check that virtual time does not depend on this machine")]
+    Guest(GuestArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = "\
+Examples:
+  fsarena completions bash > /etc/bash_completion.d/fsarena
+  fsarena completions zsh > ~/.zfunc/_fsarena")]
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    #[command(after_help = "\
+Examples:
+  fsarena man | man -l -
+  fsarena man > /usr/local/share/man/man1/fsarena.1")]
+    Man,
+    /// Do the work of one cell (started by the orchestrator, not by people).
+    #[command(hide = true)]
+    Agent(AgentArgs),
+}
+
+/// Options of `list`.
+#[derive(Clone, Debug, Args)]
+pub struct ListArgs {
+    /// What to list.
+    #[arg(value_enum, default_value_t = Listing::Filesystems)]
+    pub what: Listing,
+    /// Show origin, readers, boot loaders and limits of each filesystem, with sources.
+    #[arg(long)]
+    pub long: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Listing {
+    /// The catalog.
+    Filesystems,
+    /// The suites with their tests.
+    Suites,
+    /// The sizes of tests.
+    Profiles,
+    /// Published comparisons that can be run again.
+    Studies,
+    /// What `advise` can advise on.
+    Uses,
+    /// Models of disks, for guests.
+    Disks,
+    /// What was run.
+    Campaigns,
+}
+
+/// Options of `show`.
+#[derive(Clone, Debug, Args)]
+pub struct ShowArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// Number of a cell, to see all that is known of it.
+    #[arg(long, value_name = "N")]
+    pub cell: Option<u32>,
+}
+
+/// Options of `report`.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// The format.
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
+    pub format: String,
+    /// Write to a file instead of standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: Option<PathBuf>,
+    /// Write every chart into this directory, as SVG and PNG.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
+    pub charts: Option<PathBuf>,
+    /// Print the JSON schema of the format `json`, and nothing else.
+    #[arg(long, conflicts_with_all = ["id", "format"])]
+    pub schema: bool,
+}
+
+/// Options of `advise`.
+#[derive(Clone, Debug, Args)]
+pub struct AdviseArgs {
+    /// The use: see `fsarena list uses`.
+    #[arg(long = "use", value_name = "USE")]
+    pub for_use: String,
+    /// A campaign by its number or name, or a file: a report in JSON, a database [default: the latest].
+    #[arg(value_name = "CAMPAIGN")]
+    pub campaign: Option<String>,
+}
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// Before: a campaign by its number or name, or a file: a report in JSON, a database.
+    #[arg(value_name = "A")]
+    pub before: String,
+    /// After.
+    #[arg(value_name = "B")]
+    pub after: String,
+    /// Compare contenders A and B of this campaign.
+    #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
+    pub within: Option<String>,
+    /// A contender to compare [default: all that both have].
+    #[arg(short, long = "contender", value_name = "NAME")]
+    pub contenders: Vec<String>,
+    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
+    /// each phase].
+    #[arg(long, value_name = "RESULT")]
+    pub only: Vec<FigurePattern>,
+    /// Compare every metric, not only the primary ones.
+    #[arg(long)]
+    pub all: bool,
+    /// Exit with 1 if a result is surely worse by more than this, or fails and did not before.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub threshold: Option<f64>,
+    /// Write Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Options of `history`.
+#[derive(Clone, Debug, Args)]
+pub struct HistoryArgs {
+    /// The result, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
+    #[arg(value_name = "RESULT")]
+    pub figure: FigurePattern,
+    /// A contender [default: all that have it].
+    #[arg(short, long = "contender", value_name = "NAME")]
+    pub contenders: Vec<String>,
+}
+
+/// Options of `doctor`.
+#[derive(Clone, Debug, Args)]
+pub struct DoctorArgs {
+    /// Print only the missing Debian packages, for apt-get.
+    #[arg(long)]
+    pub packages: bool,
+    /// Examine another machine, through ssh.
+    #[arg(long, value_name = "USER@SERVER")]
+    pub host: Option<String>,
+}
+
+/// Options of `calibrate`.
+#[derive(Clone, Debug, Args)]
+pub struct CalibrateArgs {
+    /// Measure harness overhead alone; needs no root.
+    #[arg(long, conflicts_with_all = ["size", "device", "work_dir"])]
+    pub overhead: bool,
+    /// Size of the image [default: 256 MiB].
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "device")]
+    pub size: Option<Bytes>,
+    /// The device, or where the image is made.
+    #[command(flatten)]
+    pub storage: StorageArgs,
+}
+
+/// Options of `format`.
+#[derive(Clone, Debug, Args)]
+pub struct FormatArgs {
+    /// What to make.
+    #[arg(value_enum, value_name = "FILESYSTEM")]
+    pub filesystem: Formatted,
+    /// A block device or an image; refused if it holds anything.
+    #[arg(value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub device: PathBuf,
+    /// The same device again, to say that what it holds may be lost.
+    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub erase: Option<PathBuf>,
+    /// Do not ask before a device is erased.
+    #[arg(short, long, requires = "erase")]
+    pub yes: bool,
+    /// Makes an image of this size, which must not be there yet.
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "erase")]
+    pub size: Option<Bytes>,
+    /// What the volume is called: up to 30 characters for AFFS, 11 for HPFS.
+    #[arg(long, value_name = "TEXT", default_value = "fsarena")]
+    pub label: String,
+    /// AFFS only: letters with accents are compared without regard to case, too.
+    #[arg(long)]
+    pub international: bool,
+}
+
+/// What `format` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Formatted {
+    /// The fast filesystem of the Amiga.
+    AffsFfs,
+    /// The old filesystem of the Amiga.
+    AffsOfs,
+    /// The High Performance File System of OS/2.
+    Hpfs,
+}
+
+/// Options of `completions`.
+#[derive(Clone, Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Options of `agent`.
+#[derive(Clone, Debug, Args)]
+pub struct AgentArgs {
+    /// Move into namespaces of its own first.
+    #[arg(long)]
+    pub isolate: bool,
+    /// Be restricted to the cell's device, in namespaces of its own.
+    #[arg(long, conflicts_with = "isolate")]
+    pub restricted: bool,
+    /// Be the first process of a guest.
+    #[arg(long, conflicts_with = "isolate")]
+    pub guest: bool,
+    /// Be the first process of a guest in which a person looks around.
+    #[arg(long, conflicts_with_all = ["isolate", "guest"])]
+    pub guest_shell: bool,
+    /// Do what an orchestrator asks for on standard input, until that closes.
+    #[arg(long, conflicts_with_all = ["isolate", "guest"])]
+    pub machine: bool,
+    /// Say what is in a source, in mounts of its own.
+    #[arg(long, conflicts_with_all = ["isolate", "guest", "guest_shell"])]
+    pub survey: bool,
+}
+
+/// The words for formats; Parquet is one of them in every build, so that scripts get a reason.
+fn formats() -> impl Iterator<Item = &'static str> {
+    Format::ALL.map(Format::name).into_iter().chain([PARQUET])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use model::Profile;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    /// Every option and argument of every command that is a path, with the words that lead to it.
+    fn paths(command: &clap::Command, words: &[String]) -> Vec<(Vec<String>, String)> {
+        let is_path = |arg: &&clap::Arg| {
+            arg.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>()
+        };
+        let lead = |arg: &clap::Arg| {
+            let mut words = words.to_vec();
+            match arg.get_long() {
+                Some(long) => words.push(format!("--{long}")),
+                None => {
+                    let before = command.get_positionals();
+                    let before = before.take_while(|other| other.get_id() != arg.get_id());
+                    let first =
+                        |arg: &clap::Arg| arg.get_possible_values()[0].get_name().to_owned();
+                    words.extend(before.map(first));
+                }
+            }
+            (words, arg.get_id().to_string())
+        };
+        let own = command.get_arguments().filter(is_path).map(lead);
+        let below = command
+            .get_subcommands()
+            .flat_map(|sub| paths(sub, &[words, &[sub.get_name().to_owned()]].concat()));
+        own.chain(below).collect()
+    }
+
+    #[test]
+    fn a_path_that_is_not_utf_8_is_refused_with_the_name_of_its_option() {
+        use std::os::unix::ffi::OsStrExt;
+
+        let all = paths(&Cli::command(), &["fsarena".to_owned()]);
+        assert!(all.len() > 12, "{all:?}");
+        for (words, name) in all {
+            let mut words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
+            words.push(std::ffi::OsStr::from_bytes(b"/tmp/\xff").to_owned());
+            let error = Cli::try_parse_from(&words).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                clap::error::ErrorKind::ValueValidation,
+                "{name}: {error}"
+            );
+            let text = error.to_string();
+            assert!(text.contains("the path is not UTF-8"), "{name}: {text}");
+            let option = words[words.len() - 2].to_string_lossy();
+            assert!(
+                text.contains(option.as_ref()) || text.contains("for '"),
+                "{name}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_word_shown_is_read() {
+        for profile in Profile::ALL.map(Profile::name) {
+            Cli::try_parse_from(["fsarena", "run", "--profile", profile]).unwrap();
+        }
+        for backend in ["loop", "dir", "vm"] {
+            Cli::try_parse_from(["fsarena", "run", "--backend", backend]).unwrap();
+        }
+        for clock in ["virtual", "real"] {
+            Cli::try_parse_from(["fsarena", "run", "--clock", clock]).unwrap();
+        }
+        for mode in model::DiskCache::ALL.map(model::DiskCache::name) {
+            Cli::try_parse_from(["fsarena", "run", "--disk-cache", mode]).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_command_that_people_use_has_an_example() {
+        for command in Cli::command()
+            .get_subcommands()
+            .filter(|c| !c.is_hide_set())
+        {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(help.contains("fsarena"), "{} has none", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Options of `run` that say what machine a guest is.
+
+use clap::Args;
+use model::{Clock, DiskCache, GuestMachine};
+
+use crate::arguments::cli_values::{up_to, words};
+use crate::arguments::guest_args::BuildOptions;
+
+/// What a guest is; what is not given comes from the campaign file, then from what this machine can do.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Options of the vm backend")]
+pub struct MachineArgs {
+    /// Measure virtual time, which is the same on every machine, or real time [default: virtual, unless KVM works].
+    #[arg(long, value_name = "CLOCK", value_parser = words::<Clock>(["virtual", "real"]))]
+    pub clock: Option<Clock>,
+    /// A simulated disk (see `fsarena list disks`); a comma-separated list tests each contender on each [default: nvme
+    /// in virtual time, else an image].
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub disk: Vec<String>,
+    /// The number of disks, 1 to 8, each of --size: a ZFS pool, or RAID-0 with 64 KiB chunks for others; a
+    /// comma-separated list runs each test with each number [default: 1].
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = up_to(GuestMachine::MOST_DISKS))]
+    pub disks: Vec<u32>,
+    /// The guest's processors [default: this machine's, 4 at most; 1 in virtual time].
+    #[arg(long, value_name = "N", value_parser = up_to(GuestMachine::MOST_PROCESSORS))]
+    pub processors: Option<u32>,
+    /// QEMU's cache mode for images and devices [default: writeback; none for a device].
+    #[arg(long, value_name = "MODE", value_parser = words::<DiskCache>(DiskCache::ALL.map(DiskCache::name)))]
+    pub disk_cache: Option<DiskCache>,
+    /// Run this many cells in parallel, in virtual time [default: the number of processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Do not reuse results of identical cells.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// What the guest is made of.
+    #[command(flatten)]
+    pub build: BuildOptions,
+}

@@ -1,0 +1,8 @@
+//! What may stand on the command line, as clap is told of it.
+
+pub mod cli;
+pub mod cli_values;
+pub mod guest_args;
+pub mod machine_args;
+pub mod run_args;
+pub mod storage_args;

@@ -1,0 +1,50 @@
+//! `fsarena completions`: a script with which a shell completes our words.
+
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory};
+
+use crate::arguments::cli::{Cli, CompletionsArgs};
+use crate::output::exit::Code;
+use crate::output::text::print;
+
+/// Writes the script.
+pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut visible(), "fsarena", &mut script);
+    print(&String::from_utf8(script)?)?;
+    Ok(Code::Done.into())
+}
+
+/// The command line as people see it: hidden commands would be completed, too.
+fn visible() -> Command {
+    let whole = Cli::command();
+    let seen = whole
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set())
+        .cloned();
+    Command::new("fsarena")
+        .version(env!("CARGO_PKG_VERSION"))
+        .propagate_version(true)
+        .args(whole.get_arguments().cloned())
+        .subcommands(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap_complete::Shell;
+
+    #[test]
+    fn no_shell_offers_what_is_hidden() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut visible(), "fsarena", &mut script);
+            let script = String::from_utf8(script).unwrap();
+            assert!(
+                script.contains("doctor") && !script.contains("agent"),
+                "{shell}"
+            );
+        }
+    }
+}

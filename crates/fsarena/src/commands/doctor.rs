@@ -1,0 +1,192 @@
+//! `fsarena doctor`: which contender runs here or in a guest, and the command that would make the others.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use catalog::Catalog;
+use model::{Backend, Filesystem, Profile, Suite};
+use provision::{Machine, Need, Verdict, missing_programs, verdict};
+use serde_json::{Value, json};
+
+use crate::arguments::cli::{DoctorArgs, Globals};
+use crate::commands::guest as guest_command;
+use crate::leftovers;
+use crate::output::exit::{self, Code};
+use crate::output::text::{line, print, print_json, remark, table};
+use crate::paths;
+
+const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
+
+/// Examines this machine and writes the verdicts.
+pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let catalog = paths::catalog(globals)?;
+    // Whether a guest was made takes apt a moment, and is no matter for packages.
+    let reach = paths::reach(args.host.as_deref())?;
+    let (machine, _) = machine::look(&*reach, paths::programs(&catalog), None)?;
+    let (machine, trouble) = match args.packages || reach.is_far() {
+        true => (machine, None),
+        false => with_guest(&catalog, machine),
+    };
+    match (args.packages, globals.json) {
+        (true, false) => {
+            let packages: Vec<String> = packages(&catalog, &machine).into_iter().collect();
+            print(&format!("{}\n", packages.join(" ")))?;
+        }
+        (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
+        (false, true) => {
+            print_json(&value(&catalog, &machine))?;
+            left(globals).iter().for_each(|line| remark(line));
+        }
+        (false, false) if reach.is_far() => print(&here(&catalog, &machine))?,
+        (false, false) => {
+            let left = left(globals).into_iter().map(|line| format!("\n{line}\n"));
+            let left: String = left.collect();
+            let suites = suites(&catalog, &machine);
+            let suites: String = suites
+                .iter()
+                .map(|(name, need)| {
+                    let (what, command) = (line(&need.what), line(&need.command));
+                    format!("\nSuite {name} lacks {what}: {command}\n")
+                })
+                .collect();
+            print(&(text(&catalog, &machine, trouble.as_deref()) + &suites + &left))?;
+        }
+    }
+    Ok(Code::Done.into())
+}
+
+/// What campaigns that were killed have left, a line each. Where there is no database, or none that can be read,
+/// others say so.
+fn left(globals: &Globals) -> Vec<String> {
+    let store = paths::store_if_any(globals).ok().flatten();
+    let Ok(work_dir) = paths::work_directory(globals) else {
+        return Vec::new();
+    };
+    let left = leftovers::find(store.as_ref(), &work_dir);
+    left.iter().map(|left| line(&left.words(globals))).collect()
+}
+
+/// This machine with its guest, where one was made; or why that cannot be found out.
+fn with_guest(catalog: &Catalog, machine: Machine) -> (Machine, Option<String>) {
+    let (guest, trouble) = match guest_command::find(catalog) {
+        Ok(guest) => (guest.map(|g| guest_command::contents(catalog, &g)), None),
+        Err(error) => (None, Some(exit::whole(&error))),
+    };
+    (Machine { guest, ..machine }, trouble)
+}
+
+/// A row for each filesystem and the loop backend.
+fn here(catalog: &Catalog, machine: &Machine) -> String {
+    let rows: Vec<_> = catalog
+        .filesystems()
+        .map(|f| {
+            let (word, what) = words(&verdict(f, Backend::Loop, machine), f);
+            [f.name.clone(), word.to_owned(), what]
+        })
+        .collect();
+    table(["contender", "loop", "what it needs, or why not"], &rows)
+}
+
+/// The same, then where verdicts do not differ, and guests.
+fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+    let mut text = here(catalog, machine);
+    text += "\nOn the dir backend every contender runs: any mounted directory works, without root (--dir DIR).\n";
+    text += &guests(catalog, machine, trouble);
+    text
+}
+
+/// Who runs in a guest, in a line, and a line for each who does not; all alike where there is no guest.
+fn guests(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+    let Some(guest) = &machine.guest else {
+        let why = trouble.map(|why| format!(" ({})", line(why)));
+        return format!(
+            "\nOn the vm backend, without root: missing the guest, which has many more: fsarena guest build{}\n",
+            why.unwrap_or_default()
+        );
+    };
+    let mut running = Vec::new();
+    let mut rows = Vec::new();
+    for filesystem in catalog.filesystems() {
+        let found = verdict(filesystem, Backend::Vm, machine);
+        if found == Verdict::Runs {
+            running.push(filesystem.name.as_str());
+        } else {
+            let (word, what) = words(&found, filesystem);
+            rows.push([filesystem.name.clone(), word.to_owned(), what]);
+        }
+    }
+    format!(
+        "\nOn the vm backend, without root, in a guest with Linux {}:\n  {} run: {}\n\n{}",
+        line(&guest.kernel),
+        running.len(),
+        running.join(" "),
+        table(["not", "vm", "what it needs, or why not"], &rows)
+    )
+}
+
+fn words(verdict: &Verdict, filesystem: &Filesystem) -> (&'static str, String) {
+    match verdict {
+        Verdict::Runs => {
+            let named = filesystem.only_when_named.as_deref();
+            (
+                "runs",
+                named
+                    .map(|why| format!("only when named: {}", line(why)))
+                    .unwrap_or_default(),
+            )
+        }
+        Verdict::Missing { needs } => {
+            let each = |need: &Need| format!("{}: {}", line(&need.what), line(&need.command));
+            (
+                "missing",
+                needs.iter().map(each).collect::<Vec<_>>().join("; "),
+            )
+        }
+        Verdict::Impossible { why } => ("impossible", line(why)),
+    }
+}
+
+fn value(catalog: &Catalog, machine: &Machine) -> Value {
+    let contenders = catalog.filesystems().map(|f| {
+        let backends = BACKENDS.map(|b| (b.to_string(), json!(verdict(f, b, machine))));
+        json!({
+            "contender": f.name,
+            "only-when-named": f.only_when_named,
+            "backends": Value::Object(backends.into_iter().collect()),
+        })
+    });
+    let suites = suites(catalog, machine).into_iter();
+    let suites = suites.map(|(suite, need)| json!({ "suite": suite, "missing": need }));
+    contenders.chain(suites).collect()
+}
+
+/// What those suites lack that run by default, and those of the user's own.
+fn suites<'a>(catalog: &'a Catalog, machine: &Machine) -> Vec<(&'a str, Need)> {
+    let builtin = Catalog::builtin().ok();
+    let by_default = catalog.default_suites(Profile::Quick);
+    let is_wanted = |suite: &&Suite| {
+        let is_ours = builtin
+            .as_ref()
+            .is_some_and(|b| b.suite(&suite.name, Profile::Quick).is_ok());
+        !is_ours || by_default.iter().any(|s| s.name == suite.name)
+    };
+    let wanted = catalog.suites(Profile::Quick).into_iter().filter(is_wanted);
+    let missing = |suite: &'a Suite| Some((suite.name.as_str(), missing_programs(suite, machine)?));
+    wanted.filter_map(missing).collect()
+}
+
+/// The packages that are missing for those who would compete if they were there, and for suites.
+fn packages(catalog: &Catalog, machine: &Machine) -> BTreeSet<String> {
+    let would_compete = catalog
+        .filesystems()
+        .filter(|f| f.only_when_named.is_none());
+    would_compete
+        .filter_map(|f| match verdict(f, Backend::Loop, machine) {
+            Verdict::Missing { needs } => Some(needs),
+            Verdict::Runs | Verdict::Impossible { .. } => None,
+        })
+        .flatten()
+        .chain(suites(catalog, machine).into_iter().map(|(_, need)| need))
+        .flat_map(|need| need.packages)
+        .collect()
+}

@@ -1,0 +1,296 @@
+//! `fsarena guest`: the machine with the filesystems that this machine's kernel lacks.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use catalog::Catalog;
+use guest::{Guest, GuestError, Own, Recipe};
+use model::{Campaign, Filesystem};
+use provision::{GuestContents, Machine, Need};
+use run::{CellCache, SECRET};
+use serde_json::json;
+use sys::trusted::Directory;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::guest_args::{BuildOptions, GuestAction, GuestArgs};
+use crate::commands::selftest as selftest_command;
+use crate::commands::shell as shell_command;
+use crate::output::exit;
+use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::text::{line, print, print_json, remark, table};
+use crate::paths;
+use crate::stop;
+
+/// Does what is asked.
+pub fn run(args: &GuestArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        GuestAction::Build(options) => build(options, globals),
+        GuestAction::Selftest(args) => selftest_command::run(args, globals),
+        GuestAction::Shell(args) => shell_command::run(args, globals),
+    }
+}
+
+/// The guest for all filesystems of a catalog: one that is made, or a new one. One that was made with drivers
+/// that come as source goes before one without. `say` hears what is being done, where anything is.
+pub fn obtain(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    choose(catalog, options, &|_| true, Making::AsNeeded, stop, say)
+}
+
+/// The same where nothing is to be done: one that is made.
+pub fn made(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    choose(catalog, options, &|_| true, Making::Never, stop, say)
+}
+
+/// The same, of several that are made the one in which a campaign began.
+pub fn obtain_again(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    campaign: &Campaign,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    let made = campaign.guest.as_ref().map(|parts| parts.made.as_str());
+    let fits = |guest: &Guest| Some(guest.name()) == made;
+    choose(catalog, options, &fits, Making::AsNeeded, stop, say)
+}
+
+/// Whether a guest is made where none is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Making {
+    AsNeeded,
+    Never,
+}
+
+/// The first that fits of those that are made, or else the least that the options ask for. One that is damaged is
+/// made again, with all that it had.
+fn choose(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    fits: &dyn Fn(&Guest) -> bool,
+    making: Making,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Guest> {
+    require_emulator()?;
+    let recipes = recipes(catalog, options)?;
+    let own = Own {
+        kernel: options.kernel.clone(),
+        modules: options.modules.clone(),
+        rootfs: options.rootfs.clone(),
+    };
+    let bad = |error: GuestError| BadInput(error.to_string());
+    own.check().map_err(bad)?;
+    if let Some(mirror) = &options.mirror {
+        guest::check_mirror(mirror).map_err(bad)?;
+    }
+    let cache = guest::cache_directory()?;
+    for recipe in &recipes {
+        let found = match Guest::find(recipe, &cache, stop) {
+            Err(GuestError::Damaged { .. }) if making == Making::AsNeeded => {
+                Some(Guest::build(recipe, &cache, stop, say)?)
+            }
+            found => found?,
+        };
+        if let Some(guest) = found {
+            let guest = guest.with_own(&own, &cache, stop, say)?;
+            if fits(&guest) {
+                return Ok(guest);
+            }
+        }
+    }
+    if making == Making::Never {
+        let advice = "no guest is made yet, and a dry run makes none: `fsarena guest build` does";
+        return Err(Refused(advice.to_owned()).into());
+    }
+    let least = recipes.last().context("nothing to make a guest of")?;
+    let guest = Guest::build(least, &cache, stop, say)?;
+    Ok(guest.with_own(&own, &cache, stop, say)?)
+}
+
+/// A guest is of no use without what emulates its machine; that is said before anything is fetched for it, once.
+fn require_emulator() -> Result<(), Refused> {
+    match provision::emulator(&Machine::look()) {
+        None => Ok(()),
+        Some(Need { what, command, .. }) => Err(Refused(format!("{what} is missing ({command})"))),
+    }
+}
+
+/// The same where signals do nothing else; what is being done is told to whoever wants to hear it.
+pub fn obtain_saying(
+    catalog: &Catalog,
+    options: &BuildOptions,
+    globals: &Globals,
+) -> anyhow::Result<Guest> {
+    let mut say = |doing: &str| {
+        if !globals.quiet && !globals.json {
+            remark(doing);
+        }
+    };
+    stop::during(|stop| obtain(catalog, options, stop, &mut say))
+}
+
+/// The guest for all filesystems of a catalog that was made before, if one was.
+pub fn find(catalog: &Catalog) -> anyhow::Result<Option<Guest>> {
+    let cache = guest::cache_directory()?;
+    for recipe in recipes(catalog, &BuildOptions::default())? {
+        if let Some(guest) = Guest::find(&recipe, &cache, &AtomicBool::new(false))? {
+            return Ok(Some(guest));
+        }
+    }
+    Ok(None)
+}
+
+/// What a guest has for the filesystems of a catalog.
+pub fn contents(catalog: &Catalog, guest: &Guest) -> GuestContents {
+    let lacks = |f: &Filesystem| Some((f.name.clone(), guest.lacks(f)?));
+    GuestContents {
+        kernel: guest.release().to_owned(),
+        lacks: catalog.filesystems().filter_map(lacks).collect(),
+    }
+}
+
+/// What a guest may be made of: with the drivers that the options name. Where they name none, one that was
+/// made with all that come as source is as good, or with one of them.
+fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Recipe>> {
+    let sets = match options.with.is_empty() {
+        true => {
+            let all = come_as_source(catalog);
+            let each = all.iter().map(|name| vec![name.clone()]);
+            let mut sets: Vec<_> = [all.clone()].into_iter().chain(each).collect();
+            sets.push(Vec::new());
+            sets.dedup();
+            sets
+        }
+        false => vec![with(catalog, options)?],
+    };
+    let recipe = |with: &Vec<String>| Recipe {
+        mirror: options.mirror.clone(),
+        ..Recipe::of(catalog.filesystems(), with)
+    };
+    Ok(sets.iter().map(recipe).collect())
+}
+
+/// The names of filesystems whose drivers come as source.
+fn come_as_source(catalog: &Catalog) -> Vec<String> {
+    let filesystems = catalog.filesystems();
+    let filesystems = filesystems.filter(|filesystem| guest::comes_as_source(filesystem));
+    filesystems.map(|f| f.name.clone()).collect()
+}
+
+/// The names of contenders whose drivers are to be built.
+fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
+    let come_as_source = come_as_source(catalog);
+    let name = |word: &String| {
+        let found = catalog.filesystem(word).map(|f| f.name.clone());
+        let known = |name: &String| come_as_source.contains(name);
+        found.ok().filter(known).ok_or_else(|| {
+            let known = come_as_source.join(", ");
+            anyhow::Error::from(BadInput(format!(
+                "`--with {word}`: what comes as source is {known}"
+            )))
+        })
+    };
+    options.with.iter().map(name).collect()
+}
+
+/// Makes the guest, or finds it made, and says what it has.
+fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let catalog = paths::catalog(globals)?;
+    let guest = obtain_saying(&catalog, options, globals)?;
+    let all: Vec<&Filesystem> = catalog.filesystems().collect();
+    let lacking = |f: &&Filesystem| guest.lacks(f).map(|why| [f.name.clone(), line(&why)]);
+    let left_out: Vec<[String; 2]> = all.iter().filter_map(lacking).collect();
+    let drives = |f: &&&Filesystem| guest.lacks(f).is_none();
+    let names: Vec<&str> = all.iter().filter(drives).map(|f| f.name.as_str()).collect();
+    if globals.json {
+        print_json(&json!({
+            "directory": guest.directory(),
+            "name": guest.name(),
+            "kernel": guest.release(),
+            "filesystems": names,
+            "left-out": left_out.iter().map(|[name, why]| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
+        }))?;
+        return Ok(Code::Done.into());
+    }
+    print(&format!(
+        "{}: Linux {} for {}\n\n{}",
+        line(&guest.directory().to_string_lossy()),
+        line(guest.release()),
+        line(&names.join(", ")),
+        table(["left out", "why"], &left_out)
+    ))?;
+    Ok(Code::Done.into())
+}
+
+/// Where the results of cells in virtual time are kept, unless the user wants none of them, or there is no place for
+/// them that is the user's alone, which is noted.
+pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
+    if unwanted {
+        return None;
+    }
+    match open_cells() {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            note(&format!(
+                "results of equal cells are not used again: {}",
+                exit::whole(&error)
+            ));
+            None
+        }
+    }
+}
+
+fn open_cells() -> anyhow::Result<CellCache> {
+    let secret = secret(&Directory::make(&paths::data_directory()?)?)?;
+    let cells = guest::cache_directory()?.join("cells");
+    Ok(CellCache::open(&cells, secret)?)
+}
+
+/// The user's own key for what is kept; a new one where there is none.
+fn secret(directory: &Directory) -> anyhow::Result<[u8; SECRET]> {
+    const NAME: &str = "cells.key";
+    const ONLY_THE_USER: u32 = 0o600;
+    let mut secret = [0; SECRET];
+    let stored = directory.file(NAME)?;
+    if stored.is_some_and(|mut file| file.read_exact(&mut secret).is_ok()) {
+        return Ok(secret);
+    }
+    File::open("/dev/urandom")?.read_exact(&mut secret)?;
+    directory.replace(NAME, ONLY_THE_USER, &secret)?;
+    Ok(secret)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_was_made_with_more_is_as_good() {
+        let catalog = Catalog::builtin().unwrap();
+        let add_ons = |with: &[&str]| -> Vec<Vec<String>> {
+            let options = BuildOptions {
+                with: with.iter().map(|&name| name.to_owned()).collect(),
+                ..BuildOptions::default()
+            };
+            let recipes = recipes(&catalog, &options).unwrap();
+            let names = |recipe: &Recipe| recipe.add_ons.iter().map(|a| a.name.clone()).collect();
+            recipes.iter().map(names).collect()
+        };
+        assert_eq!(add_ons(&[]), [vec!["zfs".to_owned()], Vec::new()]);
+        assert_eq!(add_ons(&["openzfs"]), [["zfs"]]);
+    }
+}

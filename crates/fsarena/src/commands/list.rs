@@ -1,0 +1,312 @@
+//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, campaigns.
+
+use std::process::ExitCode;
+
+use catalog::{Catalog, Study};
+use model::{Backend, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test, Use};
+use serde_json::{Value, json};
+use store::CampaignSummary;
+
+use crate::arguments::cli::{Globals, ListArgs, Listing};
+use crate::output::exit::Code;
+use crate::output::text::{line, moment, print, print_json, table};
+use crate::paths;
+
+/// Writes the list that is asked for.
+pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let (text, value) = match args.what {
+        Listing::Filesystems => filesystems(&paths::catalog(globals)?, args.long),
+        Listing::Suites => suites(&paths::catalog(globals)?),
+        Listing::Profiles => profiles(&paths::catalog(globals)?),
+        Listing::Studies => studies(&paths::catalog(globals)?)?,
+        Listing::Uses => uses(&paths::catalog(globals)?),
+        Listing::Disks => disks(&paths::catalog(globals)?),
+        Listing::Campaigns => campaigns(&stored(globals)?),
+    };
+    if globals.json {
+        print_json(&value)?;
+    } else {
+        print(&text)?;
+    }
+    Ok(Code::Done.into())
+}
+
+fn filesystems(catalog: &Catalog, long: bool) -> (String, Value) {
+    let all: Vec<&Filesystem> = catalog.filesystems().collect();
+    let text = match long {
+        true => all.iter().map(|f| known(f)).collect::<Vec<_>>().join("\n"),
+        false => summary(&all),
+    };
+    (text, json!(all))
+}
+
+/// A line for each filesystem.
+fn summary(all: &[&Filesystem]) -> String {
+    let row = |f: &&Filesystem| {
+        [
+            f.name.clone(),
+            driver(f).to_owned(),
+            line(&f.title),
+            line(&f.aliases.join(" ")),
+            by_default(f),
+            note(f),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    table(
+        ["name", "driver", "title", "also", "by default", "note"],
+        &rows,
+    )
+}
+
+const fn driver(filesystem: &Filesystem) -> &'static str {
+    match filesystem.driver {
+        Driver::Kernel => "kernel",
+        Driver::Fuse => "fuse",
+    }
+}
+
+/// All that the catalog knows of a filesystem: a line for each fact, and below it one for its sources.
+fn known(filesystem: &Filesystem) -> String {
+    let head = [filesystem.name.as_str(), &filesystem.title].map(line);
+    let mut text = format!("{}: {}, {}\n", head[0], head[1], driver(filesystem));
+    let facts = FACTS.iter().zip(filesystem.facts.lines());
+    for ((fact, said), sources) in facts.zip(filesystem.facts.sources()) {
+        if said.is_empty() {
+            text += &format!("  {fact:<14}  not said\n");
+        } else {
+            text += &format!("  {fact:<14}  {}\n", line(&said));
+            text += &format!("  {:<14}  ({})\n", "", line(&sources.join("; ")));
+        }
+    }
+    text
+}
+
+/// On which backends a filesystem competes that nobody has named, where a machine has all that it needs.
+pub fn by_default(filesystem: &Filesystem) -> String {
+    let competes = |backend: &Backend| filesystem.competes_unnamed(*backend);
+    let backends = [Backend::Loop, Backend::Vm].into_iter().filter(competes);
+    backends
+        .map(|backend| backend.to_string())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What keeps a filesystem out of a campaign that does not name it.
+fn note(filesystem: &Filesystem) -> String {
+    let reasons = [
+        ("not available", &filesystem.unavailable),
+        ("only in a guest", &filesystem.only_in_guest),
+        ("only when named", &filesystem.only_when_named),
+    ];
+    let mut given = reasons
+        .into_iter()
+        .filter_map(|(what, why)| why.as_ref().map(|why| format!("{what}: {}", line(why))));
+    given.next().unwrap_or_default()
+}
+
+/// Tests one by one, the points of a sweep together.
+fn sweeps(tests: &[Test]) -> impl Iterator<Item = &[Test]> {
+    let sweep = |test: &Test| test.sweep.as_ref().map(|point| point.of.clone());
+    tests.chunk_by(move |a, b| a.sweep.is_some() && sweep(a) == sweep(b))
+}
+
+/// The text is that of one profile, for profiles differ in sizes only; the JSON has them all.
+fn suites(catalog: &Catalog) -> (String, Value) {
+    let by_default = catalog.default_suites(Profile::Quick);
+    let mut rows = Vec::new();
+    for suite in catalog.suites(Profile::Quick) {
+        let default = if by_default.contains(&suite) {
+            "yes"
+        } else {
+            ""
+        };
+        for tests in sweeps(&suite.tests) {
+            let (name, title) = match &tests[0].sweep {
+                None => (tests[0].name.clone(), line(&tests[0].title)),
+                Some(point) => (
+                    point.of.clone(),
+                    format!(
+                        "{} points, the first: {}",
+                        tests.len(),
+                        line(&tests[0].title)
+                    ),
+                ),
+            };
+            let phases = tests.iter().map(|test| test.phases.len()).max();
+            rows.push([
+                suite.name.clone(),
+                default.to_owned(),
+                name,
+                phases.unwrap_or(0).to_string(),
+                title,
+            ]);
+        }
+    }
+    let all: Vec<(Profile, Vec<&Suite>)> = Profile::ALL
+        .map(|profile| (profile, catalog.suites(profile)))
+        .into();
+    let value = all
+        .iter()
+        .map(|(p, suites)| (p.name().to_owned(), json!(suites)))
+        .collect();
+    (
+        table(["suite", "default", "test", "phases", "title"], &rows),
+        Value::Object(value),
+    )
+}
+
+fn profiles(catalog: &Catalog) -> (String, Value) {
+    let rows = Profile::ALL.map(|profile| {
+        let set = catalog.profile(profile);
+        [
+            profile.name().to_owned(),
+            set.size.to_string(),
+            set.rounds.to_string(),
+            meaning(profile).to_owned(),
+        ]
+    });
+    let value = Profile::ALL.map(|profile| {
+        let set = catalog.profile(profile);
+        json!({ "name": profile, "size": set.size, "rounds": set.rounds, "meaning": meaning(profile) })
+    });
+    (
+        table(["profile", "image", "rounds", "meaning"], &rows),
+        json!(value),
+    )
+}
+
+const fn meaning(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Smoke => "does it work at all? seconds a contender",
+        Profile::Quick => "a first comparison, about a minute a contender",
+        Profile::Standard => "large enough that caches do not decide",
+        Profile::Study => "the parameters of the published runs",
+    }
+}
+
+fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
+    let all = catalog.studies()?;
+    let row = |study: &Study| {
+        let tests = study.suites.iter().flat_map(|suite| sweeps(&suite.tests));
+        let name = |tests: &[Test]| match &tests[0].sweep {
+            Some(point) => point.of.clone(),
+            None => tests[0].name.clone(),
+        };
+        [
+            study.name.clone(),
+            study.size.to_string(),
+            study
+                .memory
+                .map_or_else(String::new, |memory| memory.to_string()),
+            tests.map(name).collect::<Vec<_>>().join(" "),
+            line(&study.title),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let value = |study: &Study| {
+        json!({
+            "name": study.name, "title": study.title, "source": study.source, "rationale": study.rationale,
+            "contenders": study.contenders, "size": study.size, "memory": study.memory, "rounds": study.rounds,
+            "suites": study.suites,
+        })
+    };
+    Ok((
+        table(["study", "volume", "memory", "tests", "title"], &rows),
+        all.iter().map(value).collect(),
+    ))
+}
+
+fn uses(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&Use> = catalog.uses().collect();
+    let row = |one: &&Use| {
+        let features = one.needs.iter().map(|need| need.feature.name().to_owned());
+        let readers = one.readers.iter().map(|readers| {
+            let systems: Vec<String> = readers.one_of.iter().map(ToString::to_string).collect();
+            format!("read-by({})", systems.join("|"))
+        });
+        let needs: Vec<String> = features.chain(readers).collect();
+        let weights = one.weights.iter();
+        let weights = weights.map(|w| format!("{} {}", w.group, w.weight));
+        [
+            one.name.clone(),
+            line(&one.title),
+            needs.join(" "),
+            weights.collect::<Vec<_>>().join(", "),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    (
+        table(["use", "title", "needs", "weights"], &rows),
+        json!(all),
+    )
+}
+
+fn disks(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&DiskModel> = catalog.disks().collect();
+    let row = |disk: &&DiskModel| {
+        let latency = match disk.latency {
+            Nanos(0) => "none".to_owned(),
+            latency => latency.to_string(),
+        };
+        let bandwidth = disk.bandwidth.map(|bytes| format!("{bytes}/s"));
+        [
+            disk.name.clone(),
+            latency,
+            bandwidth.unwrap_or_else(|| "any".to_owned()),
+            line(&disk.title),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    (
+        table(["disk", "latency", "bandwidth", "title"], &rows),
+        json!(all),
+    )
+}
+
+/// The stored campaigns; none where there is no database yet, and none is made.
+fn stored(globals: &Globals) -> anyhow::Result<Vec<CampaignSummary>> {
+    match paths::store_if_any(globals)? {
+        Some(store) => Ok(store.campaigns()?),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
+    let row = |c: &CampaignSummary| {
+        [
+            c.id.to_string(),
+            line(&c.name),
+            moment(c.started),
+            c.profile.to_string(),
+            c.backend.to_string(),
+            format!("{}/{}", c.done, c.planned),
+            statuses(c),
+            line(&c.contenders.join(" ")),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let heading = [
+        "id",
+        "name",
+        "started",
+        "profile",
+        "backend",
+        "cells",
+        "of these",
+        "contenders",
+    ];
+    let text = match rows.is_empty() {
+        true => "no campaign was run yet\n".to_owned(),
+        false => table(heading, &rows),
+    };
+    (text, json!(all))
+}
+
+fn statuses(campaign: &CampaignSummary) -> String {
+    let each = campaign
+        .statuses
+        .iter()
+        .map(|(status, count)| format!("{count} {status}"));
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,98 @@
+//! `fsarena man`: one manual page for all commands, made from the command line's own descriptions.
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::arguments::cli::Cli;
+use crate::output::exit::Code;
+use crate::output::text::print;
+
+/// Writes the page.
+pub fn run() -> anyhow::Result<ExitCode> {
+    print(&page()?)?;
+    Ok(Code::Done.into())
+}
+
+fn page() -> io::Result<String> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    let man = Man::new(command.clone()).title("FSARENA").manual("fsarena");
+    let mut page = section(|w| man.render_title(w))?;
+    page += &section(|w| man.render_name_section(w))?;
+    page += &section(|w| man.render_synopsis_section(w))?;
+    page += &section(|w| man.render_description_section(w))?;
+    page += &section(|w| man.render_options_section(w))?;
+    for command in command.get_subcommands().filter(|c| !c.is_hide_set()) {
+        page += &of_command(command)?;
+    }
+    page += ".SH \"EXAMPLES AND EXIT CODES\"\n";
+    page += &literal(&command);
+    Ok(page)
+}
+
+/// One command below a heading of its own; the options of all commands are above already.
+fn of_command(command: &Command) -> io::Result<String> {
+    let is_common = |argument: &clap::Arg| {
+        argument.is_global_set() || matches!(argument.get_id().as_str(), "help" | "version")
+    };
+    let own = command.clone().mut_args(|a| {
+        let common = is_common(&a);
+        if common { a.hide(true) } else { a }
+    });
+    let has_options = own.get_arguments().any(|a| !a.is_hide_set());
+    let man = Man::new(own);
+    let mut text = section(|w| man.render_synopsis_section(w))?;
+    text += &section(|w| man.render_description_section(w))?;
+    if has_options {
+        text += &section(|w| man.render_options_section(w))?;
+    }
+    let heading = format!(".SH \"FSARENA {}\"\n", command.get_name().to_uppercase());
+    let text = text.replace(".SH ", ".SS ");
+    Ok(heading + &text + ".SS EXAMPLES\n" + &literal(command))
+}
+
+/// What `render` writes, without the definitions that every part begins with.
+fn section(render: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<String> {
+    let mut part = Vec::new();
+    render(&mut part)?;
+    let text = String::from_utf8(part).map_err(io::Error::other)?;
+    let kept = text
+        .lines()
+        .filter(|l| !l.starts_with(".ie ") && !l.starts_with(".el "));
+    Ok(kept
+        .map(|l| format!("{}\n", l.replace("\\*(Aq", "\\(aq")))
+        .collect())
+}
+
+/// The text below a command's help, line for line as it is.
+fn literal(command: &Command) -> String {
+    let help = command
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let lines = help.lines().skip_while(|l| *l == "Examples:");
+    let escaped = |line: &str| format!("\\&{}\n", line.replace('\\', "\\e").replace('-', "\\-"));
+    format!(".nf\n{}.fi\n", lines.map(escaped).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_its_section_with_examples() {
+        let page = page().unwrap();
+        for command in Cli::command()
+            .get_subcommands()
+            .filter(|c| !c.is_hide_set())
+        {
+            let heading = format!(".SH \"FSARENA {}\"", command.get_name().to_uppercase());
+            assert!(page.contains(&heading), "{heading}");
+        }
+        assert!(!page.to_lowercase().contains("fsarena agent"));
+        assert!(page.contains("130"), "exit codes");
+    }
+}

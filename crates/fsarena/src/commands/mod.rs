@@ -1,0 +1,19 @@
+//! The commands, a file each.
+
+pub mod advise;
+pub mod agent;
+pub mod calibrate;
+pub mod compare;
+pub mod completions;
+pub mod doctor;
+pub mod format;
+pub mod guest;
+pub mod history;
+pub mod list;
+pub mod man;
+pub mod report;
+pub mod resume;
+pub mod run;
+pub mod selftest;
+pub mod shell;
+pub mod show;

@@ -1,0 +1,169 @@
+//! `fsarena report`: a stored campaign in one of the formats; and the report at the end of a run.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+
+use analyse::Analysis;
+use model::CampaignResults;
+use report::{Format, Options};
+use store::{CampaignId, Store};
+use sys::trusted;
+
+use crate::arguments::cli::{Globals, ReportArgs};
+#[cfg(not(feature = "parquet"))]
+use crate::output::exit::Refused;
+use crate::output::exit::{BadInput, Code};
+use crate::output::output_file;
+use crate::output::text::print;
+use crate::paths;
+
+/// The format that not every build has.
+pub const PARQUET: &str = "parquet";
+/// Width of a table where standard output is no terminal.
+const PIPED_WIDTH: usize = 120;
+
+/// Writes the report that is asked for.
+pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    if args.schema {
+        print(report::JSON_SCHEMA)?;
+        return Ok(Code::Done.into());
+    }
+    let store = paths::existing_store(globals)?;
+    let results = store.load(paths::campaign_id(&store, args.id)?)?;
+    let analysis = analysed(&results, globals)?;
+    if let Some(directory) = &args.charts {
+        return charts(&results, &analysis, directory, globals);
+    }
+    if args.format == PARQUET {
+        return parquet(&results, &analysis, args.output.as_deref());
+    }
+    let format: Format = args
+        .format
+        .parse()
+        .map_err(|e: report::UnknownFormat| BadInput(e.to_string()))?;
+    let format = if globals.json && format == Format::Table {
+        Format::Json
+    } else {
+        format
+    };
+    let options = options(args.output.is_none());
+    let text = report::render(format, &results, &analysis, &options);
+    match &args.output {
+        Some(path) => output_file::write(path, text.as_bytes())?,
+        None => print(&text)?,
+    }
+    Ok(Code::Done.into())
+}
+
+/// The analysis, with what the campaign has to say about the uses of the catalog.
+fn analysed(results: &CampaignResults, globals: &Globals) -> anyhow::Result<Analysis> {
+    let mut analysis = analyse::analyse(results);
+    analysis.weigh_uses(paths::catalog(globals)?.uses());
+    Ok(analysis)
+}
+
+/// Writes every chart into a directory, as SVG and as PNG.
+fn charts(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    directory: &Path,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    let charts = report::charts(results, analysis);
+    let rasterizer = report::Rasterizer::new();
+    for chart in &charts {
+        let path = |ending: &str| directory.join(format!("{}.{ending}", chart.name));
+        output_file::write(&path("svg"), chart.svg.as_bytes())?;
+        let png = rasterizer.png(&chart.svg);
+        let png = png.map_err(|why| anyhow::anyhow!("cannot draw {}: {why}", chart.name))?;
+        output_file::write(&path("png"), &png)?;
+    }
+    if globals.json {
+        let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+        print(&format!("{:#}\n", serde_json::json!(names)))?;
+    } else if !globals.quiet {
+        let directory = directory.display();
+        print(&format!(
+            "{} charts, each as .svg and .png, in {directory}\n",
+            charts.len()
+        ))?;
+    }
+    Ok(Code::Done.into())
+}
+
+/// Writes the table of rounds as Parquet.
+#[cfg(feature = "parquet")]
+fn parquet(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    output: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
+    let path = output.ok_or_else(|| BadInput("Parquet is no text: name a file with -o".into()))?;
+    let bytes = report::parquet(results, analysis).map_err(anyhow::Error::msg)?;
+    output_file::write(path, &bytes)?;
+    Ok(Code::Done.into())
+}
+
+/// Says that this program was built without Parquet.
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let how = "this fsarena was built without Parquet: cargo build --release --features parquet";
+    Err(Refused(how.into()).into())
+}
+
+/// What a completed campaign ends with: the table, and a page beside the database.
+pub fn after_run(
+    store: &Store,
+    id: CampaignId,
+    strict: bool,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    let results = store.load(id)?;
+    let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
+    let analysis = analysed(&results, globals)?;
+    let shown = |format| {
+        report::render(
+            format,
+            &results,
+            &analysis,
+            &options(format == Format::Table),
+        )
+    };
+    reports.replace(&name, trusted::usual_mode(), shown(Format::Html).as_bytes())?;
+    let page = reports.path().join(name);
+    if globals.json {
+        let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
+        print(&format!("{text}\n"))?;
+    } else {
+        print(&shown(Format::Table))?;
+        print(&format!("\nreport: {}\n", page.display()))?;
+    }
+    let all_ok = results.cells.iter().all(|c| {
+        c.result
+            .as_ref()
+            .is_some_and(|r| matches!(r.status, model::Status::Ok | model::Status::Unsupported))
+    });
+    Ok(if strict && !all_ok {
+        Code::NotAllOk
+    } else {
+        Code::Done
+    }
+    .into())
+}
+
+fn options(to_stdout: bool) -> Options {
+    let terminal = to_stdout && io::stdout().is_terminal();
+    Options {
+        width: if terminal {
+            terminal_width()
+        } else {
+            PIPED_WIDTH
+        },
+        colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+    }
+}
+
+fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(PIPED_WIDTH, |(width, _)| usize::from(width.0))
+}

@@ -1,0 +1,54 @@
+//! `fsarena resume`: goes on with a campaign where it was left; what has a result is not run again.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use model::Campaign;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::run_args::ResumeArgs;
+use crate::campaign;
+use crate::campaign::Means;
+use crate::commands::guest as guest_command;
+use crate::commands::run as run_command;
+use crate::leftovers;
+use crate::output::erase_question::{Asked, Consent};
+use crate::output::progress::Progress;
+use crate::paths;
+use crate::stop;
+
+/// Runs the cells of a campaign that have no result yet, and reports.
+pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let stop = stop::on_signals()?;
+    let progress = Progress::choose(globals.json, globals.quiet);
+    let id = paths::campaign_to_resume(&paths::existing_store(globals)?, args.id)?;
+    let mut store = paths::store(globals)?;
+    let work_dir = paths::work_directory(globals)?;
+    let note = |text: &str| progress.note(text);
+    leftovers::remove(&store, &work_dir, Some(id), globals, &note);
+    let guest = |campaign: &Campaign| {
+        let catalog = paths::catalog(globals)?;
+        let mut say = |text: &str| progress.note(text);
+        let build = &args.build;
+        let guest = guest_command::obtain_again(&catalog, build, campaign, &stop, &mut say)?;
+        Ok(Arc::new(guest))
+    };
+    let means = Means {
+        consent: Consent {
+            erase: args.erase.clone(),
+            yes: args.yes,
+        },
+        jobs: args.jobs,
+        max_written: args.max_written,
+        cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
+        guest: &guest,
+    };
+    let asked = Asked {
+        progress: &progress,
+        yes: args.yes,
+        stop: &stop,
+    };
+    let reach = paths::reach(store.load(id)?.campaign.host.as_deref())?;
+    let ended = campaign::drive(&mut store, id, None, &means, &*reach, &asked, &stop)?;
+    run_command::finish(ended, id, &store, args.strict, globals)
+}

@@ -1,0 +1,170 @@
+//! `fsarena run`: from the command line to the report.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use model::{Bytes, Campaign, Cell};
+use orchestrate::Ended;
+use plan::Cost;
+use serde_json::json;
+use store::Store;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::run_args::RunArgs;
+use crate::campaign::{self, Means};
+use crate::commands::guest as guest_command;
+use crate::commands::report as report_command;
+use crate::leftovers;
+use crate::output::cost_page;
+use crate::output::erase_question::Asked;
+use crate::output::exit::{Code, Refused};
+use crate::output::progress::Progress;
+use crate::output::text as output;
+use crate::paths;
+use crate::request::read as request;
+use crate::request::read::Request;
+use crate::stop;
+use machine::fit::{self, Misfits};
+
+/// Plans a campaign, stores it, runs it and reports.
+pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let stop = stop::on_signals()?;
+    let progress = Progress::choose(globals.json, globals.quiet);
+    let catalog = paths::catalog(globals)?;
+    let reach = paths::reach(args.host.as_deref())?;
+    let Request { campaign, guest } =
+        request::read(args, globals, &catalog, &*reach, &progress, &stop)?;
+    let plan = plan::plan(&campaign);
+    let store = match args.dry_run {
+        true => paths::store_if_any(globals)?,
+        false => Some(paths::store(globals)?),
+    };
+    let cost = cost(&campaign, store.as_ref(), args.machine.jobs)?;
+    let Some(mut store) = store.filter(|_| !args.dry_run) else {
+        return dry_run(&campaign, &plan, &cost, globals);
+    };
+    let most = allowance(&campaign, &cost)?;
+    if cost.is_large() {
+        cost_page::notes(&cost, most)
+            .iter()
+            .for_each(|line| progress.note(line));
+    }
+
+    let note = |text: &str| progress.note(text);
+    leftovers::remove(&store, &campaign.work_dir, None, globals, &note);
+
+    let means = Means {
+        consent: args.storage.consent(),
+        jobs: args.machine.jobs,
+        max_written: None,
+        cache: &|| guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text)),
+        guest: &|_| {
+            guest
+                .as_ref()
+                .map(Arc::clone)
+                .context("the campaign has no guest")
+        },
+    };
+    // Before the work is done that it is for.
+    paths::reports(globals)?;
+    let asked = Asked {
+        progress: &progress,
+        yes: means.consent.yes,
+        stop: &stop,
+    };
+    let consent = &means.consent;
+    let (id, taken) = campaign::begin(
+        &mut store, &campaign, &plan, consent, &*reach, &asked, &stop,
+    )?;
+    progress.note(&format!(
+        "campaign {id}: {} cells, seed {}",
+        plan.len(),
+        campaign.seed
+    ));
+    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, &stop)?;
+    finish(ended, id, &store, args.strict, globals)
+}
+
+/// What the campaign would cost, at the pace of the device as it was measured last.
+pub fn cost(campaign: &Campaign, store: Option<&Store>, jobs: Option<u32>) -> anyhow::Result<Cost> {
+    let calibration = match store {
+        Some(store) => store.last_calibration()?,
+        None => None,
+    };
+    let ceiling = calibration.and_then(|c| c.ceiling);
+    Ok(plan::cost(
+        campaign,
+        cost_page::pace(campaign, ceiling.as_ref()),
+        machine::side_by_side(campaign, jobs) as u64,
+    ))
+}
+
+/// The most that a campaign may write to disks of this machine's; nothing where it writes to none.
+pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, Refused> {
+    plan::allowance(campaign, cost).map_err(|too_much| Refused(too_much.to_string()))
+}
+
+/// Says what would be done, and does nothing.
+fn dry_run(
+    campaign: &Campaign,
+    cells: &[Cell],
+    cost: &Cost,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    let misfits = Misfits::of(campaign, fit::size_of_device(campaign))?;
+    let misfits: Vec<String> = misfits.lines().collect();
+    let allowance = plan::allowance(campaign, cost);
+    let code = match allowance {
+        Ok(_) => Code::Done,
+        Err(_) => Code::Refused,
+    };
+    if globals.json {
+        let plan = json!({
+            "event": "dry-run",
+            "campaign": campaign,
+            "cost": cost,
+            "unsupported": misfits,
+            "max_written": allowance.ok().flatten(),
+            "refused": allowance.err().map(|too_much| too_much.to_string()),
+            "cells": cells,
+        });
+        output::print(&format!("{plan}\n"))?;
+    } else {
+        output::print(&cost_page::text(campaign, cost, &misfits, allowance))?;
+    }
+    Ok(code.into())
+}
+
+/// Says how it ended: the report where it is complete, how to go on where it is not.
+pub fn finish(
+    ended: Ended,
+    id: store::CampaignId,
+    store: &store::Store,
+    strict: bool,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    match ended {
+        Ended::Interrupted => {
+            let device = store.load(id)?.campaign.device;
+            let resume = paths::resume_line(globals, id, device.as_deref());
+            let but = device.as_ref().map_or_else(String::new, |device| {
+                format!(" but the last filesystem on {}", device.display())
+            });
+            output::remark(&format!(
+                "interrupted; everything is cleaned up{but}. To go on: {resume}"
+            ));
+            Ok(Code::Interrupted.into())
+        }
+        Ended::Complete => {
+            let code = report_command::after_run(store, id, strict, globals)?;
+            if let Some(device) = store.load(id)?.campaign.device {
+                let device = device.display();
+                output::remark(&format!(
+                    "{device} still holds the last filesystem that was made there"
+                ));
+            }
+            Ok(code)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `fsarena guest shell`: a guest with a filesystem in it, and its console in the person's terminal.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::Context;
+use guest::{Clock, Contents};
+use model::Test;
+use run::{Disk, GuestCell};
+use sys::process;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::guest_args::ShellArgs;
+use crate::commands::guest as guest_command;
+use crate::output::exit::{Code, Refused};
+use crate::output::text::remark;
+use crate::paths;
+
+/// How long a guest may take until its shell listens, where nobody sits before it who would see that it
+/// does not come.
+const BOOT_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Boots the guest and stays until it ends.
+pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let catalog = paths::catalog(globals)?;
+    let guest = guest_command::obtain_saying(&catalog, &args.made_of, globals)?;
+    let contender = catalog.contender(&args.contender)?;
+    let cell = GuestCell::new(contender, args.size, Disk::Inside, &guest)?;
+    let directory = tempfile::tempdir().context("no directory for the guest")?;
+    let job = cell.job(nothing());
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let executor = cell.executor(guest.into(), &program, Clock::Real, directory.path())?;
+    let first = directory.path().join("first-filesystem");
+    let line = job.to_line();
+    let contents = Contents {
+        agent: &executor.program,
+        modules: &executor.modules,
+        programs: &executor.programs,
+        disk: executor.memory_disk,
+        job: Some(&line),
+    };
+    executor.guest.first_filesystem(&contents, &first)?;
+    let mut command = executor.machine.shell(&executor.guest, &first, &[]);
+    process::end_with_this_thread(&mut command);
+    let status = if io::stdin().is_terminal() {
+        if !globals.quiet {
+            remark("the guest boots; Ctrl-A X kills it");
+        }
+        command.status().context("QEMU cannot be started")?
+    } else {
+        relay(&mut command)?
+    };
+    if status.success() {
+        Ok(Code::Done.into())
+    } else {
+        Err(Refused(format!("QEMU failed: {status}")).into())
+    }
+}
+
+/// A test in which nothing is done.
+fn nothing() -> Test {
+    Test {
+        name: "shell".to_owned(),
+        suite: "shell".to_owned(),
+        title: String::new(),
+        rationale: String::new(),
+        space: model::Bytes(0),
+        sweep: None,
+        phases: Vec::new(),
+    }
+}
+
+/// Commands out of a pipe: they are kept until the shell listens, and at their end it is told to end.
+fn relay(command: &mut Command) -> anyhow::Result<ExitStatus> {
+    let mut guest = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("QEMU cannot be started")?;
+    let (ready, is_ready) = mpsc::channel();
+    // Without threads the guest ends with this one.
+    let shown = show(&mut guest, ready).context("cannot start a thread")?;
+    match is_ready.recv_timeout(BOOT_TIMEOUT) {
+        Ok(()) => dictate(&mut guest).context("cannot start a thread")?,
+        // It ended before; what it said is shown.
+        Err(mpsc::RecvTimeoutError::Disconnected) => {}
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            guest.kill()?;
+            guest.wait()?;
+            let reason = format!(
+                "the guest did not come up within {} s",
+                BOOT_TIMEOUT.as_secs()
+            );
+            return Err(Refused(reason).into());
+        }
+    }
+    let status = guest.wait()?;
+    // It ends with the guest.
+    let _ = shown.join();
+    Ok(status)
+}
+
+/// Shows what the guest says, and tells when its shell listens.
+fn show(guest: &mut Child, ready: Sender<()>) -> io::Result<JoinHandle<()>> {
+    let mut from = guest.stdout.take().expect("piped in `relay`");
+    thread::Builder::new().spawn(move || {
+        let mut said = Vec::new();
+        let mut ready = Some(ready);
+        let mut piece = [0; 4096];
+        while let Ok(length @ 1..) = from.read(&mut piece) {
+            let piece = &piece[..length];
+            // Whoever does not want to read it any more need not.
+            let _ = io::stdout()
+                .write_all(piece)
+                .and_then(|()| io::stdout().flush());
+            if let Some(sender) = &ready {
+                said.extend_from_slice(piece);
+                if String::from_utf8_lossy(&said).contains(agent::SHELL_READY) {
+                    let _ = sender.send(());
+                    ready = None;
+                }
+            }
+        }
+    })
+}
+
+/// Passes standard input on. It may stay open longer than the guest lives: nobody waits for this.
+fn dictate(guest: &mut Child) -> io::Result<()> {
+    let mut to = guest.stdin.take().expect("piped in `relay`");
+    let dictation = thread::Builder::new().spawn(move || {
+        let passed = io::copy(&mut io::stdin().lock(), &mut to);
+        if passed.is_ok() && to.write_all(b"\nexit\n").is_ok() {
+            // The console's end would be no news to the guest; it ends by itself.
+            let _ = to.flush();
+            thread::park();
+        }
+    });
+    dictation.map(drop)
+}

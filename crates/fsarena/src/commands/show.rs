@@ -1,0 +1,135 @@
+//! `fsarena show`: a stored campaign cell by cell, or one cell with all its evidence.
+
+use std::process::ExitCode;
+
+use model::{CampaignResults, CellId, Environment, StoredCell};
+use serde_json::json;
+
+use crate::arguments::cli::{Globals, ShowArgs};
+use crate::output::calibration_text;
+use crate::output::cell_page;
+use crate::output::exit::{BadInput, Code};
+use crate::output::text::{line, moment, print, print_json, table};
+use crate::paths;
+
+/// Writes what is asked for.
+pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let store = paths::existing_store(globals)?;
+    let results = store.load(paths::campaign_id(&store, args.id)?)?;
+    match args.cell.map(CellId) {
+        Some(id) => {
+            let cell = find(&results, id)?;
+            if globals.json {
+                print_json(&json!(cell))?;
+            } else {
+                print(&cell_page::text(cell))?;
+            }
+        }
+        None if globals.json => print_json(&json!(results))?,
+        None => print(&campaign_text(&results))?,
+    }
+    Ok(Code::Done.into())
+}
+
+fn find(results: &CampaignResults, id: CellId) -> Result<&StoredCell, BadInput> {
+    let last = results.cells.len().saturating_sub(1);
+    results
+        .cells
+        .iter()
+        .find(|c| c.cell.id == id)
+        .ok_or_else(|| {
+            BadInput(format!(
+                "campaign {} has no cell {}: its cells are 0 to {last}",
+                results.id, id.0
+            ))
+        })
+}
+
+fn campaign_text(results: &CampaignResults) -> String {
+    let rows: Vec<_> = results.cells.iter().map(row).collect();
+    let heading = [
+        "cell",
+        "round",
+        "test",
+        "contender",
+        "status",
+        "took",
+        "reason",
+    ];
+    let calibration = results.calibration.as_ref();
+    let calibration = calibration.map(|c| calibration_text::text(c) + "\n");
+    format!(
+        "{}\n{}{}",
+        head(results),
+        calibration.unwrap_or_default(),
+        table(heading, &rows)
+    )
+}
+
+fn head(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    let done = results.cells.iter().filter(|c| c.result.is_some()).count();
+    let mut facts = vec![
+        ("begun", moment(results.started)),
+        (
+            "profile",
+            format!(
+                "{}, rounds {}, seed {}",
+                campaign.profile, campaign.rounds, campaign.seed
+            ),
+        ),
+        (
+            "backend",
+            format!("{}, size {}", campaign.backend, campaign.size),
+        ),
+        ("cells", format!("{done} of {} done", results.cells.len())),
+    ];
+    facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
+    let machine = campaign.guest.as_ref();
+    facts.extend(
+        machine.map(|machine| ("machine", line(&format!("{}: {machine}", campaign.clock)))),
+    );
+    facts.extend(results.environments.iter().map(|e| ("session", session(e))));
+    let mut text = format!("campaign {}: {}\n", results.id, line(&campaign.name));
+    for (what, fact) in facts {
+        text += &format!("  {what:<8} {fact}\n");
+    }
+    text
+}
+
+/// What a session ran on, in a line.
+fn session(environment: &Environment) -> String {
+    let parts = [
+        &environment.program,
+        &environment.kernel,
+        &environment.cpu,
+        &environment.device,
+    ];
+    let parts = parts.into_iter().filter(|p| !p.is_empty());
+    parts.map(|p| line(p)).collect::<Vec<_>>().join("; ")
+}
+
+fn row(stored: &StoredCell) -> [String; 7] {
+    let cell = &stored.cell;
+    let (status, took, reason) = match &stored.result {
+        None => ("not run yet".to_owned(), String::new(), String::new()),
+        Some(result) => (
+            result.status.to_string(),
+            result.elapsed.to_string(),
+            result
+                .failure
+                .as_ref()
+                .map(|f| format!("{}: {}", f.step, line(&f.reason)))
+                .unwrap_or_default(),
+        ),
+    };
+    [
+        cell.id.0.to_string(),
+        cell.round.to_string(),
+        cell.test.clone(),
+        line(&cell.contender),
+        status,
+        took,
+        reason,
+    ]
+}

@@ -1,0 +1,241 @@
+//! One cell with all that is known of it, as text. Pure.
+
+use std::fmt::Write;
+
+use model::{
+    CellResult, Disturbance, Failure, Features, Pass, PhaseResult, StepRecord, StoredCell, Support,
+};
+use report::Scale;
+
+use crate::output::text::{indented, line, moment, table};
+
+/// The page of a cell.
+pub fn text(stored: &StoredCell) -> String {
+    let cell = &stored.cell;
+    let mut text = format!(
+        "cell {}: {}, {}/{}, round {}, seed {}\n",
+        cell.id.0,
+        line(&cell.contender),
+        cell.suite,
+        cell.test,
+        cell.round,
+        cell.seed
+    );
+    let Some(result) = &stored.result else {
+        return text + "not run yet\n";
+    };
+    text += &format!(
+        "{} after {}, begun {}{}\n",
+        result.status,
+        result.elapsed,
+        moment(result.started),
+        if result.from_cache {
+            ", from the cache: an equal cell was run then"
+        } else {
+            ""
+        }
+    );
+    for remark in &result.remarks {
+        text += &format!("{}\n", line(remark));
+    }
+    text += &disturbances(result);
+    text += &result.failure.as_ref().map(failure).unwrap_or_default();
+    text += &phases(result);
+    text += &result.steps.iter().map(step).collect::<String>();
+    text += &features(&result.features);
+    text + &kernel_log(result)
+}
+
+/// What else the machine did, where that was much, and that the cell ran twice.
+fn disturbances(result: &CellResult) -> String {
+    let much = |result: &CellResult| result.disturbance.filter(Disturbance::is_much);
+    let last = much(result).map(|what| format!("disturbed: {what}\n"));
+    let first = result.first.as_ref().map(|first| {
+        let what = much(first).map_or_else(String::new, |what| format!(", disturbed: {what}"));
+        format!(
+            "ran once before, {} after {}{what}\n",
+            first.status, first.elapsed
+        )
+    });
+    last.into_iter().chain(first).collect()
+}
+
+fn failure(failure: &Failure) -> String {
+    let mut text = format!("  {}: {}\n", failure.step, line(&failure.reason));
+    if let Some(error) = &failure.error {
+        text += &format!("  {} gave {} ({})\n", error.call, error.name, error.errno);
+    }
+    for stack in &failure.stacks {
+        text += &indented("  | ", stack);
+    }
+    text
+}
+
+fn phases(result: &CellResult) -> String {
+    let mut text = String::new();
+    for phase in &result.phases {
+        text += &format!(
+            "\nphase {}: {}, cache {}, {}{}{}\n",
+            phase.phase,
+            phase.status,
+            phase.cache,
+            phase.wall,
+            passes(&phase.passes),
+            if phase.cut_short {
+                ", cut short by its time limit"
+            } else {
+                ""
+            }
+        );
+        text += &phase.failure.as_ref().map(failure).unwrap_or_default();
+        text += &measurements(phase);
+    }
+    text
+}
+
+/// How often a phase was repeated, which its counts are sums over, and how long the passes took.
+fn passes(passes: &[Pass]) -> String {
+    let walls = || passes.iter().map(|pass| pass.wall);
+    match walls().min().zip(walls().max()) {
+        Some((least, most)) => format!(" in {} passes of {least} to {most}", passes.len()),
+        None => String::new(),
+    }
+}
+
+fn measurements(phase: &PhaseResult) -> String {
+    let numbers = phase.measurements();
+    if numbers.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<_> = numbers
+        .into_iter()
+        .map(|number| {
+            let scale = Scale::for_metric(number.metric, [number.value]);
+            let mark = if number.metric == phase.headline {
+                "*"
+            } else {
+                ""
+            };
+            [
+                mark.to_owned(),
+                number.metric.to_string(),
+                scale.with_unit(number.value),
+            ]
+        })
+        .collect();
+    indented("  ", &table(["", "metric", "value"], &rows))
+}
+
+fn step(step: &StepRecord) -> String {
+    let end = match (step.exit, step.signal) {
+        (Some(code), _) => format!("exit {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "never ended".to_owned(),
+    };
+    let mut text = format!("\nstep {}: {end}, {}\n", step.step, step.elapsed);
+    let command: Vec<String> = step.command.iter().map(|word| quoted(word)).collect();
+    text += &format!("  $ {}\n", line(&command.join(" ")));
+    text + &indented("  | ", &step.output)
+}
+
+/// A word as a shell would need it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%{}".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn features(features: &Features) -> String {
+    if features.0.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nfeatures\n".to_owned();
+    for (feature, support) in &features.0 {
+        let found = match support {
+            Support::Yes => "yes".to_owned(),
+            Support::UpTo(size) => format!("up to {}", size.as_limit()),
+            Support::No(reason) => format!("no: {}", line(reason)),
+        };
+        writeln!(text, "  {feature:<15} {found}").expect("a string takes all");
+    }
+    text
+}
+
+fn kernel_log(result: &CellResult) -> String {
+    if !result.kernel_log_readable {
+        return "\nkernel log: could not be read\n".to_owned();
+    }
+    if result.kernel_log.is_empty() {
+        return "\nkernel log: nothing\n".to_owned();
+    }
+    format!(
+        "\nkernel log\n{}",
+        indented("  | ", &result.kernel_log.join("\n"))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Nanos;
+
+    use crate::fixture;
+
+    #[test]
+    fn a_failed_cell_shows_all_its_evidence() {
+        insta::assert_snapshot!(text(&fixture::failed_cell()));
+    }
+
+    #[test]
+    fn a_cell_that_has_not_run_says_so() {
+        let cell = StoredCell {
+            result: None,
+            ..fixture::failed_cell()
+        };
+        assert!(text(&cell).ends_with("not run yet\n"));
+    }
+
+    #[test]
+    fn a_cell_that_ran_twice_says_what_disturbed_it() {
+        let mut cell = fixture::failed_cell();
+        let result = cell.result.as_mut().unwrap();
+        let first = result.clone();
+        result.first = Some(Box::new(CellResult {
+            disturbance: Some(Disturbance {
+                processors: 1,
+                elapsed: Nanos::from_secs(10),
+                others: Nanos::from_secs(6),
+                ..Disturbance::default()
+            }),
+            ..first
+        }));
+        let text = text(&cell);
+        assert!(text.contains("ran once before, failed after"), "{text}");
+        assert!(
+            text.contains("disturbed: other processes 60 % of"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_cell_from_the_cache_says_so_and_remarks_are_shown() {
+        let mut cell = fixture::failed_cell();
+        let result = cell.result.as_mut().unwrap();
+        result.from_cache = true;
+        result.remarks = vec!["the guest was started twice".into()];
+        let text = text(&cell);
+        assert!(text.contains("from the cache"), "{text}");
+        assert!(text.contains("\nthe guest was started twice\n"), "{text}");
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(quoted("-t"), "-t");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

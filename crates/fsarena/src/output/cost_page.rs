@@ -1,0 +1,276 @@
+//! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
+//! Pure.
+
+use model::{Backend, Bytes, Campaign, Ceiling, Nanos, Unit};
+use plan::{Cost, Pace, TestCost, TooMuch};
+use report::Scale;
+
+use crate::output::text::{line, table};
+
+/// From here on minutes say less than hours.
+const TWO_HOURS: Nanos = Nanos::from_secs(7200);
+
+/// The pace at which things are expected to go: as the device was measured last, where it was.
+pub fn pace(campaign: &Campaign, ceiling: Option<&Ceiling>) -> Pace {
+    let assumed = Pace::of(campaign);
+    let ceiling = ceiling.filter(|_| campaign.backend != Backend::Vm);
+    let both = ceiling.and_then(|c| c.sequential_read.zip(c.sequential_write));
+    match both {
+        // As many bytes one way as the other: the harmonic mean.
+        Some((read, write)) if read.median > 0.0 && write.median > 0.0 => Pace {
+            throughput: 2.0 / (1.0 / read.median + 1.0 / write.median),
+            measured: true,
+            ..assumed
+        },
+        _ => assumed,
+    }
+}
+
+/// A line for each sweep, and one for all with the most that may be written.
+pub fn notes(cost: &Cost, most: Option<Bytes>) -> Vec<String> {
+    let sweeps = cost.tests.iter().filter(|test| test.points > 0);
+    let mut notes: Vec<String> = sweeps.map(|test| sweep(test, cost)).collect();
+    notes.push(all(cost, most));
+    notes
+}
+
+fn all(cost: &Cost, most: Option<Bytes>) -> String {
+    let written = most.map_or(cost.written(), |most| most.min(cost.written()));
+    let most = most.map_or_else(String::new, |most| format!(" ({} at most)", bytes(most)));
+    format!(
+        "in all {} cells, {} to move, {} to write{most}; {}",
+        cost.cells,
+        bytes(cost.work.moved()),
+        bytes(written),
+        time(cost)
+    )
+}
+
+fn sweep(test: &TestCost, cost: &Cost) -> String {
+    format!(
+        "{}: {} × {} × {} × {}; {} to move, about {}",
+        line(&test.test),
+        counted(test.points, "point"),
+        counted(test.phases, "operation"),
+        counted(cost.contenders, "contender"),
+        counted(cost.rounds, "round"),
+        bytes(test.work.moved()),
+        long(test.time)
+    )
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// A time that may be hours.
+fn long(time: Nanos) -> String {
+    if time < TWO_HOURS {
+        time.to_string()
+    } else {
+        format!("{:.0} h", time.as_secs_f64() / 3600.0)
+    }
+}
+
+/// About how long it takes, and what that assumes.
+fn time(cost: &Cost) -> String {
+    let pace = &cost.pace;
+    let whence = match pace.measured {
+        true => "as the device was measured last",
+        false => "which is assumed",
+    };
+    let slow = match pace.slowdown > 1.0 {
+        true => format!(" of a time that is {} times as long here", pace.slowdown),
+        false => String::new(),
+    };
+    let abreast = match cost.abreast {
+        1 => String::new(),
+        several => format!(", {several} cells side by side"),
+    };
+    format!(
+        "about {} at {}{slow}, {whence}, and {} around each cell{abreast}",
+        long(cost.time),
+        Scale::of(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
+        pace.cell
+    )
+}
+
+fn bytes(bytes: Bytes) -> String {
+    let value = bytes.0 as f64;
+    Scale::of(Unit::Bytes, [value]).with_unit(value)
+}
+
+/// The whole plan of a campaign with its costs.
+pub fn text(
+    campaign: &Campaign,
+    cost: &Cost,
+    misfits: &[String],
+    allowance: Result<Option<Bytes>, TooMuch>,
+) -> String {
+    let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
+    let mut text = format!(
+        "campaign {}, not run: profile {}, rounds {}, seed {}\n\n",
+        line(&campaign.name),
+        campaign.profile,
+        campaign.rounds,
+        campaign.seed
+    );
+    let memory = campaign.memory.map_or("all".to_owned(), |m| m.to_string());
+    for (what, fact) in [
+        ("contenders", names.join(" ")),
+        (
+            "backend",
+            format!(
+                "{}, size {}, memory {memory}",
+                campaign.backend, campaign.size
+            ),
+        ),
+        ("space", format!("{}, the largest test", cost.space)),
+    ] {
+        text += &format!("  {what:<11} {fact}\n");
+    }
+    if let Some(machine) = &campaign.guest {
+        let fact = line(&format!("{}: {machine}", campaign.clock));
+        text += &format!("  {:<11} {fact}\n", "machine");
+    }
+    if let Some(until) = campaign.until {
+        let late = until
+            .max_time
+            .map_or_else(String::new, |most| format!(", none after {}", long(most)));
+        let fact = format!(
+            "are added while results are wide, up to {}{late}",
+            until.max_rounds
+        );
+        text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
+    }
+    for misfit in misfits {
+        text += &format!("  {:<11} {}\n", "unsupported", line(misfit));
+    }
+    if let Err(too_much) = allowance {
+        text += &format!("  {:<11} {too_much}\n", "refused");
+    }
+    let rows: Vec<_> = cost.tests.iter().map(row).collect();
+    let heading = [
+        "suite",
+        "test",
+        "points",
+        "phases",
+        "cells",
+        "read",
+        "written",
+        "operations",
+        "about",
+    ];
+    text += &format!("\n{}\n", table(heading, &rows));
+    text + &all(cost, allowance.ok().flatten()) + "\n"
+}
+
+fn row(test: &TestCost) -> [String; 9] {
+    let points = match test.points {
+        0 => String::new(),
+        points => points.to_string(),
+    };
+    [
+        test.suite.clone(),
+        test.test.clone(),
+        points,
+        test.phases.to_string(),
+        test.cells.to_string(),
+        bytes(test.work.read),
+        bytes(test.work.written),
+        test.work.operations.to_string(),
+        long(test.time),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Profile, Spread};
+
+    use super::*;
+    use crate::fixture;
+
+    fn campaign() -> Campaign {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let mut campaign = fixture::campaign();
+        campaign.suites = ["iozone", "tiobench"]
+            .map(|suite| catalog.suite(suite, Profile::Study).unwrap().clone())
+            .into();
+        campaign
+    }
+
+    #[test]
+    fn the_plan_of_a_dry_run() {
+        let campaign = campaign();
+        let cost = plan::cost(&campaign, Pace::default(), 1);
+        insta::assert_snapshot!(text(
+            &campaign,
+            &cost,
+            &["fat12: takes 255 MiB at most".to_owned()],
+            plan::allowance(&campaign, &cost)
+        ));
+    }
+
+    #[test]
+    fn what_is_said_before_a_sweep_begins() {
+        let cost = plan::cost(&campaign(), Pace::default(), 1);
+        assert!(cost.is_large());
+        insta::assert_snapshot!(notes(&cost, Some(plan::UNASKED)).join("\n"));
+    }
+
+    /// Of ext4, once: on an image seconds by the clock, in guests in virtual time the processor time of fsarena and
+    /// QEMU, which is what they take where nothing else runs.
+    #[test]
+    fn what_was_measured_had_been_announced_within_a_factor_of_two() {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let nvme = fixture::guest(catalog.disk("nvme").unwrap().clone());
+        let announced = |suite, profile, guest: Option<model::GuestMachine>| {
+            let mut campaign = Campaign {
+                suites: vec![catalog.suite(suite, profile).unwrap().clone()],
+                contenders: vec![catalog.contender("ext4").unwrap()],
+                size: catalog.profile(profile).size,
+                rounds: 1,
+                profile,
+                ..fixture::campaign()
+            };
+            if guest.is_some() {
+                campaign.backend = Backend::Vm;
+                campaign.clock = model::Clock::Virtual;
+                campaign.guest = guest;
+            }
+            let pace = pace(&campaign, None);
+            plan::cost(&campaign, pace, 1).time.as_secs_f64()
+        };
+        for (suite, profile, guest, took) in [
+            ("bonnie-chars", Profile::Quick, None, 5.5),
+            ("tree", Profile::Smoke, Some(&nvme), 10.4),
+            ("bonnie", Profile::Smoke, Some(&nvme), 22.4),
+            ("bonnie-chars", Profile::Smoke, Some(&nvme), 12.6),
+            ("bonnie", Profile::Quick, Some(&nvme), 37.0),
+            ("bonnie-chars", Profile::Quick, Some(&nvme), 22.0),
+        ] {
+            let seconds = announced(suite, profile, guest.cloned());
+            let off = seconds / took;
+            assert!(
+                (0.5..2.0).contains(&off),
+                "{suite}, {profile}: {seconds} s, not {took}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_device_that_was_measured_sets_the_pace() {
+        let campaign = fixture::campaign();
+        let pace = |ceiling: Option<Ceiling>| pace(&campaign, ceiling.as_ref());
+        assert!(!pace(None).measured);
+        let ceiling = |read, write| Ceiling {
+            sequential_read: Spread::of(&[read]),
+            sequential_write: Spread::of(&[write]),
+            ..Ceiling::default()
+        };
+        let measured = pace(Some(ceiling(3e9, 1e9)));
+        assert!(measured.measured && (measured.throughput - 1.5e9).abs() < 1.0);
+        assert!(!pace(Some(ceiling(3e9, 0.0))).measured);
+    }
+}

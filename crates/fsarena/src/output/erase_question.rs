@@ -1,0 +1,111 @@
+//! Asks the person at the terminal before a device is erased that holds something; who is no person has said it
+//! twice already.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use machine::{Dialogue, Erased};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::output::exit::{Interruption, Refused};
+use crate::output::progress::Progress;
+use crate::output::text::line;
+
+/// How often Ctrl-C is noticed, in milliseconds.
+const ATTENTION: u16 = 100;
+
+/// What the user gives up.
+#[derive(Clone, Debug, Default)]
+pub struct Consent {
+    /// The device that the user has named a second time, to say that what it holds may be lost.
+    pub erase: Option<PathBuf>,
+    /// Whether nobody is to be asked.
+    pub yes: bool,
+}
+
+/// The person at the terminal, or whoever reads what is written in their place.
+pub struct Asked<'a> {
+    /// Where notes go.
+    pub progress: &'a Progress,
+    /// Whether nobody is to be asked.
+    pub yes: bool,
+    /// Rises when the user asks to stop.
+    pub stop: &'a AtomicBool,
+}
+
+impl Dialogue for Asked<'_> {
+    fn note(&self, text: &str) {
+        self.progress.note(text);
+    }
+
+    fn preparing(&self, done: u64, total: u64) {
+        self.progress.preparing(done, total);
+    }
+
+    fn allow_erasing(&self, erased: &Erased<'_>) -> anyhow::Result<()> {
+        let content = line(erased.content);
+        // Whoever sends the messages elsewhere sits there all the same.
+        if io::stdin().is_terminal() && !self.yes {
+            return self
+                .progress
+                .stand_aside(|| ask(erased, &content, self.stop));
+        }
+        let path = erased.device.display();
+        self.progress.note(&format!(
+            "{path} held {content}, which is lost now (--erase)"
+        ));
+        Ok(())
+    }
+}
+
+fn ask(erased: &Erased<'_>, content: &str, stop: &AtomicBool) -> anyhow::Result<()> {
+    let name = erased
+        .device
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let terminal = OpenOptions::new().write(true).open("/dev/tty");
+    let mut terminal = terminal.map_or_else(
+        |_| -> Box<dyn Write> { Box::new(io::stderr()) },
+        |terminal| Box::new(terminal),
+    );
+    write!(
+        terminal,
+        "{} holds {}. All of it will be lost.\nType `{}` to erase it: ",
+        line(erased.description),
+        content,
+        line(&name),
+    )?;
+    terminal.flush()?;
+    let answer = answer(stop)?;
+    if answer.trim() == name || Path::new(answer.trim()) == erased.device {
+        return Ok(());
+    }
+    Err(Refused(format!(
+        "nothing was erased: that takes the word `{}` (or -y, with which nobody is asked)",
+        line(&name)
+    ))
+    .into())
+}
+
+/// A line of the person at the terminal.
+fn answer(stop: &AtomicBool) -> anyhow::Result<String> {
+    let input = io::stdin();
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Interruption.into());
+        }
+        let mut wait = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut wait, PollTimeout::from(ATTENTION)) {
+            Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+            Ok(_) => break,
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+    }
+    let mut answer = String::new();
+    input.lock().read_line(&mut answer)?;
+    Ok(answer)
+}

@@ -1,0 +1,198 @@
+//! Exit codes, and how an error is told: one line that says what to do.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use store::StoreError;
+use wire::machine::Kind;
+
+use machine::kind;
+pub use machine::{BadInput, Interruption, Refused, whole};
+
+use crate::output::text as output;
+
+/// What the program's end means to a script; documented in `--help`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Done; a contender that failed is a result.
+    Done = 0,
+    /// Done, but some cell is not ok and `--strict` was given, or `compare --threshold` found a
+    /// regression.
+    NotAllOk = 1,
+    /// Bad input.
+    BadInput = 2,
+    /// Refused, or something is missing.
+    Refused = 3,
+    /// Something went wrong that should not.
+    Internal = 4,
+    /// The user interrupted it.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// Tells an error in one line on standard error and gives the exit code that fits.
+pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
+    if is_broken_pipe(error) {
+        return Code::Done.into();
+    }
+    tell(&whole(error), json);
+    code(error).into()
+}
+
+/// Tells an error in one line, whatever it holds.
+pub fn tell(text: &str, json: bool) {
+    let text = &one_line(text);
+    if json {
+        output::remark(&serde_json::json!({ "event": "error", "text": text }).to_string());
+    } else {
+        // What it quotes may come from outside.
+        output::remark(&format!("fsarena: {}", report::visible(text)));
+    }
+}
+
+/// Tells a wrong command line in one line; help and version are no errors.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        return match printed {
+            Err(error) => report(&output::not_written(&error).into(), json_is_asked_for()),
+            Ok(()) if error.use_stderr() => Code::BadInput.into(),
+            Ok(()) => Code::Done.into(),
+        };
+    }
+    let text = match error.kind() {
+        ErrorKind::InvalidUtf8 => not_utf8(),
+        _ => error.render().to_string(),
+    };
+    let reason = text.split("\n\nUsage:").next().unwrap_or(&text);
+    let reason = reason
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(reason);
+    let reason = reason.replace(":\n  ", ": ");
+    let reason = one_line(reason.trim_start_matches("error: "));
+    tell(&format!("{reason} (see --help)"), json_is_asked_for());
+    Code::BadInput.into()
+}
+
+/// Whether errors are to be JSON, where the command line was not parsed: the option has to be looked for.
+pub fn json_is_asked_for() -> bool {
+    std::env::args_os().any(|argument| argument == "--json")
+}
+
+/// The first argument that is not UTF-8, which the parser does not name.
+fn not_utf8() -> String {
+    let mut arguments = std::env::args_os();
+    let wrong = arguments.find(|argument| argument.to_str().is_none());
+    let wrong = wrong.unwrap_or_default();
+    format!("the argument `{}` is not UTF-8", wrong.to_string_lossy())
+}
+
+fn one_line(text: &str) -> String {
+    text.split(['\n', '\r'])
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Which kind of error this is, by the first type in its chain that says so.
+fn code(error: &anyhow::Error) -> Code {
+    let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
+    error
+        .chain()
+        .find_map(of_store)
+        .unwrap_or(match kind(error) {
+            Kind::BadInput => Code::BadInput,
+            Kind::Refused => Code::Refused,
+            Kind::Interrupted => Code::Interrupted,
+            Kind::Internal => Code::Internal,
+        })
+}
+
+/// What was named is the user's to mend; that a database cannot be read or written is the machine's.
+const fn of_store(error: &StoreError) -> Option<Code> {
+    match error {
+        StoreError::NoFile { .. }
+        | StoreError::NewerSchema { .. }
+        | StoreError::NotOurs { .. }
+        | StoreError::NoCampaign(_) => Some(Code::BadInput),
+        StoreError::Directory { .. }
+        | StoreError::Unreachable { .. }
+        | StoreError::CannotOpen { .. }
+        | StoreError::Damaged { .. }
+        | StoreError::ReadOnly { .. }
+        | StoreError::Busy { .. }
+        | StoreError::Full { .. }
+        | StoreError::Disk { .. }
+        | StoreError::NoMemory { .. } => Some(Code::Refused),
+        StoreError::NoSession(_)
+        | StoreError::NotPlanned { .. }
+        | StoreError::AlreadyRecorded { .. }
+        | StoreError::NotNext { .. }
+        | StoreError::NotJson { .. }
+        | StoreError::Sqlite { .. } => None,
+    }
+}
+
+/// Whoever read the output has seen enough (`fsarena list | head`).
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| {
+        e.downcast_ref::<io::Error>()
+            .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use guest::GuestError;
+
+    use super::*;
+
+    #[test]
+    fn the_kind_of_error_decides_and_not_its_place_in_the_chain() {
+        let input = anyhow::Error::new(BadInput("no".into())).context("while reading");
+        assert_eq!(code(&input), Code::BadInput);
+        assert_eq!(
+            code(&anyhow::Error::new(Refused("no".into()))),
+            Code::Refused
+        );
+        assert_eq!(code(&anyhow::anyhow!("surprise")), Code::Internal);
+        let interrupted = anyhow::Error::new(GuestError::Interrupted { left: None }).context("x");
+        assert_eq!(code(&interrupted), Code::Interrupted);
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_no_fault_of_the_program() {
+        let error = anyhow::Error::from(io::Error::from_raw_os_error(28));
+        assert_eq!(code(&error.context("cannot write a")), Code::Refused);
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let error = anyhow::Error::new(io::Error::from_raw_os_error(2))
+            .context("cannot open a: No such file or directory (os error 2)")
+            .context("while reading");
+        assert_eq!(
+            whole(&error),
+            "while reading: cannot open a: No such file or directory (os error 2)"
+        );
+    }
+
+    #[test]
+    fn an_error_of_several_lines_becomes_one() {
+        assert_eq!(one_line("a\n  b\r\n\nc"), "a; b; c");
+    }
+
+    #[test]
+    fn a_reader_that_has_seen_enough_is_no_error() {
+        let gone = anyhow::Error::new(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(is_broken_pipe(&gone.context("writing the report")));
+    }
+}

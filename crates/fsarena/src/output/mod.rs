@@ -1,0 +1,10 @@
+//! What is printed, and how an error is told.
+
+pub mod calibration_text;
+pub mod cell_page;
+pub mod cost_page;
+pub mod erase_question;
+pub mod exit;
+pub mod output_file;
+pub mod progress;
+pub mod text;

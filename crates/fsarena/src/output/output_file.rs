@@ -1,0 +1,145 @@
+//! Files that the user asks for: written whole or not at all, and never through a link that somebody else made.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use anyhow::Context;
+use sys::trusted::{self, Directory};
+
+use crate::output::exit::{BadInput, Refused};
+
+/// Writes a file, in the place of one that is there; the directories that it lies in are made. What is no plain file
+/// (a pipe, a terminal) is written as it is; a block device is not.
+///
+/// # Errors
+/// When it cannot be written; what was there stays then.
+pub fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
+    let cannot = || format!("cannot write {}", path.display());
+    let name = path.file_name().with_context(cannot)?;
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    let directory = Directory::shared_or_new(parent.unwrap_or(Path::new(".")))?;
+    let path = directory.path().join(name);
+    refuse_database(&path)?;
+    let kind = fs::metadata(&path).map(|metadata| metadata.file_type());
+    match kind {
+        Ok(kind) if kind.is_block_device() => {
+            let path = path.display();
+            Err(Refused(format!("{path} is a block device: name a file")).into())
+        }
+        Ok(kind) if !kind.is_file() => {
+            trusted::require_own(&path)?;
+            pass_on(&path, content).with_context(cannot)
+        }
+        _ => Ok(directory.replace(name, trusted::usual_mode(), content)?),
+    }
+}
+
+/// No report takes the place of results, or of what SQLite keeps beside them.
+fn refuse_database(path: &Path) -> Result<(), BadInput> {
+    /// Source: "Database File Format" of SQLite's documentation, 1.3.1.
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let is_database = |path: &Path| {
+        let mut begin = [0; MAGIC.len()];
+        let is_plain = fs::metadata(path).is_ok_and(|found| found.is_file());
+        let mut read = || File::open(path)?.read_exact(&mut begin);
+        is_plain && read().is_ok() && begin == *MAGIC
+    };
+    let text = path.to_string_lossy();
+    let beside = ["-wal", "-shm", "-journal"];
+    let of = beside.iter().find_map(|end| text.strip_suffix(end));
+    match is_database(path) || of.is_some_and(|of| is_database(Path::new(of))) {
+        true => Err(BadInput(format!(
+            "{text} is a database, or belongs to one: name another file"
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn pass_on(path: &Path, content: &[u8]) -> io::Result<()> {
+    OpenOptions::new()
+        .write(true)
+        .open(path)?
+        .write_all(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_its_directory_is_made() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a/b/report");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            trusted::usual_mode()
+        );
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_database_is_not_replaced_nor_what_is_kept_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let database = place.path().join("a.db");
+        fs::write(&database, b"SQLite format 3\0 and all results").unwrap();
+        for end in ["", "-wal", "-shm", "-journal"] {
+            let path = place.path().join(format!("a.db{end}"));
+            let refused = write(&path, b"a report").unwrap_err().to_string();
+            assert!(refused.contains("name another file"), "{refused}");
+        }
+        write(&place.path().join("b.db-wal"), b"a report").unwrap();
+        assert!(fs::read(&database).unwrap().starts_with(b"SQLite"));
+    }
+
+    #[test]
+    fn writers_of_one_file_at_the_same_time_leave_one_of_their_reports() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("report");
+        let reports: Vec<Vec<u8>> = (b'a'..=b'h').map(|letter| vec![letter; 100_000]).collect();
+        std::thread::scope(|scope| {
+            for report in &reports {
+                let path = &path;
+                scope.spawn(move || (0..20).for_each(|_| write(path, report).unwrap()));
+            }
+        });
+        assert!(reports.contains(&fs::read(&path).unwrap()));
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn neither_a_link_on_the_way_nor_a_pipe_of_another_user_is_used() {
+        let place = tempfile::tempdir().unwrap();
+        let (victim, link) = (place.path().join("victim"), place.path().join("link"));
+        fs::create_dir(&victim).unwrap();
+        symlink(&victim, &link).unwrap();
+        write(&link.join("report"), b"x").unwrap();
+        lchown(&link, Some(65_534), None).unwrap();
+        let pipe = victim.join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        lchown(&pipe, Some(65_534), None).unwrap();
+        for path in [link.join("other"), pipe] {
+            let refused = write(&path, b"x").unwrap_err();
+            assert!(refused.to_string().contains("uid 65534"), "{refused}");
+        }
+        assert!(!victim.join("other").exists());
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_written_through_no_link_of_another_user() {
+        let place = tempfile::tempdir().unwrap();
+        let link = place.path().join("null");
+        symlink("/dev/null", &link).unwrap();
+        write(&link, b"x").unwrap();
+        lchown(&link, Some(65_534), None).unwrap();
+        let refused = write(&link, b"x").unwrap_err();
+        assert!(refused.to_string().contains("uid 65534"), "{refused}");
+        assert!(write(place.path(), b"x").is_err());
+    }
+}

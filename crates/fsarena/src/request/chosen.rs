@@ -1,0 +1,85 @@
+//! Which campaign is meant: by its number, by its name, or by a file.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::Context;
+use model::CampaignResults;
+
+use crate::arguments::cli::Globals;
+use crate::output::exit::BadInput;
+use crate::paths;
+
+/// How every SQLite database begins (SQLite's file format, §1.3).
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The campaign that is meant, the latest where none is named.
+///
+/// A name that is a number is that of a campaign in the database. Any other is the name of a campaign,
+/// of which the latest is taken; or a file: a report in JSON, or a database, of which the latest
+/// campaign is taken.
+pub fn campaign(named: Option<&str>, globals: &Globals) -> anyhow::Result<CampaignResults> {
+    let Some(named) = named else {
+        let store = paths::existing_store(globals)?;
+        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+    };
+    if let Ok(number) = named.parse::<i64>() {
+        let store = paths::existing_store(globals)?;
+        return Ok(store.load(paths::campaign_id(&store, Some(number))?)?);
+    }
+    if Path::new(named).is_file() {
+        return from_file(Path::new(named));
+    }
+    if Path::new(named).exists() {
+        return Err(BadInput(format!(
+            "{named} is no plain file: name a report or a database"
+        ))
+        .into());
+    }
+    let store = paths::existing_store(globals)?;
+    let known = store.campaigns()?;
+    let latest = known
+        .iter()
+        .filter(|c| c.name == named)
+        .max_by_key(|c| c.id);
+    match latest {
+        Some(campaign) => Ok(store.load(campaign.id)?),
+        None => Err(BadInput(format!(
+            "`{named}` is no campaign and no file: see `fsarena list campaigns`"
+        ))
+        .into()),
+    }
+}
+
+fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
+    let shown = path.display();
+    let cannot = || format!("cannot read {shown}");
+    if is_database(path).with_context(cannot)? {
+        let store = paths::foreign_store(path)?;
+        return Ok(store.load(paths::campaign_id(&store, None)?)?);
+    }
+    let bytes = fs::read(path).with_context(cannot)?;
+    report::read_json(&bytes).map_err(|why| {
+        let wrong = format!(
+            "{shown} is neither a database nor what `fsarena report --format json` writes: {why}"
+        );
+        BadInput(wrong).into()
+    })
+}
+
+fn is_database(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    let mut file = File::open(path)?.take(SQLITE.len() as u64);
+    file.read_to_end(&mut begin)?;
+    Ok(begin == SQLITE)
+}
+
+/// What a campaign is called in a sentence: by its number and its name.
+pub fn called(results: &CampaignResults) -> String {
+    format!(
+        "campaign {} “{}”",
+        results.id,
+        crate::output::text::line(&results.campaign.name)
+    )
+}

@@ -1,0 +1,218 @@
+//! Who competes: those that are named, or all that can run on a backend.
+
+use catalog::{CampaignFile, Catalog};
+use model::{Backend, Contender, Filesystem};
+use provision::{Machine, Need, Verdict};
+
+use crate::output::exit::Refused;
+use crate::output::progress::Progress;
+
+/// What it depends on who can compete.
+pub struct Choice<'a> {
+    /// What there is.
+    pub catalog: &'a Catalog,
+    /// Where contenders live; not the one of directories, which bring their filesystems.
+    pub backend: Backend,
+    /// This machine, and what the guest has.
+    pub machine: &'a Machine,
+}
+
+impl Choice<'_> {
+    /// The contenders that are named, on the command line or else in the file, each of which must be able to
+    /// run; or all that are, or those among them that a study had.
+    pub fn contenders(
+        &self,
+        specs: &[String],
+        file: &CampaignFile,
+        among: Option<&[String]>,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        let named = if specs.is_empty() {
+            file.contenders.clone()
+        } else {
+            let named = specs.iter().map(|spec| self.catalog.contender(spec));
+            named.collect::<Result<_, _>>()?
+        };
+        for contender in &named {
+            if let Some(missing) = self.missing(&contender.filesystem) {
+                let name = &contender.name;
+                return Err(Refused(format!("{name} cannot run here: {missing}")).into());
+            }
+        }
+        if named.is_empty() {
+            self.all_that_run(among, progress)
+        } else {
+            Ok(named)
+        }
+    }
+
+    fn verdict(&self, filesystem: &Filesystem) -> Verdict {
+        provision::verdict(filesystem, self.backend, self.machine)
+    }
+
+    /// What keeps a filesystem from running, with the command that mends it.
+    pub fn missing(&self, filesystem: &Filesystem) -> Option<String> {
+        match self.verdict(filesystem) {
+            Verdict::Runs => None,
+            Verdict::Impossible { why } => Some(why),
+            Verdict::Missing { needs } => Some(list(&needs)),
+        }
+    }
+
+    /// Every contender that runs here, whatever the size of the device; what is left out for something that
+    /// can be mended is said.
+    fn all_that_run(
+        &self,
+        among: Option<&[String]>,
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        let mut contenders = Vec::new();
+        let mut impossible = Vec::new();
+        let competes = |filesystem: &&Filesystem| match among {
+            Some(among) => among.contains(&filesystem.name),
+            None => filesystem.competes_unnamed(self.backend),
+        };
+        for filesystem in self.catalog.filesystems().filter(competes) {
+            let obstacle = match self.verdict(filesystem) {
+                Verdict::Runs => None,
+                Verdict::Missing { needs } => Some(list(&needs)),
+                Verdict::Impossible { why } if among.is_some() => Some(why),
+                Verdict::Impossible { .. } => {
+                    impossible.push(filesystem.name.as_str());
+                    continue;
+                }
+            };
+            match obstacle {
+                Some(reason) => progress.note(&format!("left out: {}: {reason}", filesystem.name)),
+                None => contenders.push(self.catalog.contender(&filesystem.name)?),
+            }
+        }
+        if self.backend == Backend::Vm && !impossible.is_empty() {
+            let names = impossible.join(", ");
+            progress.note(&format!(
+                "the guest drives all but {names}: `fsarena doctor` says why"
+            ));
+        }
+        if contenders.is_empty() {
+            return Err(Refused("nothing can run here: `fsarena doctor` says why".into()).into());
+        }
+        Ok(contenders)
+    }
+}
+
+/// What is missing, each with the command that brings it.
+fn list(needs: &[Need]) -> String {
+    let each = |need: &Need| format!("{} is missing ({})", need.what, need.command);
+    needs.iter().map(each).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use provision::{FoundPrograms, GuestContents};
+
+    use super::*;
+    use crate::commands::list as list_command;
+
+    fn every_program(catalog: &Catalog) -> FoundPrograms {
+        let all = catalog.filesystems().flat_map(|f| &f.requires.programs);
+        let emulator = guest::QEMU.to_owned();
+        FoundPrograms::These(all.cloned().chain([emulator]).collect())
+    }
+
+    /// A machine whose guest drives these filesystems and no others.
+    fn machine(catalog: &Catalog, names: &[&str]) -> Machine {
+        let others = catalog
+            .filesystems()
+            .filter(|f| !names.contains(&f.name.as_str()));
+        let lacks = others.map(|f| (f.name.clone(), "it has no driver".to_owned()));
+        Machine {
+            programs: every_program(catalog),
+            guest: Some(GuestContents {
+                kernel: "6.1.0".into(),
+                lacks: lacks.collect(),
+            }),
+            ..Machine::look()
+        }
+    }
+
+    fn names(contenders: &[Contender]) -> Vec<&str> {
+        contenders.iter().map(|c| c.name.as_str()).collect()
+    }
+
+    #[test]
+    fn in_guests_all_compete_that_the_guest_has_and_baselines_with_them() {
+        let catalog = Catalog::builtin().unwrap();
+        let all = ["fat12", "fuse-ufs", "hpfs", "jfs", "overlay", "tmpfs"];
+        let machine = &machine(&catalog, &all);
+        let choice = Choice {
+            catalog: &catalog,
+            backend: Backend::Vm,
+            machine,
+        };
+        let file = CampaignFile::default();
+        let chosen = choice
+            .contenders(&[], &file, None, &Progress::Quiet)
+            .unwrap();
+        let asked = ["fat12", "hpfs", "jfs", "overlay", "tmpfs"];
+        assert_eq!(names(&chosen), asked);
+    }
+
+    #[test]
+    fn what_the_list_says_competes_by_default_is_what_is_chosen() {
+        let catalog = Catalog::builtin().unwrap();
+        let everything = Machine {
+            root: true,
+            filesystems: catalog
+                .filesystems()
+                .filter_map(|f| f.requires.kernel.clone())
+                .collect(),
+            loop_control: true,
+            fuse_device: true,
+            programs: every_program(&catalog),
+            guest: Some(GuestContents {
+                kernel: "6.1.0".into(),
+                lacks: BTreeMap::new(),
+            }),
+            ..Machine::look()
+        };
+        for backend in [Backend::Loop, Backend::Vm] {
+            let choice = Choice {
+                catalog: &catalog,
+                backend,
+                machine: &everything,
+            };
+            let file = CampaignFile::default();
+            let chosen = choice
+                .contenders(&[], &file, None, &Progress::Quiet)
+                .unwrap();
+            let says = |f: &&Filesystem| {
+                let backends = list_command::by_default(f);
+                backends.split(' ').any(|one| one == backend.to_string())
+            };
+            let listed = catalog.filesystems().filter(says).map(|f| f.name.as_str());
+            assert_eq!(names(&chosen), listed.collect::<Vec<_>>(), "{backend}");
+        }
+    }
+
+    #[test]
+    fn who_is_named_and_cannot_run_is_refused_with_the_reason() {
+        let catalog = Catalog::builtin().unwrap();
+        let machine = &machine(&catalog, &["hpfs"]);
+        let choice = Choice {
+            catalog: &catalog,
+            backend: Backend::Vm,
+            machine,
+        };
+        let file = CampaignFile::default();
+        let named =
+            |name: &str| choice.contenders(&[name.to_owned()], &file, None, &Progress::Quiet);
+        assert_eq!(names(&named("hpfs").unwrap()), ["hpfs"]);
+        let error = named("jfs").unwrap_err().to_string();
+        assert!(
+            error.contains("jfs cannot run here: it has no driver"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,556 @@
+//! From what the user asks of a guest's machine to the machine that a campaign has, checked before anything
+//! runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use catalog::{CampaignFile, Catalog};
+use guest::{Guest, Machine};
+use model::{
+    Accelerator, Bytes, Clock, Contender, DiskCache, DiskModel, GuestDisk, GuestMachine, Suite,
+};
+
+use crate::arguments::guest_args::BuildOptions;
+use crate::arguments::run_args::RunArgs;
+use crate::output::exit::{BadInput, Refused};
+use crate::output::progress::Progress;
+use crate::request::read::refuse_doubles;
+use machine::disk_size;
+
+/// The model of a disk where the user names none.
+const DISK: &str = "nvme";
+/// What a guest's kernel, its programs and their page cache want beside a disk in memory.
+const BESIDE_DISK: Bytes = Bytes::mib(512);
+/// Memory is given in steps of this.
+const STEP: Bytes = Bytes::mib(512);
+/// Memory of a guest where nothing asks for more.
+const USUAL_MEMORY: Bytes = Bytes::mib(1024);
+/// With less, a guest's kernel and its first filesystem find no room.
+const LEAST_MEMORY: Bytes = Bytes::mib(256);
+/// Processors of a guest in real time, where there are so many.
+const USUAL_PROCESSORS: u32 = 4;
+
+/// What the user asks for; what is absent is left to defaults.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    clock: Option<Clock>,
+    memory: Option<Bytes>,
+    processors: Option<u32>,
+    /// The models of its disks: of several, each contender is put on each.
+    disk: Vec<String>,
+    /// How many disks it has: of several numbers, each test is run over each.
+    disks: Vec<u32>,
+    disk_cache: Option<DiskCache>,
+    /// Whether the disk is to be a real device.
+    device: bool,
+    /// Whether there is one more disk, to copy from.
+    source: bool,
+    jobs: Option<u32>,
+    no_cache: bool,
+    /// What the guest is to be made of.
+    pub build: BuildOptions,
+}
+
+impl Wishes {
+    /// Those of the command line; of the campaign file where that says nothing. So much memory is asked for by either.
+    pub fn of(args: &RunArgs, file: &CampaignFile, memory: Option<Bytes>) -> Self {
+        let (asked, filed) = (&args.machine, &file.machine);
+        Self {
+            clock: asked.clock.or(filed.clock),
+            memory,
+            processors: asked.processors.or(filed.processors),
+            disk: either(&asked.disk, &filed.disk),
+            disks: either(&asked.disks, &filed.disks),
+            disk_cache: asked.disk_cache.or(filed.disk_cache),
+            device: args.storage.device.is_some() || file.device.is_some(),
+            source: args.source.is_some() || file.source.is_some(),
+            jobs: asked.jobs,
+            no_cache: asked.no_cache,
+            build: asked.build.clone(),
+        }
+    }
+
+    /// How many disks a guest has, where neither its contender nor its test says so.
+    pub fn disks(&self) -> u32 {
+        self.disks.first().copied().unwrap_or(1)
+    }
+
+    /// The numbers of disks that were asked for.
+    pub fn numbers_of_disks(&self) -> &[u32] {
+        &self.disks
+    }
+
+    /// The models of disks that were asked for.
+    ///
+    /// # Errors
+    /// When there is no such disk, or one is named twice.
+    pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
+        refuse_doubles("disk", self.disk.iter())?;
+        let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?.clone()));
+        models.collect()
+    }
+
+    /// The same with the one that is copied from.
+    pub fn all_disks(&self) -> u32 {
+        self.disks() + u32::from(self.source)
+    }
+
+    /// Whether the disk is to be a real device.
+    pub const fn has_device(&self) -> bool {
+        self.device
+    }
+
+    /// The first wish that only a guest can grant, by its option.
+    pub fn only_for_guests(&self) -> Option<&'static str> {
+        let wishes = [
+            ("--clock", self.clock.is_some()),
+            ("--processors", self.processors.is_some()),
+            ("--disk", !self.disk.is_empty()),
+            ("--disks", !self.disks.is_empty()),
+            ("--disk-cache", self.disk_cache.is_some()),
+            ("--jobs", self.jobs.is_some()),
+            ("--no-cache", self.no_cache),
+            ("--mirror", self.build.mirror.is_some()),
+            ("--with", !self.build.with.is_empty()),
+            ("--kernel", self.build.kernel.is_some()),
+            ("--rootfs", self.build.rootfs.is_some()),
+        ];
+        let mut given = wishes.into_iter().filter(|(_, given)| *given);
+        given.next().map(|(option, _)| option)
+    }
+}
+
+/// What was typed, else what the file says.
+fn either<T: Clone>(typed: &[T], filed: &[T]) -> Vec<T> {
+    let chosen = if typed.is_empty() { filed } else { typed };
+    chosen.to_vec()
+}
+
+/// What runs in the guests of a campaign: how large they are follows from it.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// The size of each disk.
+    pub size: Bytes,
+    /// Who competes.
+    pub contenders: &'a [Contender],
+    /// By which tests.
+    pub suites: &'a [Suite],
+}
+
+impl Load<'_> {
+    /// The most disks that a cell of a contender has, where others have so many.
+    fn most_disks(&self, contender: &Contender, others: u32) -> u32 {
+        let tests = self.suites.iter().flat_map(|suite| &suite.tests);
+        let plain = contender.own.disks.unwrap_or(others);
+        let counts = tests.map(|test| test.disks().unwrap_or(plain));
+        counts.max().unwrap_or(plain)
+    }
+}
+
+/// Whether guests run on KVM here, or why they do not; nothing where it is no matter.
+fn proof(
+    wishes: &Wishes,
+    guest: &Guest,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Option<Result<(), String>>> {
+    match wishes.clock {
+        Some(Clock::Virtual) => Ok(None),
+        _ => Ok(Some(guest::prove_kvm(guest, stop)?)),
+    }
+}
+
+/// The clock of a campaign in guests, and the machine that each of its cells gets, but for what is its contender's own
+/// or its test's.
+pub fn machine(
+    wishes: &Wishes,
+    load: Load<'_>,
+    guest: &Guest,
+    stop: &Arc<AtomicBool>,
+    catalog: &Catalog,
+    progress: &Progress,
+) -> anyhow::Result<(Clock, GuestMachine)> {
+    let (clock, accelerator, words) = clock(wishes, proof(wishes, guest, stop)?);
+    let disk = disk(wishes, clock, catalog)?;
+    require_modules(guest, &disk, wishes, load)?;
+    let machine = settle(wishes, load, clock, accelerator, disk, guest)?;
+    let own = load.contenders.iter().filter_map(|c| c.own.memory);
+    let largest = own.fold(machine.memory, Bytes::max);
+    require_room(largest, provision::available_memory())?;
+    progress.note(&format!("{clock}{words}: {machine}"));
+    Ok((clock, machine))
+}
+
+/// The clock, who executes, and why it is so: real time where the user wants it or KVM works.
+fn clock(wishes: &Wishes, kvm: Option<Result<(), String>>) -> (Clock, Accelerator, String) {
+    let wants_real = wishes.clock == Some(Clock::Real) || wishes.device;
+    match kvm {
+        None => (Clock::Virtual, Accelerator::Tcg, String::new()),
+        Some(Ok(())) => (Clock::Real, Accelerator::Kvm, " on KVM".to_owned()),
+        Some(Err(why)) if wants_real => (
+            Clock::Real,
+            Accelerator::Tcg,
+            format!(" without KVM ({why}), emulated, so that times mean little"),
+        ),
+        Some(Err(why)) => (Clock::Virtual, Accelerator::Tcg, format!(", for {why}")),
+    }
+}
+
+/// What the guest's disks are: in virtual time nothing may come from outside.
+fn disk(wishes: &Wishes, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
+    match (clock, wishes.disk.first()) {
+        (_, Some(name)) => model(name, wishes, catalog),
+        (Clock::Virtual, None) => model(DISK, wishes, catalog),
+        (Clock::Real, None) if wishes.device => Ok(GuestDisk::Device {
+            cache: wishes.disk_cache.unwrap_or(DiskCache::None),
+        }),
+        (Clock::Real, None) => Ok(GuestDisk::Image {
+            cache: wishes.disk_cache.unwrap_or_default(),
+        }),
+    }
+}
+
+/// A disk in the guest's memory, where options for other disks mean nothing.
+fn model(name: &str, wishes: &Wishes, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
+    let options = [
+        ("--device", wishes.device),
+        ("--disk-cache", wishes.disk_cache.is_some()),
+    ];
+    if let Some((option, _)) = options.into_iter().find(|(_, given)| *given) {
+        return Err(BadInput(format!(
+            "{option} means nothing for a disk in the guest's memory, which it is in virtual time and with \
+             --disk: leave it out"
+        ))
+        .into());
+    }
+    let model = catalog.disk(name)?.clone();
+    Ok(GuestDisk::Model { model })
+}
+
+fn settle(
+    wishes: &Wishes,
+    load: Load<'_>,
+    clock: Clock,
+    accelerator: Accelerator,
+    disk: GuestDisk,
+    guest: &Guest,
+) -> Result<GuestMachine, BadInput> {
+    let disks = wishes.disks();
+    refuse_beside_device(wishes, load)?;
+    if clock == Clock::Real && wishes.jobs.is_some_and(|jobs| jobs > 1) {
+        return Err(BadInput(
+            "in real time cells would disturb each other: --jobs is for --clock virtual".into(),
+        ));
+    }
+    let in_memory = matches!(disk, GuestDisk::Model { .. });
+    let memory = memory_for(wishes, load, in_memory)?;
+    let processors = processors(wishes.processors, clock)?;
+    let cpu = Machine {
+        clock,
+        accelerator,
+        ..Machine::default()
+    }
+    .cpu();
+    Ok(GuestMachine {
+        memory,
+        processors,
+        accelerator,
+        cpu: cpu.to_owned(),
+        disks,
+        disk,
+        kernel: guest.release().to_owned(),
+        made: guest.name().to_owned(),
+    })
+}
+
+/// A device of the user's is the one disk of all guests.
+fn refuse_beside_device(wishes: &Wishes, load: Load<'_>) -> Result<(), BadInput> {
+    if !wishes.device {
+        return Ok(());
+    }
+    let has_several = |c: &Contender| load.most_disks(c, wishes.disks()) > 1;
+    let contenders = load.contenders.iter();
+    match contenders.clone().find(|c| c.own.disk.is_some()) {
+        Some(contender) => Err(BadInput(format!(
+            "--device is the one disk of a guest, and {} has one of its own",
+            contender.name
+        ))),
+        None if contenders.clone().any(has_several) => Err(BadInput(
+            "--device is the one disk of a guest: leave --disks out".into(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The memory of all guests whose contender has none of its own: as much as the one of them that needs most, so that
+/// all have the same.
+fn memory_for(wishes: &Wishes, load: Load<'_>, in_memory: bool) -> Result<Bytes, BadInput> {
+    let mut most = None;
+    let mut own = Vec::new();
+    for contender in load.contenders {
+        let disks = load.most_disks(contender, wishes.disks()) + u32::from(wishes.source);
+        let all = together(load.size, disks)?;
+        let inside = (in_memory || contender.own.disk.is_some()).then_some(all);
+        match contender.own.memory {
+            Some(memory) => own.push((contender, memory, inside)),
+            None => most = most.max(inside),
+        }
+    }
+    for (contender, asked, inside) in own {
+        memory(Some(asked), inside)
+            .map_err(|BadInput(complaint)| BadInput(format!("{}: {complaint}", contender.name)))?;
+    }
+    memory(wishes.memory, most)
+}
+
+/// The size of all disks of a guest.
+///
+/// # Errors
+/// When there is no such size.
+pub fn together(size: Bytes, disks: u32) -> Result<Bytes, BadInput> {
+    let all = size.0.checked_mul(u64::from(disks)).map(Bytes);
+    let all = all.filter(|all| *all <= Bytes::LARGEST);
+    all.ok_or_else(|| {
+        BadInput(format!(
+            "--size {size} for each of {disks} disks is too much: give a smaller one"
+        ))
+    })
+}
+
+/// The guest's memory, in which a disk may lie.
+fn memory(asked: Option<Bytes>, disk: Option<Bytes>) -> Result<Bytes, BadInput> {
+    let disk = disk.unwrap_or_default();
+    let wanted = (disk.0 + BESIDE_DISK.0).next_multiple_of(STEP.0);
+    let memory = asked.unwrap_or_else(|| USUAL_MEMORY.max(Bytes(wanted)));
+    let least = Bytes(disk.0 + LEAST_MEMORY.0);
+    if memory >= least {
+        return Ok(memory);
+    }
+    let reason = match disk {
+        Bytes(0) => String::new(),
+        size => format!(", in which a disk of {size} lies"),
+    };
+    Err(BadInput(format!(
+        "--memory {memory} is too little for a guest{reason}; give {least} at least"
+    )))
+}
+
+fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, BadInput> {
+    match (clock, asked) {
+        (Clock::Virtual, None | Some(1)) => Ok(1),
+        (Clock::Virtual, Some(many)) => Err(BadInput(format!(
+            "--processors {many}: in virtual time a machine has one processor"
+        ))),
+        (Clock::Real, Some(asked)) => Ok(asked),
+        (Clock::Real, None) => {
+            let here = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+            Ok(here.min(USUAL_PROCESSORS))
+        }
+    }
+}
+
+/// A kernel of the user's own may lack what disks are made with.
+fn require_modules(
+    guest: &Guest,
+    disk: &GuestDisk,
+    wishes: &Wishes,
+    load: Load<'_>,
+) -> Result<(), Refused> {
+    let mut contenders = load.contenders.iter();
+    let in_memory =
+        matches!(disk, GuestDisk::Model { .. }) || contenders.clone().any(|c| c.own.disk.is_some());
+    let is_striped = contenders.any(|c| load.most_disks(c, wishes.disks()) > 1);
+    let (module, does, bring) = if in_memory && !guest.has_memory_disks() {
+        (
+            "null_blk",
+            "makes disks in its memory",
+            "set CONFIG_BLK_DEV_NULL_BLK to m, or leave virtual time with --clock real",
+        )
+    } else if is_striped && !guest.can_stripe() {
+        (
+            guest::STRIPE_MODULE,
+            "puts several disks together",
+            "set CONFIG_MD_RAID0 to y or m, or leave --disks out",
+        )
+    } else {
+        return Ok(());
+    };
+    let kernel = guest.release();
+    Err(Refused(format!(
+        "the guest's kernel ({kernel}) has no module {module}, which {does}: {bring}"
+    )))
+}
+
+/// A guest that this machine has no memory for would be killed, and its filesystem blamed.
+fn require_room(memory: Bytes, available: Option<Bytes>) -> Result<(), Refused> {
+    match available {
+        Some(available) if memory > available => Err(Refused(format!(
+            "a guest of {memory} does not fit the {available} of memory that are free here: give a smaller --size \
+             or --memory"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What is to be said of contenders whose disks are smaller than the campaign's.
+pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Option<String> {
+    let smaller = contenders.iter().filter_map(|contender| {
+        let largest = contender.filesystem.requires.largest?;
+        let count = contender.own.disks.unwrap_or(count);
+        let each = disk_size(contender, size, count, None);
+        (largest.0 / u64::from(count) < size.0)
+            .then(|| format!("{} gets {each}, its maximum", contender.name))
+    });
+    let smaller: Vec<String> = smaller.collect();
+    (!smaller.is_empty()).then(|| format!("instead of {size}, {}", smaller.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wishes() -> Wishes {
+        Wishes::default()
+    }
+
+    fn refused(outcome: Result<impl std::fmt::Debug, impl Into<anyhow::Error>>) -> String {
+        outcome
+            .map_err(Into::<anyhow::Error>::into)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn without_a_proof_of_kvm_time_is_that_of_a_model() {
+        let no = || Some(Err("it hangs".to_owned()));
+        let (time, accelerator, words) = clock(&wishes(), no());
+        assert_eq!((time, accelerator), (Clock::Virtual, Accelerator::Tcg));
+        assert_eq!(words, ", for it hangs");
+        let (time, accelerator, _) = clock(&wishes(), Some(Ok(())));
+        assert_eq!((time, accelerator), (Clock::Real, Accelerator::Kvm));
+        let real = Wishes {
+            clock: Some(Clock::Real),
+            ..wishes()
+        };
+        let (time, accelerator, words) = clock(&real, no());
+        assert_eq!((time, accelerator), (Clock::Real, Accelerator::Tcg));
+        assert!(words.contains("times mean little"));
+    }
+
+    #[test]
+    fn in_virtual_time_a_disk_is_a_model_and_no_device_of_this_machines() {
+        let catalog = Catalog::builtin().unwrap();
+        let model = disk(&wishes(), Clock::Virtual, &catalog).unwrap();
+        assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme"));
+        let device = Wishes {
+            device: true,
+            ..wishes()
+        };
+        assert!(
+            refused(disk(&device, Clock::Virtual, &catalog)).contains("--device means nothing")
+        );
+        let cache = DiskCache::None;
+        assert_eq!(
+            disk(&device, Clock::Real, &catalog).unwrap(),
+            GuestDisk::Device { cache }
+        );
+        let wrong = Wishes {
+            disk: vec!["nvm".into()],
+            ..wishes()
+        };
+        assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme`"));
+    }
+
+    #[test]
+    fn memory_holds_the_guest_and_the_disk_that_lies_in_it() {
+        let mib = Bytes::mib;
+        assert_eq!(memory(None, None).unwrap(), mib(1024));
+        assert_eq!(memory(None, Some(mib(384))).unwrap(), mib(1024));
+        assert_eq!(memory(None, Some(mib(1024))).unwrap(), mib(1536));
+        assert_eq!(memory(Some(mib(700)), Some(mib(384))).unwrap(), mib(700));
+        let error = refused(memory(Some(mib(512)), Some(mib(384))));
+        assert!(
+            error.contains("a disk of 384 MiB lies; give 640 MiB at least"),
+            "{error}"
+        );
+        assert!(refused(memory(Some(mib(64)), None)).contains("give 256 MiB at least"));
+    }
+
+    #[test]
+    fn all_guests_have_the_memory_of_the_one_that_needs_most() {
+        let catalog = Catalog::builtin().unwrap();
+        let tree = catalog.suite("tree", model::Profile::Smoke).unwrap();
+        let of = |specs: &[&str], disks: Option<u32>, in_memory: bool| {
+            let contenders: Vec<Contender> = specs
+                .iter()
+                .map(|s| catalog.contender(s).unwrap())
+                .collect();
+            let mut suite = tree.clone();
+            if let Some(disks) = disks {
+                suite.tests = suite
+                    .tests
+                    .iter()
+                    .map(|test| test.over_disks(disks))
+                    .collect();
+            }
+            let load = Load {
+                size: Bytes::mib(1024),
+                contenders: &contenders,
+                suites: &[suite],
+            };
+            memory_for(&wishes(), load, in_memory)
+        };
+        let mib = Bytes::mib;
+        assert_eq!(of(&["ext4"], None, false).unwrap(), mib(1024));
+        assert_eq!(of(&["ext4"], None, true).unwrap(), mib(1536));
+        assert_eq!(of(&["ext4", "zfs@disks=4"], None, true).unwrap(), mib(4608));
+        assert_eq!(of(&["ext4"], Some(2), true).unwrap(), mib(2560));
+        assert_eq!(of(&["ext4", "xfs@nvme"], None, false).unwrap(), mib(1536));
+        let own = ["ext4", "zfs@disks=4,memory=8GiB"];
+        assert_eq!(of(&own, None, true).unwrap(), mib(1536), "it has its own");
+        let error = of(&["zfs@disks=4,memory=1GiB"], None, true).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("zfs@disks=4,memory=1GiB: --memory 1 GiB"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn disks_of_any_size_are_added_up_or_refused() {
+        assert_eq!(together(Bytes::mib(3), 8).unwrap(), Bytes::mib(24));
+        assert_eq!(together(Bytes::LARGEST, 1).unwrap(), Bytes::LARGEST);
+        for (size, disks) in [(Bytes::LARGEST, 2), (Bytes(1 << 62), 8)] {
+            assert!(refused(together(size, disks)).contains("smaller"));
+        }
+        // In memory, the largest is told, too.
+        assert!(refused(memory(Some(Bytes::mib(1)), Some(Bytes::LARGEST))).contains("too little"));
+    }
+
+    #[test]
+    fn in_virtual_time_there_is_one_processor() {
+        assert_eq!(processors(None, Clock::Virtual).unwrap(), 1);
+        assert_eq!(processors(Some(3), Clock::Real).unwrap(), 3);
+        assert!(refused(processors(Some(2), Clock::Virtual)).contains("one processor"));
+    }
+
+    #[test]
+    fn who_gets_a_smaller_disk_is_said() {
+        let catalog = Catalog::builtin().unwrap();
+        let contenders = ["fat12", "xfs"].map(|name| catalog.contender(name).unwrap());
+        let said = smaller_disks(&contenders, Bytes::mib(384), 1).unwrap();
+        assert!(said.ends_with("fat12 gets 255 MiB, its maximum"), "{said}");
+        assert_eq!(smaller_disks(&contenders, Bytes::mib(64), 1), None);
+    }
+
+    #[test]
+    fn what_only_a_guest_can_grant_is_known_by_its_option() {
+        assert_eq!(wishes().only_for_guests(), None);
+        let disks = Wishes {
+            disks: vec![2],
+            ..wishes()
+        };
+        assert_eq!(disks.only_for_guests(), Some("--disks"));
+    }
+}

@@ -1,0 +1,286 @@
+//! The disk that the user wants to copy from (`--source`): what it is, and what the tests copy of it.
+
+use std::path::Path;
+
+use catalog::Catalog;
+use machine::source::{copies_in, survey_device, survey_directory};
+use model::{Backend, Bytes, CacheState, Contender, Source, SourceContents, Suite};
+use provision::Machine;
+
+use crate::output::exit::{BadInput, Refused};
+use crate::paths;
+use crate::request::contender_choice::Choice;
+
+/// The filesystem of a second image.
+const FILESYSTEM: &str = "ext4";
+
+/// What a campaign needs to know of itself before it has a source.
+pub struct Setting<'a> {
+    /// Where its contenders live.
+    pub backend: Backend,
+    /// The size of an image, or of a guest's disk.
+    pub size: Bytes,
+    /// The directories that compete.
+    pub contenders: &'a [Contender],
+    /// The device that is used instead of an image.
+    pub device: Option<&'a Path>,
+    /// Where images are made.
+    pub work_dir: &'a Path,
+    /// This machine, and what the guest has.
+    pub machine: &'a Machine,
+}
+
+/// Refuses what no backend like this could copy from, before anything else is looked at.
+pub fn require_reachable(wanted: &Path, backend: Backend) -> Result<(), BadInput> {
+    let is_image = wanted == Path::new(Source::IMAGE);
+    let reason = match backend {
+        Backend::Dir if is_image => "is for images and guests: give a directory on another disk",
+        Backend::Vm if !is_image => {
+            "cannot be seen in a guest, which has disks of its own: give --source image"
+        }
+        Backend::Dir | Backend::Loop | Backend::Vm => return Ok(()),
+    };
+    Err(BadInput(format!("--source {} {reason}", wanted.display())))
+}
+
+/// The source that the user asks for, looked through; the tests that copy in copy what is there, and begin cold.
+pub fn choose(
+    wanted: &Path,
+    suites: &mut [Suite],
+    setting: &Setting<'_>,
+    catalog: &Catalog,
+) -> anyhow::Result<Source> {
+    let copying = || {
+        suites
+            .iter()
+            .flat_map(|s| &s.tests)
+            .filter(|t| copies_in(t))
+    };
+    if copying().next().is_none() {
+        return Err(BadInput(
+            "--source: no test of these suites copies from it; choose one that does (-s tree, -s large-file)".into(),
+        )
+        .into());
+    }
+    let source = if wanted == Path::new(Source::IMAGE) {
+        image(model::source_image_size(copying()), setting, catalog)?
+    } else {
+        of_user(wanted, setting)?
+    };
+    for test in suites.iter_mut().flat_map(|s| &mut s.tests) {
+        if let Some(contents) = source.contents() {
+            contents.replace(test);
+        }
+        let copying = test.phases.iter_mut().filter(|p| p.op.copies_in());
+        copying.for_each(|phase| phase.cache = CacheState::Cold);
+    }
+    Ok(source)
+}
+
+/// A second image; in a guest a second disk, which is as large as the first.
+fn image(size: Bytes, setting: &Setting<'_>, catalog: &Catalog) -> anyhow::Result<Source> {
+    if setting.backend == Backend::Vm && size > setting.size {
+        return Err(BadInput(format!(
+            "--source image: what is copied from it needs a disk of {size}, and a guest's have {}: give a larger --size",
+            setting.size
+        ))
+        .into());
+    }
+    let contender = catalog.contender(FILESYSTEM)?;
+    let choice = Choice {
+        catalog,
+        backend: setting.backend,
+        machine: setting.machine,
+    };
+    if let Some(missing) = choice.missing(&contender.filesystem) {
+        return Err(Refused(format!(
+            "--source image is made with {FILESYSTEM}, which cannot run here: {missing}"
+        ))
+        .into());
+    }
+    Ok(Source::Image {
+        size,
+        contender: Box::new(contender),
+    })
+}
+
+/// A directory, a device or an image file of the user's.
+fn of_user(wanted: &Path, setting: &Setting<'_>) -> anyhow::Result<Source> {
+    let path = wanted
+        .canonicalize()
+        .map_err(|error| BadInput(format!("--source {}: {error}", wanted.display())))?;
+    paths::require_utf8("--source", &path)?;
+    if path.is_dir() {
+        refuse_what_overlaps(&path, setting)?;
+        let contents = survey_directory(&path)?;
+        return Ok(Source::Directory {
+            path,
+            contents: require_something(wanted, contents)?,
+        });
+    }
+    if setting.backend == Backend::Dir {
+        return Err(BadInput(format!(
+            "--source {}: mounting it needs root and images (leave --dir out); give a directory",
+            path.display()
+        ))
+        .into());
+    }
+    let is_device = |device: &Path| device.canonicalize().is_ok_and(|device| device == path);
+    if setting.device.is_some_and(is_device) {
+        return Err(BadInput(format!(
+            "--source and --device are both {}: nothing of it would be left to copy",
+            path.display()
+        ))
+        .into());
+    }
+    let contents = survey_device(&path)?;
+    Ok(Source::Device {
+        path,
+        contents: require_something(wanted, contents)?,
+    })
+}
+
+/// A source that changes while it is copied would be another one for each contender.
+fn refuse_what_overlaps(path: &Path, setting: &Setting<'_>) -> Result<(), BadInput> {
+    let competing = setting
+        .contenders
+        .iter()
+        .filter_map(|c| c.directory.as_deref());
+    for used in competing.chain([setting.work_dir]) {
+        let used = used.canonicalize().unwrap_or_else(|_| used.to_owned());
+        if used.starts_with(path) || path.starts_with(&used) {
+            return Err(BadInput(format!(
+                "--source {} and {}, in which cells work, lie in each other: name a directory apart from it",
+                path.display(),
+                used.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceContents, BadInput> {
+    match contents.files {
+        0 => Err(BadInput(format!(
+            "--source {} holds no file to copy",
+            wanted.display()
+        ))),
+        _ => Ok(contents),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use machine::source::condition;
+    use model::{Phase, Profile};
+
+    use super::*;
+
+    fn suites(catalog: &Catalog) -> Vec<Suite> {
+        let suite = |name| catalog.suite(name, Profile::Smoke).unwrap().clone();
+        ["tree", "large-file"].map(suite).into()
+    }
+
+    fn chosen(wanted: &Path, suites: &mut [Suite], work_dir: &Path) -> anyhow::Result<Source> {
+        let setting = Setting {
+            backend: Backend::Loop,
+            size: Bytes::mib(384),
+            contenders: &[],
+            device: None,
+            work_dir,
+            machine: &Machine::look(),
+        };
+        choose(wanted, suites, &setting, &Catalog::builtin().unwrap())
+    }
+
+    /// A directory of which a campaign copies, and one in which it works.
+    fn places() -> (tempfile::TempDir, PathBuf, PathBuf) {
+        let both = tempfile::tempdir().unwrap();
+        let [source, work] = ["source", "work"].map(|name| both.path().join(name));
+        fs::create_dir(&source).unwrap();
+        fs::create_dir(&work).unwrap();
+        fs::write(source.join("file"), [1; 70_000]).unwrap();
+        fs::write(source.join("small"), [1; 10]).unwrap();
+        (both, source, work)
+    }
+
+    fn of_op<'a>(suites: &'a [Suite], name: &str) -> &'a Phase {
+        let phases = suites.iter().flat_map(|s| &s.tests).flat_map(|t| &t.phases);
+        phases.into_iter().find(|p| p.name == name).unwrap()
+    }
+
+    #[test]
+    fn what_copies_in_copies_what_is_there_and_begins_cold() {
+        let catalog = Catalog::builtin().unwrap();
+        let (_both, path, work) = places();
+        let mut suites = suites(&catalog);
+        assert_eq!(of_op(&suites, "tree-in").cache, CacheState::Warm);
+        let source = chosen(&path, &mut suites, &work).unwrap();
+        assert_eq!(source.contents().unwrap().files, 2);
+        let (tree, file) = (of_op(&suites, "tree-in"), of_op(&suites, "copy-in"));
+        assert_eq!(
+            (tree.cache, file.cache),
+            (CacheState::Cold, CacheState::Cold)
+        );
+        assert!(matches!(
+            tree.op,
+            model::Op::CopyTreeIn(model::CopyTreeIn {
+                spec: model::TreeSpec {
+                    files: 2,
+                    bytes: Bytes(70_010),
+                    ..
+                },
+                ..
+            })
+        ));
+        assert!(matches!(
+            file.op,
+            model::Op::CopyFileIn(model::CopyFileIn {
+                size: Bytes(70_000),
+                ..
+            })
+        ));
+        assert_eq!(of_op(&suites, "prepare-file").cache, CacheState::Warm);
+        let said = condition(&source, "a disk").value;
+        assert!(
+            said.ends_with("2 files in 0 directories, 68.4 KiB (a disk)"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_source_in_which_cells_work_is_refused() {
+        let catalog = Catalog::builtin().unwrap();
+        let (both, path, work) = places();
+        for (wanted, work) in [(both.path(), &work), (&path, &path.join("below"))] {
+            let error = chosen(wanted, &mut suites(&catalog), work)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("lie in each other"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_guest_and_a_directory_are_told_which_sources_they_have() {
+        let refused = |wanted: &str, backend| {
+            let outcome = require_reachable(Path::new(wanted), backend);
+            outcome.err().map(|error| error.to_string())
+        };
+        assert!(
+            refused("/srv", Backend::Vm)
+                .unwrap()
+                .contains("--source image")
+        );
+        assert!(
+            refused("image", Backend::Dir)
+                .unwrap()
+                .contains("a directory")
+        );
+        for (wanted, backend) in [("/srv", Backend::Dir), ("image", Backend::Vm)] {
+            assert_eq!(refused(wanted, backend), None);
+        }
+    }
+}
