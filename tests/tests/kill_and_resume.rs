@@ -87,12 +87,23 @@ fn assert_complete(results: &CampaignResults, cells: usize) {
     }
 }
 
-/// Whether the process was still there to be killed.
-fn kill_after(mut child: Child, delay: Duration) -> bool {
+/// Whether the process was still there to be killed; its agent then cleans up.
+fn kill_after(child: Child, delay: Duration) -> bool {
+    kill_by(child, delay, |orchestrator| {
+        kill(orchestrator, Signal::SIGKILL)
+    })
+}
+
+/// The same with all that it has started, so that nobody is left who cleans up.
+fn kill_all_after(child: Child, delay: Duration) -> bool {
+    kill_by(child, delay, |group| killpg(group, Signal::SIGKILL))
+}
+
+fn kill_by(mut child: Child, delay: Duration, kill: impl Fn(Pid) -> nix::Result<()>) -> bool {
     thread::sleep(delay);
     let alive = child.try_wait().expect("it is our child").is_none();
     if alive {
-        kill(pid(&child), Signal::SIGKILL).expect("it is our child");
+        kill(pid(&child)).expect("it is our child");
     }
     child.wait().expect("it is our child");
     alive
@@ -112,7 +123,12 @@ fn killed_at_fifty_instants_every_cell_is_there_exactly_once() {
     while kills < KILLS {
         let sandbox = Sandbox::new();
         let mut child = start(&mut campaign(&sandbox));
-        while kill_after(child, whole.mul_f64(rng.unit())) {
+        // With its agent, which would clean up, and without.
+        let kill = |kills: u32, child, delay| match kills % 2 {
+            0 => kill_after(child, delay),
+            _ => kill_all_after(child, delay),
+        };
+        while kill(kills, child, whole.mul_f64(rng.unit())) {
             kills += 1;
             assert_nothing_left(&sandbox);
             // Killed before it was stored: nothing to resume, so it begins once more.
@@ -172,7 +188,7 @@ fn kill_with_an_image(sandbox: &Sandbox, database: &str, seed: &str) {
     command.arg(sandbox.path("work"));
     let child = start(command.args(["--contender", "gate", "--contender", "ext4"]));
     let waiting = gate.reached();
-    assert!(kill_after(child, Duration::ZERO));
+    assert!(kill_all_after(child, Duration::ZERO));
     drop(waiting);
     fs::remove_file(sandbox.path("gate")).expect("the gate is over");
     assert_nothing_left(sandbox);
@@ -256,7 +272,7 @@ fn what_a_killed_campaign_has_left_in_a_directory_is_removed_by_the_next() {
     };
     let child = start(&mut planned);
     wait_until("a cell has its directory", of_a_cell);
-    kill_after(child, Duration::ZERO);
+    kill_all_after(child, Duration::ZERO);
     run(&mut campaign(&sandbox)).with(0);
     assert!(!of_a_cell());
 }

@@ -61,7 +61,8 @@ impl Ssh {
             })?;
             ssh.remote = ["sudo", "-n"].map(str::to_owned).into();
         }
-        ssh.remote.push(program);
+        // The shell there takes it apart again.
+        ssh.remote.push(format!("'{program}'"));
         Ok(ssh)
     }
 

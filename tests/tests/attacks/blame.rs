@@ -25,9 +25,13 @@ fn an_orchestrator_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
         .unwrap();
     let orchestrator = Pid::from_raw(child.id().cast_signed());
     let waiting = gate.reached();
-    kill(orchestrator, Signal::SIGSTOP).unwrap();
+    // With the agent of the machine, which watches over cells.
+    let both = process::family(orchestrator).into_iter().take(2);
+    let both: Vec<Pid> = both.map(|process| process.pid).collect();
+    let send = |signal| both.iter().for_each(|pid| kill(*pid, signal).unwrap());
+    send(Signal::SIGSTOP);
     thread::sleep(Duration::from_secs(6));
-    kill(orchestrator, Signal::SIGCONT).unwrap();
+    send(Signal::SIGCONT);
     waiting.go_on();
     Ended::from(child.wait_with_output().unwrap()).with(0);
     let results = sandbox.results();
@@ -52,7 +56,8 @@ fn an_agent_that_is_stopped_for_longer_than_a_cell_may_be_silent() {
     let orchestrator = Pid::from_raw(child.id().cast_signed());
     let agents: Vec<Pid> = process::family(orchestrator)
         .into_iter()
-        .skip(1)
+        // The orchestrator, and the agent of the machine.
+        .skip(2)
         .map(|process| process.pid)
         .collect();
     assert!(!agents.is_empty());

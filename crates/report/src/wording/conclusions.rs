@@ -31,8 +31,12 @@ pub(crate) struct Sentence {
     pub text: String,
 }
 
-/// A sentence for each block of tests, that on all of them last.
+/// A sentence for each block of tests, that on all of them last; one for all where too few rounds can show nothing in
+/// any of them.
 pub(crate) fn conclusions(analysis: &Analysis, detail: Detail) -> Vec<Sentence> {
+    if let Some(sentence) = too_few_rounds(analysis) {
+        return vec![sentence];
+    }
     let sentence = |conclusion: &Conclusion| Sentence {
         block: conclusion.group.map_or("all groups together", Group::title),
         text: Words {
@@ -43,6 +47,24 @@ pub(crate) fn conclusions(analysis: &Analysis, detail: Detail) -> Vec<Sentence> 
         .text(),
     };
     analysis.conclusions.iter().map(sentence).collect()
+}
+
+/// What is to be said once, and not of each block again.
+fn too_few_rounds(analysis: &Analysis) -> Option<Sentence> {
+    let needed = |conclusion: &Conclusion| {
+        let nobody_stands_out = conclusion.first.len() > 1 && conclusion.last.is_empty();
+        conclusion.rounds_needed.filter(|_| nobody_stands_out)
+    };
+    let conclusions = &analysis.conclusions;
+    let needed: Option<Vec<u32>> = conclusions.iter().map(needed).collect();
+    let most = needed.filter(|all| all.len() > 1)?.into_iter().max()?;
+    Some(Sentence {
+        block: "all blocks of tests",
+        text: format!(
+            "no significant difference between any two contenders: so few rounds can show none, it takes {most} \
+             (--rounds {most})."
+        ),
+    })
 }
 
 struct Words<'a> {
@@ -195,7 +217,9 @@ mod tests {
         let mut results = fixture::plain();
         results.campaign.rounds = 1;
         results.cells.retain(|stored| stored.cell.round == 1);
-        for line in said(&analyse(&results), Detail::Short) {
+        let lines = said(&analyse(&results), Detail::Short);
+        assert_eq!(lines.len(), 1, "once, and not of each block");
+        for line in lines {
             assert!(line.contains("no significant difference between"), "{line}");
             assert!(line.contains("so few rounds can show none"), "{line}");
             assert!(!line.contains("first") && !line.contains("last"), "{line}");
