@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -418,28 +418,19 @@ impl Connection {
         })?;
         let (stdin, stdout) = (agent.stdin.take(), agent.stdout.take());
         let (say, answers) = mpsc::channel();
-        if let Some(stdout) = stdout {
-            thread::Builder::new().spawn(move || {
-                for line in BufReader::new(stdout).lines() {
-                    let Some(answer) = line.ok().and_then(|l| serde_json::from_str(&l).ok()) else {
-                        return;
-                    };
-                    if say.send(answer).is_err() {
-                        return;
-                    }
-                }
-            })?;
-        }
-        let requests = Arc::new(Mutex::new(stdin));
-        if reach.is_far() {
-            pulse(&requests)?;
-        }
+        // From here on the agent is ended and waited for, whatever cannot be had.
         let mut connection = Self {
             agent,
-            requests,
+            requests: Arc::new(Mutex::new(stdin)),
             answers,
             silent: reach.is_far().then_some(Duration::ZERO),
         };
+        if let Some(stdout) = stdout {
+            thread::Builder::new().spawn(move || read(stdout, &say))?;
+        }
+        if reach.is_far() {
+            pulse(&connection.requests)?;
+        }
         connection.greet(&reach.name())?;
         Ok(connection)
     }
@@ -505,6 +496,16 @@ impl Drop for Connection {
                 return;
             }
             thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Reads answers until there are no more, or nobody hears them.
+fn read(answers: impl Read, say: &Sender<Answer>) {
+    for line in BufReader::new(answers).lines() {
+        let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+        if answer.is_none_or(|answer| say.send(answer).is_err()) {
+            return;
         }
     }
 }

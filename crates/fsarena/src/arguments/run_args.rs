@@ -67,7 +67,8 @@ pub struct RunArgs {
     /// needs no root) [default: dir with --dir, else loop].
     #[arg(long, value_name = "BACKEND", value_parser = words::<Backend>(["loop", "dir", "vm"]))]
     pub backend: Option<Backend>,
-    /// Run on another machine, as root or through sudo: this program is copied there by ssh, and nothing else is needed.
+    /// Run on another machine, as root or through sudo: ssh copies this program there, and nothing else is needed; images
+    /// lie in /var/lib/fsarena unless --work-dir says otherwise.
     #[arg(long, value_name = "USER@SERVER", conflicts_with = "directories")]
     pub host: Option<String>,
     /// Test in this mounted directory; repeatable.

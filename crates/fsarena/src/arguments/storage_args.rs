@@ -19,7 +19,7 @@ pub struct StorageArgs {
     /// Erase without asking.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
-    /// The directory for the image [default: beside the database; on another host /var/lib/fsarena].
+    /// The directory for the image [default: beside the database].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub work_dir: Option<PathBuf>,
 }
