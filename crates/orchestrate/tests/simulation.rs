@@ -116,6 +116,8 @@ struct Told {
     status: BTreeMap<CellId, Status>,
     /// Cells in the order in which they began, in this session.
     begun: Vec<CellId>,
+    /// Cells that gave a result in this session.
+    ended: BTreeSet<CellId>,
 }
 
 /// A machine on which anything happens.
@@ -146,6 +148,7 @@ impl Machine<'_> {
             _ => (Status::Ok, well),
         };
         self.told.status.insert(id, status);
+        self.told.ended.insert(id);
         News::Ended(id, Box::new(result))
     }
 
@@ -294,6 +297,7 @@ where
     let before = ledger.load().map_err(Broken::from).unwrap();
     let stop = Stop::default();
     statuses.begun.clear();
+    statuses.ended.clear();
     let outcome = {
         let mut ledger = Mortal {
             inner: ledger,
@@ -327,6 +331,11 @@ where
         .filter(|id| !had.contains(id));
     for begun in &statuses.begun {
         assert_eq!(Some(*begun), open.next(), "another cell was next");
+    }
+    // Who was not killed has kept whatever cells gave.
+    if matches!(outcome, Ok(_) | Err(Error::Withdrawn(_))) {
+        let has: BTreeSet<CellId> = with_results(&after).map(|(id, _)| id).collect();
+        assert!(statuses.ended.is_subset(&has), "a result was thrown away");
     }
     match outcome {
         Ok(Ended::Complete) => true,
