@@ -2,6 +2,7 @@
 //! test can cut. Processes and files are this machine's.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -17,10 +18,9 @@ const LISTENING: Duration = Duration::from_secs(20);
 /// Several hosts of one test program have cables of their own.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A host called `far`. When it is dropped, namespace and cable go.
+/// A host called `far`. When it is dropped, both go.
 #[derive(Debug)]
 pub struct FarHost {
-    namespace: String,
     cable: String,
     sshd: Child,
     /// Where the host keeps its copy of fsarena.
@@ -43,20 +43,11 @@ impl FarHost {
             keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]);
             succeed(keygen.arg(place.join(key)));
         }
-        let (namespace, cable) = (format!("far-{number}"), format!("far{number}"));
+        let cable = format!("far{number}");
         let (near, far) = (
             format!("10.231.{}.1", number % 250),
             format!("10.231.{}.2", number % 250),
         );
-        let ip = |words: &str| succeed(Command::new("ip").args(words.split_whitespace()));
-        ip(&format!("netns add {namespace}"));
-        ip(&format!(
-            "link add {cable} type veth peer name eth0 netns {namespace}"
-        ));
-        ip(&format!("addr add {near}/30 dev {cable}"));
-        ip(&format!("link set {cable} up"));
-        ip(&format!("-n {namespace} addr add {far}/30 dev eth0"));
-        ip(&format!("-n {namespace} link set eth0 up"));
         let cache = sandbox.path("far-cache");
         let shown = place.display();
         let server = format!(
@@ -78,23 +69,41 @@ impl FarHost {
         fs::write(bin.join("ssh"), script).expect("a sandbox is writable");
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(bin.join("ssh"), executable).expect("it was written");
-        let sshd = Command::new("ip")
+        // A namespace without a name is gone with its last process, and leaves no mount.
+        let mut sshd = Command::new("unshare")
             .args([
-                "netns",
-                "exec",
-                &namespace,
-                "/usr/sbin/sshd",
-                "-D",
-                "-e",
-                "-f",
+                "--net",
+                "sh",
+                "-c",
+                "echo there; read cable; exec /usr/sbin/sshd -D -e -f \"$1\"",
+                "sh",
             ])
             .arg(place.join("sshd_config"))
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("ip can be started");
+            .expect("unshare can be started");
+        let mut there = String::new();
+        let said = sshd.stdout.take().expect("piped above");
+        BufReader::new(said)
+            .read_line(&mut there)
+            .expect("it says that it is there");
+        let inside = sshd.id();
+        let run = |words: String| succeed(Command::new("nsenter").args(words.split_whitespace()));
+        let ip = |words: String| succeed(Command::new("ip").args(words.split_whitespace()));
+        ip(format!(
+            "link add {cable} type veth peer name eth0 netns {inside}"
+        ));
+        ip(format!("addr add {near}/30 dev {cable}"));
+        ip(format!("link set {cable} up"));
+        run(format!("-t {inside} -n ip addr add {far}/30 dev eth0"));
+        run(format!("-t {inside} -n ip link set eth0 up"));
+        let mut cable_is_there = sshd.stdin.take().expect("piped above");
+        cable_is_there
+            .write_all(b"now\n")
+            .expect("it waits for this");
         let host = Self {
-            namespace,
             cable,
             sshd,
             cache,
@@ -156,11 +165,8 @@ impl Drop for FarHost {
     fn drop(&mut self) {
         let _ = self.sshd.kill();
         let _ = self.sshd.wait();
-        for words in [
-            format!("link del {}", self.cable),
-            format!("netns del {}", self.namespace),
-        ] {
-            let _ = Command::new("ip").args(words.split_whitespace()).status();
-        }
+        let _ = Command::new("ip")
+            .args(["link", "del", &self.cable])
+            .status();
     }
 }
