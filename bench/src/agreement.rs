@@ -8,9 +8,9 @@ use model::{
 
 use crate::bench::bonnie_files;
 use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
-use crate::ground::Kind;
 use crate::peer::{bonnie, fio, iozone};
 use crate::plan::{Scale, cold, ending, phase, remove, write};
+use crate::scratch::Kind;
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
@@ -18,7 +18,7 @@ const FILE: &str = "file";
 const SAME: Target = Target::Within(0.1);
 /// bonnie++'s requests.
 const CHUNK: Bytes = Bytes::kib(8);
-/// Requests small enough that reading from memory is not too short for bonnie++, which gives no figure
+/// Requests small enough that reading from memory is not too short for bonnie++, which gives no result
 /// below half a second.
 const SMALL_CHUNK: Bytes = Bytes::kib(1);
 const SEEKERS: u32 = 5;
@@ -35,15 +35,15 @@ const MEMORY: Bytes = Bytes::mib(128);
 pub fn contests(scale: Scale) -> Vec<Contest> {
     [Kind::Ext4, Kind::Xfs, Kind::Btrfs]
         .into_iter()
-        .flat_map(move |ground| {
+        .flat_map(move |scratch| {
             [
-                bonnie_block(scale, ground),
-                bonnie_warm(scale, ground),
-                bonnie_small(scale, ground),
-                iozone(scale, ground),
-                iozone_cold(scale, ground),
-                tiobench(scale, ground),
-                same_file(scale, ground),
+                bonnie_block(scale, scratch),
+                bonnie_warm(scale, scratch),
+                bonnie_small(scale, scratch),
+                iozone(scale, scratch),
+                iozone_cold(scale, scratch),
+                tiobench(scale, scratch),
+                same_file(scale, scratch),
             ]
         })
         .collect()
@@ -53,12 +53,12 @@ fn side(name: &'static str, runner: Runner) -> Side {
     Side { name, runner }
 }
 
-fn row(figure: &str, words: &str, unit: Unit, peer: &'static str) -> Row {
+fn row(result: &str, words: &str, unit: Unit, peer: &'static str) -> Row {
     Row {
         title: words.to_owned(),
         unit,
-        ours: Quantity::Rate(OURS, figure.to_owned()),
-        against: Against::Peer(Quantity::Rate(peer, figure.to_owned())),
+        ours: Quantity::Rate(OURS, result.to_owned()),
+        against: Against::Peer(Quantity::Rate(peer, result.to_owned())),
         target: SAME,
     }
 }
@@ -79,7 +79,7 @@ fn with_close(mut phase: Phase) -> Phase {
     phase
 }
 
-fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
+fn bonnie_block(scale: Scale, scratch: Kind) -> Contest {
     let access = |name: &str, access| data(name, Io::new(FILE, access, CHUNK));
     let byte = Bytes(1);
     let chars = [
@@ -97,10 +97,10 @@ fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
         ..bonnie::Run::large(scale.bonnie, CHUNK)
     };
     let peer = "bonnie++";
-    let bytes = |figure, words| row(figure, words, Unit::Bytes, peer);
+    let bytes = |result, words| row(result, words, Unit::Bytes, peer);
     Contest {
         name: "bonnie-block".to_owned(),
-        ground,
+        scratch,
         memory: None,
         prepare: Vec::new(),
         sides: vec![
@@ -117,7 +117,7 @@ fn bonnie_block(scale: Scale, ground: Kind) -> Contest {
 }
 
 /// What bonnie++ does from memory, with requests so small and seeks so many that it takes long enough.
-fn bonnie_warm(scale: Scale, ground: Kind) -> Contest {
+fn bonnie_warm(scale: Scale, scratch: Kind) -> Contest {
     let access = |name: &str, access| data(name, Io::new(FILE, access, SMALL_CHUNK));
     let seek = Io {
         operations: Some(scale.seeks),
@@ -139,7 +139,7 @@ fn bonnie_warm(scale: Scale, ground: Kind) -> Contest {
     let peer = "bonnie++";
     Contest {
         name: "bonnie-warm".to_owned(),
-        ground,
+        scratch,
         memory: None,
         prepare: Vec::new(),
         sides: vec![
@@ -153,7 +153,7 @@ fn bonnie_warm(scale: Scale, ground: Kind) -> Contest {
     }
 }
 
-fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
+fn bonnie_small(scale: Scale, scratch: Kind) -> Contest {
     let files = scale.files * 1024;
     let phases = [
         bonnie_files(files, "sequential", Order::Sequential, ""),
@@ -163,10 +163,10 @@ fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
     let peer = "bonnie++";
     let rows = ["", "-random"].into_iter().flat_map(|suffix| {
         ["create", "stat", "delete"].map(|word| {
-            let figure = format!("{word}{suffix}");
+            let result = format!("{word}{suffix}");
             row(
-                &figure,
-                &format!("bonnie: {figure}"),
+                &result,
+                &format!("bonnie: {result}"),
                 Unit::Operations,
                 peer,
             )
@@ -174,7 +174,7 @@ fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
     });
     Contest {
         name: "bonnie-files".to_owned(),
-        ground,
+        scratch,
         memory: None,
         prepare: Vec::new(),
         sides: vec![
@@ -185,7 +185,7 @@ fn bonnie_small(scale: Scale, ground: Kind) -> Contest {
     }
 }
 
-fn iozone(scale: Scale, ground: Kind) -> Contest {
+fn iozone(scale: Scale, scratch: Kind) -> Contest {
     let access = |name: &str, access| data(name, Io::new(FILE, access, RECORD));
     let stream = "stream".to_owned();
     let unit = StreamUnit::Record(RECORD);
@@ -231,9 +231,9 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
     );
     let peer = IOZONE;
     let bytes = iozone_row;
-    let operations = |(figure, words): (&str, &str)| Row {
-        ours: Quantity::Scaled(OURS, figure.to_owned(), RECORD.0 as f64),
-        ..bytes((figure, words))
+    let operations = |(result, words): (&str, &str)| Row {
+        ours: Quantity::Scaled(OURS, result.to_owned(), RECORD.0 as f64),
+        ..bytes((result, words))
     };
     let rows = [
         bytes(("write", "write")),
@@ -249,7 +249,7 @@ fn iozone(scale: Scale, ground: Kind) -> Contest {
     ];
     Contest {
         name: "iozone".to_owned(),
-        ground,
+        scratch,
         memory: None,
         prepare: Vec::new(),
         sides: vec![
@@ -278,15 +278,15 @@ fn iozone_run(scale: Scale, tests: &[(u32, bool)]) -> iozone::Run {
     }
 }
 
-fn iozone_row((figure, words): (&str, &str)) -> Row {
+fn iozone_row((result, words): (&str, &str)) -> Row {
     Row {
         title: format!("IOzone: {words}"),
-        ..row(figure, words, Unit::Bytes, IOZONE)
+        ..row(result, words, Unit::Bytes, IOZONE)
     }
 }
 
 /// What IOzone reads from the device.
-fn iozone_cold(scale: Scale, ground: Kind) -> Contest {
+fn iozone_cold(scale: Scale, scratch: Kind) -> Contest {
     let unit = StreamUnit::Record(RECORD);
     let [file, stream] = [FILE, "stream"].map(str::to_owned);
     let fwrite = Op::WriteStream(WriteStream {
@@ -310,7 +310,7 @@ fn iozone_cold(scale: Scale, ground: Kind) -> Contest {
     let run = iozone_run(scale, &[(0, false), (1, true), (6, false), (7, true)]);
     Contest {
         name: "iozone-cold".to_owned(),
-        ground,
+        scratch,
         memory: Some(MEMORY),
         prepare: Vec::new(),
         sides: vec![
@@ -325,9 +325,9 @@ fn iozone_cold(scale: Scale, ground: Kind) -> Contest {
 
 /// What fio is told in each comparison here: no hint to the kernel about what will be read, as we give
 /// none, and with it the same readahead; another sequence of offsets in each run.
-fn job(figure: &'static str, rw: &'static str, file: &'static str, size: Bytes) -> fio::Job {
+fn job(result: &'static str, rw: &'static str, file: &'static str, size: Bytes) -> fio::Job {
     fio::Job {
-        figure,
+        result,
         rw,
         ioengine: "psync",
         block: PAGE,
@@ -343,7 +343,7 @@ fn job(figure: &'static str, rw: &'static str, file: &'static str, size: Bytes) 
     }
 }
 
-fn tiobench(scale: Scale, ground: Kind) -> Contest {
+fn tiobench(scale: Scale, scratch: Kind) -> Contest {
     let own = |access| Io {
         threads: TIOBENCH_THREADS,
         sharing: Sharing::Own,
@@ -366,13 +366,13 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
             }),
         ),
     ];
-    let threads = |figure, rw| fio::Job {
+    let threads = |result, rw| fio::Job {
         threads: TIOBENCH_THREADS,
         own: true,
-        ..job(figure, rw, "fio", scale.tiobench)
+        ..job(result, rw, "fio", scale.tiobench)
     };
-    let some = |figure, rw| {
-        let mut job = threads(figure, rw);
+    let some = |result, rw| {
+        let mut job = threads(result, rw);
         job.more
             .push(format!("--number_ios={}", scale.tiobench_random));
         job
@@ -394,10 +394,10 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
         },
     ];
     let peer = "fio";
-    let line = |figure, words, unit| row(figure, words, unit, peer);
+    let line = |result, words, unit| row(result, words, unit, peer);
     Contest {
         name: "tiobench".to_owned(),
-        ground,
+        scratch,
         memory: Some(MEMORY),
         prepare: Vec::new(),
         sides: vec![
@@ -422,7 +422,7 @@ fn tiobench(scale: Scale, ground: Kind) -> Contest {
 }
 
 /// One file that both read, so that the layout is the same.
-fn same_file(scale: Scale, ground: Kind) -> Contest {
+fn same_file(scale: Scale, scratch: Kind) -> Contest {
     let block = Bytes::mib(1);
     let read = cold(data("read", Io::new(FILE, Access::Read, block)));
     let job = |more: &str| fio::Job {
@@ -435,7 +435,7 @@ fn same_file(scale: Scale, ground: Kind) -> Contest {
     let hinted = "fio, with its hints";
     Contest {
         name: "same-file".to_owned(),
-        ground,
+        scratch,
         memory: Some(MEMORY),
         prepare: vec![synced(write("prepare", FILE, scale.streamed, block))],
         sides: vec![

@@ -3,9 +3,9 @@
 use model::{Access, Action, Bytes, CacheState, End, Io, IoEngine, Order, Phase};
 
 use crate::contest::{Against, Contest, Quantity, Row, Runner, Side, Target, Unit};
-use crate::ground::Kind;
 use crate::peer::{bonnie, boot, dd, fio, fsmark, loop_c};
 use crate::plan::{Scale, create, each, ending, for_seconds, phase, remove, write};
+use crate::scratch::Kind;
 
 const OURS: &str = "fsarena";
 const FILE: &str = "file";
@@ -33,24 +33,24 @@ fn side(name: &'static str, runner: Runner) -> Side {
     Side { name, runner }
 }
 
-fn rate(side: &'static str, figure: &str) -> Quantity {
-    Quantity::Rate(side, figure.to_owned())
+fn rate(side: &'static str, result: &str) -> Quantity {
+    Quantity::Rate(side, result.to_owned())
 }
 
-fn row(title: &str, unit: Unit, figure: &str, peer: &'static str, target: Target) -> Row {
+fn row(title: &str, unit: Unit, result: &str, peer: &'static str, target: Target) -> Row {
     Row {
         title: title.to_owned(),
         unit,
-        ours: rate(OURS, figure),
-        against: Against::Peer(rate(peer, figure)),
+        ours: rate(OURS, result),
+        against: Against::Peer(rate(peer, result)),
         target,
     }
 }
 
 /// fio's job for random reads of what is in the cache.
-fn cached_job(scale: Scale, figure: &'static str, threads: u32) -> fio::Job {
+fn cached_job(scale: Scale, result: &'static str, threads: u32) -> fio::Job {
     fio::Job {
-        figure,
+        result,
         rw: "randread",
         ioengine: "psync",
         block: BLOCK,
@@ -75,36 +75,36 @@ fn cached_phase(scale: Scale, name: &str, threads: u32) -> Phase {
 }
 
 fn random_read(scale: Scale) -> Contest {
-    let figure = "random-read";
+    let result = "random-read";
     let looped = loop_c::Loop {
-        figure,
+        result,
         file: FILE,
         seconds: scale.seconds,
         threads: 1,
     };
     let title = "4 KiB cached random read, 1 thread";
     Contest {
-        name: figure.to_owned(),
-        ground: Kind::Tmpfs,
+        name: result.to_owned(),
+        scratch: Kind::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
         sides: vec![
-            side(OURS, Runner::Engine(vec![cached_phase(scale, figure, 1)])),
-            side("fio", Runner::Fio(vec![cached_job(scale, figure, 1)])),
+            side(OURS, Runner::Engine(vec![cached_phase(scale, result, 1)])),
+            side("fio", Runner::Fio(vec![cached_job(scale, result, 1)])),
             side("C loop", Runner::Loop(vec![looped])),
         ],
         rows: vec![
             row(
                 title,
                 Unit::Operations,
-                figure,
+                result,
                 "fio",
                 Target::AtLeast(1.25),
             ),
             row(
                 title,
                 Unit::Operations,
-                figure,
+                result,
                 "C loop",
                 Target::AtLeast(0.9),
             ),
@@ -113,7 +113,7 @@ fn random_read(scale: Scale) -> Contest {
 }
 
 fn uring(scale: Scale) -> Contest {
-    let figure = "io_uring";
+    let result = "io_uring";
     let job = |more: &[&str]| fio::Job {
         ioengine: "io_uring",
         size: scale.streamed,
@@ -122,7 +122,7 @@ fn uring(scale: Scale) -> Contest {
             .iter()
             .map(|&s| s.to_owned())
             .collect(),
-        ..cached_job(scale, figure, 1)
+        ..cached_job(scale, result, 1)
     };
     let io = Io {
         engine: IoEngine::IoUring,
@@ -131,25 +131,25 @@ fn uring(scale: Scale) -> Contest {
     };
     let phase = Phase {
         cache: CacheState::Direct,
-        ..for_seconds(scale.seconds, figure, io)
+        ..for_seconds(scale.seconds, result, io)
     };
     let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
     let compare = |peer: &'static str| {
         let cost = Row {
             title: format!("{title}: processor time per operation"),
             unit: Unit::Seconds,
-            ours: Quantity::Processor(OURS, figure.to_owned()),
-            against: Against::Peer(Quantity::Processor(peer, figure.to_owned())),
+            ours: Quantity::Processor(OURS, result.to_owned()),
+            against: Against::Peer(Quantity::Processor(peer, result.to_owned())),
             target: Target::AtMost(1.0),
         };
         [
-            row(title, Unit::Operations, figure, peer, Target::AtLeast(1.0)),
+            row(title, Unit::Operations, result, peer, Target::AtLeast(1.0)),
             cost,
         ]
     };
     Contest {
-        name: figure.to_owned(),
-        ground: Kind::Ext4,
+        name: result.to_owned(),
+        scratch: Kind::Ext4,
         memory: None,
         prepare: vec![ending(
             End::Fsync,
@@ -165,8 +165,8 @@ fn uring(scale: Scale) -> Contest {
 }
 
 fn sequential(scale: Scale) -> Contest {
-    let job = |figure, rw, file, fresh| fio::Job {
-        figure,
+    let job = |result, rw, file, fresh| fio::Job {
+        result,
         rw,
         block: LARGE,
         file,
@@ -174,10 +174,10 @@ fn sequential(scale: Scale) -> Contest {
         seconds: None,
         fresh,
         last: fresh,
-        ..cached_job(scale, figure, 1)
+        ..cached_job(scale, result, 1)
     };
-    let copy = |figure, file, write| dd::Copy {
-        figure,
+    let copy = |result, file, write| dd::Copy {
+        result,
         file,
         block: LARGE,
         write,
@@ -187,7 +187,7 @@ fn sequential(scale: Scale) -> Contest {
     let wanted = Target::AtLeast(1.0);
     Contest {
         name: "sequential".to_owned(),
-        ground: Kind::Tmpfs,
+        scratch: Kind::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
         sides: vec![
@@ -223,7 +223,7 @@ fn sequential(scale: Scale) -> Contest {
     }
 }
 
-/// The phases that bonnie++ has for empty files, with the figures' names of [`bonnie`].
+/// The phases that bonnie++ has for empty files, with the results' names of [`bonnie`].
 pub fn bonnie_files(files: u64, set: &str, order: Order, suffix: &str) -> Vec<Phase> {
     let name = |word: &str| format!("{word}{suffix}");
     let look = Action::Stat { read: true };
@@ -237,8 +237,8 @@ pub fn bonnie_files(files: u64, set: &str, order: Order, suffix: &str) -> Vec<Ph
     ]
 }
 
-fn files(scale: Scale, ground: Kind) -> Contest {
-    let thousands = match ground {
+fn files(scale: Scale, scratch: Kind) -> Contest {
+    let thousands = match scratch {
         Kind::Tmpfs => scale.files_in_memory,
         _ => scale.files,
     };
@@ -256,16 +256,16 @@ fn files(scale: Scale, ground: Kind) -> Contest {
     ];
     let bonnie = bonnie::Run::files(thousands);
     let ours_again = "fsarena like fs_mark";
-    let against = |ours, peer, figure: &str| Row {
-        title: format!("{figure}, empty files"),
+    let against = |ours, peer, result: &str| Row {
+        title: format!("{result}, empty files"),
         unit: Unit::Operations,
-        ours: rate(ours, figure),
-        against: Against::Peer(rate(peer, figure)),
+        ours: rate(ours, result),
+        against: Against::Peer(rate(peer, result)),
         target: Target::AtLeast(1.0),
     };
     Contest {
         name: "files".to_owned(),
-        ground,
+        scratch,
         memory: None,
         prepare: Vec::new(),
         sides: vec![
@@ -288,7 +288,7 @@ fn scaling(scale: Scale) -> Contest {
     let growth = |side| Quantity::Growth(side, "one".to_owned(), "many".to_owned());
     Contest {
         name: "scaling".to_owned(),
-        ground: Kind::Tmpfs,
+        scratch: Kind::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.cached, LARGE)],
         sides: vec![
@@ -334,7 +334,7 @@ fn verifying(scale: Scale) -> Contest {
     };
     Contest {
         name: "verify".to_owned(),
-        ground: Kind::Tmpfs,
+        scratch: Kind::Tmpfs,
         memory: None,
         prepare: vec![write("prepare", FILE, scale.streamed, LARGE)],
         sides: vec![side(
@@ -359,17 +359,17 @@ fn verifying(scale: Scale) -> Contest {
 }
 
 fn booting() -> Contest {
-    let figure = "boot";
+    let result = "boot";
     Contest {
         name: "guest-boot".to_owned(),
-        ground: Kind::Tmpfs,
+        scratch: Kind::Tmpfs,
         memory: None,
         prepare: Vec::new(),
-        sides: vec![side(OURS, Runner::Boot(boot::Boot { figure }))],
+        sides: vec![side(OURS, Runner::Boot(boot::Boot { result }))],
         rows: vec![Row {
             title: "boot of an emulated guest".to_owned(),
             unit: Unit::Seconds,
-            ours: Quantity::Time(OURS, figure.to_owned()),
+            ours: Quantity::Time(OURS, result.to_owned()),
             against: Against::Fixed(4.0),
             target: Target::AtMost(1.0),
         }],

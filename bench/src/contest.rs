@@ -1,5 +1,5 @@
-//! What is compared with what, as data; and the one way in which it is done: a ground, rounds in which
-//! the sides take turns, pairs of figures, a verdict on each.
+//! What is compared with what, as data; and the one way in which it is done: a scratch directory, rounds in which
+//! the sides take turns, pairs of results, a verdict on each.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -9,18 +9,18 @@ use model::{Bytes, Phase};
 use run::MemoryLimit;
 use serde::Serialize;
 
-use crate::ground::{Ground, Image, Kind};
 use crate::pairs::{self, Comparison};
 use crate::peer::engine::Engine;
-use crate::peer::{Figures, Sample, bonnie, boot, dd, fio, fsmark, iozone, loop_c};
+use crate::peer::{Sample, Samples, bonnie, boot, dd, fio, fsmark, iozone, loop_c};
+use crate::scratch::{Image, Kind, Scratch};
 
-/// Sides that do the same on one ground.
+/// Sides that do the same in one scratch directory.
 #[derive(Clone, Debug)]
 pub struct Contest {
     /// The word by which `--only` chooses it.
     pub name: String,
     /// What it is made on.
-    pub ground: Kind,
+    pub scratch: Kind,
     /// What both sides may use of the memory, page cache included; all where absent.
     pub memory: Option<Bytes>,
     /// What the engine does once, before anybody is measured: files that all read.
@@ -62,26 +62,26 @@ pub enum Runner {
 }
 
 impl Runner {
-    fn run(&self, ground: &Ground, engine: &mut Engine) -> anyhow::Result<Figures> {
+    fn run(&self, scratch: &Scratch, engine: &mut Engine) -> anyhow::Result<Samples> {
         match self {
-            Self::Engine(phases) => engine.run(phases, ground),
-            Self::Fio(jobs) => all(jobs, |job| job.run(ground)),
-            Self::Dd(copies) => all(copies, |copy| copy.run(ground)),
-            Self::Loop(loops) => all(loops, |l| l.run(ground)),
-            Self::FsMark(files) => files.run(ground),
-            Self::Bonnie(run) => run.run(ground),
-            Self::Iozone(run) => run.run(ground),
-            Self::Boot(boot) => boot.run(ground),
+            Self::Engine(phases) => engine.run(phases, scratch),
+            Self::Fio(jobs) => all(jobs, |job| job.run(scratch)),
+            Self::Dd(copies) => all(copies, |copy| copy.run(scratch)),
+            Self::Loop(loops) => all(loops, |l| l.run(scratch)),
+            Self::FsMark(files) => files.run(scratch),
+            Self::Bonnie(run) => run.run(scratch),
+            Self::Iozone(run) => run.run(scratch),
+            Self::Boot(boot) => boot.run(scratch),
         }
     }
 }
 
-fn all<T>(parts: &[T], run: impl Fn(&T) -> anyhow::Result<Figures>) -> anyhow::Result<Figures> {
-    let mut figures = Figures::new();
+fn all<T>(parts: &[T], run: impl Fn(&T) -> anyhow::Result<Samples>) -> anyhow::Result<Samples> {
+    let mut results = Samples::new();
     for part in parts {
-        figures.extend(run(part)?);
+        results.extend(run(part)?);
     }
-    Ok(figures)
+    Ok(results)
 }
 
 /// A line of the table.
@@ -102,7 +102,7 @@ pub struct Row {
 /// With what ours is compared.
 #[derive(Clone, Debug)]
 pub enum Against {
-    /// A peer's figure.
+    /// A peer's result.
     Peer(Quantity),
     /// A fixed number, in the unit of the row.
     Fixed(f64),
@@ -120,22 +120,22 @@ pub enum Target {
     Within(f64),
 }
 
-/// A number that follows from the figures of a round.
+/// A number that follows from the results of a round.
 #[derive(Clone, Debug)]
 pub enum Quantity {
-    /// The rate of a side's figure.
+    /// The rate of a side's result.
     Rate(&'static str, String),
-    /// The rate of a side's figure times a number: bytes per second of operations of one size.
+    /// The rate of a side's result times a number: bytes per second of operations of one size.
     Scaled(&'static str, String, f64),
-    /// Seconds per operation of a side's figure.
+    /// Seconds per operation of a side's result.
     Time(&'static str, String),
-    /// Processor time per operation of a side's figure.
+    /// Processor time per operation of a side's result.
     Processor(&'static str, String),
-    /// How many times the second figure of a side is the first: scaling with threads.
+    /// How many times the second result of a side is the first: scaling with threads.
     Growth(&'static str, String, String),
     /// A number of bytes by the processor time of an operation: bytes per second of one busy core.
     PerCore(&'static str, String, f64),
-    /// Of two figures whose operations move a number of bytes, the second of which does something
+    /// Of two results whose operations move a number of bytes, the second of which does something
     /// more with them: bytes per second of one busy core for what is done more, alone.
     Surplus(&'static str, [String; 2], f64),
 }
@@ -156,20 +156,20 @@ pub enum Unit {
 
 /// What became of a row.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct RowResult {
     /// The contest.
     pub contest: String,
     /// The row's title.
     pub title: String,
     /// The filesystem.
-    pub ground: Kind,
+    pub scratch: Kind,
     /// The peer's name; none where ours stands beside a fixed number.
     pub peer: Option<&'static str>,
     /// What a number is.
     pub unit: Unit,
     /// What is wanted.
     pub target: Target,
-    /// The comparison, where each pair had both figures.
+    /// The comparison, where each pair had both results.
     pub comparison: Option<Comparison>,
     /// What is to be said of it.
     pub verdict: Verdict,
@@ -187,8 +187,8 @@ pub enum Verdict {
     MissedWithinNoise,
     /// It is not.
     Missed,
-    /// A side gave no figure: a phase was too short, say.
-    NoFigure,
+    /// A side gave no result: a phase was too short, say.
+    NoResult,
 }
 
 impl Target {
@@ -203,7 +203,7 @@ impl Target {
     /// Judges the ratio of the medians; what the interval reaches is said, and does not count.
     pub fn judge(self, comparison: Option<&Comparison>) -> Verdict {
         let Some(c) = comparison else {
-            return Verdict::NoFigure;
+            return Verdict::NoResult;
         };
         let reached = match self {
             Self::AtLeast(_) => self.holds(c.interval.high),
@@ -218,8 +218,8 @@ impl Target {
     }
 }
 
-/// The figures of every side in one round.
-type Round = BTreeMap<&'static str, Figures>;
+/// The results of every side in one round.
+type Round = BTreeMap<&'static str, Samples>;
 
 impl Quantity {
     /// The side that it is a number of.
@@ -272,7 +272,7 @@ impl Drop for Confined {
 
 /// How contests are run.
 #[derive(Debug)]
-pub struct Setting<'a> {
+pub struct RunOptions<'a> {
     /// Pairs of each.
     pub pairs: usize,
     /// Rounds before those that count.
@@ -287,34 +287,34 @@ impl Contest {
     /// Runs it, and compares.
     ///
     /// # Errors
-    /// When a side fails, or the ground cannot be made.
+    /// When a side fails, or the scratch directory cannot be made.
     pub fn run(
         &self,
-        setting: &Setting<'_>,
+        setting: &RunOptions<'_>,
         progress: &mut dyn FnMut(&str),
-    ) -> anyhow::Result<Vec<Outcome>> {
-        let ground = Ground::prepare(self.ground, setting.image, self.memory)?;
+    ) -> anyhow::Result<Vec<RowResult>> {
+        let scratch = Scratch::prepare(self.scratch, setting.image, self.memory)?;
         progress(&format!(
             "{} on {}: {}",
             self.name,
-            self.ground,
-            ground.attachment()
+            self.scratch,
+            scratch.attachment()
         ));
         let rounds = self
-            .rounds(&ground, setting, progress)
-            .with_context(|| format!("{} on {}", self.name, self.ground))?;
+            .rounds(&scratch, setting, progress)
+            .with_context(|| format!("{} on {}", self.name, self.scratch))?;
         Ok(self.judge(&rounds))
     }
 
     fn rounds(
         &self,
-        ground: &Ground,
-        setting: &Setting<'_>,
+        scratch: &Scratch,
+        setting: &RunOptions<'_>,
         progress: &mut dyn FnMut(&str),
     ) -> anyhow::Result<Vec<Round>> {
         let _limit = self.memory.map(Confined::to).transpose()?;
-        let mut engine = Engine::start(&mut (setting.engine)()?, ground.path())?;
-        engine.run(&self.prepare, ground)?;
+        let mut engine = Engine::start(&mut (setting.engine)()?, scratch.path())?;
+        engine.run(&self.prepare, scratch)?;
         let mut rounds = Vec::new();
         for number in 0..setting.warm_up + setting.pairs {
             let mut round = Round::new();
@@ -323,13 +323,13 @@ impl Contest {
                 progress(&format!(
                     "{} on {}, round {} of {}: {}",
                     self.name,
-                    self.ground,
+                    self.scratch,
                     number + 1,
                     setting.warm_up + setting.pairs,
                     side.name
                 ));
-                ground.settle();
-                round.insert(side.name, side.runner.run(ground, &mut engine)?);
+                scratch.settle();
+                round.insert(side.name, side.runner.run(scratch, &mut engine)?);
             }
             if number >= setting.warm_up {
                 rounds.push(round);
@@ -339,7 +339,7 @@ impl Contest {
     }
 
     /// What the rounds say of each row.
-    pub fn judge(&self, rounds: &[Round]) -> Vec<Outcome> {
+    pub fn judge(&self, rounds: &[Round]) -> Vec<RowResult> {
         let judge = |row: &Row| {
             let pair = |round: &Round| {
                 let peer = match &row.against {
@@ -350,10 +350,10 @@ impl Contest {
             };
             let pairs: Option<Vec<(f64, f64)>> = rounds.iter().map(pair).collect();
             let comparison = pairs.and_then(|pairs| pairs::compare(&pairs));
-            Outcome {
+            RowResult {
                 contest: self.name.clone(),
                 title: row.title.clone(),
-                ground: self.ground,
+                scratch: self.scratch,
                 peer: match &row.against {
                     Against::Peer(quantity) => Some(quantity.side()),
                     Against::Fixed(_) => None,
@@ -369,11 +369,11 @@ impl Contest {
     }
 
     /// Its rows where it could not be run.
-    pub fn without_figures(&self, why: &anyhow::Error) -> Vec<Outcome> {
+    pub fn without_results(&self, why: &anyhow::Error) -> Vec<RowResult> {
         let cause = why.root_cause().to_string();
         let obstacle = cause.lines().next().map(str::to_owned);
         let rows = self.judge(&[]).into_iter();
-        rows.map(|row| Outcome {
+        rows.map(|row| RowResult {
             obstacle: obstacle.clone(),
             ..row
         })
@@ -421,20 +421,20 @@ mod tests {
         );
         let apart = comparison(2.0, 1.9, 2.1);
         assert_eq!(judge(Target::Within(0.1), apart), Verdict::Missed);
-        assert_eq!(Target::AtLeast(1.0).judge(None), Verdict::NoFigure);
+        assert_eq!(Target::AtLeast(1.0).judge(None), Verdict::NoResult);
     }
 
     #[test]
-    fn quantities_follow_from_the_figures_of_a_round() {
+    fn quantities_follow_from_the_results_of_a_round() {
         let sample = |rate, processor| Sample {
             rate,
             processor: Some(processor),
         };
-        let figures = Figures::from([
+        let results = Samples::from([
             ("one".to_owned(), sample(10.0, 0.5)),
             ("many".to_owned(), sample(40.0, 0.25)),
         ]);
-        let round = Round::from([("us", figures)]);
+        let round = Round::from([("us", results)]);
         let (one, many) = (|| "one".to_owned(), || "many".to_owned());
         let of = |q: Quantity| q.of(&round);
         assert_eq!(of(Quantity::Rate("us", one())), Some(10.0));
@@ -450,10 +450,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_lacks_a_figure_in_a_round_says_so() {
+    fn a_row_that_lacks_a_result_in_a_round_says_so() {
         let contest = Contest {
             name: "c".into(),
-            ground: Kind::Tmpfs,
+            scratch: Kind::Tmpfs,
             memory: None,
             prepare: Vec::new(),
             sides: Vec::new(),
@@ -465,12 +465,12 @@ mod tests {
                 target: Target::AtLeast(1.0),
             }],
         };
-        let figures = || Figures::from([("f".to_owned(), Sample::rate(2.0))]);
-        let whole = Round::from([("us", figures()), ("them", figures())]);
-        let partial = Round::from([("us", figures())]);
+        let results = || Samples::from([("f".to_owned(), Sample::rate(2.0))]);
+        let whole = Round::from([("us", results()), ("them", results())]);
+        let partial = Round::from([("us", results())]);
         let judged = contest.judge(&[whole.clone(), whole.clone()]);
         assert_eq!(judged[0].verdict, Verdict::Met);
         let judged = contest.judge(&[whole, partial]);
-        assert_eq!(judged[0].verdict, Verdict::NoFigure);
+        assert_eq!(judged[0].verdict, Verdict::NoResult);
     }
 }

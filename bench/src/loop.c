@@ -1,5 +1,5 @@
 /* The least that a measuring program can do: reads of one file at random offsets, and one reading of the
-   clock for each. What is slower than this is the instrument.
+   clock for each. What is slower than this is fsarena itself.
 
    loop FILE SECONDS [THREADS]: prints operations, seconds and processor seconds. */
 #define _GNU_SOURCE

@@ -4,10 +4,10 @@
 mod agreement;
 mod bench;
 mod contest;
-mod ground;
 mod pairs;
 mod peer;
 mod plan;
+mod scratch;
 mod table;
 
 use std::env;
@@ -18,10 +18,10 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use contest::{Contest, Outcome, Setting, Verdict};
-use ground::{Image, Kind};
+use contest::{Contest, RowResult, RunOptions, Verdict};
 use model::Bytes;
 use plan::Scale;
+use scratch::{Image, Kind};
 use sys::namespace;
 
 /// Where the generated part of the document begins and ends.
@@ -67,7 +67,7 @@ struct Options {
     /// Size of the image.
     #[arg(long, default_value = "6 GiB")]
     size: Bytes,
-    /// As little as shows that everything works; the figures mean nothing.
+    /// As little as shows that everything works; the results mean nothing.
     #[arg(long)]
     smoke: bool,
     /// This process is in namespaces of its own already.
@@ -118,12 +118,12 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
 /// Those that are named; all where none is.
 fn chosen(contests: Vec<Contest>, only: &[String]) -> anyhow::Result<Vec<Contest>> {
     let is = |contest: &Contest, name: &String| {
-        *name == contest.name || *name == format!("{}@{}", contest.name, contest.ground)
+        *name == contest.name || *name == format!("{}@{}", contest.name, contest.scratch)
     };
     if let Some(unknown) = only.iter().find(|n| !contests.iter().any(|c| is(c, n))) {
         let known: Vec<String> = contests
             .iter()
-            .map(|c| format!("{}@{}", c.name, c.ground))
+            .map(|c| format!("{}@{}", c.name, c.scratch))
             .collect();
         anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
     }
@@ -142,10 +142,10 @@ fn go_inside() -> anyhow::Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<Outcome>> {
-    let needs_image = contests.iter().any(|c| c.ground != Kind::Tmpfs);
+fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<RowResult>> {
+    let needs_image = contests.iter().any(|c| c.scratch != Kind::Tmpfs);
     let image = needs_image.then(|| write_image(options)).transpose()?;
-    let setting = Setting {
+    let setting = RunOptions {
         pairs: options.pairs.into(),
         warm_up: 1,
         image: image.as_ref(),
@@ -161,7 +161,7 @@ fn compare(contests: &[Contest], options: &Options) -> anyhow::Result<Vec<Outcom
             }
             Err(error) => {
                 eprintln!("fsarena-bench: {error:#}");
-                outcomes.extend(contest.without_figures(&error));
+                outcomes.extend(contest.without_results(&error));
             }
         }
     }
@@ -173,7 +173,7 @@ fn write_image(options: &Options) -> anyhow::Result<Image> {
     let directory = options
         .work_dir
         .clone()
-        .unwrap_or_else(|| ground::place_of_image(size));
+        .unwrap_or_else(|| scratch::place_of_image(size));
     eprintln!("writing an image of {size} in {}", directory.display());
     Image::write(&directory, size)
 }
@@ -185,7 +185,7 @@ fn engine() -> anyhow::Result<Command> {
     Ok(command)
 }
 
-fn show(outcomes: &[Outcome], options: &Options) -> anyhow::Result<()> {
+fn show(outcomes: &[RowResult], options: &Options) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(outcomes)?)?;

@@ -1,4 +1,4 @@
-//! What pairs of figures say: who is how many times faster, and how sure that is. Pure.
+//! What pairs of results say: who is how many times faster, and how sure that is. Pure.
 
 use analyse::{Interval, median, median_interval};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The outcome of some pairs, each taken right after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Our median, in the unit of the figure.
+    /// Our median, in the unit of the result.
     pub ours: f64,
     /// The peer's median.
     pub peer: f64,
@@ -22,7 +22,7 @@ pub struct Comparison {
     pub pairs: usize,
 }
 
-/// Compares pairs of (ours, the peer's); `None` where there is no pair or a figure is not positive.
+/// Compares pairs of (ours, the peer's); `None` where there is no pair or a result is not positive.
 pub fn compare(pairs: &[(f64, f64)]) -> Option<Comparison> {
     let positive = |x: f64| x.is_finite() && x > 0.0;
     if !pairs.iter().all(|&(a, b)| positive(a) && positive(b)) {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_no_pair_or_of_a_figure_that_is_none() {
+    fn nothing_is_said_of_no_pair_or_of_a_result_that_is_none() {
         assert_eq!(compare(&[]), None);
         assert_eq!(compare(&[(1.0, 0.0)]), None);
         assert_eq!(compare(&[(f64::NAN, 1.0)]), None);

@@ -32,7 +32,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// What figures are taken with.
+    /// What results are taken with.
     pub const FULL: Self = Self {
         cached: Bytes::mib(256),
         streamed: Bytes::mib(1024),

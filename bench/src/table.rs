@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::contest::{Outcome, Target, Unit, Verdict};
+use crate::contest::{RowResult, Target, Unit, Verdict};
 
 const HEADS: [&str; 9] = [
     "comparison",
@@ -19,7 +19,7 @@ const HEADS: [&str; 9] = [
 const NUMBERS: [bool; 9] = [false, false, true, true, true, true, true, true, false];
 
 /// For a terminal.
-pub fn terminal(outcomes: &[Outcome]) -> String {
+pub fn terminal(outcomes: &[RowResult]) -> String {
     let rows = rows(outcomes);
     let widths: Vec<usize> = (0..HEADS.len())
         .map(|i| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0))
@@ -42,7 +42,7 @@ pub fn terminal(outcomes: &[Outcome]) -> String {
 }
 
 /// For a document.
-pub fn markdown(outcomes: &[Outcome]) -> String {
+pub fn markdown(outcomes: &[RowResult]) -> String {
     let mut rows = rows(outcomes);
     let rule = NUMBERS.map(|right| if right { "---:" } else { "---" }.to_owned());
     rows.insert(1, rule);
@@ -94,14 +94,14 @@ fn comparison(row: &str) -> String {
     row.split(" | ").take(2).collect::<Vec<_>>().join(" | ")
 }
 
-fn rows(outcomes: &[Outcome]) -> Vec<[String; 9]> {
+fn rows(outcomes: &[RowResult]) -> Vec<[String; 9]> {
     let heads = HEADS.map(str::to_owned);
     std::iter::once(heads)
         .chain(outcomes.iter().map(cells))
         .collect()
 }
 
-fn cells(outcome: &Outcome) -> [String; 9] {
+fn cells(outcome: &RowResult) -> [String; 9] {
     let number = |value: f64| number(value, outcome.unit);
     let peer = |value: f64| match outcome.peer {
         Some(name) => format!("{name} {}", number(value)),
@@ -111,7 +111,7 @@ fn cells(outcome: &Outcome) -> [String; 9] {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     [
         outcome.title.clone(),
-        outcome.ground.to_string(),
+        outcome.scratch.to_string(),
         or_dash(c.map(|c| number(c.ours))),
         or_dash(c.map(|c| peer(c.peer))),
         or_dash(c.map(|c| format!("{:.2}", c.ratio))),
@@ -136,7 +136,7 @@ fn target(target: Target) -> String {
     }
 }
 
-fn verdict(outcome: &Outcome) -> String {
+fn verdict(outcome: &RowResult) -> String {
     let word = word(outcome.verdict, outcome.target);
     match &outcome.obstacle {
         Some(obstacle) => format!("{word}: {}", obstacle.replace('|', "¦")),
@@ -152,7 +152,7 @@ const fn word(verdict: Verdict, target: Target) -> &'static str {
         (Verdict::Met, _) => "met",
         (Verdict::MissedWithinNoise, _) => "missed, within the noise",
         (Verdict::Missed, _) => "missed",
-        (Verdict::NoFigure, _) => "no figure",
+        (Verdict::NoResult, _) => "no result",
     }
 }
 
@@ -195,18 +195,18 @@ fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::ground::Kind;
     use crate::pairs::compare;
+    use crate::scratch::Kind;
 
     use super::*;
 
-    fn outcomes() -> Vec<Outcome> {
+    fn outcomes() -> Vec<RowResult> {
         let outcome = |title: &str, peer, unit, target: Target, pairs: &[(f64, f64)]| {
             let comparison = compare(pairs);
-            Outcome {
+            RowResult {
                 contest: "contest".into(),
                 title: title.into(),
-                ground: Kind::Tmpfs,
+                scratch: Kind::Tmpfs,
                 peer,
                 unit,
                 target,
@@ -260,7 +260,7 @@ mod tests {
                 Target::AtMost(1.0),
                 &[(3.2, 4.0), (2.96, 4.0)],
             ),
-            Outcome {
+            RowResult {
                 obstacle: Some("there is no such program".into()),
                 ..outcome("boot", None, Unit::Seconds, Target::AtMost(1.0), &[])
             },

@@ -1,4 +1,4 @@
-//! One tiny comparison from end to end, on a tmpfs of its own; its figures mean nothing and are not looked at.
+//! One tiny comparison from end to end, on a tmpfs of its own; its results mean nothing and are not looked at.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn bench(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_tiny_comparison_gives_each_row_a_figure_and_leaves_nothing_mounted() {
+fn a_tiny_comparison_gives_each_row_a_result_and_leaves_nothing_mounted() {
     let output = bench(&[
         "bench",
         "--smoke",
@@ -38,7 +38,7 @@ fn a_tiny_comparison_gives_each_row_a_figure_and_leaves_nothing_mounted() {
         for number in ["ours", "peer", "ratio", "lowest", "highest"] {
             assert!(comparison[number].as_f64().unwrap() > 0.0, "{outcome}");
         }
-        assert_ne!(outcome["verdict"], "no-figure");
+        assert_ne!(outcome["verdict"], "no-result");
     }
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     assert!(!mounts.contains("fsarena-bench"), "{mounts}");
@@ -66,7 +66,7 @@ fn without_an_emulator_the_row_of_a_guest_says_so_and_nothing_fails() {
     let [outcome] = &outcomes.as_array().unwrap()[..] else {
         panic!("{outcomes}");
     };
-    assert_eq!(outcome["verdict"], "no-figure", "{outcome}");
+    assert_eq!(outcome["verdict"], "no-result", "{outcome}");
     let obstacle = outcome["obstacle"].as_str().unwrap();
     assert!(
         obstacle.starts_with("there is no qemu-system-x86_64: `apt-get install "),

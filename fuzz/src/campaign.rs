@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use catalog::{CampaignFile, campaign_file};
 use model::{
-    Backend, Bytes, Campaign, Contender, DiskCache, FigurePattern, Nanos, Profile, Suite,
+    Backend, Bytes, Campaign, Contender, DiskCache, MetricPattern, Nanos, Profile, Suite,
     percentage,
 };
 
@@ -50,7 +50,12 @@ fn planned(file: &CampaignFile) {
 
 /// A campaign has a cost, and a plan with each cell once.
 pub fn has_a_plan(campaign: &Campaign) {
-    let cost = plan::cost(campaign, plan::Pace::default(), 1);
+    let cost = plan::cost(
+        campaign,
+        plan::Pace::default(),
+        &plan::Experience::default(),
+        1,
+    );
     let cells = plan::most_cells(campaign).expect("a small number");
     assert_eq!(cost.cells, cells);
     if cells <= MOST_CELLS {
@@ -100,7 +105,7 @@ fn word(word: &str) {
     if let Ok(time) = word.parse::<Nanos>() {
         survives_json(&time);
     }
-    if let Ok(pattern) = word.parse::<FigurePattern>() {
+    if let Ok(pattern) = word.parse::<MetricPattern>() {
         assert_eq!(pattern.to_string().parse(), Ok(pattern));
     }
     let _ = (percentage(word), word.parse::<DiskCache>());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use catalog::{Catalog, Kind, Place, resolve};
+use catalog::{Catalog, Kind, Placeholders, resolve};
 use model::{Bytes, Profile, check_name};
 
 use crate::campaign::{campaign, has_a_plan};
@@ -73,7 +73,7 @@ fn is_sound(catalog: &Catalog) {
 /// No placeholder is left, and nothing is mounted without the options that keep a machine safe.
 fn commands_are_filled(catalog: &Catalog, name: &str) {
     let contender = catalog.contender(name).expect("it is in there");
-    let place = Place {
+    let place = Placeholders {
         devices: &["/dev/a", "/dev/b"],
         mountpoint: "/mnt",
         size: Bytes::mib(64),

@@ -7,7 +7,9 @@
 
 use std::sync::LazyLock;
 
-use analyse::{Analysed, Wanted, advise, analyse, compare_campaigns, fixture, history};
+use analyse::{
+    Analysed, SuitesByGroup, Wanted, advise, analyse, compare_campaigns, fixture, history,
+};
 use model::CampaignResults;
 use report::{Form, Format, Options, Sides};
 use serde_json::{Value, json};
@@ -136,7 +138,7 @@ fn remove(report: &mut Value, node: &str) {
 fn is_shown(results: &CampaignResults) {
     survives_json(results);
     let mut analysis = analyse(results);
-    analysis.weigh_uses(CATALOG.uses());
+    analysis.weigh_uses(CATALOG.uses(), &SuitesByGroup::new());
     for format in Format::ALL {
         let shown = report::render(format, results, &analysis, &Options::default());
         if format == Format::Json {
@@ -146,15 +148,15 @@ fn is_shown(results: &CampaignResults) {
     }
     report::charts(results, &analysis);
     if let Some(calibration) = &results.calibration {
-        report::instrument_lines(calibration);
+        report::overhead_lines(calibration);
         report::raw_device_lines(calibration);
     }
-    for one in CATALOG.uses() {
-        report::advice_text(&advise(one, &analysis), results, &Default::default());
+    for one in &analysis.uses {
+        report::advice_text(&advise(one), results);
     }
     let campaign = Analysed::new(results, &analysis);
-    let figure = "*/*".parse().expect("a pattern");
-    let mut past = history(&figure, &[]);
+    let result = "*/*".parse().expect("a pattern");
+    let mut past = history(&result, &[]);
     past.add(campaign);
     past.add(campaign);
     report::history_text(&past.finish());
@@ -167,11 +169,10 @@ fn compared(campaign: Analysed<'_>) {
     let Ok(found) = compare_campaigns(campaign, campaign, &wanted) else {
         return;
     };
-    assert_eq!(found.regressions(0.0).count(), 0, "it is the same campaign");
+    assert_eq!(found.regressions().count(), 0, "it is the same campaign");
     let sides = Sides {
         before: "before",
         after: "after",
-        threshold: Some(0.05),
     };
     for form in [Form::Text, Form::Markdown] {
         report::compare_text(&found, sides, form);

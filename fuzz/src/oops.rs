@@ -1,9 +1,9 @@
 //! What a kernel writes when it dies or stands still, on a guest's console and in this machine's log, and the
 //! judgement on it.
 
-use model::{CellResult, Nanos, Status};
+use model::{CellResult, KernelEvent, Nanos, Status};
 use run::trace::Trace;
-use run::{Collector, Ending, GuestEnd, Stall, console, stuck};
+use run::{Collector, Ending, GuestEnd, Stall, console, kernel_log, stuck};
 use wire::Event;
 
 use crate::property::survives_json;
@@ -16,7 +16,11 @@ const MOST_LINES: usize = 501;
 pub fn run(input: &[u8]) {
     let lines = console::lines(input);
     assert!(lines.len() <= MOST_LINES);
-    assert!(lines.iter().all(|line| !line.contains('\n')));
+    assert!(lines.iter().all(|line| !line.text.contains('\n')));
+    let count = lines.len();
+    let events = kernel_log::of_guest(lines);
+    let grouped: usize = events.iter().map(|event| event.lines.len()).sum();
+    assert_eq!(grouped, count, "no line is lost");
     let last_words = console::last_words(input);
     assert!(!last_words.contains('\n'));
     let stacks = stuck::stacks(input);
@@ -24,24 +28,24 @@ pub fn run(input: &[u8]) {
     if let Some(trace) = Trace::find(text.lines()) {
         assert_eq!(trace.lines().lines().count(), trace.0.len());
     }
-    judged(Ending::Done, &lines);
+    explained(Ending::Done, &events);
     let end = GuestEnd::SwitchedOff;
-    judged(Ending::Guest { end, last_words }, &lines);
+    explained(Ending::Guest { end, last_words }, &events);
     let stall = Stall::Silence(Nanos::from_secs(60));
     let hung = Ending::Hung {
         stall,
         stacks,
         unkillable: false,
     };
-    judged(hung, &lines);
+    explained(hung, &events);
 }
 
 /// Each planned phase stands once, and a cell that is not well says why in one line.
-fn judged(ending: Ending, lines: &[String]) {
+fn explained(ending: Ending, events: &[KernelEvent]) {
     let mut collector = Collector::new(&TEST);
     let step = TEST.phases[0].name.clone();
     collector.take(Event::Begin { step });
-    let result: CellResult = collector.finish(ending, Some(lines.to_vec()));
+    let result: CellResult = collector.finish(ending, Some(events.to_vec()));
     assert_eq!(result.phases.len(), TEST.phases.len());
     if result.status != Status::Ok {
         let failure = result.failure.as_ref().expect("it says why");

@@ -15,7 +15,7 @@ pub fn run(input: &[u8]) {
     }
     let text = &*String::from_utf8_lossy(input);
     if let Some(line) = kmsg::line_of(text) {
-        assert!(!line.contains('\n'), "{line:?}");
+        assert!(!line.text.contains('\n'), "{line:?}");
     }
     if let Some(one) = block::parse(text) {
         let none = block::difference(one, one);

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use fuzz::mutation::mutated;
 use fuzz::{TARGETS, Target, target};
@@ -12,14 +13,20 @@ use model::SeededRng;
 fn replay(name: &str, mutations: usize) {
     let target = target(name).expect("it is one");
     let inputs = inputs(target);
-    for input in &inputs {
-        (target.run)(input);
-    }
     let mut chance = SeededRng::for_purpose(1, name);
-    for number in 0..mutations {
+    let mutations = (0..mutations).map(|number| {
         let input = &inputs[number % inputs.len()];
-        (target.run)(&mutated(input, target.longest, &mut chance));
-    }
+        mutated(input, target.longest, &mut chance)
+    });
+    let mutations: Vec<Vec<u8>> = mutations.collect();
+    let inputs: Vec<&Vec<u8>> = inputs.iter().chain(&mutations).collect();
+    // One target takes longer than all others together.
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for part in inputs.chunks(inputs.len().div_ceil(processors)) {
+            scope.spawn(|| part.iter().for_each(|input| (target.run)(input)));
+        }
+    });
 }
 
 fn inputs(target: &Target) -> Vec<Vec<u8>> {

@@ -3,21 +3,31 @@
 //! package chromium.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// The longest wait for an answer, on a machine that is busy with other tests.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Chromium reads commands from descriptor 3 and answers on 4; the shell puts our pipes there.
-const ON_PIPES: &str = r#"exec chromium "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#;
+/// Chromium reads commands from descriptor 3 and answers on 4; the shell puts our pipes there. Chromium ends when
+/// they are closed, whatever ended this process, and the shell then removes its profile.
+const ON_PIPES: &str = r#"
+chromium --user-data-dir="$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1
+rm -rf "$0"
+"#;
+
+/// Programs that no test uses at the moment: to start one takes as long as a look at a page.
+static IDLE: Mutex<Vec<Program>> = Mutex::new(Vec::new());
 
 const SWITCHES: [&str; 12] = [
     "--headless=new",
@@ -34,13 +44,21 @@ const SWITCHES: [&str; 12] = [
     "--remote-debugging-pipe",
 ];
 
-/// A browser; ends when dropped.
-pub struct Browser {
-    process: Child,
+/// A Chromium that runs.
+struct Program {
+    shell: Child,
+    profile: PathBuf,
     commands: ChildStdin,
     messages: Receiver<Value>,
     last: u64,
-    _profile: TempDir,
+}
+
+/// A browser that has seen nothing yet, and forgets what it has seen when it is dropped.
+pub struct Browser {
+    /// Nothing only while it is dropped.
+    program: Option<Program>,
+    /// Pages, cookies and storage of this browser alone.
+    context: Value,
 }
 
 /// How a page is looked at.
@@ -89,7 +107,7 @@ impl View {
 
 /// A page that has been loaded.
 pub struct Page<'b> {
-    browser: &'b mut Browser,
+    program: &'b mut Program,
     session: String,
     /// From the request for the page until its load event, scripts and all.
     pub load: Duration,
@@ -99,24 +117,23 @@ pub struct Page<'b> {
     requests: Vec<String>,
 }
 
-impl Browser {
-    /// Starts one with a profile of its own.
-    ///
-    /// # Panics
-    /// Where there is no Chromium.
-    pub fn start() -> Self {
+impl Program {
+    fn start() -> Self {
         let profile = tempfile::tempdir().expect("a directory for the profile");
-        let mut process = Command::new("sh")
-            .args(["-c", ON_PIPES, "sh"])
+        // The shell removes it.
+        let profile = profile.keep();
+        let mut shell = Command::new("sh")
+            .args(["-c", ON_PIPES])
+            .arg(&profile)
             .args(SWITCHES)
-            .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .process_group(0)
             .spawn()
             .expect("a shell");
-        let commands = process.stdin.take().expect("piped");
-        let answers = BufReader::new(process.stdout.take().expect("piped"));
+        let commands = shell.stdin.take().expect("piped");
+        let answers = BufReader::new(shell.stdout.take().expect("piped"));
         let (sender, messages) = channel();
         std::thread::spawn(move || {
             for message in answers.split(0).map_while(Result::ok) {
@@ -127,50 +144,23 @@ impl Browser {
             }
         });
         Self {
-            process,
+            shell,
+            profile,
             commands,
             messages,
             last: 0,
-            _profile: profile,
         }
     }
 
-    /// Loads a file in a page of its own and waits until it is there.
-    ///
-    /// # Panics
-    /// When the browser does not answer.
-    pub fn open(&mut self, file: &Path, view: View) -> Page<'_> {
-        let target = self.call(None, "Target.createTarget", json!({ "url": "about:blank" }));
-        let target = target["targetId"].clone();
-        let attached = json!({ "targetId": target, "flatten": true });
-        let session = self.call(None, "Target.attachToTarget", attached);
-        let session = session["sessionId"].as_str().expect("a session").to_owned();
-        let mut page = Page {
-            browser: self,
-            session,
-            load: Duration::ZERO,
-            loaded: false,
-            scripts: view.scripts,
-            console: Vec::new(),
-            requests: Vec::new(),
-        };
-        for domain in ["Page", "Runtime", "Log", "Network"] {
-            page.call(&format!("{domain}.enable"), json!({}));
-        }
-        page.look(view);
-        if !view.scripts {
-            page.call(
-                "Emulation.setScriptExecutionDisabled",
-                json!({ "value": true }),
-            );
-        }
-        let begun = Instant::now();
-        let file = file.canonicalize().expect("the page is there");
-        let url = format!("file://{}", file.display());
-        page.call("Page.navigate", json!({ "url": url }));
-        page.wait_until_loaded();
-        page.load = begun.elapsed();
-        page
+    /// Ends one that may not listen any more.
+    fn kill(mut self) {
+        // Nothing more can be done about one that is not ours any longer.
+        let _ = killpg(
+            Pid::from_raw(self.shell.id().cast_signed()),
+            Signal::SIGKILL,
+        );
+        let _ = self.shell.wait();
+        let _ = std::fs::remove_dir_all(self.profile);
     }
 
     fn send(&mut self, session: Option<&str>, method: &str, parameters: Value) -> u64 {
@@ -204,22 +194,80 @@ impl Browser {
     }
 }
 
-impl Drop for Browser {
-    /// Asks it to close; kills it where it does not.
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            self.send(None, "Browser.close", json!({}));
+impl Browser {
+    /// Takes one that is idle, or starts one.
+    ///
+    /// # Panics
+    /// Where there is no Chromium.
+    pub fn start() -> Self {
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut program = idle.unwrap_or_else(Program::start);
+        let mut context = program.call(None, "Target.createBrowserContext", json!({}));
+        Self {
+            program: Some(program),
+            context: context["browserContextId"].take(),
+        }
+    }
+
+    /// Loads a file in a page of its own and waits until it is there.
+    ///
+    /// # Panics
+    /// When the browser does not answer.
+    pub fn open(&mut self, file: &Path, view: View) -> Page<'_> {
+        let blank = json!({ "url": "about:blank", "browserContextId": self.context });
+        let program = self.program();
+        let target = program.call(None, "Target.createTarget", blank);
+        let target = target["targetId"].clone();
+        let attached = json!({ "targetId": target, "flatten": true });
+        let session = program.call(None, "Target.attachToTarget", attached);
+        let session = session["sessionId"].as_str().expect("a session").to_owned();
+        let mut page = Page {
+            program,
+            session,
+            load: Duration::ZERO,
+            loaded: false,
+            scripts: view.scripts,
+            console: Vec::new(),
+            requests: Vec::new(),
+        };
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            page.call(&format!("{domain}.enable"), json!({}));
+        }
+        page.look(view);
+        if !view.scripts {
+            page.call(
+                "Emulation.setScriptExecutionDisabled",
+                json!({ "value": true }),
+            );
         }
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(10) && !std::thread::panicking() {
-            if matches!(self.process.try_wait(), Ok(Some(_))) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        let file = file.canonicalize().expect("the page is there");
+        let url = format!("file://{}", file.display());
+        page.call("Page.navigate", json!({ "url": url }));
+        page.wait_until_loaded();
+        page.load = begun.elapsed();
+        page
+    }
+
+    const fn program(&mut self) -> &mut Program {
+        self.program.as_mut().expect("it is not dropped yet")
+    }
+}
+
+impl Drop for Browser {
+    /// Closes its pages; another test may have the program then.
+    fn drop(&mut self) {
+        let Some(mut program) = self.program.take() else {
+            return;
+        };
+        if std::thread::panicking() {
+            return program.kill();
         }
-        // Nothing more can be done about one that is not ours any longer.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let context = json!({ "browserContextId": self.context });
+        program.call(None, "Target.disposeBrowserContext", context);
+        IDLE.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(program);
     }
 }
 
@@ -403,9 +451,9 @@ impl Page<'_> {
 
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         let session = self.session.clone();
-        let id = self.browser.send(Some(&session), method, parameters);
+        let id = self.program.send(Some(&session), method, parameters);
         loop {
-            let mut message = self.browser.receive();
+            let mut message = self.program.receive();
             if message["id"] == id {
                 assert!(message["error"].is_null(), "{method}: {}", message["error"]);
                 return message["result"].take();
@@ -416,12 +464,16 @@ impl Page<'_> {
 
     fn wait_until_loaded(&mut self) {
         while !self.loaded {
-            let message = self.browser.receive();
+            let message = self.program.receive();
             self.note(&message);
         }
     }
 
     fn note(&mut self, message: &Value) {
+        // A page that was closed may have said something late.
+        if message["sessionId"] != self.session {
+            return;
+        }
         let parameters = &message["params"];
         match message["method"].as_str() {
             Some("Runtime.consoleAPICalled") => self.console.push(parameters["args"].to_string()),

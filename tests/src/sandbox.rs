@@ -115,7 +115,7 @@ impl Sandbox {
             .arg("--catalog")
             .arg(self.path("catalog"))
             .env("XDG_DATA_HOME", self.path("data"))
-            // Tests run side by side, and nobody looks at their figures.
+            // Tests run side by side, and nobody looks at their results.
             .env("FSARENA_RUN_DIR", self.root())
             .env_remove("NO_COLOR")
             .stdin(Stdio::null());

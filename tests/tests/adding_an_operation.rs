@@ -1,5 +1,7 @@
-//! Adds an operation as `docs/adding-an-operation.md` says, to a copy of the crates, and performs it.
+//! Adds an operation as `docs/adding-an-operation.md` says, to a copy of the crates, and performs it. The
+//! copy is kept, so that only what has changed since is compiled again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -46,32 +48,53 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
         .collect()
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (path, name) = entry.map(|e| (e.path(), e.file_name())).unwrap();
-        match path.is_dir() {
-            true => copy(&path, &to.join(name)),
-            false => _ = fs::copy(&path, to.join(name)).unwrap(),
+/// Files of a workspace, by their paths in it.
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// All files below a directory.
+fn read(top: &Path, below: &Path, into: &mut Files) {
+    for entry in fs::read_dir(top.join(below)).unwrap() {
+        let entry = entry.unwrap();
+        let name = below.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => read(top, &name, into),
+            false => _ = into.insert(name, fs::read(entry.path()).unwrap()),
         }
     }
 }
 
-#[test]
-fn a_file_and_a_line_are_an_operation() {
-    let page = fs::read_to_string(root().join("docs/adding-an-operation.md")).unwrap();
-    let [file, line] = blocks(&page, "rust")[..] else {
+/// Makes a directory hold these files and no other. What is the same already is left as it is: cargo compiles what
+/// is newer than what it has compiled.
+fn keep(files: &Files, top: &Path) {
+    fs::create_dir_all(top).unwrap();
+    let mut there = Files::new();
+    read(top, Path::new(""), &mut there);
+    for name in there.keys().filter(|name| !files.contains_key(*name)) {
+        fs::remove_file(top.join(name)).unwrap();
+    }
+    let changed = |(name, content): &(&PathBuf, &Vec<u8>)| there.get(*name) != Some(*content);
+    for (name, content) in files.iter().filter(changed) {
+        let path = top.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+}
+
+/// The crates, with the operation of the page in them.
+fn with_operation(page: &str) -> Files {
+    let [file, line] = blocks(page, "rust")[..] else {
         panic!("a file and a line");
     };
-    let place = tempfile::tempdir().unwrap();
-    for name in CRATES {
-        let directory = Path::new("crates").join(name);
-        copy(&root().join(&directory), &place.path().join(&directory));
+    let mut files = Files::new();
+    let crates = CRATES.map(|name| Path::new("crates").join(name));
+    let others = ["catalog", "docs", ".cargo"].map(PathBuf::from);
+    for directory in crates.iter().chain(&others) {
+        read(&root(), directory, &mut files);
     }
-    copy(&root().join("catalog"), &place.path().join("catalog"));
-    copy(&root().join("docs"), &place.path().join("docs"));
-    copy(&root().join(".cargo"), &place.path().join(".cargo"));
-    fs::copy(root().join("Cargo.lock"), place.path().join("Cargo.lock")).unwrap();
+    files.insert(
+        "Cargo.lock".into(),
+        fs::read(root().join("Cargo.lock")).unwrap(),
+    );
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let members = manifest.lines().map(|line| match line {
         line if line.starts_with("members = ") => "members = [\"crates/*\"]",
@@ -79,22 +102,40 @@ fn a_file_and_a_line_are_an_operation() {
         line => line,
     });
     let manifest = members.collect::<Vec<_>>().join("\n");
-    fs::write(place.path().join("Cargo.toml"), manifest).unwrap();
+    files.insert("Cargo.toml".into(), manifest.into());
 
-    let operations = place.path().join("crates/model/src/op");
-    fs::write(operations.join("touch.rs"), file).unwrap();
-    let list = fs::read_to_string(operations.join("mod.rs")).unwrap();
-    let (before, behind) = list.split_once("\noperations! {\n").unwrap();
-    let list = format!("{before}\noperations! {{\n{line}{behind}");
-    fs::write(operations.join("mod.rs"), list).unwrap();
-    let engine = place.path().join("crates/engine");
-    fs::write(engine.join("tests/added.rs"), USE).unwrap();
-    let manifest = fs::read_to_string(engine.join("Cargo.toml")).unwrap();
-    let manifest = manifest.replace(
-        "[dev-dependencies]\n",
-        "[dev-dependencies]\ncatalog.workspace = true\n",
+    files.insert("crates/model/src/op/touch.rs".into(), file.into());
+    edit(
+        &mut files,
+        "crates/model/src/op/mod.rs",
+        "\noperations! {\n",
+        line,
     );
-    fs::write(engine.join("Cargo.toml"), manifest).unwrap();
+    files.insert("crates/engine/tests/added.rs".into(), USE.into());
+    let dependency = "catalog.workspace = true\n";
+    edit(
+        &mut files,
+        "crates/engine/Cargo.toml",
+        "[dev-dependencies]\n",
+        dependency,
+    );
+    files
+}
+
+/// Puts some text behind another.
+fn edit(files: &mut Files, name: &str, behind: &str, text: &str) {
+    let content = files.get_mut(Path::new(name)).unwrap();
+    let old = String::from_utf8(content.clone()).unwrap();
+    assert!(old.contains(behind), "{name}");
+    *content = old.replacen(behind, &format!("{behind}{text}"), 1).into();
+}
+
+#[test]
+fn a_file_and_a_line_are_an_operation() {
+    let page = fs::read_to_string(root().join("docs/adding-an-operation.md")).unwrap();
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("added-operation");
+    let source = place.join("source");
+    keep(&with_operation(&page), &source);
 
     let phase = blocks(&page, "toml")[0];
     let suite = format!(
@@ -117,12 +158,9 @@ fn a_file_and_a_line_are_an_operation() {
             "--config",
             "profile.dev.debug=false",
         ])
-        .current_dir(place.path())
+        .current_dir(source)
         // Other than that of the tests, which this test's cargo may hold.
-        .env(
-            "CARGO_TARGET_DIR",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("added-operation"),
-        )
+        .env("CARGO_TARGET_DIR", place.join("target"))
         .env("SUITE", suite)
         .output()
         .unwrap();

@@ -60,7 +60,7 @@ fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
     run(command.args(["--suite", "abilities"])).with(0);
     let text = words(&sandbox, "shelf");
     assert!(
-        text.contains("Take made: no other comes into question."),
+        text.contains("Take made: no other is comparable."),
         "{text}"
     );
     let line = |name: &str| {
@@ -101,20 +101,22 @@ fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
 }
 
 #[test]
-fn one_round_of_one_test_is_a_tie_and_says_how_many_would_do() {
+fn one_round_is_not_enough_for_an_answer_and_a_feature_that_nobody_tried_for_an_advice() {
     let sandbox = sandbox();
     sandbox.add(&Entry::ext4("one"));
     sandbox.add(&Entry::ext4("other"));
     run(&mut sandbox.campaign(&["one", "other"], "trial")).with(0);
     let advice = advice(&sandbox, "shelf");
-    assert_eq!(advice["recommendation"], "tie");
-    assert_eq!(advice["tied"], 2);
-    // One pair a round: six give 2 / 2⁶ = 3.1 %.
-    let verdict = &advice["ranking"][1]["against_first"]["significance"];
-    assert_eq!(verdict["too-few-rounds"]["needed"], 6);
+    assert_eq!(advice["recommendation"], "no-advice");
+    assert_eq!(advice["shortlist"], 2);
+    let verdict = &advice["ranking"][1]["place"]["verdict"];
+    assert!(verdict["not-enough-rounds"].is_object(), "{verdict}");
     let text = words(&sandbox, "shelf");
-    assert!(text.contains("a tie. Take any of them."), "{text}");
-    assert!(text.replace('\n', " ").contains("6 rounds can"), "{text}");
+    let said = text.replace('\n', " ");
+    assert!(
+        said.contains("No advice, since nobody tried hard-links: run `fsarena run -s lifecycle`."),
+        "{text}"
+    );
     assert!(
         text.contains("Needed, and never tried"),
         "hard links: {text}"
@@ -134,7 +136,7 @@ fn a_crash_in_what_counts_rules_out() {
         "{text}"
     );
     assert!(
-        text.contains("Take made: no other comes into question."),
+        text.contains("No advice, since nobody tried hard-links"),
         "{text}"
     );
     sandbox.assert_clean();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use end_to_end::{LoopDevice, Sandbox, results_of, run};
-use model::{Calibration, Ceiling};
+use model::{Calibration, RawDevice};
 use serde_json::Value;
 
 fn calibration(json: &str) -> Calibration {
@@ -12,25 +12,25 @@ fn calibration(json: &str) -> Calibration {
 
 #[track_caller]
 fn assert_whole(calibration: &Calibration) {
-    let cost = &calibration.instrument;
-    let figures = [
+    let cost = &calibration.overhead;
+    let results = [
         cost.operation,
         cost.clock,
         cost.histogram,
         cost.marking,
         cost.verification,
     ];
-    let Ceiling {
+    let RawDevice {
         sequential_read,
         sequential_write,
         random_read,
         random_write,
         ..
-    } = calibration.ceiling.clone().expect("there is a device");
+    } = calibration.raw_device.clone().expect("there is a device");
     let device = [sequential_read, sequential_write, random_read, random_write];
-    for figure in figures.into_iter().chain(device.map(Option::unwrap)) {
-        assert!(figure.least > 0.0 && figure.repetitions >= 3, "{figure:?}");
-        assert!(figure.least <= figure.median && figure.median <= figure.most);
+    for result in results.into_iter().chain(device.map(Option::unwrap)) {
+        assert!(result.least > 0.0 && result.repetitions >= 3, "{result:?}");
+        assert!(result.least <= result.median && result.median <= result.most);
     }
     assert!(calibration.elapsed.0 > 0 && calibration.taken.0 > 0);
 }
@@ -49,7 +49,7 @@ fn an_image_is_measured_and_nothing_is_left() {
 }
 
 #[test]
-fn the_instrument_alone_is_measured_without_a_device() {
+fn the_overhead_alone_is_measured_without_a_device() {
     let sandbox = Sandbox::new();
     let ended = run(sandbox.fsarena().args(["calibrate", "--overhead"])).with(0);
     assert!(
@@ -101,12 +101,12 @@ fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
     let document: Value = serde_json::from_str(&report("json").stdout).unwrap();
     let rows = document["analysis"]["rows"].as_array().unwrap();
     let shares = |name| {
-        let figures = rows
+        let results = rows
             .iter()
             .flat_map(|row| row["results"].as_array().unwrap());
-        figures.filter(|figure| figure[name].is_f64()).count()
+        results.filter(|result| result[name].is_f64()).count()
     };
-    assert!(shares("instrument_share") > 0);
+    assert!(shares("overhead_share") > 0);
     assert!(shares("raw_device_share") > 0);
 
     // A campaign that is over is not measured again.
@@ -115,11 +115,11 @@ fn a_campaign_keeps_its_calibration_and_every_report_shows_it() {
 }
 
 #[test]
-fn memory_and_mounted_directories_have_no_ceiling_and_it_says_so() {
+fn memory_and_mounted_directories_have_no_raw_device_and_it_says_so() {
     let sandbox = Sandbox::new();
     run(&mut sandbox.campaign(&["tmpfs"], "trial")).with(0);
     let memory = sandbox.results().calibration.unwrap();
-    assert_eq!(memory.ceiling, None);
+    assert_eq!(memory.raw_device, None);
     assert!(memory.device.contains("memory"), "{}", memory.device);
 
     let directory = sandbox.path("directory");
@@ -142,7 +142,7 @@ fn memory_and_mounted_directories_have_no_ceiling_and_it_says_so() {
     run(&mut command).with(0);
     let report = run(sandbox.fsarena().args(["report", "--format", "json"]));
     let mounted = results_of(report).calibration.unwrap();
-    assert_eq!(mounted.ceiling, None);
+    assert_eq!(mounted.raw_device, None);
     assert!(mounted.device.contains("directories"), "{}", mounted.device);
-    assert!(mounted.instrument.operation.median > 0.0);
+    assert!(mounted.overhead.operation.median > 0.0);
 }

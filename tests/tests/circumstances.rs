@@ -1,4 +1,4 @@
-//! What around a campaign decides about its figures: what it pins, records, and says of it.
+//! What around a campaign decides about its results: what it pins, records, and says of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

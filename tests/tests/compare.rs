@@ -40,7 +40,7 @@ fn compare(sandbox: &Sandbox, words: &[&str]) -> Ended {
 #[test]
 fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
     let sandbox = Sandbox::new();
-    // Four figures each of two contenders at most: 7 rounds against 7 give p = 0.0006 each.
+    // Four results each of two contenders at most: 7 rounds against 7 give p = 0.0006 each.
     let report = campaign(&sandbox, 7);
     let before = write(&sandbox, "before.json", &report);
     let after = write(&sandbox, "after.json", &slowed(&report, "one"));
@@ -87,7 +87,7 @@ fn a_sure_regression_above_the_threshold_ends_with_1_and_nothing_else_does() {
 #[test]
 fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
     let sandbox = Sandbox::new();
-    let report = campaign(&sandbox, 2);
+    let report = campaign(&sandbox, 1);
     let before = write(&sandbox, "before.json", &report);
     let before = before.to_str().unwrap();
     let mut other = report.clone();
@@ -109,10 +109,16 @@ fn what_must_not_be_compared_is_refused_and_what_differs_is_listed() {
             .any(|l| l.contains("kernel") && l.ends_with("Linux 99.0")),
         "{text}"
     );
-    // Two rounds against two can show nothing: such a guard is refused.
-    let ended = compare(&sandbox, &[before, kernel, "--threshold", "5%"]).with(3);
+    let ended = compare(&sandbox, &[before, kernel, "--threshold", "5%"]).with(0);
+    let said = ended.stdout.replace('\n', " ");
     assert!(
-        ended.stderr.contains("rounds on each side can"),
+        said.contains("could not have shown every regression"),
+        "{said}"
+    );
+    let words = [before, kernel, "--threshold", "5%", "--detect", "20%"];
+    let ended = compare(&sandbox, &words).with(3);
+    assert!(
+        ended.stderr.contains("costs 20 % more might be missed"),
         "{}",
         ended.stderr
     );
@@ -200,12 +206,12 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
     let text = run(sandbox.fsarena().args(["history", "data/*"]))
         .with(0)
         .stdout;
-    for figure in [
+    for result in [
         "data/write:throughput",
         "data/rewrite:throughput",
         "data/verify:throughput",
     ] {
-        assert!(text.contains(figure), "{text}");
+        assert!(text.contains(result), "{text}");
     }
     assert!(text.contains("campaign 4: its backend is dir"), "{text}");
     let ended = run(sandbox.fsarena().args(["history", "data/nothing"])).with(2);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use end_to_end::{Entry, LoopDevice, Sandbox, cells_of, leftovers, run};
-use model::{CampaignResults, CellResult, Failure, PhaseResult, Status};
+use model::{CampaignResults, CellResult, Concern, Failure, PhaseResult, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -315,7 +315,9 @@ fn a_device_that_vanishes_is_a_failure_with_the_kernels_word_for_it() {
     let name = word.trim_start_matches("/dev/");
     let log = &cells[0].kernel_log;
     let complains = |line: &String| line.contains("I/O error") && line.contains(name);
-    assert!(log.iter().any(complains), "{name}: {log:#?}");
+    let complaint = log.iter().find(|event| event.lines.iter().any(complains));
+    let concern = complaint.map(|event| event.concern);
+    assert_eq!(concern, Some(Concern::Cell), "{name}: {log:#?}");
     assert_eq!(cells[1].status, Status::Failed, "{:?}", cells[1].failure);
     for cell in cells_of(&results, "tmpfs") {
         assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);

@@ -47,9 +47,12 @@ fn a_blank_device_is_taken_and_one_in_use_never() {
     fs::create_dir(&mountpoint).unwrap();
     succeed(Command::new("mount").arg(node).arg(&mountpoint));
     let words = ["format", "hpfs", node, "--erase", node];
-    let refused = run(sandbox.fsarena().args(words)).with(3);
+    let asked = run(sandbox.fsarena().args(words)).with(3);
+    let unasked = run(sandbox.fsarena().args(words).arg("--yes")).with(3);
     succeed(Command::new("umount").arg(&mountpoint));
-    assert!(refused.stderr.contains("mounted"), "{}", refused.stderr);
+    for refused in [asked, unasked] {
+        assert!(refused.stderr.contains("mounted"), "{}", refused.stderr);
+    }
 }
 
 #[test]

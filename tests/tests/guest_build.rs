@@ -21,12 +21,12 @@ const SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 const INTERRUPTED: &str = "fsarena: interrupted; nothing is left of what was being made";
 
 /// A place with a cache of its own, and a small Debian.
-struct Place {
+struct Scratch {
     sandbox: Sandbox,
     debian: Debian,
 }
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         let debian = Debian::new(&sandbox.path("debian"));
@@ -140,7 +140,7 @@ fn last_line(text: &str) -> &str {
 
 /// Ends a build by a signal as soon as it stands still, and demands all that is promised for it.
 #[track_caller]
-fn interrupt(place: &Place, words: &[&str], step: &str, signal: Signal) {
+fn interrupt(place: &Scratch, words: &[&str], step: &str, signal: Signal) {
     let child = place.standing_still(words, step);
     let asked = Instant::now();
     send(signal, &child);
@@ -160,7 +160,7 @@ fn interrupt(place: &Place, words: &[&str], step: &str, signal: Signal) {
 
 #[test]
 fn a_dry_run_makes_no_guest() {
-    let place = Place::new();
+    let place = Scratch::new();
     let words = ["run", "--backend", "vm", "--profile", "smoke", "--dry-run"];
     let ended = run(&mut place.fsarena(&words)).with(3);
     let said =
@@ -171,7 +171,7 @@ fn a_dry_run_makes_no_guest() {
 
 #[test]
 fn a_signal_ends_a_build_at_each_step_with_all_that_it_has_started() {
-    let place = Place::new();
+    let place = Scratch::new();
     for (step, signal) in STEPS.into_iter().zip(SIGNALS.into_iter().cycle()) {
         interrupt(&place, &["guest", "build"], step, signal);
     }
@@ -182,7 +182,7 @@ fn a_signal_ends_a_build_at_each_step_with_all_that_it_has_started() {
 /// As where the disk is too slow.
 #[test]
 fn what_cannot_be_removed_at_once_is_named_and_removed_by_the_next_build() {
-    let place = Place::new();
+    let place = Scratch::new();
     let child = place.standing_still(&["guest", "build"], "bringing");
     let partial = names(&place.cache())
         .into_iter()
@@ -207,7 +207,7 @@ fn what_cannot_be_removed_at_once_is_named_and_removed_by_the_next_build() {
 
 #[test]
 fn a_signal_ends_a_build_whatever_it_is_made_for() {
-    let place = Place::new();
+    let place = Scratch::new();
     let work = place.sandbox.path("work");
     let campaign = ["run", "--backend", "vm", "-c", "ext4", "--work-dir"];
     let campaign = [&campaign[..], &[work.to_str().unwrap()]].concat();
@@ -223,7 +223,7 @@ fn a_signal_ends_a_build_whatever_it_is_made_for() {
 
 #[test]
 fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
-    let place = Place::new();
+    let place = Scratch::new();
     for step in STEPS {
         let mut child = place.standing_still(&["guest", "build"], step);
         child.kill().unwrap();
@@ -246,7 +246,7 @@ fn a_build_that_is_killed_leaves_no_process_and_the_next_removes_its_files() {
 /// Who only looks for a guest removes them, too.
 #[test]
 fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut child = place.standing_still(&["guest", "build"], "bringing");
     run(&mut place.fsarena(&["doctor"])).with(0);
     let names_meanwhile = names(&place.cache());
@@ -269,7 +269,7 @@ fn what_a_killed_build_has_left_is_removed_by_whoever_looks_for_a_guest() {
 
 #[test]
 fn of_two_builds_at_once_one_waits_and_takes_what_the_other_has_made() {
-    let place = Place::new();
+    let place = Scratch::new();
     let first = place.standing_still(&["guest", "build"], "bringing");
     let mut second = place.fsarena(&["guest", "build"]);
     let second = second.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -289,7 +289,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_has_made() {
 
 /// Does some damage to a guest that is made, and demands that it is told, and the guest made again as it was.
 #[track_caller]
-fn assert_mended(place: &Place, what: &str, damage: impl FnOnce(&Path)) {
+fn assert_mended(place: &Scratch, what: &str, damage: impl FnOnce(&Path)) {
     let guest = place.guest();
     let whole = files(&guest);
     damage(&guest);
@@ -306,7 +306,7 @@ fn assert_mended(place: &Place, what: &str, damage: impl FnOnce(&Path)) {
 #[test]
 fn a_damaged_guest_is_told_and_made_again() {
     const MODULE: &str = "modules/6.1.0-1-amd64/kernel/ext4.ko";
-    let place = Place::new();
+    let place = Scratch::new();
     place.built();
     let change = |guest: &Path, file: &str, change: &dyn Fn(&mut Vec<u8>)| {
         let path = guest.join(file);
@@ -348,7 +348,7 @@ fn a_damaged_guest_is_told_and_made_again() {
 
 #[test]
 fn the_doctor_names_what_is_damaged_and_the_command_that_mends_it() {
-    let place = Place::new();
+    let place = Scratch::new();
     let guest = place.built();
     fs::write(guest.join("vmlinux"), "no kernel").unwrap();
     let said = run(&mut place.fsarena(&["doctor"])).with(0).stdout;
@@ -362,7 +362,7 @@ fn the_doctor_names_what_is_damaged_and_the_command_that_mends_it() {
 
 #[test]
 fn whatever_else_is_kept_is_whole_or_brought_again() {
-    let place = Place::new();
+    let place = Scratch::new();
     let guest = place.built();
     let whole = files(&guest);
     place.debian.calls();
@@ -393,7 +393,7 @@ fn whatever_else_is_kept_is_whole_or_brought_again() {
 /// From no room at all to nearly enough, so that one step after the other meets the end of it.
 #[test]
 fn a_full_disk_is_told_with_the_way_out_and_nothing_is_left() {
-    let place = Place::new();
+    let place = Scratch::new();
     let cache = place.sandbox.path("cache");
     fs::create_dir(&cache).unwrap();
     for pages in (4..).map(|step| 4 << step) {
@@ -440,7 +440,7 @@ impl Drop for Disk<'_> {
 
 #[test]
 fn a_cache_is_for_its_user_alone_and_any_other_is_refused() {
-    let place = Place::new();
+    let place = Scratch::new();
     let guest = place.built();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place.cache()), 0o700);
@@ -475,7 +475,7 @@ fn a_cache_is_for_its_user_alone_and_any_other_is_refused() {
 
 #[test]
 fn a_umask_that_lets_others_write_is_no_matter() {
-    let place = Place::new();
+    let place = Scratch::new();
     let fsarena = place.fsarena(&["guest", "build"]);
     let mut open = Command::new("sh");
     open.args(["-c", "umask 000; exec \"$@\"", "sh"]);

@@ -208,13 +208,19 @@ fn a_disk_that_returns_errors_is_failed_with_the_errno_and_the_kernels_word() {
     let job = bench.job("minix", &executor, &test);
     let result = execute(&mut executor, &job);
     assert_died(&result, Status::Failed, "copy-in", &["fsync"]);
-    assert_eq!(result.failure.unwrap().error.unwrap().name, "EIO");
-    let said = |line: &String| line.contains("I/O error, dev vda");
-    assert!(
-        result.kernel_log.iter().any(said),
-        "{:?}",
-        result.kernel_log
+    assert_eq!(
+        result
+            .failure
+            .as_ref()
+            .unwrap()
+            .error
+            .as_ref()
+            .unwrap()
+            .name,
+        "EIO"
     );
+    let said = |line: &String| line.contains("I/O error, dev vda");
+    assert!(result.kernel_lines().any(said), "{:?}", result.kernel_log);
 }
 
 #[test]

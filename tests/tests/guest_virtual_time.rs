@@ -73,6 +73,7 @@ fn take(guest: &Guest, bench: &Bench) -> Golden {
         agent: &agent,
         modules: &executor.modules,
         programs: &executor.programs,
+        commands: &executor.commands,
         disk: executor.memory_disk,
         job: None,
     };

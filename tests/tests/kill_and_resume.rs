@@ -1,12 +1,12 @@
 //! A campaign can be killed at any instant and resumed: nothing is lost, nothing is counted twice, and
 //! nothing is left behind.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use end_to_end::gate::Gate;
 use end_to_end::{Ended, Sandbox, leftovers, program, run, succeed};
@@ -386,11 +386,9 @@ fn a_campaign_in_a_directory_is_killed_interrupted_and_resumed() {
     wait_until("it writes", || is_being_written(&place));
     assert!(kill_after(child, Duration::ZERO), "it was still running");
     assert_nothing_left(&sandbox);
+    let killed = SystemTime::now();
     let child = start(&mut resume(&sandbox));
-    wait_until("it goes on", || {
-        let found = leftovers::find(sandbox.root());
-        found.iter().any(|line| line.contains("fsarena agent"))
-    });
+    wait_until("it goes on", || is_written_since(killed, &place));
     assert_interrupted(&sandbox, interrupt(child));
     assert_eq!(fs::read_dir(&place).unwrap().count(), 0, "cleaned up");
     run(&mut resume(&sandbox)).with(0);
@@ -443,6 +441,7 @@ fn resuming_what_is_complete_removes_what_a_kill_has_left() {
     // Named after the campaign's number and its seed.
     let left = sandbox.path("work/fsarena-1-7");
     fs::create_dir(&left).unwrap();
+    fs::write(left.join("lock"), "").unwrap();
     fs::write(left.join("image-0"), "an image").unwrap();
     run(&mut resume(&sandbox)).with(0);
     sandbox.assert_clean();
@@ -450,9 +449,17 @@ fn resuming_what_is_complete_removes_what_a_kill_has_left() {
 
 /// Whether some file of the work directory has bytes in it.
 fn is_being_written(directory: &Path) -> bool {
+    is_written_since(SystemTime::UNIX_EPOCH, directory)
+}
+
+/// Whether anything below was written after that instant.
+fn is_written_since(instant: SystemTime, directory: &Path) -> bool {
+    let written = |file: &Metadata| {
+        file.is_file() && file.len() > 0 && file.modified().is_ok_and(|at| at > instant)
+    };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).any(|path| {
-        path.is_dir() && is_being_written(&path)
-            || path.metadata().is_ok_and(|m| m.len() > 0 && m.is_file())
+        path.is_dir() && is_written_since(instant, &path)
+            || path.metadata().is_ok_and(|f| written(&f))
     })
 }

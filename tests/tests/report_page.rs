@@ -244,7 +244,7 @@ fn filters_hold_for_the_whole_page() {
 }
 
 #[test]
-fn figures_become_ratios_or_other_metrics_and_figures_again() {
+fn results_become_ratios_or_other_metrics_and_results_again() {
     look(&html(&fixture::plain()), View::DESK, |page| {
         let row = "[...document.querySelectorAll('#heat tr[data-phase=\"0\"] td[data-c]')].map(n => n.textContent)";
         let show = |view: &str| {
@@ -253,13 +253,13 @@ fn figures_become_ratios_or_other_metrics_and_figures_again() {
                  show.dispatchEvent(new Event('change')); }})()"
             )
         };
-        let figures = page.texts(row);
+        let results = page.texts(row);
         page.run(&show("ratio"));
         assert_eq!(page.texts(row), ["1.00×", "2.00×", "4.00×"]);
         page.run(&show("cpu"));
         assert_eq!(page.texts(row), ["25.0 %", "25.0 %", "25.0 %"]);
         page.run(&show("result"));
-        assert_eq!(page.texts(row), figures);
+        assert_eq!(page.texts(row), results);
     });
 }
 
@@ -512,6 +512,7 @@ fn use_of_files() -> Use {
         source: "made up".to_owned(),
         rationale: "To be weighed.".to_owned(),
         readers: None,
+        relevant: None,
         needs: Vec::new(),
         weights: vec![
             weight(Group::StreamWrite, 60.0),
@@ -526,7 +527,7 @@ fn use_of_files() -> Use {
 fn sliders_weigh_as_the_analysis_does() {
     let results = fixture::realistic();
     let mut analysis = analyse(&results);
-    analysis.weigh_uses([&use_of_files()]);
+    analysis.weigh_uses([&use_of_files()], &analyse::SuitesByGroup::new());
     let scores = &analysis.uses[0];
     let html = render(Format::Html, &results, &analysis, &Options::default());
     look(&html, View::DESK, |page| {

@@ -9,7 +9,14 @@ use end_to_end::{Sandbox, cells_of, run};
 use model::{CampaignResults, Metric, Nanos, PhaseResult, Status};
 
 const CONTENDERS: [&str; 6] = ["ext2", "ext4", "xfs", "btrfs", "fuse2fs-ext4", "ntfs-3g"];
-const SUITES: [&str; 5] = ["lifecycle", "bonnie", "bonnie-chars", "large-file", "tree"];
+const SUITES: [&str; 6] = [
+    "lifecycle",
+    "bonnie",
+    "bonnie-chars",
+    "large-file",
+    "tree",
+    "durable",
+];
 
 fn shootout(sandbox: &Sandbox) {
     let mut command = sandbox.fsarena();
@@ -30,8 +37,8 @@ fn assert_measured(contender: &str, phase: &PhaseResult) {
     assert!(phase.wall > Nanos(0), "{name}");
     assert!(phase.cpu.user.0 + phase.cpu.system.0 > 0, "{name}");
     assert!(phase.device.is_some(), "{name}");
-    assert!(phase.headline_value().is_some_and(f64::is_finite), "{name}");
-    if phase.headline == Metric::Throughput || phase.headline == Metric::Rate {
+    assert!(phase.primary_value().is_some_and(f64::is_finite), "{name}");
+    if phase.primary_metric == Metric::Throughput || phase.primary_metric == Metric::Rate {
         assert!(!phase.latency.is_empty(), "{name}");
         assert!(
             phase.space_before.is_some() && phase.space_after.is_some(),
@@ -48,7 +55,7 @@ fn assert_all_measured(results: &CampaignResults) {
             assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
             assert!(cell.kernel_log_readable, "{contender}");
             for phase in &cell.phases {
-                if phase.status == Status::Ok && phase.headline != Metric::Supported {
+                if phase.status == Status::Ok && phase.primary_metric != Metric::Supported {
                     assert_measured(contender, phase);
                 }
             }

@@ -1,12 +1,14 @@
 //! Campaigns on another host, through a real sshd: a cable that is cut in the middle of a cell, and either side killed.
 
+use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use end_to_end::gate::Gate;
 use end_to_end::{FarHost, Sandbox, results_of, run};
-use model::Status;
+use model::{Calibration, Status};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -54,6 +56,114 @@ fn a_campaign_runs_on_another_host_and_needs_nothing_there() {
     let mut doctor = sandbox.fsarena();
     let told = run(far.known_to(doctor.args(["doctor", "--host", "far"])));
     assert!(told.stdout.contains("ext4"), "{}", told.stderr);
+}
+
+/// Directories are named, and the source is looked through, as they are there.
+#[test]
+fn directories_of_another_host_compete_and_a_source_there_is_copied() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let [first, second, source] = ["first", "second", "source"].map(|name| {
+        let path = sandbox.path(name);
+        fs::create_dir(&path).expect("a sandbox is writable");
+        path
+    });
+    fs::write(source.join("file"), [7; 70_000]).expect("a sandbox is writable");
+    let compare = |directories: &[&Path], source: &Path| {
+        let mut command = sandbox.fsarena();
+        command.args([
+            "run",
+            "--host",
+            "far",
+            "--suite",
+            "tree",
+            "--profile",
+            "smoke",
+        ]);
+        command
+            .args(["--rounds", "1", "--work-dir"])
+            .arg(sandbox.path("work"));
+        for directory in directories {
+            command.arg("--dir").arg(directory);
+        }
+        run(far.known_to(command.arg("--source").arg(source)))
+    };
+    let ended = compare(&[&first, &second], &source);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_all_ok(&sandbox, 2);
+    for (directory, source, reason) in [
+        (
+            Path::new("first"),
+            &source,
+            "give an absolute path on that machine",
+        ),
+        (
+            &sandbox.path("nowhere"),
+            &source,
+            "No such file or directory",
+        ),
+        (
+            &first,
+            &sandbox.path("nothing"),
+            "No such file or directory",
+        ),
+        (&first, &first, "lie in each other"),
+    ] {
+        let ended = compare(&[directory], source);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(reason), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn another_host_is_calibrated() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let mut calibrate = sandbox.fsarena();
+    calibrate.args([
+        "--json",
+        "calibrate",
+        "--host",
+        "far",
+        "--size",
+        "8 MiB",
+        "--work-dir",
+    ]);
+    calibrate.arg(sandbox.path("work"));
+    let ended = run(far.known_to(&mut calibrate));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let taken: Calibration = serde_json::from_str(&ended.stdout).expect("it is JSON");
+    assert!(taken.raw_device.is_some(), "{}", taken.device);
+    assert!(far.agents().is_empty());
+}
+
+#[test]
+fn what_a_killed_campaign_has_left_on_another_host_is_found_and_removed() {
+    let sandbox = Sandbox::new();
+    let far = FarHost::new(&sandbox);
+    let ended = run(&mut campaign(&sandbox, &far, &["tmpfs"]));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let seed = sandbox.results().campaign.seed;
+    let left = sandbox.path("work").join(format!("fsarena-1-{seed:x}"));
+    fs::create_dir(&left).expect("it was removed");
+    fs::write(left.join("lock"), "").expect("root may");
+    fs::write(left.join("image-0"), [1; 8192]).expect("root may");
+    let mut doctor = sandbox.fsarena();
+    let told = run(far.known_to(doctor.args(["doctor", "--host", "far"])));
+    let says = format!(
+        "{} (8 KiB) was left by campaign 1 that was killed",
+        left.display()
+    );
+    assert!(told.stdout.contains(&says), "{}", told.stdout);
+    let here = run(sandbox.fsarena().arg("doctor"));
+    assert!(!here.stdout.contains(&says), "{}", here.stdout);
+    let ended = run(&mut campaign(&sandbox, &far, &["tmpfs"]));
+    assert!(
+        ended.stderr.contains("which campaign 1 left"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!left.exists());
 }
 
 /// Nobody says that the cable is cut: both sides find out by themselves.

@@ -57,7 +57,7 @@ fn phases<'a>(
 }
 
 #[test]
-fn every_phase_has_a_figure_even_where_nothing_takes_any_time() {
+fn every_phase_has_a_result_even_where_nothing_takes_any_time() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.campaign(&["tmpfs"], "bonnie");
     let more = ["-s", "metadata", "-s", "iozone", "--size", "384 MiB"];
@@ -76,10 +76,10 @@ fn every_phase_has_a_figure_even_where_nothing_takes_any_time() {
             .expect("every cell has run");
         assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
         for (scaling, phase) in phases(test, result) {
-            let figure = phase.headline_value().expect("there is a result");
+            let result = phase.primary_value().expect("there is a result");
             assert!(
-                figure > 0.0 && figure.is_finite(),
-                "{}: {figure}",
+                result > 0.0 && result.is_finite(),
+                "{}: {result}",
                 phase.phase
             );
             // How many it takes depends on the machine; the most that there may be does not.

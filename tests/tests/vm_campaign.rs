@@ -43,7 +43,7 @@ fn unprivileged(sandbox: &Sandbox) -> Command {
 }
 
 /// Everything that was measured, by contender.
-fn figures(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
+fn phases(results: &CampaignResults) -> BTreeMap<&str, &[PhaseResult]> {
     let each = results.cells.iter().map(|stored| {
         let result = stored.result.as_ref().expect("no cell is left out");
         assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
@@ -66,31 +66,31 @@ fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoe
         all.calibration.is_none(),
         "this machine's disk is no matter"
     );
-    let all_figures = figures(&all);
-    assert_eq!(all_figures.len(), ROWS.len());
+    let all_results = phases(&all);
+    assert_eq!(all_results.len(), ROWS.len());
 
     let alone = unprivileged(&sandbox);
     let mut alone = sandbox.in_guests(alone, &TWICE, "1");
     run(alone.args(["--suite", "trial", "--no-cache"])).with(0);
     let again = sandbox.results();
-    let again = figures(&again);
+    let again = phases(&again);
     assert_eq!(again.len(), TWICE.len());
     for (contender, phases) in again {
         assert!(phases.iter().all(|phase| phase.wall.0 > 0), "{contender}");
-        assert_eq!(phases, all_figures[contender], "{contender}");
+        assert_eq!(phases, all_results[contender], "{contender}");
     }
     sandbox.assert_clean();
 }
 
 #[test]
-fn a_cell_that_was_run_before_is_served_with_the_same_figures() {
+fn a_cell_that_was_run_before_is_served_with_the_same_results() {
     let sandbox = Sandbox::new();
     let results = || {
         run(&mut campaign(&sandbox, &["affs-ffs"], "1")).with(0);
         sandbox.results()
     };
     let (first, second) = (results(), results());
-    assert_eq!(figures(&first), figures(&second));
+    assert_eq!(phases(&first), phases(&second));
     let served = |cell: &model::StoredCell| cell.result.as_ref().is_some_and(|r| r.from_cache);
     // One in twenty is run again to see whether it comes to the same.
     let most = second.cells.len() / 2;
@@ -100,36 +100,49 @@ fn a_cell_that_was_run_before_is_served_with_the_same_figures() {
     );
 }
 
-/// A stripe of the kernel's for ext2, a pool for ZFS; the file that is written is larger than one disk.
+/// A file that is larger than a disk of 16 MiB, and not than two.
+const STRIPED: &str = r#"
+name = "striped"
+title = "What lies on more than one small disk"
+source = "made for a test"
+
+[[test]]
+name = "striped"
+title = "One file"
+rationale = "One disk cannot hold it."
+space = "20 MiB"
+phase = [
+  { name = "write", op = "write", file = "f", size = "20 MiB", block = "1 MiB", cache = "warm", ends = "fsync" },
+  { name = "verify", op = "read", file = "f", block = "1 MiB", verify = true, cache = "cold", ends = "call" },
+]
+"#;
+
+/// A stripe of the kernel's for ext2, a pool for ZFS, which takes no disk below 64 MiB; on two disks, the file that is
+/// written is larger than one.
 #[test]
 fn over_several_disks_lies_a_stripe_which_is_faster_than_one_or_a_pool() {
     let sandbox = Sandbox::new();
-    let contenders = ["ext2", "zfs-fuse"];
     sandbox.add_slow_disk();
-    let walls = |disks: &str, size: &str| {
-        let mut command = sandbox.in_guests(sandbox.fsarena(), &contenders, "2");
-        let command = command.args(["--suite", "wide", "--disk", "slow"]);
+    sandbox.add_suite("striped", STRIPED);
+    let wall = |contender: &str, suite: &str, file: Bytes, disks: &str, size: &str| {
+        let mut command = sandbox.in_guests(sandbox.fsarena(), &[contender], "1");
+        command.args(["--suite", suite, "--disk", "slow"]);
         run(command.args(["--disks", disks, "--size", size])).with(0);
         let results = sandbox.results();
-        assert_eq!(
-            results.campaign.guest.as_ref().unwrap().disks.to_string(),
-            disks
-        );
-        let figures = figures(&results);
-        contenders.map(|contender| {
-            let written = &figures[contender][0];
-            assert_eq!(written.phase, "write");
-            let bytes = written.device.expect("its disks are counted").write_bytes;
-            assert!(bytes >= Bytes::mib(70), "{contender}: {bytes}");
-            written.wall
-        })
+        let machine = results.campaign.guest.as_ref().unwrap();
+        assert_eq!(machine.disks.to_string(), disks);
+        let written = &phases(&results)[contender][0];
+        assert_eq!(written.phase, "write");
+        let bytes = written.device.expect("its disks are counted").write_bytes;
+        assert!(bytes >= file, "{contender}: {bytes}");
+        written.wall
     };
-    let (one, two) = (walls("1", "128MiB"), walls("2", "64MiB"));
+    let striped = |disks, size| wall("ext2", "striped", Bytes::mib(20), disks, size);
+    let (one, two) = (striped("1", "32MiB"), striped("2", "16MiB"));
+    assert!(two.0 * 5 < one.0 * 4, "{two} on two disks, {one} on one");
     // What ZFS on FUSE does takes the processor longer than the disks.
-    assert!(
-        two[0].0 * 5 < one[0].0 * 4,
-        "{two:?} on two disks, {one:?} on one"
-    );
+    wall("zfs-fuse", "trial", Bytes::mib(8), "1", "128MiB");
+    wall("zfs-fuse", "wide", Bytes::mib(70), "2", "64MiB");
     sandbox.assert_clean();
 }
 
@@ -157,7 +170,7 @@ fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
         .filter(|l| l.contains("\"cell-begin\""))
         .count();
     assert!(begun < 3, "what has a result is not run again: {resumed}");
-    assert_eq!(figures(&sandbox.results()).len(), 3);
+    assert_eq!(phases(&sandbox.results()).len(), 3);
     sandbox.assert_clean();
 }
 
@@ -181,4 +194,36 @@ fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
             ended.stderr
         );
     }
+}
+
+/// Commands of which a guest has one: the program of a filesystem.
+const COMMANDS: &str = r#"
+name = "commands"
+title = "Commands"
+source = "made for a test"
+requires = { packages = ["e2fsprogs", "nothing"], programs = ["mke2fs", "nothing"] }
+[[test]]
+name = "commands"
+title = "Commands"
+rationale = "Made for a test."
+space = "16 MiB"
+phase = [{ name = "version", op = "exec", command = "mke2fs -V" },
+         { name = "missing", op = "exec", command = "nothing" }]
+"#;
+
+#[test]
+fn commands_of_a_suite_run_in_guests_that_have_their_programs() {
+    let sandbox = Sandbox::new();
+    sandbox.add_suite("commands", COMMANDS);
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &["minix"], "1");
+    run(command.args(["--suite", "commands"])).with(0);
+    let results = sandbox.results();
+    let cell = results.cells[0].result.as_ref().expect("it ran");
+    let [version, missing] = &cell.phases[..] else {
+        panic!("{cell:?}");
+    };
+    assert_eq!(version.status, Status::Ok, "{:?}", version.failure);
+    assert_eq!(missing.status, Status::Unsupported);
+    let reason = &missing.failure.as_ref().expect("it says why").reason;
+    assert!(reason.contains("for guests: --with"), "{reason}");
 }

@@ -37,7 +37,7 @@ fn wall(cell: &CellResult) -> Nanos {
 fn contenders_and_points_of_a_sweep_have_disks_of_their_own() {
     let sandbox = Sandbox::new();
     let contenders = ["ext2@ideal", "ext2@slow"];
-    let options = ["--suite", "wide", "--size", "128MiB", "--disks", "1,2"];
+    let options = ["--suite", "trial", "--size", "64MiB", "--disks", "1,2"];
     let shown = run(&mut in_guests(&sandbox, &contenders, &options))
         .with(0)
         .stdout;

@@ -108,7 +108,7 @@ function resultTable(row, phase, shown) {
   return table(caption, [["Contender", ""], ...RESULT_HEADS], rows);
 }
 
-const RESULT_HEADS = ["Median", "Interval", "Confidence", "Rounds", "Variation", "Rank"].map((text) => [
+const RESULT_HEADS = ["Median", "Interval", "Confidence", "Rounds", "Variation", "Beside the best"].map((text) => [
   text,
   "n",
 ]);
@@ -129,6 +129,6 @@ function resultCells(row, result) {
     cell(`${result.confidence} %`),
     cell(rounds.join("; ")),
     cell(result.variation === null ? "" : `${threeDigits(result.variation)} %`),
-    cell(result.rank ? `${result.rank}${result.tied ? "=" : ""}` : ""),
+    cell(result.place),
   ];
 }

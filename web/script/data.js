@@ -4,7 +4,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const contenders = data.contenders;
 
-// A result is [median, signs, rank, variation, rounds, low, high] in the unit of its row, already rounded
+// A result is [median, signs, place, variation, rounds, low, high] in the unit of its row, already rounded
 // as the tables show it; low and high are left out where they are the smallest and the largest round.
 // A contender without a number has words instead: "!" before them if something failed, "-" if not.
 function resultOf(row, contender) {
@@ -12,13 +12,12 @@ function resultOf(row, contender) {
   if (typeof stored === "string") {
     return { words: stored.slice(1), failed: stored[0] === "!" };
   }
-  const [median, signs, rank, variation, rounds, low, high] = stored;
+  const [median, signs, place, variation, rounds, low, high] = stored;
   const numbers = rounds.filter((round) => typeof round === "number");
   return {
     median,
     signs,
-    rank: Math.abs(rank),
-    tied: rank < 0,
+    place,
     variation,
     rounds,
     numbers,
@@ -43,7 +42,7 @@ function threeDigits(value) {
 }
 
 // A number of a row as the tables show it. Counts are whole where they can be; capacities have as many digits
-// behind the point as it takes to tell them apart.
+// behind the point as it takes to distinguish them.
 function numberOf(row, value) {
   if (row.digits !== undefined) return value.toFixed(row.digits);
   if (row.whole && Number.isInteger(value) && Math.abs(value) < 1000) return String(value);

@@ -9,7 +9,7 @@ function openDetail(phaseNumber, contender) {
   const title = element("h2", { id: "detail-title" }, nameOf(contender), ` in ${test.name}: ${phase.name}`);
   const lead = element("p", {}, sentence(row, contender, resultOf(row, contender)));
   const notes = element("p", { class: "note" }, row.n.join(" · "));
-  const told = element("p", {}, ...significance(row, contender));
+  const told = element("p", {}, besideBest(resultOf(row, contender)));
   const panel = element("div", { class: "panel" }, barChart(row, phase, shownContenders(), contender));
   dialog.replaceChildren(
     close,
@@ -25,31 +25,8 @@ function openDetail(phaseNumber, contender) {
   dialog.scrollTop = 0;
 }
 
-// What the exact tests say of this contender against each other one. Pairs come in the order
-// (0, 1), (0, 2), …, (1, 2), …, and are said from the first of the two.
-function significance(row, contender) {
-  const kinds = { better: [], worse: [], same: [], few: [] };
-  const names = { ">": "better", "<": "worse", "=": "same", "?": "few" };
-  const turned = { ">": "<", "<": ">" };
-  let pair = 0;
-  for (let a = 0; a < contenders.length; a += 1) {
-    for (let b = a + 1; b < contenders.length; b += 1, pair += 1) {
-      if (a !== contender && b !== contender) continue;
-      const said = row.v[pair];
-      const kind = names[a === contender ? said : (turned[said] ?? said)];
-      if (kind) kinds[kind].push(contenders[a === contender ? b : a].label);
-    }
-  }
-  const parts = [];
-  const say = (words, list) => list.length > 0 && parts.push(`${words} ${list.join(", ")}`);
-  say("better than", kinds.better);
-  say("worse than", kinds.worse);
-  say("not significantly different from", kinds.same);
-  if (kinds.few.length > 0)
-    parts.push(`too few rounds to compare with ${kinds.few.join(", ")} (at least ${row.needed} are needed)`);
-  if (parts.length === 0) return [];
-  return ["By exact tests, corrected for their number: ", element("span", {}, `${parts.join("; ")}.`)];
-}
+// What a contender is beside the best of the row.
+const besideBest = (result) => (result.place ? `Beside the best: ${result.place}.` : "");
 
 // Every metric of the phase for one contender, beside the best of all where there is one.
 function metricTable(phase, contender) {

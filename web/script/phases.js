@@ -2,7 +2,7 @@
 // every other metric on demand.
 
 const TABS = [
-  { name: "Rounds", has: () => true, draw: headlineView },
+  { name: "Rounds", has: () => true, draw: primaryView },
   {
     name: "Latency",
     has: hasLatency,
@@ -16,7 +16,7 @@ const TABS = [
   { name: "All metrics", has: (phase) => phase.rows.length > 1, draw: everyMetric },
 ];
 
-function headlineView(phase, shown) {
+function primaryView(phase, shown) {
   const beside = phase.rows.filter((row) => row.beside);
   return [barChart(phase.rows[0], phase, shown), ...beside.map((row) => metricFigure(row, phase, shown))];
 }

@@ -68,7 +68,7 @@ function slider(use, weights, index, draw) {
 }
 
 // The cost of each contender: how many times what the best of each result takes; null for those who
-// do not come into question or have no whole round.
+// do not qualify or have no whole round.
 function costsOf(use, weights) {
   return contenders.map((_, c) => {
     if (use.out[c].length > 0) return null;
@@ -104,15 +104,16 @@ function orderedCosts(use, weights) {
     .sort((a, b) => a.cost.median - b.cost.median || a.contender - b.contender);
 }
 
+// With the weights as documented it is the answer of the analysis; other weights give an order, and no test.
 function orderSentence(use, weights) {
+  if (use.groups.every((group, index) => group.weight === weights[index])) return use.answer;
   const [first, second] = orderedCosts(use, weights);
-  if (!first) return "Nobody comes into question with these weights.";
+  if (!first) return "No contender qualifies with these weights.";
   const leader = contenders[first.contender].label;
-  if (!second) return `${leader} alone comes into question.`;
+  if (!second) return `${leader} is the only one that qualifies.`;
   const more = threeDigits(100 * (second.cost.median / first.cost.median - 1));
-  const overlap = first.cost.count < 2 || second.cost.low <= first.cost.high;
-  const sure = overlap ? "; their intervals overlap, so that it may be the other way round" : "";
-  return `${leader} comes first; ${contenders[second.contender].label} costs ${more} % more${sure}.`;
+  const next = contenders[second.contender].label;
+  return `By the medians ${leader} costs least with these weights, ${next} ${more} % more; whether that is more than noise is tested for the weights as documented only.`;
 }
 
 function orderOf(use, weights) {

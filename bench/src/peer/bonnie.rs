@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::Context;
 use model::Bytes;
 
-use crate::ground::Ground;
-use crate::peer::{self, Figures, Sample};
+use crate::peer::{self, Sample, Samples};
+use crate::scratch::Scratch;
 
-/// The column of each figure, and what one unit of it is: KiB per second, or operations per second.
+/// The column of each result, and what one unit of it is: KiB per second, or operations per second.
 const COLUMNS: [(usize, &str, f64); 12] = [
     (9, "write-chars", 1024.0),
     (11, "write", 1024.0),
@@ -29,7 +29,7 @@ const WIDTH: usize = 50;
 /// What stands where a phase was too short for bonnie++ to say.
 const TOO_SHORT: &str = "+++++";
 
-/// A run; figures of phases that were too short are left out.
+/// A run; results of phases that were too short are left out.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// `-s`: MiB in the large file, 0 for none.
@@ -71,8 +71,8 @@ impl Run {
     ///
     /// # Errors
     /// When bonnie++ fails or answers in other words than expected.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
-        parse(&peer::run(&mut self.command(ground.path()))?)
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
+        parse(&peer::run(&mut self.command(scratch.path()))?)
     }
 
     fn command(&self, directory: &Path) -> Command {
@@ -100,7 +100,7 @@ impl Run {
     }
 }
 
-fn parse(output: &str) -> anyhow::Result<Figures> {
+fn parse(output: &str) -> anyhow::Result<Samples> {
     let line = output.lines().rfind(|l| l.starts_with("1.98,"));
     let line = line.with_context(|| format!("bonnie++ said: {output}"))?;
     let columns: Vec<&str> = line.split(',').collect();
@@ -109,7 +109,7 @@ fn parse(output: &str) -> anyhow::Result<Figures> {
         "bonnie++ gave {} columns",
         columns.len()
     );
-    let mut figures = Figures::new();
+    let mut results = Samples::new();
     for (column, name, unit) in COLUMNS {
         let text = columns[column];
         if text.is_empty() || text == TOO_SHORT {
@@ -118,9 +118,9 @@ fn parse(output: &str) -> anyhow::Result<Figures> {
         let number: f64 = text
             .parse()
             .with_context(|| format!("{name} of bonnie++ is {text}"))?;
-        figures.insert(name.to_owned(), Sample::rate(number * unit));
+        results.insert(name.to_owned(), Sample::rate(number * unit));
     }
-    Ok(figures)
+    Ok(results)
 }
 
 #[cfg(test)]
@@ -130,8 +130,8 @@ mod tests {
     #[test]
     fn reads_files_and_leaves_out_what_was_too_short() {
         let line = "1.98,2.00a,vm,1,1795260555,,,,,,,,,,,,,,,,,256,,,,,146244,91,+++++,+++,169289,81,149411,89,495475,89,142091,94,,,,,,,6188us,5053us,7915us,4622us,4144us,11578us\n";
-        let figures = parse(line).unwrap();
-        let names: Vec<&str> = figures.keys().map(String::as_str).collect();
+        let results = parse(line).unwrap();
+        let names: Vec<&str> = results.keys().map(String::as_str).collect();
         assert_eq!(
             names,
             [
@@ -142,19 +142,19 @@ mod tests {
                 "stat-random"
             ]
         );
-        assert_eq!(figures["create"].rate, 146_244.0);
-        assert_eq!(figures["delete-random"].rate, 142_091.0);
+        assert_eq!(results["create"].rate, 146_244.0);
+        assert_eq!(results["delete-random"].rate, 142_091.0);
     }
 
     #[test]
-    fn reads_block_figures_in_bytes() {
+    fn reads_block_results_in_bytes() {
         let line = "1.98,2.00a,vm,1,1795269379,64M,,8192,5,1492,98,1000,+++,+++++,+++,1832,84,2000,+++,77,+++,,,,,,,,,,,,,,,,,,13235us,266us,96us,12532us,45us,15293us,,,,,,\n";
-        let figures = parse(line).unwrap();
-        let rate = |name: &str| figures[name].rate;
+        let results = parse(line).unwrap();
+        let rate = |name: &str| results[name].rate;
         assert_eq!(rate("write-chars"), 1492.0 * 1024.0);
         assert_eq!(rate("write"), 1000.0 * 1024.0);
         assert_eq!(rate("seek"), 77.0);
-        assert!(!figures.contains_key("rewrite"));
+        assert!(!results.contains_key("rewrite"));
     }
 
     #[test]

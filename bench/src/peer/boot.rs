@@ -12,8 +12,8 @@ use model::{Bytes, Profile, Test};
 use provision::find_program;
 use run::{Disk, GuestCell};
 
-use crate::ground::Ground;
-use crate::peer::{Figures, Sample};
+use crate::peer::{Sample, Samples};
+use crate::scratch::Scratch;
 
 /// The program that is the agent, beside this one.
 const AGENT: &str = "fsarena";
@@ -26,16 +26,16 @@ const SIZE: Bytes = Bytes::mib(64);
 /// Boots an emulated guest in which time passes as outside.
 #[derive(Clone, Debug)]
 pub struct Boot {
-    /// Name of the figure that it gives: boots per second.
-    pub figure: &'static str,
+    /// Name of the result that it gives: boots per second.
+    pub result: &'static str,
 }
 
 impl Boot {
-    /// Boots it; the guest ends with the agent's first word. Its files lie on the ground.
+    /// Boots it; the guest ends with the agent's first word. Its files lie in the scratch directory.
     ///
     /// # Errors
     /// When QEMU or the agent is not there, the guest cannot be made, or it does not come up.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
         if find_program(QEMU).is_none() {
             anyhow::bail!("there is no {QEMU}: `apt-get install qemu-system-x86`");
         }
@@ -46,11 +46,11 @@ impl Boot {
         let mut say = |doing: &str| eprintln!("{doing}");
         let guest = Guest::build(&recipe, &cache, &Arc::default(), &mut say)?;
         let cell = GuestCell::new(catalog.contender(CONTENDER)?, SIZE, Disk::Outside, &guest)?;
-        let directory = tempfile::tempdir_in(ground.path())?;
+        let directory = tempfile::tempdir_in(scratch.path())?;
         let executor = cell.executor(guest.into(), &agent, Clock::Real, directory.path())?;
         let taken = executor.time_boot(&cell.job(lifecycle(&catalog)?))?;
         let sample = Sample::rate(1.0 / taken.as_secs_f64());
-        Ok(Figures::from([(self.figure.to_owned(), sample)]))
+        Ok(Samples::from([(self.result.to_owned(), sample)]))
     }
 }
 

@@ -6,15 +6,15 @@ use std::process::Command;
 use anyhow::Context;
 use model::Bytes;
 
-use crate::ground::Ground;
-use crate::peer::{self, Figures, Sample};
+use crate::peer::{self, Sample, Samples};
+use crate::scratch::Scratch;
 
 /// Writes a file from `/dev/zero`, or reads one to `/dev/null`.
 #[derive(Clone, Debug)]
 pub struct Copy {
-    /// Name of the figure that it gives.
-    pub figure: &'static str,
-    /// Name of the file on the ground.
+    /// Name of the result that it gives.
+    pub result: &'static str,
+    /// Name of the file in the scratch directory.
     pub file: &'static str,
     /// Bytes per request.
     pub block: Bytes,
@@ -27,8 +27,8 @@ impl Copy {
     ///
     /// # Errors
     /// When dd fails or answers in other words than expected.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
-        let path = ground.path().join(self.file);
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
+        let path = scratch.path().join(self.file);
         let mut command = Command::new("dd");
         command.arg(format!("bs={}", self.block.0));
         match self.write {
@@ -45,7 +45,7 @@ impl Copy {
             fs::remove_file(&path)?;
         }
         let sample = Sample::rate(parse(&said)?);
-        Ok(Figures::from([(self.figure.to_owned(), sample)]))
+        Ok(Samples::from([(self.result.to_owned(), sample)]))
     }
 }
 

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::Context;
-use engine::{Meter, Setting, Tally, Workspace};
+use engine::{IoMode, Meter, Tally, Workspace};
 use model::{CacheState, Metric, Phase, PhaseResult};
 use serde::{Deserialize, Serialize};
 
-use crate::ground::Ground;
-use crate::peer::{Figures, Sample};
+use crate::peer::{Sample, Samples};
+use crate::scratch::Scratch;
 
 /// One seed for all: names, offsets and data are the same in each run.
 const SEED: u64 = 1;
@@ -51,21 +51,21 @@ impl Engine {
         })
     }
 
-    /// Brings about the phases' cache states, performs them in order, and gives a figure for each by
+    /// Brings about the phases' cache states, performs them in order, and gives a result for each by
     /// its name.
     ///
     /// # Errors
     /// When one of them fails.
-    pub fn run(&mut self, phases: &[Phase], ground: &Ground) -> anyhow::Result<Figures> {
-        let mut figures = Figures::new();
+    pub fn run(&mut self, phases: &[Phase], scratch: &Scratch) -> anyhow::Result<Samples> {
+        let mut results = Samples::new();
         for phase in phases {
             if phase.cache == CacheState::Cold {
-                ground.make_cold()?;
+                scratch.make_cold()?;
             }
             let result = self.perform(phase)?;
-            figures.insert(phase.name.clone(), sample(&result)?);
+            results.insert(phase.name.clone(), sample(&result)?);
         }
-        Ok(figures)
+        Ok(results)
     }
 
     /// Performs one phase.
@@ -93,14 +93,14 @@ impl Drop for Engine {
     }
 }
 
-/// The figure by which a table would judge the phase, and its processor time per operation.
+/// The result by which a table would judge the phase, and its processor time per operation.
 fn sample(result: &PhaseResult) -> anyhow::Result<Sample> {
-    let headline = match result.headline {
+    let primary_metric = match result.primary_metric {
         Metric::Throughput => Metric::Throughput,
         _ => Metric::Rate,
     };
     let numbers = result.measurements();
-    let rate = numbers.iter().find(|m| m.metric == headline);
+    let rate = numbers.iter().find(|m| m.metric == primary_metric);
     let rate = rate.with_context(|| format!("{} took no time", result.phase))?;
     let busy = result.cpu.user.as_secs_f64() + result.cpu.system.as_secs_f64();
     Ok(Sample {
@@ -138,7 +138,7 @@ fn perform(phase: &Phase, workspace: &mut Workspace) -> Result<PhaseResult, engi
         Default::default(),
         Meter::start(None, Some(workspace.root())),
     );
-    let setting = Setting {
+    let setting = IoMode {
         ends: phase.ends,
         direct: phase.cache == CacheState::Direct,
     };

@@ -8,21 +8,21 @@ use anyhow::Context;
 use model::Bytes;
 use serde::Deserialize;
 
-use crate::ground::Ground;
-use crate::peer::{self, Figures, Sample};
+use crate::peer::{self, Sample, Samples};
+use crate::scratch::Scratch;
 
 /// A job, in fio's words.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Name of the figure that it gives.
-    pub figure: &'static str,
+    /// Name of the result that it gives.
+    pub result: &'static str,
     /// `rw`.
     pub rw: &'static str,
     /// `ioengine`.
     pub ioengine: &'static str,
     /// `bs`.
     pub block: Bytes,
-    /// Name of the file on the ground.
+    /// Name of the file in the scratch directory.
     pub file: &'static str,
     /// `size`; of each thread's part where there are several.
     pub size: Bytes,
@@ -47,32 +47,32 @@ impl Job {
     ///
     /// # Errors
     /// When fio fails or answers in other words than expected.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
         if self.fresh {
-            self.remove(ground)?;
+            self.remove(scratch)?;
         }
         if self.cold {
-            ground.make_cold()?;
+            scratch.make_cold()?;
         }
         let mut command = Command::new("fio");
         command.args(self.arguments());
-        let path = ground.path().join(self.file);
+        let path = scratch.path().join(self.file);
         match self.own {
             true => command
-                .arg(format!("--directory={}", ground.path().display()))
+                .arg(format!("--directory={}", scratch.path().display()))
                 .arg(format!("--filename_format={}.$jobnum", self.file)),
             false => command.arg(format!("--filename={}", path.display())),
         };
         let output = peer::run(&mut command)?;
         if self.last {
-            self.remove(ground)?;
+            self.remove(scratch)?;
         }
         let sample = parse(&output)?.sample(self.counts_bytes())?;
-        Ok(Figures::from([(self.figure.to_owned(), sample)]))
+        Ok(Samples::from([(self.result.to_owned(), sample)]))
     }
 
     /// Removes the job's files where they are.
-    fn remove(&self, ground: &Ground) -> anyhow::Result<()> {
+    fn remove(&self, scratch: &Scratch) -> anyhow::Result<()> {
         let names: Vec<String> = match self.own {
             true => (0..self.threads)
                 .map(|i| format!("{}.{i}", self.file))
@@ -80,7 +80,7 @@ impl Job {
             false => vec![self.file.to_owned()],
         };
         for name in names {
-            match fs::remove_file(ground.path().join(name)) {
+            match fs::remove_file(scratch.path().join(name)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
                 _ => {}
             }
@@ -88,7 +88,7 @@ impl Job {
         Ok(())
     }
 
-    /// Sequential jobs are judged by bytes, random ones by operations.
+    /// Sequential jobs are compared by bytes, random ones by operations.
     fn counts_bytes(&self) -> bool {
         !self.rw.starts_with("rand")
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_or_nothing_done_is_no_figure() {
+    fn an_error_or_nothing_done_is_no_result() {
         let failed = OUTPUT.replace("\"error\" : 0", "\"error\" : 5");
         assert!(parse(&failed).unwrap().sample(false).is_err());
         let idle = OUTPUT.replace("998731", "0");
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_job_is_told_in_fios_words() {
         let job = Job {
-            figure: "random-read",
+            result: "random-read",
             rw: "randread",
             ioengine: "psync",
             block: Bytes::kib(4),

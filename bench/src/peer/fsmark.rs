@@ -5,10 +5,10 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::ground::Ground;
-use crate::peer::{self, Figures, Sample};
+use crate::peer::{self, Sample, Samples};
+use crate::scratch::Scratch;
 
-/// A run without fsync on empty files; gives the figures `create` and `delete`.
+/// A run without fsync on empty files; gives the results `create` and `delete`.
 #[derive(Clone, Debug)]
 pub struct Files {
     /// How many.
@@ -20,8 +20,8 @@ impl Files {
     ///
     /// # Errors
     /// When fs_mark fails or answers in other words than expected.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
-        let directory = ground.path().join("fs_mark");
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
+        let directory = scratch.path().join("fs_mark");
         fs::create_dir(&directory)?;
         let output = peer::run(
             Command::new("fs_mark")
@@ -30,7 +30,7 @@ impl Files {
                 .arg("-d")
                 .arg(&directory)
                 // It leaves a log in the working directory.
-                .current_dir(ground.path()),
+                .current_dir(scratch.path()),
         )?;
         fs::remove_dir_all(&directory)?;
         parse(&output)
@@ -42,7 +42,7 @@ impl Files {
 ///
 /// Files per second hold everything of a file but its removal. The mean of unlink is cut to whole
 /// microseconds; half of one is added, as the truth lies between the number and the next.
-fn parse(output: &str) -> anyhow::Result<Figures> {
+fn parse(output: &str) -> anyhow::Result<Samples> {
     let line = output.lines().rfind(|l| !l.trim().is_empty());
     let line = line.context("fs_mark said nothing")?;
     let numbers: Vec<f64> = line
@@ -52,7 +52,7 @@ fn parse(output: &str) -> anyhow::Result<Figures> {
     let whole = numbers.len() == 23;
     anyhow::ensure!(whole, "fs_mark said: {line}");
     let unlink_microseconds = numbers[21] + 0.5;
-    Ok(Figures::from([
+    Ok(Samples::from([
         ("create".to_owned(), Sample::rate(numbers[3])),
         ("delete".to_owned(), Sample::rate(1e6 / unlink_microseconds)),
     ]))
@@ -70,9 +70,9 @@ FSUse%        Count         Size    Files/sec     App Overhead        CREAT (Min
 
     #[test]
     fn reads_files_per_second_and_the_mean_of_unlink() {
-        let figures = parse(OUTPUT).unwrap();
-        assert_eq!(figures["create"].rate, 99_443.9);
-        assert_eq!(figures["delete"].rate, 1e6 / 8.5);
+        let results = parse(OUTPUT).unwrap();
+        assert_eq!(results["create"].rate, 99_443.9);
+        assert_eq!(results["delete"].rate, 1e6 / 8.5);
     }
 
     #[test]

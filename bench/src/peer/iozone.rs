@@ -5,8 +5,8 @@ use std::process::Command;
 use anyhow::Context;
 use model::Bytes;
 
-use crate::ground::Ground;
-use crate::peer::{self, Figures, Sample};
+use crate::peer::{self, Sample, Samples};
+use crate::scratch::Scratch;
 
 /// What IOzone calls an operation, and what it is called here.
 const REPORTS: [(&str, &str); 13] = [
@@ -28,7 +28,7 @@ const REPORTS: [(&str, &str); 13] = [
 /// A series of runs on one file that stays between them.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Names of the files on the ground: for requests, and for streams (`fwrite`), which IOzone would
+    /// Names of the files in the scratch directory: for requests, and for streams (`fwrite`), which IOzone would
     /// otherwise write over the other one.
     pub files: [&'static str; 2],
     /// `-s`.
@@ -64,12 +64,12 @@ impl Run {
     ///
     /// # Errors
     /// When IOzone fails or answers in other words than expected.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
-        let paths = self.files.map(|name| ground.path().join(name));
-        let mut figures = Figures::new();
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
+        let paths = self.files.map(|name| scratch.path().join(name));
+        let mut results = Samples::new();
         for step in &self.tests {
             if step.cold {
-                ground.make_cold()?;
+                scratch.make_cold()?;
             }
             let output = peer::run(
                 Command::new("iozone")
@@ -81,20 +81,20 @@ impl Run {
                     .arg("-f")
                     .arg(&paths[usize::from(step.is_stream())])
                     // It leaves a file in the working directory.
-                    .current_dir(ground.path()),
+                    .current_dir(scratch.path()),
             )?;
-            figures.extend(parse(&output)?);
+            results.extend(parse(&output)?);
         }
         for path in paths.iter().filter(|path| path.exists()) {
             std::fs::remove_file(path)?;
         }
-        Ok(figures)
+        Ok(results)
     }
 }
 
 /// A title, a line of record sizes, a line with the file size and the KiB per second.
-fn parse(output: &str) -> anyhow::Result<Figures> {
-    let mut figures = Figures::new();
+fn parse(output: &str) -> anyhow::Result<Samples> {
+    let mut results = Samples::new();
     let mut lines = output.lines();
     while let Some(line) = lines.next() {
         let title = line.trim().trim_matches('"');
@@ -106,10 +106,10 @@ fn parse(output: &str) -> anyhow::Result<Figures> {
         let rate: f64 = rate
             .and_then(|word| word.parse().ok())
             .with_context(|| format!("{title} of IOzone is {row}"))?;
-        figures.insert((*name).to_owned(), Sample::rate(rate * 1024.0));
+        results.insert((*name).to_owned(), Sample::rate(rate * 1024.0));
     }
-    anyhow::ensure!(!figures.is_empty(), "IOzone said: {output}");
-    Ok(figures)
+    anyhow::ensure!(!results.is_empty(), "IOzone said: {output}");
+    Ok(results)
 }
 
 #[cfg(test)]
@@ -136,10 +136,10 @@ Excel output is below:
 
     #[test]
     fn reads_each_report_by_its_name() {
-        let figures = parse(OUTPUT).unwrap();
-        assert_eq!(figures.len(), 2);
-        assert_eq!(figures["write"].rate, 2_339_649.0 * 1024.0);
-        assert_eq!(figures["overwrite"].rate, 4_344_741.0 * 1024.0);
+        let results = parse(OUTPUT).unwrap();
+        assert_eq!(results.len(), 2);
+        assert_eq!(results["write"].rate, 2_339_649.0 * 1024.0);
+        assert_eq!(results["overwrite"].rate, 4_344_741.0 * 1024.0);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::Context;
 
-use crate::ground::Ground;
-use crate::peer::{self, Figures, Sample};
+use crate::peer::{self, Sample, Samples};
+use crate::scratch::Scratch;
 
 const SOURCE: &str = include_str!("../loop.c");
 /// Where it is compiled; private in a namespace of its own.
@@ -17,9 +17,9 @@ const DIRECTORY: &str = "/run/fsarena-bench-loop";
 /// A run of the loop.
 #[derive(Clone, Debug)]
 pub struct Loop {
-    /// Name of the figure that it gives.
-    pub figure: &'static str,
-    /// Name of the file on the ground.
+    /// Name of the result that it gives.
+    pub result: &'static str,
+    /// Name of the file in the scratch directory.
     pub file: &'static str,
     /// How long.
     pub seconds: u64,
@@ -32,14 +32,14 @@ impl Loop {
     ///
     /// # Errors
     /// When the compiler or the program fails.
-    pub fn run(&self, ground: &Ground) -> anyhow::Result<Figures> {
+    pub fn run(&self, scratch: &Scratch) -> anyhow::Result<Samples> {
         let output = peer::run(
             Command::new(compiled(Path::new(DIRECTORY))?)
-                .arg(ground.path().join(self.file))
+                .arg(scratch.path().join(self.file))
                 .arg(self.seconds.to_string())
                 .arg(self.threads.to_string()),
         )?;
-        Ok(Figures::from([(self.figure.to_owned(), parse(&output)?)]))
+        Ok(Samples::from([(self.result.to_owned(), parse(&output)?)]))
     }
 }
 

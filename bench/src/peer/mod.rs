@@ -16,10 +16,10 @@ pub mod fsmark;
 pub mod iozone;
 pub mod loop_c;
 
-/// One figure of one run.
+/// One result of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Bytes or operations per second, as the figure's unit says.
+    /// Bytes or operations per second, as the result's unit says.
     pub rate: f64,
     /// Processor time of the program itself, seconds per operation; where the program says it.
     pub processor: Option<f64>,
@@ -35,8 +35,8 @@ impl Sample {
     }
 }
 
-/// The figures of one run, by name.
-pub type Figures = BTreeMap<String, Sample>;
+/// The results of one run, by name.
+pub type Samples = BTreeMap<String, Sample>;
 
 /// Runs a program to its end and gives its standard output.
 ///

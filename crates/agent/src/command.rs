@@ -140,7 +140,7 @@ fn tail(output: &File) -> String {
         .to_owned()
 }
 
-/// The line that says why: the last that begins with the program's name, as complaints do and advice
+/// The line that says why: the last that begins with the program's name, as complaints do, and banners, advice
 /// and usage behind them do not, or else the last.
 fn complaint(program: &str, output: &str) -> String {
     let lines = || {
@@ -148,13 +148,25 @@ fn complaint(program: &str, output: &str) -> String {
             .lines()
             .rev()
             .map(str::trim)
-            .filter(|l| !l.is_empty())
+            .filter(|l| !l.is_empty() && !is_banner(l))
     };
     let prefix = format!("{program}: ");
     let line = lines()
         .find(|l| l.starts_with(&prefix))
         .or_else(|| lines().next());
     line.map(|l| format!(": {l}")).unwrap_or_default()
+}
+
+/// Whether a line only says which version of a program this is: `fsck.fat 4.2 (2021-01-31)`.
+fn is_banner(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let version = words.nth(1).map(|word| word.trim_start_matches('v'));
+    let is_version = version
+        .and_then(|v| v.split_once('.'))
+        .is_some_and(|(major, rest)| {
+            major.parse::<u32>().is_ok() && rest.starts_with(|c: char| c.is_ascii_digit())
+        });
+    is_version && words.count() <= 1
 }
 
 #[cfg(test)]
@@ -177,6 +189,19 @@ mod tests {
         assert_eq!((record.exit, record.output.as_str()), (Some(3), "one\ntwo"));
         assert_eq!(failed.failure.reason, "`sh` ended with 3: two");
         assert!(run("mkfs", &command, &[0, 3]).is_ok(), "3 may be fine");
+    }
+
+    #[test]
+    fn the_name_and_version_of_a_program_is_no_reason() {
+        let fat = "Both FATs appear to be corrupt. Giving up.\nfsck.fat 4.2 (2021-01-31)\n";
+        assert_eq!(
+            complaint("fsck.fat", fat),
+            ": Both FATs appear to be corrupt. Giving up."
+        );
+        let ext = "e2fsck 1.47.0 (5-Feb-2023)\nthe superblock is corrupt\n";
+        assert_eq!(complaint("e2fsck", ext), ": the superblock is corrupt");
+        assert!(!is_banner("block 4.2 is claimed twice by a file"));
+        assert!(!is_banner("Giving up"));
     }
 
     #[test]

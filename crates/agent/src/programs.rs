@@ -75,7 +75,10 @@ fn failed(reason: String) -> OpError {
 fn missing(program: &str, packages: &[String]) -> OpError {
     let advice = match packages {
         [] => String::new(),
-        packages => format!("; apt-get install {}", packages.join(" ")),
+        packages => format!(
+            "; apt-get install {} (for guests: --with and the name of the suite)",
+            packages.join(" ")
+        ),
     };
     OpError::Unsupported {
         reason: format!("there is no program `{program}`{advice}"),

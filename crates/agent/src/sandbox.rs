@@ -119,11 +119,6 @@ impl Runner {
         Self { threads: None }
     }
 
-    /// Whether what programs may do is restricted.
-    pub const fn is_restricted(&self) -> bool {
-        self.threads.is_some()
-    }
-
     /// Runs programs with what their task needs; what a thread gives up, all that it starts is without.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Meter, OpError, Setting, Tally, Workspace};
+use engine::{IoMode, Meter, OpError, Tally, Workspace};
 use model::op::VolumeStep;
 use model::{
     Bytes, CacheState, Failure, Features, MountIdentity, Nanos, Op, Pass, Phase, PhaseResult,
@@ -35,25 +35,25 @@ pub struct Session<'a> {
     device: Option<DeviceStat>,
     volume: Option<Mounted<'a>>,
     workspace: Workspace,
-    /// What runs commands, where they are run.
-    programs: Option<Arc<dyn engine::Programs>>,
+    /// What runs commands.
+    programs: Arc<dyn engine::Programs>,
     footprint: Footprint,
     features: Features,
     /// The step that died; what follows is skipped.
     died: Option<String>,
     /// The mount that a directory has to be on.
-    place: Option<Place<'a>>,
-    /// Whether the cell is nothing by which a filesystem may be judged.
+    place: Option<ExpectedMount<'a>>,
+    /// Whether the cell is nothing that says anything of a filesystem.
     withdrawn: bool,
 }
 
 /// A mounted directory, and where it has to be.
-struct Place<'a> {
+struct ExpectedMount<'a> {
     top: &'a Path,
     mount: MountIdentity,
 }
 
-impl Place<'_> {
+impl ExpectedMount<'_> {
     /// What is wrong with it, in one line.
     fn trouble(&self) -> Option<String> {
         let top = self.top.display();
@@ -68,10 +68,10 @@ impl Place<'_> {
     }
 }
 
-/// Why a phase has no figure.
+/// Why a phase has no result.
 enum Trouble {
     Unsupported(String),
-    /// Nothing that a filesystem may be judged by.
+    /// Nothing that says anything of a filesystem.
     Withdrawn(String),
     Failed {
         crashed: bool,
@@ -104,14 +104,11 @@ impl<'a> Session<'a> {
                 (Some(Mounted::new(volume, runner.clone())), mountpoint, None)
             }
             Target::Directory { path, top, mount } => {
-                let place = Place { top, mount: *mount };
+                let place = ExpectedMount { top, mount: *mount };
                 (None, path.as_path(), Some(place))
             }
         };
-        // A guest holds no programs but those of filesystems.
-        let in_guest = volume.is_some() && !runner.is_restricted();
-        let programs = Programs::new(runner, events.clone());
-        let programs = (!in_guest).then(|| Arc::new(programs) as Arc<dyn engine::Programs>);
+        let programs: Arc<dyn engine::Programs> = Arc::new(Programs::new(runner, events.clone()));
         let device = match &job.target {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
@@ -261,7 +258,7 @@ impl<'a> Session<'a> {
 
     /// Withdraws the cell where the directory is on another filesystem by now.
     fn require_place(&mut self) {
-        let trouble = self.place.as_ref().and_then(Place::trouble);
+        let trouble = self.place.as_ref().and_then(ExpectedMount::trouble);
         if let Some(reason) = trouble.filter(|_| !self.withdrawn) {
             self.withdraw(reason);
         }
@@ -442,7 +439,7 @@ impl<'a> Session<'a> {
     }
 
     fn perform(&mut self, phase: &Phase, tally: &mut Tally) -> Result<(), OpError> {
-        let setting = Setting {
+        let setting = IoMode {
             ends: phase.ends,
             direct: phase.cache == CacheState::Direct,
         };

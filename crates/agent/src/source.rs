@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use engine::{Meter, OpError, Progress, Setting, Source, Tally, Workspace};
+use engine::{IoMode, Meter, OpError, Progress, Source, Tally, Workspace};
 use model::{End, Op, SourceContents, Test};
 use sys::{mounted_directory, read_only_mount};
 use wire::{MadeSource, SourcePlace, Volume};
@@ -174,7 +174,7 @@ pub fn make(
 pub const STEP: &str = "source";
 
 fn fill(op: &Op, workspace: &mut Workspace, progress: Arc<Progress>) -> Result<(), OpError> {
-    let setting = Setting {
+    let setting = IoMode {
         ends: End::Syncfs,
         direct: false,
     };

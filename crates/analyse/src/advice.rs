@@ -1,28 +1,20 @@
-//! Which contender suits a use: the order by cost, who is significantly different from the first, what the
-//! runner-up would cost, and on how much of the weight all this rests.
+//! Which contender suits a use: the shortlist that holds the best, how much worse everybody else is at least, and on how
+//! much of the weight all this rests.
 //!
-//! Costs are those of [`UseScores`]. Two contenders are significantly different by the exact signed-rank test
-//! ([`Effect::paired`]) over all pairs of cells that had the same test in the same round: each cell has a
-//! filesystem of its own and its own random place in the order, so that, did the two not differ in any
-//! test, they could change places in each pair. What is ranked is the pair's part in the weighted mean:
-//! the log ratio of the costs, summed up over the test's results with their weights. All who are compared
-//! with the first are corrected for by Holm's method, and a difference counts only where the test and
-//! the rounds agree which way it goes. Intervals are over rounds, as everywhere.
+//! Who may be the best is decided in [`UseScores`]. There is no advice without evidence: where less than
+//! [`ENOUGH_TESTED`] of the weight was tested, or nobody tried a feature that the use needs, it says so.
 
-use std::collections::BTreeMap;
-
-use model::{Group, Use};
+use model::{Feature, Group};
 use serde::{Deserialize, Serialize};
 
-use crate::groups::overall::log_cost;
 use crate::groups::use_scores::LeftOut;
-use crate::statistics::pairwise::holm;
-use crate::statistics::signed_rank;
-use crate::{
-    Analysis, Candidate, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, Significance, UseScores,
-};
+use crate::statistics::interval::median;
+use crate::{Answer, Candidate, Estimate, Place, UseScores};
 
-/// A contender that comes into question.
+/// The share of the weight that has to be tested for an advice.
+pub const ENOUGH_TESTED: f64 = 0.7;
+
+/// A contender that qualifies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ranked {
     /// Name of the contender.
@@ -31,22 +23,9 @@ pub struct Ranked {
     pub index: usize,
     /// Its cost: 1 is as good as the best in every result, 2 takes twice as long.
     pub cost: Estimate,
-    /// How it compares with the first; absent for the first itself.
-    pub against_first: Option<AgainstFirst>,
-}
-
-/// A contender beside the first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AgainstFirst {
-    /// Its cost as a multiple of the first's, over rounds; absent where no round is whole.
-    pub rounds: Option<Effect>,
-    /// Pairs of cells that the test is over.
-    pub pairs: u32,
-    /// The p value of that test, corrected for all who are compared with the first.
-    pub p_corrected: f64,
-    /// Whether the two are significantly different.
-    pub significance: Significance,
-    /// Its cost as a multiple of the first's in each group that counts.
+    /// Where it stands; `None` where it competes with nobody.
+    pub place: Option<Place>,
+    /// Its cost as a multiple of the first's in each group that counts; none of the first itself.
     pub groups: Vec<GroupCost>,
 }
 
@@ -57,8 +36,8 @@ pub struct GroupCost {
     pub group: Group,
     /// The group's share of the weight that was tested, 0 … 1.
     pub share: f64,
-    /// The cost as a multiple of the first's, over rounds; absent where no round is whole.
-    pub ratio: Option<Effect>,
+    /// The cost as a multiple of the first's, the median over rounds; absent where no round is whole.
+    pub ratio: Option<f64>,
     /// The share of the weight at which the two change places; absent where none does.
     pub turns_at: Option<f64>,
 }
@@ -78,14 +57,16 @@ pub struct Untested {
 pub enum Recommendation {
     /// The first is better than all others.
     One,
-    /// Several are not significantly different from the first.
-    Tie,
-    /// Only one comes into question.
+    /// Several are equal within the margin, and better than all others.
+    Equal,
+    /// Which of several is the best takes more rounds.
+    NotEnoughRounds,
+    /// Only one qualifies.
     Only,
-    /// None comes into question.
+    /// None qualifies.
     None,
-    /// Nothing that counts was tested.
-    Untested,
+    /// Too little of what counts was tested.
+    NoAdvice,
 }
 
 /// An advice.
@@ -93,17 +74,17 @@ pub enum Recommendation {
 pub struct Advice {
     /// What it comes to.
     pub recommendation: Recommendation,
-    /// Those who come into question, by their cost.
+    /// Those who qualify: the shortlist first, each by cost.
     pub ranking: Vec<Ranked>,
-    /// How many of them, from the first, are not significantly different from it, itself among them.
-    pub tied: usize,
-    /// Those who do not come into question, with every reason.
+    /// How many of them, from the first, are on the shortlist.
+    pub shortlist: usize,
+    /// Those who do not qualify, with every reason.
     pub ruled_out: Vec<Candidate>,
-    /// Those who come into question though a feature that is needed was not tried.
-    pub unproven: Vec<Candidate>,
+    /// Features that the use needs and that nobody tried, with who they are not known of.
+    pub untried: Vec<(Feature, Vec<String>)>,
     /// Groups that have weight and no results.
     pub untested: Vec<Untested>,
-    /// Results that do not count, since some who come into question do not have them.
+    /// Results that do not count, since some who qualify do not have them.
     pub left_out: Vec<LeftOut>,
     /// The runner-up would come first if, in what was not tested, the first cost more than this many
     /// times as much; absent where all was tested or there is no runner-up.
@@ -112,165 +93,78 @@ pub struct Advice {
     pub scores: UseScores,
 }
 
-/// Advises on a use by the results of a campaign.
-pub fn advise(one: &Use, analysis: &Analysis) -> Advice {
-    let scores = analysis.scores(one);
-    let mut ranking = by_cost(&scores);
-    compare_with_first(&mut ranking, &scores, analysis);
-    let tied = ranking.iter().filter(|r| !is_worse(r)).count();
-    // Those who are tied stand before those who are not, each by cost.
-    ranking.sort_by_key(is_worse);
+/// Advises on a use by what a campaign has to say about it.
+pub fn advise(scores: &UseScores) -> Advice {
+    let ranking = ranking(scores);
     let (ruled_out, comes): (Vec<Candidate>, Vec<Candidate>) = scores
         .candidates
         .iter()
         .cloned()
         .partition(|c| !c.ruled_out.is_empty());
-    let untested = untested(&scores);
-    let turns_if_untested = turns_if_untested(&ranking, &untested);
-    Advice {
-        recommendation: match (comes.len(), ranking.len(), tied) {
-            (0, ..) => Recommendation::None,
-            (_, 0, _) => Recommendation::Untested,
-            (1, ..) => Recommendation::Only,
-            (_, _, 1) => Recommendation::One,
-            _ => Recommendation::Tie,
-        },
-        unproven: comes
-            .into_iter()
-            .filter(|c| !c.not_probed.is_empty())
-            .collect(),
-        left_out: scores.left_out.clone(),
-        ranking,
-        tied,
-        ruled_out,
-        untested,
-        turns_if_untested,
-        scores,
-    }
-}
-
-fn is_worse(ranked: &Ranked) -> bool {
-    let against = ranked.against_first.as_ref();
-    against.is_some_and(|a| a.significance == Significance::Worse)
-}
-
-fn by_cost(scores: &UseScores) -> Vec<Ranked> {
-    let costs = scores.weighed(|group| group.weight);
-    let mut ranking: Vec<Ranked> = costs
-        .iter()
-        .enumerate()
-        .filter_map(|(index, score)| {
-            Some(Ranked {
-                contender: scores.candidates[index].contender.clone(),
-                index,
-                cost: score.ratio?,
-                against_first: None,
-            })
-        })
-        .collect();
-    ranking.sort_by(|a, b| a.cost.median.total_cmp(&b.cost.median));
-    ranking
-}
-
-/// Fills in how each compares with the first.
-fn compare_with_first(ranking: &mut [Ranked], scores: &UseScores, analysis: &Analysis) {
-    let Some((first, others)) = ranking.split_first_mut() else {
-        return;
-    };
-    let costs = scores.weighed(|group| group.weight);
-    let parts: Vec<Vec<(f64, f64)>> = others
-        .iter()
-        .map(|other| pairs_of_cells(other.index, first.index, scores, analysis))
-        .collect();
-    let tests: Vec<Option<Effect>> = parts.iter().map(|pairs| Effect::paired(pairs)).collect();
-    let p_values: Vec<f64> = tests.iter().map(|t| t.map_or(1.0, |t| t.p)).collect();
-    let corrected = holm(&p_values);
-    for (place, other) in others.iter_mut().enumerate() {
-        let rounds = over_rounds(&costs[other.index].rounds, &costs[first.index].rounds);
-        let significance = significance(tests[place], corrected[place], p_values.len(), rounds);
-        other.against_first = Some(AgainstFirst {
-            rounds,
-            pairs: tests[place].map_or(0, |t| t.first),
-            p_corrected: corrected[place],
-            significance,
-            groups: group_costs(other.index, first.index, scores),
-        });
-    }
-}
-
-fn significance(
-    test: Option<Effect>,
-    p: f64,
-    comparisons: usize,
-    rounds: Option<Effect>,
-) -> Significance {
-    let (Some(test), Some(rounds)) = (test, rounds) else {
-        return Significance::NotComparable;
-    };
-    let reaches =
-        |pairs: u32| signed_rank::smallest_p(pairs) * comparisons as f64 <= FALSE_DIFFERENCE_LIMIT;
-    if !reaches(test.first) {
-        let by_round = f64::from(test.first) / f64::from(rounds.first.max(1));
-        let enough = |count: &u32| reaches((by_round * f64::from(*count)) as u32);
-        return Significance::TooFewRounds {
-            needed: (1..).find(enough).unwrap_or(u32::MAX),
-        };
-    }
-    let is_worse = test.ratio > 1.0 && rounds.ratio > 1.0;
-    if p <= FALSE_DIFFERENCE_LIMIT && is_worse {
-        Significance::Worse
+    let untested = untested(scores);
+    let untried = untried(&comes);
+    let recommendation = if comes.is_empty() {
+        Recommendation::None
+    } else if scores.tested < ENOUGH_TESTED || !untried.is_empty() {
+        Recommendation::NoAdvice
     } else {
-        Significance::NotSignificant
-    }
-}
-
-/// One contender's series as a multiple of another's, over the rounds that both have.
-fn over_rounds(one: &[Option<f64>], other: &[Option<f64>]) -> Option<Effect> {
-    let pairs = one.iter().zip(other);
-    let pairs = pairs.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
-    Effect::paired(&pairs.collect::<Vec<_>>())
-}
-
-/// For each test and round, how much one contender costs more than another, as its part in the
-/// weighted mean; as pairs whose ratio it is.
-fn pairs_of_cells(
-    one: usize,
-    other: usize,
-    scores: &UseScores,
-    analysis: &Analysis,
-) -> Vec<(f64, f64)> {
-    let mut sums: BTreeMap<(&str, u32), f64> = BTreeMap::new();
-    for group in &scores.groups {
-        let whole: f64 = group.results.iter().map(|share| share.weight).sum();
-        for share in &group.results {
-            let row = &analysis.rows[share.row];
-            let rounds = row.results[one].rounds.iter();
-            for (a, b) in rounds.zip(&row.results[other].rounds) {
-                if let (Some(a_value), Some(b_value)) = (a.value, b.value) {
-                    let cost = |value| log_cost(value, row.direction);
-                    let part = group.weight * share.weight / whole;
-                    *sums.entry((row.test.as_str(), a.round)).or_default() +=
-                        part * (cost(a_value) - cost(b_value));
-                }
-            }
+        match scores.conclusion.answer {
+            Answer::Best => Recommendation::One,
+            Answer::Equal => Recommendation::Equal,
+            Answer::NotEnoughRounds { .. } => Recommendation::NotEnoughRounds,
+            Answer::Only => Recommendation::Only,
+            Answer::Nobody => Recommendation::NoAdvice,
         }
+    };
+    Advice {
+        recommendation,
+        turns_if_untested: turns_if_untested(&ranking, &untested),
+        shortlist: scores.conclusion.shortlist.len(),
+        ranking,
+        ruled_out,
+        untried,
+        untested,
+        left_out: scores.left_out.clone(),
+        scores: scores.clone(),
     }
-    let whole: f64 = scores.groups.iter().map(|g| g.weight).sum();
-    sums.into_values()
-        .map(|sum| ((sum / whole).exp(), 1.0))
-        .collect()
+}
+
+/// Who qualifies: the shortlist, then the others, as the conclusion has them.
+fn ranking(scores: &UseScores) -> Vec<Ranked> {
+    let costs = scores.weighed(|group| group.weight);
+    let conclusion = &scores.conclusion;
+    let worse = conclusion.worse.iter().map(|worse| worse.contender);
+    let order: Vec<usize> = conclusion.shortlist.iter().copied().chain(worse).collect();
+    let ranked = order.iter().filter_map(|index| {
+        let first = order.first().filter(|first| *first != index);
+        Some(Ranked {
+            contender: scores.candidates[*index].contender.clone(),
+            index: *index,
+            cost: costs[*index].ratio?,
+            place: scores.places[*index],
+            groups: first.map_or_else(Vec::new, |first| group_costs(*index, *first, scores)),
+        })
+    });
+    ranked.collect()
+}
+
+/// The median of one contender's series as a multiple of another's, over the rounds that both have.
+fn over_rounds(one: &[Option<f64>], other: &[Option<f64>]) -> Option<f64> {
+    let pairs = one.iter().zip(other);
+    let logs = pairs.filter_map(|(a, b)| Some(((*a)? / (*b)?).ln()));
+    median(&logs.collect::<Vec<f64>>()).map(f64::exp)
 }
 
 fn group_costs(one: usize, first: usize, scores: &UseScores) -> Vec<GroupCost> {
     let tested = || scores.groups.iter().filter(|g| !g.results.is_empty());
     let whole: f64 = tested().map(|g| g.weight).sum();
-    let costs: Vec<(Group, f64, Option<Effect>)> = tested()
+    let costs: Vec<(Group, f64, Option<f64>)> = tested()
         .map(|group| {
             let ratio = over_rounds(&group.rounds[one], &group.rounds[first]);
             (group.group, group.weight / whole, ratio)
         })
         .collect();
-    let log = |effect: &Option<Effect>| effect.map_or(0.0, |e| e.ratio.ln());
+    let log = |ratio: &Option<f64>| ratio.map_or(0.0, f64::ln);
     costs
         .iter()
         .map(|(group, share, ratio)| {
@@ -293,6 +187,21 @@ fn turns_at(rest: f64, here: f64) -> Option<f64> {
     (rest * here < 0.0 && share.is_finite()).then_some(share)
 }
 
+/// Features that the use needs and that nobody tried on some who qualify.
+fn untried(comes: &[Candidate]) -> Vec<(Feature, Vec<String>)> {
+    let mut found: Vec<(Feature, Vec<String>)> = Vec::new();
+    for candidate in comes {
+        for feature in &candidate.not_probed {
+            let name = candidate.contender.clone();
+            match found.iter_mut().find(|(known, _)| known == feature) {
+                Some((_, names)) => names.push(name),
+                None => found.push((*feature, vec![name])),
+            }
+        }
+    }
+    found
+}
+
 fn untested(scores: &UseScores) -> Vec<Untested> {
     let whole: f64 = scores.groups.iter().map(|g| g.weight).sum();
     let groups = scores.groups.iter().filter(|g| g.results.is_empty());
@@ -308,7 +217,8 @@ fn untested(scores: &UseScores) -> Vec<Untested> {
 /// ratio of runner-up to first over what was tested; it is 0 at f = exp(d · (1 − u) / u).
 fn turns_if_untested(ranking: &[Ranked], untested: &[Untested]) -> Option<f64> {
     let part: f64 = untested.iter().map(|u| u.share).sum();
-    let ratio = ranking.get(1)?.against_first.as_ref()?.rounds?.ratio;
+    let (first, second) = (ranking.first()?.place?, ranking.get(1)?.place?);
+    let ratio = second.ratio / first.ratio;
     (part > 0.0 && part < 1.0).then(|| (ratio.ln() * (1.0 - part) / part).exp())
 }
 

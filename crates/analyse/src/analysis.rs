@@ -5,12 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::checks::{disturbed, drift, noise, warm_reads};
 use crate::evidence::{failures, features, resources};
-use crate::groups::{conclusion, contender_groups, standing};
+use crate::groups::use_scores::{Asked, SuitesByGroup};
+use crate::groups::{conclusion, contender_groups, phase_counts};
+use crate::inference::Margin;
+use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;
 use crate::rows::{row, sweep, total};
 use crate::{
     CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
-    DisturbedCell, Drift, NoiseFloor, Overall, Resources, Row, Standing, Stop, Sweep, Total,
+    DisturbedCell, Drift, NoiseFloor, Overall, PhaseCounts, Resources, Row, Stop, Sweep, Total,
     UseScores, WarmRead,
 };
 
@@ -26,8 +29,11 @@ pub struct Analysis {
     pub contenders: Vec<String>,
     /// How many cells came to what.
     pub counts: Counts,
-    /// How each contender did over all phases.
-    pub standings: Vec<Standing>,
+    /// What is of no relevance: a contender that costs up to this share more than another is as good.
+    #[serde(default)]
+    pub margin: Margin,
+    /// In how many phases each contender did how well.
+    pub phase_counts: Vec<PhaseCounts>,
     /// A row for each metric of each phase, in the order of the suites.
     pub rows: Vec<Row>,
     /// The sweeps, put together from their points.
@@ -72,26 +78,35 @@ pub struct Analysis {
     pub complaints: Vec<Complaint>,
 }
 
-/// Analyses a campaign, complete or not.
+/// Analyses a campaign, complete or not, with the usual margin of relevance.
 pub fn analyse(results: &CampaignResults) -> Analysis {
+    analyse_with(results, Margin::default())
+}
+
+/// The same with a margin of one's own.
+pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
     let contenders: Vec<String> = results
         .campaign
         .contenders
         .iter()
         .map(|c| c.name.clone())
         .collect();
-    let rows = row::rows(results, &Facts::of(results));
+    let clock = results.campaign.clock;
+    let mut rows = row::rows(results, &Facts::of(results));
+    costs::give_places(&mut rows, clock, margin);
+    let ranked = RankedCosts::of_primary(&rows, clock);
     let counts = Counts::of(results);
-    let overall = Overall::of(results, &rows);
+    let overall = Overall::of(results, &rows, &ranked, margin);
     Analysis {
-        clock: results.campaign.clock,
+        clock,
+        margin,
         drifts: drift::drifts(contenders.len(), &rows),
-        noise: noise::floors(results, &rows),
+        noise: noise::floors(results, &rows, margin),
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
         stop: Stop::of(results, &counts, &rows),
         counts,
-        standings: standing::standings(&contenders, &rows),
+        phase_counts: phase_counts::phase_counts(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),
         conclusions: conclusion::conclusions(&overall),
@@ -108,14 +123,27 @@ pub fn analyse(results: &CampaignResults) -> Analysis {
 }
 
 impl Analysis {
-    /// Adds what the campaign has to say about these uses.
-    pub fn weigh_uses<'a>(&mut self, uses: impl IntoIterator<Item = &'a Use>) {
-        self.uses = uses.into_iter().map(|one| self.scores(one)).collect();
-    }
-
-    /// What this campaign has to say about a use.
-    pub fn scores(&self, one: &Use) -> UseScores {
-        UseScores::of(one, &self.rows, &self.overall, &self.features)
+    /// Adds what the campaign has to say about these uses: one family of questions. `suites` says which suites would test
+    /// what was not.
+    pub fn weigh_uses<'a>(
+        &mut self,
+        uses: impl IntoIterator<Item = &'a Use>,
+        suites: &SuitesByGroup,
+    ) {
+        let costs = RankedCosts::of_primary(&self.rows, self.clock);
+        let uses: Vec<&Use> = uses.into_iter().collect();
+        let asked = Asked {
+            rows: &self.rows,
+            costs: &costs,
+            overall: &self.overall,
+            features: &self.features,
+            failures: &self.failures,
+            margin: self.margin,
+            uses: uses.len(),
+            suites,
+        };
+        let scores = uses.iter();
+        self.uses = scores.map(|one| UseScores::of(one, &asked)).collect();
     }
 }
 

@@ -4,7 +4,7 @@ use model::{CacheState, CampaignResults, Class, Direction, Metric, Status};
 
 use super::*;
 use crate::fixture::{self, BIDI, CONTROL, LONG, SCRIPT};
-use crate::{Completeness, Found, Mark, MetricResult, Ranking, RoundOutcome};
+use crate::{Completeness, Found, MetricResult, Ranking, RoundOutcome};
 
 fn row_of<'a>(analysis: &'a Analysis, test: &str, phase: &str, metric: Metric) -> &'a Row {
     analysis
@@ -50,35 +50,33 @@ fn medians_intervals_and_places_worked_out_by_hand() {
     assert!((estimate.interval.low - 1e8 / 2.02).abs() < 1e-3);
     assert!((estimate.interval.high - 1e8 / 1.98).abs() < 1e-3);
     assert!((estimate.interval.confidence - 0.75).abs() < 1e-12);
-    let marks: Vec<_> = row.results.iter().map(|f| f.place.unwrap().mark).collect();
-    assert_eq!(marks, [Some(Mark::Best), None, Some(Mark::Worst)]);
+    let places = row.results.iter().map(|f| f.place.unwrap());
+    let places: Vec<_> = places.map(|p| (p.order, p.best, p.worst)).collect();
+    assert_eq!(
+        places,
+        [(1, true, false), (2, false, false), (3, false, true)]
+    );
     let elapsed = row_of(&analysis, "file", "write", Metric::Elapsed);
     assert_eq!(elapsed.direction, Direction::Lower);
-    assert_eq!(elapsed.results[0].place.unwrap().mark, Some(Mark::Best));
+    assert!(elapsed.results[0].place.unwrap().best);
 }
 
 #[test]
-fn equal_readers_are_tied_and_nobody_is_marked() {
+fn equal_readers_are_called_so_and_nobody_is_marked() {
     let analysis = analyse(&fixture::plain());
     for result in &row_of(&analysis, "file", "read", Metric::Throughput).results {
         let place = result.place.unwrap();
-        assert_eq!((place.rank, place.tied_with, place.mark), (1, 2, None));
+        assert!(place.is_equal() && !place.best && !place.worst, "{place:?}");
     }
 }
 
 #[test]
-fn standings_count_and_do_not_add_up() {
+fn phases_are_counted_and_not_added_up() {
     let analysis = analyse(&fixture::plain());
-    let fast = &analysis.standings[0];
-    assert_eq!(
-        (fast.best, fast.first, fast.worst, fast.phases),
-        (1, 2, 0, 2)
-    );
-    let slow = &analysis.standings[2];
-    assert_eq!(
-        (slow.best, slow.first, slow.worst, slow.results),
-        (0, 1, 1, 2)
-    );
+    let fast = &analysis.phase_counts[0];
+    assert_eq!((fast.best, fast.shortlisted, fast.phases), (1, 2, 2));
+    let slow = &analysis.phase_counts[2];
+    assert_eq!((slow.best, slow.shortlisted, slow.results), (0, 1, 2));
 }
 
 #[test]
@@ -150,7 +148,7 @@ fn a_baseline_in_another_cache_state_does_not_keep_the_others_from_being_ranked(
     }
     // Writes are warm for everybody, and there the baseline is the best.
     let write = row_of(&analysis, "file", "write", Metric::Throughput);
-    assert_eq!(write.results[3].place.map(|p| p.rank), Some(1));
+    assert!(write.results[3].place.unwrap().shortlisted);
     let reads = |analysis: &Analysis| {
         let mut groups = analysis.overall.groups.iter();
         let group = groups.find(|g| g.group == crate::Group::StreamRead);
@@ -246,12 +244,12 @@ fn every_hole_has_its_word() {
 }
 
 #[test]
-fn a_result_from_the_rounds_that_survived_is_never_marked() {
+fn a_result_from_the_rounds_that_survived_has_no_place() {
     let analysis = analyse(&fixture::hostile());
     let result = result(&analysis, BIDI, "bonnie-block", "read");
     assert_eq!(result.estimate.unwrap().rounds, 1);
     assert!(result.has_failed_rounds());
-    assert_eq!(result.place.unwrap().mark, None);
+    assert_eq!(result.place, None);
 }
 
 #[test]
@@ -322,11 +320,11 @@ fn the_kernel_may_complain_of_a_cell_that_passed() {
     let complaint = &analysis.complaints[0];
     assert_eq!(complaint.contender, "ext4");
     assert_eq!(
-        complaint.lines.len(),
+        complaint.events.len(),
         1,
         "the mount message is no complaint"
     );
-    assert!(complaint.lines[0].contains("checksum"));
+    assert!(complaint.events[0].title.contains("checksum"));
 }
 
 #[test]

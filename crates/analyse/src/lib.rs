@@ -12,11 +12,12 @@ mod evidence;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod groups;
+pub mod inference;
 mod rows;
 mod statistics;
 
-pub use advice::{Advice, AgainstFirst, GroupCost, Ranked, Recommendation, Untested, advise};
-pub use analysis::{Analysis, analyse};
+pub use advice::{Advice, ENOUGH_TESTED, GroupCost, Ranked, Recommendation, Untested, advise};
+pub use analysis::{Analysis, analyse, analyse_with};
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders,
@@ -34,24 +35,24 @@ pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
 pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
-pub use groups::conclusion::{Conclusion, Distance};
+pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};
-pub use groups::standing::Standing;
-pub use groups::use_scores::{Candidate, LeftOut, RuledOut, UseScores, WeighedGroup};
+pub use groups::phase_counts::PhaseCounts;
+pub use groups::use_scores::{
+    Candidate, LeftOut, RuledOut, SuitesByGroup, UseScores, WeighedGroup,
+};
+pub use inference::{Margin, Verdict};
 pub use rows::outcome::RoundOutcome;
-pub use rows::raw_device::{INSTRUMENT_ABOVE, RawDeviceRange};
+pub use rows::place::Place;
+pub use rows::raw_device::{OVERHEAD_ABOVE, RawDeviceRange};
 pub use rows::result::{MetricResult, RoundValue};
 pub use rows::row::{Ranking, Row};
 pub use rows::sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use rows::total::{Attempt, BrokenStep, ContenderTotal, Total};
-pub use statistics::effect::Effect;
 pub use statistics::estimate::{Estimate, UNSTEADY_ABOVE};
 pub use statistics::interval::{Interval, median, median_interval};
 pub use statistics::knee::{ENOUGH, Knee};
-pub use statistics::pairwise::{Comparison, FALSE_DIFFERENCE_LIMIT, Significance, rounds_needed};
-pub use statistics::rank::{FALSE_MARK_LIMIT, Mark, Rank};
-pub use statistics::separation::expected_cuts;
 
 // The groups are of the model, for the weights of the catalog are over them.
 pub use model::Group;

@@ -116,7 +116,7 @@ pub struct MachineFile {
 pub struct RoundRule {
     /// While ends of intervals lie farther than this share from their medians.
     pub until_width: Option<f64>,
-    /// Share of the figures that must be so narrow.
+    /// Share of the results that must be so narrow.
     pub until_share: Option<f64>,
     /// Rounds at most.
     pub max_rounds: Option<u32>,

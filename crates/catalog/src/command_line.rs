@@ -9,7 +9,7 @@ const SAFE_OPTIONS: &str = "nosuid,nodev";
 
 /// What the placeholders stand for.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Placeholders<'a> {
     /// The block devices, the first of which is `{device}`; none for a filesystem that
     /// needs none, and one for one that makes no pools.
     pub devices: &'a [&'a str],
@@ -25,7 +25,7 @@ pub struct Place<'a> {
 ///
 /// Options of the filesystem come before those of the contender, so that the latter win where a
 /// program takes the last of several. The option lists of the answer hold both.
-pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
+pub fn resolve(contender: &Contender, place: &Placeholders<'_>) -> Commands {
     let raw = &contender.filesystem.commands;
     let filled = |words: &[String]| -> Vec<String> {
         words
@@ -63,7 +63,7 @@ pub fn resolve(contender: &Contender, place: &Place<'_>) -> Commands {
 }
 
 /// The words that a word becomes: `{devices}` may be several.
-fn fill_all(word: &str, place: &Place<'_>) -> Vec<String> {
+fn fill_all(word: &str, place: &Placeholders<'_>) -> Vec<String> {
     match word {
         DEVICES => place.devices.iter().map(|&d| d.to_owned()).collect(),
         _ => vec![fill(word, place)],
@@ -71,7 +71,7 @@ fn fill_all(word: &str, place: &Place<'_>) -> Vec<String> {
 }
 
 /// Fills in all placeholders that stand for one word.
-fn fill(word: &str, place: &Place<'_>) -> String {
+fn fill(word: &str, place: &Placeholders<'_>) -> String {
     if is_script(word) {
         return word.to_owned();
     }
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    const PLACE: Place<'_> = Place {
+    const PLACE: Placeholders<'_> = Placeholders {
         devices: &["/dev/loop7"],
         mountpoint: "/run/a b",
         size: Bytes(4096),
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_pool_gets_all_devices_and_any_other_filesystem_the_first() {
-        let place = Place {
+        let place = Placeholders {
             devices: &["/dev/a", "/dev/b"],
             ..PLACE
         };

@@ -200,6 +200,13 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Whether this may be one side of a product or quotient: a parameter or a number, in one word.
+fn is_operand(text: &str) -> bool {
+    let word = text.strip_prefix('$').unwrap_or(text);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !word.is_empty() && word.chars().all(plain)
+}
+
 /// A value with its key and its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Value<'a> {
@@ -245,9 +252,11 @@ impl<'a> Value<'a> {
             ('*', u64::checked_mul as fn(u64, u64) -> Option<u64>),
             ('/', u64::checked_div),
         ] {
-            if let Some((left, right)) = text.split_once(sign) {
-                let left = self.operand(left.trim(), parameters)?;
-                let right = self.operand(right.trim(), parameters)?;
+            let sides = text.split_once(sign).map(|(l, r)| (l.trim(), r.trim()));
+            // A command may hold both signs, too.
+            if let Some((left, right)) = sides.filter(|(l, r)| is_operand(l) && is_operand(r)) {
+                let left = self.operand(left, parameters)?;
+                let right = self.operand(right, parameters)?;
                 return combine(left, right)
                     .map(|number| self.with_number(number))
                     .ok_or_else(|| self.wrong("a result that is a number"));

@@ -72,6 +72,16 @@ fn commands_are_a_suite_of_ten_lines() {
         };
         assert_eq!(exec.packages, ["coreutils"]);
     }
+    // A line that holds `/` or `*` beside `$` is a command all the same, and no quotient or product.
+    let line = "sh -c 'cp *.o /bin/true $TMPDIR'";
+    let text = text.replace("rm numbers sorted", line);
+    let source = Source {
+        file: "ours.toml",
+        text: &text,
+    };
+    let (suite, _) = suite_file::read(source, Profile::Quick, Some(scaling)).unwrap();
+    let last = &suite.tests[0].phases[2].op;
+    assert!(matches!(last, Op::Exec(exec) if exec.command == line));
 }
 
 #[test]

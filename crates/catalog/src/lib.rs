@@ -30,7 +30,7 @@ mod uses_file;
 
 pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
 pub use catalog::{Catalog, Kind};
-pub use command_line::{Place, resolve};
+pub use command_line::{Placeholders, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use error::CatalogError;
 pub use study_file::Study;

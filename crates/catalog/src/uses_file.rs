@@ -6,12 +6,13 @@ use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
 use crate::filesystem_file::system;
 
-const KEYS: [&str; 7] = [
+const KEYS: [&str; 8] = [
     "name",
     "title",
     "source",
     "rationale",
     "readers",
+    "relevant",
     "need",
     "weight",
 ];
@@ -31,6 +32,7 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Use, Claims), CatalogError> {
         source: top.text("source")?,
         rationale: top.text("rationale")?,
         readers: readers(&top)?,
+        relevant: top.read("relevant", |v| v.percentage())?,
         needs: needs(&top)?,
         weights: weights(&top)?,
     };

@@ -1,14 +1,12 @@
-//! What the instrument itself costs: the loop around a request without the request, and its parts.
+//! What fsarena itself costs: the loop around a request without the request, and its parts.
 //!
-//! Every figure is taken several times, and none touches a file. Nothing is judged here.
+//! Every result is taken several times, and none touches a file.
 
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-use model::{
-    Access, Bytes, Ceiling, End, InstrumentCost, Io, IoEngine, Nanos, Op, SeededRng, Spread,
-};
+use model::{Access, Bytes, End, Io, IoEngine, Nanos, Op, Overhead, RawDevice, SeededRng, Spread};
 use sys::clock;
 
 use crate::error::OpError;
@@ -22,7 +20,7 @@ use crate::workspace::Workspace;
 /// Things that are done between two looks at the clock, so that these looks do not count.
 const BATCH: u64 = 1000;
 /// Requests of data that is marked and compared.
-const REQUEST: usize = Ceiling::SEQUENTIAL_BLOCK.0 as usize;
+const REQUEST: usize = RawDevice::SEQUENTIAL_BLOCK.0 as usize;
 /// Size of a file that is not there: more requests than there is time for.
 const SIZE: Bytes = Bytes(1 << 40);
 /// Any version of any file.
@@ -31,7 +29,7 @@ const ORIGIN: Origin = Origin {
     generation: 1,
 };
 
-/// Measures the instrument on this machine, each figure so often and for so long each time; the figures
+/// Measures fsarena itself on this machine, each result so often and for so long each time; the results
 /// take turns, so that what else the machine does meets them alike.
 ///
 /// # Errors
@@ -39,7 +37,7 @@ const ORIGIN: Origin = Origin {
 ///
 /// # Panics
 /// When `repetitions` is zero.
-pub fn instrument_cost(repetitions: u32, each: Nanos) -> Result<InstrumentCost, OpError> {
+pub fn overhead(repetitions: u32, each: Nanos) -> Result<Overhead, OpError> {
     let (mut read_clock, mut enter) = (clock_reader(), histogram_filler());
     let (mut mark, mut verify) = (marker(), verifier());
     let mut values: [Vec<f64>; 5] = Default::default();
@@ -57,7 +55,7 @@ pub fn instrument_cost(repetitions: u32, each: Nanos) -> Result<InstrumentCost, 
     }
     let spread = |values: Vec<f64>| Spread::of(&values).expect("each is taken at least once");
     let [operation, clock, histogram, marking, verification] = values.map(spread);
-    Ok(InstrumentCost {
+    Ok(Overhead {
         operation,
         clock,
         histogram,
@@ -72,7 +70,7 @@ fn operation(at_least: Nanos) -> Result<f64, OpError> {
     let job = Io {
         size: Some(SIZE),
         engine: IoEngine::Null,
-        ..Io::new("nothing", Access::RandomRead, Ceiling::RANDOM_BLOCK)
+        ..Io::new("nothing", Access::RandomRead, RawDevice::RANDOM_BLOCK)
     };
     // A place below which no file can be.
     let mut workspace = Workspace::new(Path::new("/dev/null"), 1);
@@ -152,17 +150,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_is_taken_as_often_as_asked_for() {
-        let cost = instrument_cost(3, Nanos(100_000)).unwrap();
-        for figure in [
+    fn every_result_is_taken_as_often_as_asked_for() {
+        let cost = overhead(3, Nanos(100_000)).unwrap();
+        for result in [
             cost.operation,
             cost.clock,
             cost.histogram,
             cost.marking,
             cost.verification,
         ] {
-            assert_eq!(figure.repetitions, 3);
-            assert!(figure.least > 0.0, "{figure:?}");
+            assert_eq!(result.repetitions, 3);
+            assert!(result.least > 0.0, "{result:?}");
         }
     }
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use roaring::RoaringTreemap;
 use twox_hash::XxHash64;
 
-use crate::pattern::{BLOCK, Corruption, Kind, Origin, Part, Pattern, file_id, parts};
+use crate::corruption::{Corruption, Kind};
+use crate::pattern::{BLOCK, Origin, Part, Pattern, file_id, parts};
 
 /// A block that was never written.
 const ZEROS: [u8; BLOCK] = [0; BLOCK];

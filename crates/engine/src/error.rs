@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::SystemError;
 
-use crate::pattern::Corruption;
+use crate::corruption::Corruption;
 
 /// An operation that failed, with all that is needed to say why.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 mod arrivals;
 mod calibrate;
 mod content;
+mod corruption;
 mod error;
 mod io;
 mod latency;
@@ -25,11 +26,12 @@ mod tally;
 mod visit_order;
 mod workspace;
 
-pub use calibrate::instrument_cost;
+pub use calibrate::overhead;
+pub use corruption::Corruption;
 pub use error::OpError;
 pub use meter::Meter;
-pub use ops::{Setting, perform, probe, undo};
-pub use pattern::{Corruption, Pattern};
+pub use ops::{IoMode, perform, probe, undo};
+pub use pattern::Pattern;
 pub use shape::{TreeFile, TreeShape};
 pub use source::Source;
 pub use tally::{Progress, Tally};

@@ -3,8 +3,8 @@
 //!
 //! A block of 4 KiB begins with a stamp of 32 bytes and ends with a seal of 8; between them lies
 //! random data from a pool that depends on the seed and the offset alone. The stamp holds a checksum of
-//! the random data, too, so that a block found in a wrong place can be judged on its own. So a block of
-//! another file, of another place, of another generation, a torn one and a flipped bit are told apart,
+//! the random data, too, so that a block found in a wrong place can be checked on its own. So a block of
+//! another file, of another place, of another generation, a torn one and a flipped bit are distinguished,
 //! and the data neither compresses nor repeats within 1 MiB. The stamps are put into the pool in place:
 //! a write hands the pool's own memory to the kernel and copies nothing.
 //!
@@ -17,11 +17,12 @@
 //! ```
 //! All numbers are little-endian; crc is the CRC-32C of the random data.
 
-use std::fmt;
 use std::ops::Range;
 
 use model::SeededRng;
 use sys::aligned::AlignedBuffer;
+
+use crate::corruption::{Corruption, judge};
 
 /// Size of a stamped block.
 pub const BLOCK: usize = 4096;
@@ -30,9 +31,6 @@ const POOL: usize = 1 << 20;
 const STAMP: usize = 32;
 const SEAL: usize = 8;
 const MAGIC: u32 = u32::from_le_bytes(*b"fsa2");
-
-/// So many wrong bytes are a flip; more are a part of something else.
-const FLIPPED_AT_MOST: usize = 64;
 
 /// Which version of which file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,20 +272,20 @@ pub fn parts(offset: u64, length: usize) -> impl Iterator<Item = Part> {
 }
 
 /// Where the random part of a block lies.
-const BODY: Range<usize> = STAMP..BLOCK - SEAL;
+pub(crate) const BODY: Range<usize> = STAMP..BLOCK - SEAL;
 
 /// What a block says of itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    origin: Origin,
-    offset: u64,
-    sum: u32,
+pub(crate) struct Stamp {
+    pub origin: Origin,
+    pub offset: u64,
+    pub sum: u32,
     digest: u32,
 }
 
 impl Stamp {
     #[inline]
-    fn new(origin: Origin, offset: u64, sum: u32) -> Self {
+    pub fn new(origin: Origin, offset: u64, sum: u32) -> Self {
         Self {
             origin,
             offset,
@@ -310,7 +308,7 @@ impl Stamp {
 
     /// Generation and digest once more, at the other end of the block.
     #[inline]
-    fn seal(&self) -> [u8; SEAL] {
+    pub fn seal(&self) -> [u8; SEAL] {
         let mut seal = [0; SEAL];
         seal[..4].copy_from_slice(&self.origin.generation.to_le_bytes());
         seal[4..].copy_from_slice(&self.digest.to_le_bytes());
@@ -318,7 +316,7 @@ impl Stamp {
     }
 
     /// What the beginning of a block says, where it is a stamp at all.
-    fn read(block: &[u8]) -> Option<Self> {
+    pub fn read(block: &[u8]) -> Option<Self> {
         let word = |at: usize| Some(u64::from_le_bytes(block.get(at..at + 8)?.try_into().ok()?));
         let half = |at: usize| Some(u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?));
         let origin = Origin {
@@ -330,7 +328,7 @@ impl Stamp {
     }
 
     /// Whether a whole block that begins with this stamp is as it was written.
-    fn is_whole(&self, block: &[u8]) -> bool {
+    pub fn is_whole(&self, block: &[u8]) -> bool {
         block[BODY.end..] == self.seal() && crc32c(&block[BODY]) == self.sum
     }
 }
@@ -368,174 +366,14 @@ fn crc32c(bytes: &[u8]) -> u32 {
     })
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().fold(0, |all, byte| all | byte) == 0
-}
-
-/// Finds the word for a part of a block that is not as expected.
-fn judge(origin: Origin, part: &Part, found: &[u8], expected: &[u8]) -> Kind {
-    if is_zero(found) {
-        return Kind::Zeroed;
-    }
-    let flipped = flip(part, found, expected);
-    let stamp = (part.within.start == 0)
-        .then(|| Stamp::read(found))
-        .flatten();
-    let Some(stamp) = stamp else {
-        // Without a stamp to read it is told by how much of it is right.
-        return flipped.unwrap_or(Kind::NotOurs);
-    };
-    if found.len() < BLOCK {
-        return foreign(origin, part.block, &stamp)
-            .or(flipped)
-            .unwrap_or(Kind::Torn);
-    }
-    if stamp.is_whole(found) {
-        return foreign(origin, part.block, &stamp).unwrap_or(Kind::NotOurs);
-    }
-    match flipped {
-        Some(flipped) if !is_sealed_by_another(&stamp, found) => flipped,
-        _ => Kind::Torn,
-    }
-}
-
-/// The few bytes that differ, where they are few.
-fn flip(part: &Part, found: &[u8], expected: &[u8]) -> Option<Kind> {
-    let differs = |i: &usize| found[*i] != expected[*i];
-    let at = (0..found.len()).find(differs)?;
-    let count = (0..found.len()).filter(differs).count();
-    (count <= FLIPPED_AT_MOST).then(|| Kind::Flipped {
-        at: part.block + (part.within.start + at) as u64,
-        expected: expected[at],
-        found: found[at],
-    })
-}
-
-/// What a block is that is whole and does not belong here.
-fn foreign(origin: Origin, offset: u64, stamp: &Stamp) -> Option<Kind> {
-    if stamp.origin.file != origin.file {
-        return Some(Kind::OtherFile {
-            file: stamp.origin.file,
-        });
-    }
-    if stamp.offset != offset {
-        let belongs = stamp.offset;
-        return Some(Kind::Misplaced { belongs });
-    }
-    (stamp.origin.generation != origin.generation).then_some(Kind::Stale {
-        expected: origin.generation,
-        found: stamp.origin.generation,
-    })
-}
-
-/// Whether the end of a block is that of another generation of the same block.
-fn is_sealed_by_another(stamp: &Stamp, block: &[u8]) -> bool {
-    let seal = &block[BODY.end..];
-    let generation = u32::from_le_bytes(seal[..4].try_into().expect("four bytes"));
-    let origin = Origin {
-        generation,
-        ..stamp.origin
-    };
-    let another = Stamp::new(origin, stamp.offset, stamp.sum);
-    generation != stamp.origin.generation && *seal == another.seal()
-}
-
-/// A block that is not what was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corruption {
-    /// Offset of the block in its file.
-    pub offset: u64,
-    /// What is wrong with it.
-    pub kind: Kind,
-}
-
-/// What is wrong with a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Nothing but zeros.
-    Zeroed,
-    /// Data that was never written by this cell, or not to this place.
-    NotOurs,
-    /// A block of another file.
-    OtherFile {
-        /// The identity it carries.
-        file: u64,
-    },
-    /// A block of another place in the same file.
-    Misplaced {
-        /// The offset it carries.
-        belongs: u64,
-    },
-    /// Parts of it are of different writes.
-    Torn,
-    /// An earlier or later generation.
-    Stale {
-        /// The generation last written.
-        expected: u32,
-        /// The generation found.
-        found: u32,
-    },
-    /// Some bytes differ.
-    Flipped {
-        /// Offset of the first in the file.
-        at: u64,
-        /// What was written.
-        expected: u8,
-        /// What was read.
-        found: u8,
-    },
-    /// Other data than was read from the source that it was copied from.
-    UnlikeSource,
-    /// The file ends too early.
-    Short {
-        /// Its size as written.
-        expected: u64,
-    },
-}
-
-impl fmt::Display for Corruption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = self.offset;
-        match self.kind {
-            Kind::Zeroed => write!(f, "holds zeros instead of data in the block at offset {at}"),
-            Kind::NotOurs => write!(f, "holds data that was never written at offset {at}"),
-            Kind::OtherFile { file } => {
-                write!(
-                    f,
-                    "holds a block of another file ({file:016x}) at offset {at}"
-                )
-            }
-            Kind::Misplaced { belongs } => {
-                write!(f, "holds the block of offset {belongs} at offset {at}")
-            }
-            Kind::UnlikeSource => {
-                write!(f, "differs from its source in the block at offset {at}")
-            }
-            Kind::Torn => write!(f, "holds a torn block at offset {at}"),
-            Kind::Stale { expected, found } => write!(
-                f,
-                "holds generation {found} instead of {expected} in the block at offset {at}"
-            ),
-            Kind::Flipped {
-                at,
-                expected,
-                found,
-            } => {
-                write!(
-                    f,
-                    "holds byte {found:#04x} instead of {expected:#04x} at offset {at}"
-                )
-            }
-            Kind::Short { expected } => {
-                write!(f, "ends at offset {at} instead of {expected}")
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::corruption::Kind;
     use proptest::prelude::*;
 
     const MINE: Origin = Origin {

@@ -117,7 +117,7 @@ impl Tally {
     }
 
     /// A timed part is over. What comes until the next [`Tally::begin`] does not count, so that a phase
-    /// can be done several times with something untimed in between: figures are sums over the parts.
+    /// can be done several times with something untimed in between: results are sums over the parts.
     pub fn pause(&mut self) {
         if let Some(meter) = &mut self.meter {
             meter.pause();

@@ -93,8 +93,11 @@ impl Workspace {
 
     /// The same with somebody who runs commands.
     #[must_use]
-    pub fn with_programs(self, programs: Option<Arc<dyn Programs>>) -> Self {
-        Self { programs, ..self }
+    pub fn with_programs(self, programs: Arc<dyn Programs>) -> Self {
+        Self {
+            programs: Some(programs),
+            ..self
+        }
     }
 
     /// The disk that is copied from.

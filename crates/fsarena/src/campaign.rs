@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use guest::Guest;
 use machine::fit::Misfits;
-use machine::{GuestMeans, Held, Local, Reach, Remote, Storage};
+use machine::{GuestMeans, Held, Local, Reach, Remote, WorkPlace};
 use model::{Backend, Bytes, Campaign, Cell, DiskIdentity, Environment};
 use orchestrate::{Ended, Error, Limits, Stop, Stored};
 use provision::HeldDevice;
@@ -14,6 +14,7 @@ use sys::clock;
 use wire::machine::Kind;
 
 use crate::commands::run as run_command;
+use crate::experience;
 use crate::output::erase_question::{Asked, Consent};
 use crate::output::exit::Refused;
 
@@ -55,12 +56,12 @@ impl<'a> Taken<'a> {
             let (remote, misfits) = Remote::hold(reach, campaign, erase, again, asked, stop)?;
             return Ok((Self::Machine(Box::new(remote)), misfits));
         }
-        let held = Storage::hold(campaign, erase, asked)?;
+        let held = Held::take(campaign, erase, asked)?;
         let mut lines = Vec::new();
         if !again {
             let size = held.device.as_ref().map(HeldDevice::size);
             lines = Misfits::of(campaign, size)?.lines().collect();
-            Storage::inspect_place(campaign)?;
+            machine::inspect_place(campaign)?;
         }
         Ok((Self::Guests(Box::new(held)), lines))
     }
@@ -108,18 +109,21 @@ pub fn drive<'a>(
         ..stored.campaign.clone()
     };
     if stored.cells.iter().all(|cell| cell.result.is_some()) && !orchestrate::wants_more(&stored) {
-        Local::sweep(id, &campaign)?;
+        let own = WorkPlace::directory(&campaign, id);
+        machine::remove_left(reach, &own, Some((id, &campaign)))?;
         asked.progress.note(&format!(
             "campaign {id} is complete: nothing is left to run"
         ));
         return Ok(Ended::Complete);
     }
-    let cost = run_command::cost(&campaign, Some(store), means.jobs)?;
+    let experience = experience::of(store, &campaign, Some(id));
+    let cost = run_command::cost(&campaign, Some(store), &experience, means.jobs)?;
     let limits = Limits {
         written: run_command::allowance(&campaign, &cost)?,
         named: campaign.max_written.is_some(),
         preparation: cost.preparation,
         pace: cost.pace,
+        experience,
     };
     let taken = match taken {
         Some(taken) => taken,

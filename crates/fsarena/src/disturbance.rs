@@ -1,4 +1,4 @@
-//! What may go on around a guest and must not reach its figures: load, want of memory, and an emulator that is
+//! What may go on around a guest and must not reach its results: load, want of memory, and an emulator that is
 //! stopped or woken at moments of no meaning.
 
 use std::io;
@@ -18,6 +18,8 @@ use crate::arguments::guest_args::Condition;
 const SHARE_OF_MEMORY: u64 = 3;
 /// Where nobody knows how much is free.
 const SOME_MEMORY: u64 = 256 << 20;
+/// The longest that memory is held, in microseconds.
+const HELD: u64 = 1_000_000;
 /// The longest that an emulator is stopped, and that it runs in between, in microseconds.
 const STOPPED: u64 = 200_000;
 const RUNNING: u64 = 300_000;
@@ -48,7 +50,11 @@ impl Disturbance {
                     disturbance.repeat(std::hint::spin_loop)?;
                 }
             }
-            Condition::Memory => disturbance.repeat(fill_memory)?,
+            Condition::Memory => disturbance.repeat(move || {
+                let filled = memory();
+                pause(&mut random, HELD);
+                drop(filled);
+            })?,
             Condition::Stopped => disturbance.repeat(move || {
                 signal(below, Signal::SIGSTOP);
                 pause(&mut random, STOPPED);
@@ -96,10 +102,10 @@ fn pause(random: &mut SeededRng, longest: u64) {
     thread::sleep(Duration::from_micros(random.next_u64() % longest));
 }
 
-fn fill_memory() {
+/// A share of the memory that is free, all of it written to.
+fn memory() -> Vec<u8> {
     let free = provision::available_memory().map_or(SOME_MEMORY * SHARE_OF_MEMORY, |free| free.0);
-    let filled = vec![1_u8; (free / SHARE_OF_MEMORY) as usize];
-    std::hint::black_box(&filled);
+    std::hint::black_box(vec![1; (free / SHARE_OF_MEMORY) as usize])
 }
 
 fn signal(below: Pid, signal: Signal) {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use model::{
-    Accelerator, Backend, Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime,
-    DiskModel, End, Failure, Faults, Feature, Features, GuestDisk, GuestMachine, LatencyBucket,
-    Metric, Nanos, Pass, PhaseResult, Profile, Status, StepRecord, StoredCell, Support,
-    SystemError,
+    Bytes, CacheState, Campaign, Cell, CellId, CellResult, CpuTime, End, Failure, Faults, Feature,
+    Features, LatencyBucket, Metric, Nanos, Pass, PhaseResult, Profile, Status, StepRecord,
+    StoredCell, Support, SystemError,
 };
 
 /// Two contenders in three rounds, and no suite yet.
@@ -16,40 +15,12 @@ pub fn campaign() -> Campaign {
     let contender = |name| catalog.contender(name).expect("it is in the catalog");
     Campaign {
         name: "two of them".into(),
-        contenders: ["ext4", "xfs"].map(contender).into(),
-        groups: Vec::new(),
         suites: Vec::new(),
         profile: Profile::Study,
-        rounds: 3,
-        until: None,
-        clock: model::Clock::Real,
-        guest: None,
         seed: 7,
         size: Bytes::mib(20_000),
         memory: Some(Bytes::mib(512)),
-        backend: Backend::Loop,
-        device: None,
-        work_dir: "/nowhere".into(),
-        stall_timeout: Nanos::from_secs(60),
-        readahead: None,
-        max_written: None,
-        source: None,
-        host: None,
-        phase_limit: Profile::Study.phase_limit(Backend::Loop),
-    }
-}
-
-/// A guest in virtual time with a disk after this model.
-pub fn guest(model: DiskModel) -> GuestMachine {
-    GuestMachine {
-        memory: Bytes::mib(1024),
-        processors: 1,
-        accelerator: Accelerator::Tcg,
-        cpu: "max".into(),
-        disks: 1,
-        disk: GuestDisk::Model { model },
-        kernel: "6.1.0".into(),
-        made: "guest-1".into(),
+        ..orchestrate::in_memory::campaign(["ext4", "xfs"].map(contender).into(), 3)
     }
 }
 
@@ -79,7 +50,9 @@ pub fn failed_cell() -> StoredCell {
                 (Feature::HardLinks, Support::Yes),
                 (Feature::Xattrs, Support::No("EOPNOTSUPP".into())),
             ])),
-            kernel_log: vec!["EXT4-fs (loop0): \u{1b}[31mwarning".into()],
+            kernel_log: vec![model::KernelEvent::of_line(
+                "EXT4-fs (loop0): \u{1b}[31mwarning",
+            )],
             kernel_log_readable: true,
             started: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos::from_secs(90),
@@ -131,7 +104,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         phase: name.into(),
         status,
         failure,
-        headline: Metric::Throughput,
+        primary_metric: Metric::Throughput,
         cache: CacheState::Cold,
         ends: End::Fsync,
         wall: Nanos::from_secs(2),

@@ -2,26 +2,31 @@
 //! those of its own database have left, and names the rest.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use model::{Bytes, Campaign};
+use machine::{CALIBRATION, Reach, unique_name};
+use model::Campaign;
 use store::{CampaignId, Store};
-use sys::trusted::Directory;
+use wire::machine::LeftDirectory;
 
 use crate::arguments::cli::Globals;
 use crate::output::exit;
 use crate::paths;
-use machine::{CALIBRATION, Local, WorkPlace, is_of_a_campaign, unique_name};
 
-/// A unit of `st_blocks` (stat(2)).
-const BLOCK: u64 = 512;
+/// Where to look for what was left.
+#[derive(Clone, Copy)]
+pub struct Searched<'a> {
+    /// The machine.
+    pub reach: &'a dyn Reach,
+    /// Its name, where it is another one.
+    pub host: Option<&'a str>,
+    /// A directory in which campaigns work, beside those of the stored ones.
+    pub work_dir: &'a Path,
+}
 
 /// A directory that a killed process has left.
 pub struct Leftover {
-    directory: PathBuf,
-    size: Bytes,
+    found: LeftDirectory,
     whose: Whose,
 }
 
@@ -34,45 +39,31 @@ enum Whose {
     Unknown,
 }
 
-/// What is left in the work directories of all stored campaigns, and in one more. Where nothing can be looked at,
-/// nothing is found.
-pub fn find(store: Option<&Store>, work_dir: &Path) -> Vec<Leftover> {
+/// What is left on a machine in the work directories of all stored campaigns that ran there, and in one more. Where
+/// nothing can be looked at, nothing is found.
+///
+/// # Errors
+/// When the machine cannot be reached.
+pub fn find(store: Option<&Store>, searched: &Searched<'_>) -> anyhow::Result<Vec<Leftover>> {
     let campaigns = store.and_then(|store| store.definitions().ok());
-    let campaigns = campaigns.unwrap_or_default();
-    let mut places: BTreeSet<&Path> = campaigns.iter().map(|(_, c)| &*c.work_dir).collect();
-    places.insert(work_dir);
-    let places = places.into_iter().filter_map(|p| Directory::open(p).ok());
-    let mut left: Vec<Leftover> = places
-        .flat_map(|place| left_in(&place, &campaigns))
-        .collect();
-    left.sort_by(|a, b| a.directory.cmp(&b.directory));
-    left.dedup_by(|a, b| a.directory == b.directory);
-    left
+    let mut campaigns = campaigns.unwrap_or_default();
+    campaigns.retain(|(_, campaign)| campaign.host.as_deref() == searched.host);
+    let places = campaigns.iter().map(|(_, c)| c.work_dir.clone());
+    let places: BTreeSet<PathBuf> = places.chain([searched.work_dir.to_owned()]).collect();
+    let left = machine::find_left(searched.reach, places.into_iter().collect())?;
+    let left = left.into_iter().map(|found| Leftover {
+        whose: whose(&found, &campaigns),
+        found,
+    });
+    Ok(left.collect())
 }
 
-fn left_in(place: &Directory, campaigns: &[(CampaignId, Campaign)]) -> Vec<Leftover> {
-    let entries = fs::read_dir(place.path()).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let names = names.filter(|name| name == CALIBRATION || is_of_a_campaign(name));
-    let left = names.filter(|name| WorkPlace::is_left(place, name.as_ref()));
-    left.map(|name| {
-        let directory = place.path().join(&name);
-        Leftover {
-            size: size(&directory),
-            whose: whose(&directory, &name, campaigns),
-            directory,
-        }
-    })
-    .collect()
-}
-
-fn whose(directory: &Path, name: &str, campaigns: &[(CampaignId, Campaign)]) -> Whose {
-    if name == CALIBRATION {
+fn whose(found: &LeftDirectory, campaigns: &[(CampaignId, Campaign)]) -> Whose {
+    if found.name == CALIBRATION {
         return Whose::Calibration;
     }
     let is_its_own = |(id, campaign): &&(CampaignId, Campaign)| {
-        let own = WorkPlace::directory(campaign, *id);
-        name == unique_name(campaign, *id) && own.canonicalize().is_ok_and(|own| own == directory)
+        found.place == campaign.work_dir && found.name == unique_name(campaign, *id)
     };
     match campaigns.iter().find(is_its_own) {
         Some((id, campaign)) => Whose::Campaign(*id, Box::new(campaign.clone())),
@@ -80,44 +71,37 @@ fn whose(directory: &Path, name: &str, campaigns: &[(CampaignId, Campaign)]) -> 
     }
 }
 
-/// What a directory takes on the disk: an image has holes.
-fn size(directory: &Path) -> Bytes {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let sizes = entries.map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => size(&entry.path()).0,
-        Ok(found) => found.blocks() * BLOCK,
-        Err(_) => 0,
-    });
-    Bytes(sizes.sum())
-}
-
-/// Removes what is left of this database's campaigns but one, and says so; names what else is left.
+/// Removes what is left on a machine of this database's campaigns but one, and says so; names what else is left.
+///
+/// # Errors
+/// When the machine cannot be reached.
 pub fn remove(
     store: &Store,
-    work_dir: &Path,
+    searched: &Searched<'_>,
     but: Option<CampaignId>,
     globals: &Globals,
     say: &dyn Fn(&str),
-) {
-    for left in find(Some(store), work_dir) {
+) -> anyhow::Result<()> {
+    for left in find(Some(store), searched)? {
         match &left.whose {
             Whose::Campaign(id, _) if Some(*id) == but => {}
             Whose::Unknown => say(&left.words(globals)),
-            _ => say(&left.removed()),
+            _ => say(&left.removed(searched.reach)),
         }
     }
+    Ok(())
 }
 
 impl Leftover {
     /// Removes it, and says in a line that this was done, or why not.
-    fn removed(&self) -> String {
-        let removed = match &self.whose {
-            Whose::Campaign(id, campaign) => Local::sweep(*id, campaign),
-            Whose::Calibration | Whose::Unknown => remove_directory(&self.directory),
+    fn removed(&self, reach: &dyn Reach) -> String {
+        let campaign = match &self.whose {
+            Whose::Campaign(id, campaign) => Some((*id, &**campaign)),
+            Whose::Calibration | Whose::Unknown => None,
         };
-        let (whose, size) = (self.whose(), self.size);
-        let shown = self.directory.display();
-        match removed {
+        let (whose, size) = (self.whose(), self.found.size);
+        let shown = self.found.directory.display();
+        match machine::remove_left(reach, &self.found.directory, campaign) {
             Ok(()) => format!("removed {shown}, which {whose} left when it was killed ({size})"),
             Err(error) => {
                 let why = exit::whole(&error);
@@ -128,8 +112,8 @@ impl Leftover {
 
     /// What it is, how large, and what removes it, in a line.
     pub fn words(&self, globals: &Globals) -> String {
-        let shown = self.directory.display();
-        let (whose, size) = (self.whose(), self.size);
+        let shown = self.found.directory.display();
+        let (whose, size) = (self.whose(), self.found.size);
         let advice = match &self.whose {
             Whose::Campaign(id, campaign) => {
                 let resume = paths::resume_line(globals, *id, campaign.device.as_deref());
@@ -148,11 +132,4 @@ impl Leftover {
             Whose::Unknown => "a campaign of another database".to_owned(),
         }
     }
-}
-
-/// Takes a directory and removes it.
-fn remove_directory(directory: &Path) -> anyhow::Result<()> {
-    let around = directory.parent().unwrap_or(Path::new("/"));
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    Ok(WorkPlace::hold(around, &name, "another process uses it")?.remove()?)
 }

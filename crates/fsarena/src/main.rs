@@ -7,6 +7,7 @@ mod arguments;
 mod campaign;
 mod commands;
 mod disturbance;
+mod experience;
 mod fault;
 #[cfg(test)]
 mod fixture;

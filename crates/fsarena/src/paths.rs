@@ -36,8 +36,14 @@ pub fn data_directory() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Where images and mount points are made unless the user says otherwise: beside the database.
-pub fn work_directory(globals: &Globals) -> anyhow::Result<PathBuf> {
+/// Where images and mount points are made on another machine, unless the user says otherwise.
+const FAR_WORK_DIRECTORY: &str = "/var/lib/fsarena";
+
+/// Where images and mount points are made unless the user says otherwise: beside the database, where it is this machine.
+pub fn work_directory(host: Option<&str>, globals: &Globals) -> anyhow::Result<PathBuf> {
+    if host.is_some() {
+        return Ok(FAR_WORK_DIRECTORY.into());
+    }
     let database = database(globals)?;
     Ok(database.parent().unwrap_or(Path::new("/")).to_owned())
 }
@@ -71,12 +77,7 @@ pub fn absolute(option: &str, path: &Path) -> anyhow::Result<PathBuf> {
 pub fn require_utf8(option: &str, path: &Path) -> Result<(), BadInput> {
     match path.to_str() {
         Some(_) => Ok(()),
-        None => {
-            let path = path.display();
-            Err(BadInput(format!(
-                "{option} leads to {path}, which is not UTF-8: give another path"
-            )))
-        }
+        None => Err(BadInput(machine::not_utf8(option, path))),
     }
 }
 

@@ -3,9 +3,9 @@
 use model::CellResult;
 use serde_json::Value;
 
-/// A figure of a cell by its name, as it is written in JSON.
+/// A result of a cell by its name, as it is written in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct NamedValue {
     /// The phase or step, and what was measured: `tree-in.latency.3.0`.
     pub name: String,
     /// The value.
@@ -15,38 +15,34 @@ pub struct Figure {
 /// What two results of a cell differ in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// How many figures differ.
-    pub figures: usize,
+    /// How many results differ.
+    pub results: usize,
     /// The first of them: its name, its first value and its second one.
     pub first: (String, String, String),
 }
 
-/// Every figure that the guest took: phases, steps and what was found out. When and how long it was run
+/// Every result that the guest took: phases, steps and what was found out. When and how long it was run
 /// here, and what its kernel wrote, is not of them.
-pub fn figures(result: &CellResult) -> Vec<Figure> {
-    let mut figures = Vec::new();
+pub fn values(result: &CellResult) -> Vec<NamedValue> {
+    let mut values = Vec::new();
     let value = |part: Result<Value, _>| part.expect("results hold only what JSON can say");
     walk(
         "",
         &value(serde_json::to_value(&result.phases)),
-        &mut figures,
+        &mut values,
     );
-    walk(
-        "",
-        &value(serde_json::to_value(&result.steps)),
-        &mut figures,
-    );
+    walk("", &value(serde_json::to_value(&result.steps)), &mut values);
     walk(
         "features",
         &value(serde_json::to_value(&result.features)),
-        &mut figures,
+        &mut values,
     );
-    figures
+    values
 }
 
 /// What differs; nothing where nothing does.
-pub fn difference(one: &[Figure], other: &[Figure]) -> Option<Difference> {
-    let nothing = Figure {
+pub fn difference(one: &[NamedValue], other: &[NamedValue]) -> Option<Difference> {
+    let nothing = NamedValue {
         name: String::new(),
         value: "nothing".to_owned(),
     };
@@ -61,13 +57,13 @@ pub fn difference(one: &[Figure], other: &[Figure]) -> Option<Difference> {
     let (a, b) = differing.first()?;
     let name = if a.name.is_empty() { &b.name } else { &a.name };
     Some(Difference {
-        figures: differing.len(),
+        results: differing.len(),
         first: (name.clone(), a.value.clone(), b.value.clone()),
     })
 }
 
 /// Names each value by where it stands; phases and steps by their own names.
-fn walk(path: &str, value: &Value, into: &mut Vec<Figure>) {
+fn walk(path: &str, value: &Value, into: &mut Vec<NamedValue>) {
     match value {
         Value::Array(values) => {
             for (number, value) in values.iter().enumerate() {
@@ -83,7 +79,7 @@ fn walk(path: &str, value: &Value, into: &mut Vec<Figure>) {
                 walk(&joined(path, name), value, into);
             }
         }
-        value => into.push(Figure {
+        value => into.push(NamedValue {
             name: path.to_owned(),
             value: value.to_string(),
         }),
@@ -109,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_of_phases_and_steps_has_its_name_once() {
-        let figures = figures(&result());
-        let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    fn every_result_of_phases_and_steps_has_its_name_once() {
+        let results = values(&result());
+        let names: Vec<&str> = results.iter().map(|f| f.name.as_str()).collect();
         for name in [
             "write.wall",
             "write.passes.0.wall",
@@ -128,9 +124,9 @@ mod tests {
         let one = result();
         let mut other = one.clone();
         (other.started, other.elapsed) = (Nanos(1), Nanos(2));
-        assert_eq!(difference(&figures(&one), &figures(&other)), None);
+        assert_eq!(difference(&values(&one), &values(&other)), None);
         other.phases[1].wall.0 += 1;
-        let found = difference(&figures(&one), &figures(&other)).unwrap();
+        let found = difference(&values(&one), &values(&other)).unwrap();
         let wall = one.phases[1].wall.0;
         assert_eq!(
             found.first,
@@ -140,10 +136,10 @@ mod tests {
                 (wall + 1).to_string()
             )
         );
-        assert_eq!(found.figures, 1);
+        assert_eq!(found.results, 1);
         other.phases[1].operations += 1;
-        let found = difference(&figures(&one), &figures(&other)).unwrap();
-        assert_eq!(found.figures, 2);
+        let found = difference(&values(&one), &values(&other)).unwrap();
+        assert_eq!(found.results, 2);
     }
 
     #[test]
@@ -151,7 +147,7 @@ mod tests {
         let one = result();
         let mut other = one.clone();
         other.steps.clear();
-        assert!(difference(&figures(&one), &figures(&other)).is_some());
-        assert!(difference(&[], &figures(&other)).is_some());
+        assert!(difference(&values(&one), &values(&other)).is_some());
+        assert!(difference(&[], &values(&other)).is_some());
     }
 }

@@ -81,7 +81,7 @@ fn failed(cell: &Cell) -> CellResult {
         phases: Vec::new(),
         steps: Vec::new(),
         features: Features::default(),
-        kernel_log: vec!["loop0: I/O error".into()],
+        kernel_log: vec![model::KernelEvent::of_line("loop0: I/O error")],
         kernel_log_readable: true,
         started: Nanos::from_secs(1_760_000_001),
         elapsed: Nanos(1_500_000_000),

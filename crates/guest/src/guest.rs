@@ -32,8 +32,10 @@ pub struct Contents<'a> {
     /// Modules that load first, with what they need. Of several the last is the filesystem; those before
     /// it that the kernel does not have are left out.
     pub modules: &'a [String],
-    /// Programs, with what they need.
+    /// Programs, with what they need: of one filesystem, for two trees may each have one of the same name.
     pub programs: &'a [String],
+    /// Programs of the suite, with what they need; those that the guest does not have are left out.
+    pub commands: &'a [String],
     /// A disk in the guest's memory.
     pub disk: Option<MemoryDisk>,
     /// The agent's job, where it does not come through the channel.
@@ -253,7 +255,8 @@ impl Guest {
         let modules = self.modules.in_order(&self.wanted(contents))?;
         let base = self.manifest.read(&self.directory.join(BASE))?;
         let agent = fs::read(contents.agent).map_err(GuestError::io("read", contents.agent))?;
-        let tools = self.programs(contents.programs)?;
+        let mut tools = self.programs(contents.commands)?;
+        tools.extend(self.programs(contents.programs)?);
         let write = || -> io::Result<()> {
             let mut out = BufWriter::new(File::create(to)?);
             out.write_all(&base)?;
@@ -472,6 +475,7 @@ mod tests {
                 agent: Path::new("/dev/null"),
                 modules: &modules,
                 programs: &[],
+                commands: &[],
                 disk: None,
                 job: None,
             };

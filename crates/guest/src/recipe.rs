@@ -1,6 +1,6 @@
 //! What a guest is made of, as the filesystems of a catalog ask for it.
 
-use model::Filesystem;
+use model::{Filesystem, Programs};
 
 /// What a guest is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,11 +46,22 @@ impl Recipe {
                 None => recipe.add(filesystem),
             }
         }
-        for names in [&mut recipe.modules, &mut recipe.programs] {
+        recipe.in_order()
+    }
+
+    /// The same with the programs of a suite's commands.
+    pub fn with_programs(mut self, of_suite: &Programs) -> Self {
+        self.programs.extend(of_suite.programs.iter().cloned());
+        self.packages.push(of_suite.packages.clone());
+        self.in_order()
+    }
+
+    fn in_order(mut self) -> Self {
+        for names in [&mut self.modules, &mut self.programs] {
             names.sort();
             names.dedup();
         }
-        recipe
+        self
     }
 
     fn add(&mut self, filesystem: &Filesystem) {
@@ -97,6 +108,18 @@ mod tests {
         assert_eq!(recipe.modules, ["ext4", "jfs"]);
         assert_eq!(recipe.programs, ["mke2fs", "mkfs.jfs"]);
         assert_eq!(recipe.packages.len(), 3);
+    }
+
+    #[test]
+    fn programs_of_a_suite_are_added_each_once() {
+        let all = [filesystem("ext4", "ext4", "e2fsprogs", "mke2fs")];
+        let of_suite = Programs {
+            packages: vec!["coreutils".into()],
+            programs: vec!["sort".into(), "mke2fs".into()],
+        };
+        let recipe = Recipe::of(&all, &[]).with_programs(&of_suite);
+        assert_eq!(recipe.programs, ["mke2fs", "sort"]);
+        assert_eq!(recipe.packages[1], ["coreutils"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One campaign at a time empties the caches of this machine: of two, each would make the other's warm figures cold, and
+//! One campaign at a time empties the caches of this machine: of two, each would make the other's warm results cold, and
 //! both would be slow.
 
 use std::fs::{File, OpenOptions};

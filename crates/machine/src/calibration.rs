@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use model::{Bytes, Calibration, Ceiling, Nanos, Profile};
-use provision::{HeldDevice, LoopDevice, Pace, ProvisionError, RawDevice};
+use model::{Bytes, Calibration, Nanos, Profile, RawDevice};
+use provision::{DeviceMeter, HeldDevice, LoopDevice, Pace, ProvisionError};
 use sys::{clock, disk};
 
 use crate::error;
 
-/// What the ceiling is to be taken of.
+/// What is measured as the raw device.
 pub enum Subject {
     /// A device, or a file that stands for one.
     Device(Box<Raw>),
@@ -80,10 +80,10 @@ impl Raw {
     }
 }
 
-/// How often each figure is taken, and for how long.
+/// How often each result is taken, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    instrument: Pace,
+    overhead: Pace,
     device: Pace,
 }
 
@@ -100,12 +100,12 @@ impl Effort {
         }
     }
 
-    const fn new(repetitions: u32, instrument: u64, device: u64) -> Self {
+    const fn new(repetitions: u32, overhead: u64, device: u64) -> Self {
         const MILLISECOND: u64 = 1_000_000;
         Self {
-            instrument: Pace {
+            overhead: Pace {
                 repetitions,
-                each: Nanos(instrument * MILLISECOND),
+                each: Nanos(overhead * MILLISECOND),
             },
             device: Pace {
                 repetitions,
@@ -115,7 +115,7 @@ impl Effort {
     }
 }
 
-/// Takes a calibration. A device that cannot be measured has no ceiling, and the calibration says why.
+/// Takes a calibration. A device that cannot be measured has no values, and the calibration says why.
 ///
 /// # Errors
 /// When it was told to stop, fsarena itself could not be measured, or a device that was blank could not be made
@@ -126,33 +126,33 @@ pub fn take(
     stop: &AtomicBool,
 ) -> Result<Calibration, ProvisionError> {
     let (taken, start) = (clock::calendar(), clock::now());
-    let Pace { repetitions, each } = effort.instrument;
-    let instrument = engine::instrument_cost(repetitions, each);
-    let instrument = instrument.map_err(|error| ProvisionError::Io {
+    let Pace { repetitions, each } = effort.overhead;
+    let overhead = engine::overhead(repetitions, each);
+    let overhead = overhead.map_err(|error| ProvisionError::Io {
         doing: "measure fsarena itself on",
         path: "/dev/null".into(),
         source: io::Error::other(error),
     })?;
-    let (ceiling, device) = ceiling(subject, effort.device, stop)?;
+    let (raw_device, device) = raw_device(subject, effort.device, stop)?;
     Ok(Calibration {
         taken,
         elapsed: clock::since(start),
-        instrument,
-        ceiling,
+        overhead,
+        raw_device,
         device,
     })
 }
 
-fn ceiling(
+fn raw_device(
     subject: Subject,
     pace: Pace,
     stop: &AtomicBool,
-) -> Result<(Option<Ceiling>, String), ProvisionError> {
+) -> Result<(Option<RawDevice>, String), ProvisionError> {
     let raw = match subject {
         Subject::Device(raw) => raw,
         Subject::Nothing(why) => return Ok((None, why)),
     };
-    let mut device = match RawDevice::new(raw.claim, &raw.path, raw.size, raw.written) {
+    let mut device = match DeviceMeter::new(raw.claim, &raw.path, raw.size, raw.written) {
         Ok(device) => device,
         Err(error) => return Ok((None, not_measured(error))),
     };
@@ -161,7 +161,7 @@ fn ceiling(
         device.blank()?;
     }
     match measured {
-        Ok(ceiling) => Ok((Some(ceiling), raw.what)),
+        Ok(raw_device) => Ok((Some(raw_device), raw.what)),
         Err(ProvisionError::Interrupted) => Err(ProvisionError::Interrupted),
         Err(error) => Ok((None, not_measured(error))),
     }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_that_cannot_be_measured_has_no_ceiling_and_is_no_error() {
+    fn a_device_that_cannot_be_measured_has_no_values_and_is_no_error() {
         let raw = Raw {
             path: "/dev/null".into(),
             claim: File::open("/dev/null").unwrap(),
@@ -189,7 +189,7 @@ mod tests {
         let subject = Subject::Device(Box::new(raw));
         let stop = AtomicBool::new(false);
         let taken = take(subject, Effort::of(Profile::Smoke), &stop).unwrap();
-        assert_eq!(taken.ceiling, None);
+        assert_eq!(taken.raw_device, None);
         assert!(taken.device.contains("smaller than"), "{}", taken.device);
     }
 

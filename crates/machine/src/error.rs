@@ -1,13 +1,14 @@
 //! Errors that are told to the user by their kind.
 
 use std::io;
+use std::path::Path;
 
 use guest::GuestError;
 use model::NoUserDirectory;
 use provision::ProvisionError;
 use wire::machine::Kind;
 
-use crate::remote::Lost;
+use crate::connection::Lost;
 
 /// An error that is the user's to mend: what they said is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,12 @@ pub struct Refused(pub String);
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub struct Interruption;
+
+/// Why a path that an option leads to cannot be used: campaigns are stored as text.
+pub fn not_utf8(option: &str, path: &Path) -> String {
+    let path = path.display();
+    format!("{option} leads to {path}, which is not UTF-8: give another path")
+}
 
 /// An error with its causes, each said once: some repeat the cause themselves.
 pub fn whole(error: &anyhow::Error) -> String {

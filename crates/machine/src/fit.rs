@@ -161,7 +161,7 @@ mod tests {
 
     fn campaign(backend: Backend, contenders: &[&str], size: Bytes) -> Campaign {
         let catalog = Catalog::builtin().unwrap();
-        let guest = fixture::guest(catalog.disk("nvme").unwrap().clone());
+        let guest = orchestrate::in_memory::guest(catalog.disk("nvme").unwrap().clone());
         let contender = |name: &&str| catalog.contender(name).unwrap();
         Campaign {
             backend,

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::Context;
-use catalog::Place;
+use catalog::Placeholders;
 use guest::{Guest, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender, DiskCache,
     Environment, GuestDisk, GuestMachine, Requirements, Source, Test,
 };
-use provision::{HeldDevice, Image, Refusal, Setting, describe_storage};
+use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
 use wire::{Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
@@ -97,7 +97,7 @@ impl Guests {
     /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
     pub fn environment(&self) -> Environment {
         let Self { parts, .. } = self;
-        let setting = Setting {
+        let setting = EnvironmentParts {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(),
             disk: self.device().and_then(|device| device.identity().cloned()),
@@ -123,7 +123,7 @@ impl Guests {
             }
         };
         if self.campaign.clock == Clock::Virtual {
-            // What this machine has of them changes no figure.
+            // What this machine has of them changes no result.
             environment.caches.clear();
             environment.memory_goes_back = false;
             environment.conditions.clear();
@@ -244,6 +244,7 @@ impl Guests {
             program: self.program.clone(),
             modules,
             programs,
+            commands: commands(&self.campaign, test),
             disks: self.disks(&parts, directory.path(), size, supply.is_some())?,
             memory_disk,
             directory: directory.path().to_owned(),
@@ -322,7 +323,7 @@ fn require_same(parts: &GuestMachine, guest: &Guest) -> Result<(), Refused> {
         return Ok(());
     }
     Err(Refused(format!(
-        "the campaign began in {} (Linux {}), and the guest is {made} (Linux {}) by now: figures of both \
+        "the campaign began in {} (Linux {}), and the guest is {made} (Linux {}) by now: results of both \
          cannot be compared; run it anew",
         parts.made,
         parts.kernel,
@@ -357,6 +358,15 @@ fn needs(
     (modules, programs)
 }
 
+/// The programs that the suite of a test needs.
+fn commands(campaign: &Campaign, test: &Test) -> Vec<String> {
+    let suite = campaign
+        .suites
+        .iter()
+        .find(|suite| suite.name == test.suite);
+    suite.map_or_else(Vec::new, |suite| suite.requires.programs.clone())
+}
+
 /// The disk that a cell in a guest copies from, as its agent fills it.
 fn source_in_guest(
     contender: &Contender,
@@ -365,7 +375,7 @@ fn source_in_guest(
     campaign: &Campaign,
     test: &Test,
 ) -> wire::Source {
-    let place = Place {
+    let place = Placeholders {
         devices: &[device],
         mountpoint: SOURCE_MOUNTPOINT,
         size,
@@ -484,7 +494,9 @@ mod tests {
                     .clone(),
             ],
             size: Bytes::mib(384),
-            guest: Some(fixture::guest(catalog.disk("nvme").unwrap().clone())),
+            guest: Some(orchestrate::in_memory::guest(
+                catalog.disk("nvme").unwrap().clone(),
+            )),
             ..fixture::campaign()
         }
     }

@@ -3,13 +3,19 @@
 
 mod cache_lock;
 pub mod calibration;
+mod cell_storage;
+mod connection;
 mod dialogue;
 mod error;
 pub mod fit;
 #[cfg(test)]
 mod fixture;
 mod guests;
+mod held;
+mod leftovers;
 mod local;
+mod measure;
+mod questions;
 mod remote;
 mod serve;
 pub mod source;
@@ -17,12 +23,14 @@ mod ssh;
 mod storage;
 mod work_place;
 
+pub use connection::{Here, Reach};
 pub use dialogue::{Dialogue, Erased};
-pub use error::{BadInput, Interruption, Refused, kind, whole};
+pub use error::{BadInput, Interruption, Refused, kind, not_utf8, whole};
 pub use guests::{disk_size, side_by_side};
+pub use held::{Held, inspect_place, require_root, take_device, writable};
 pub use local::{GuestMeans, Local};
-pub use remote::{Here, Reach, Remote, look};
+pub use questions::{Look, find_left, look, measure, remove_left, survey};
+pub use remote::Remote;
 pub use serve::serve;
 pub use ssh::Ssh;
-pub use storage::{Held, Storage, require_root, take_device, writable};
 pub use work_place::{CALIBRATION, WorkPlace, is_of_a_campaign, unique_name};

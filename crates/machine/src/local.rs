@@ -19,7 +19,8 @@ use crate::calibration::{self, Effort};
 use crate::dialogue::Dialogue;
 use crate::fit::{self, Misfit};
 use crate::guests::Guests;
-use crate::storage::{Held, Storage};
+use crate::held::Held;
+use crate::storage::Storage;
 use crate::work_place::unique_name;
 use crate::{error, guests};
 

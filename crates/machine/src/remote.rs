@@ -1,69 +1,26 @@
-//! A backend that is the agent of a machine at the other end of a connection: a child process here, or ssh.
+//! A backend that is the agent of a machine at the other end of a connection.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use model::{Calibration, Campaign, CampaignId, Cell, CellId, DiskIdentity, Environment, Test};
 use orchestrate::{Backend, News, Stop};
-use provision::{FoundPrograms, Machine};
 use wire::Stopped;
-use wire::machine::{Answer, Facts, MISSING, PULSE, Request};
+use wire::machine::{Answer, Request};
 
-use crate::dialogue::{Dialogue, Erased};
+use crate::connection::{ATTENTION, Connection, Lost, Reach, lost};
+use crate::dialogue::Dialogue;
 use crate::error::{self, Interruption, Refused};
 
-/// How often the user's wish to stop is noticed.
-const ATTENTION: Duration = Duration::from_millis(50);
-/// How long the agent of a machine may take to say its first word, ssh and all.
-const FIRST_WORD: Duration = Duration::from_secs(60);
 /// How long a machine that was lost is tried again.
 const RECONNECTING: Duration = Duration::from_secs(90);
-/// How long the agent may take to remove what it has made, once nobody listens.
-const CLEARING: Duration = Duration::from_secs(30);
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_secs(2);
-
-/// How the agent of a machine is started.
-pub trait Reach {
-    /// The command that is its agent: requests go to its standard input, answers come from its standard output.
-    ///
-    /// # Errors
-    /// When the machine cannot be reached.
-    fn command(&self) -> anyhow::Result<Command>;
-
-    /// The machine, in words.
-    fn name(&self) -> String;
-
-    /// Whether a network lies between, which may break without a word.
-    fn is_far(&self) -> bool;
-}
-
-/// This machine.
-pub struct Here;
-
-impl Reach for Here {
-    fn command(&self) -> anyhow::Result<Command> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["agent", "--machine"]);
-        Ok(command)
-    }
-
-    fn name(&self) -> String {
-        "this machine".to_owned()
-    }
-
-    fn is_far(&self) -> bool {
-        false
-    }
-}
 
 /// Why the agent of a machine does not do what was asked for.
 #[derive(Debug)]
@@ -80,45 +37,6 @@ impl std::error::Error for AgentError {
         Some(&*self.0)
     }
 }
-
-/// What a machine has of these programs, its kernel and so on; and whether a path there is a block device.
-///
-/// # Errors
-/// When it cannot be reached.
-pub fn look(
-    reach: &dyn Reach,
-    programs: BTreeSet<String>,
-    device: Option<&Path>,
-) -> anyhow::Result<(Machine, bool)> {
-    let mut connection = Connection::open(reach)?;
-    let device = device.map(Path::to_owned);
-    connection.ask(&Request::Look { programs, device })?;
-    loop {
-        if let Some(Answer::Looked(facts)) = connection.next(ATTENTION)? {
-            let is_block = facts.is_block_device;
-            return Ok((machine(*facts), is_block));
-        }
-    }
-}
-
-fn machine(facts: Facts) -> Machine {
-    Machine {
-        root: facts.root,
-        kernel: facts.kernel,
-        filesystems: facts.filesystems,
-        modules: facts.modules,
-        loads_modules: facts.loads_modules,
-        loop_control: facts.loop_control,
-        fuse_device: facts.fuse_device,
-        programs: FoundPrograms::These(facts.programs),
-        guest: None,
-    }
-}
-
-/// Nothing more is heard of the agent of a machine.
-#[derive(Debug, thiserror::Error)]
-#[error("the agent of the machine is lost: {0}")]
-pub(crate) struct Lost(String);
 
 /// A campaign on a machine whose agent is reached by a connection; after a loss it is connected again.
 pub struct Remote<'a> {
@@ -192,7 +110,7 @@ impl<'a> Remote<'a> {
     }
 
     fn connect(&mut self, again: bool) -> anyhow::Result<Vec<String>> {
-        self.connection = Some(Connection::open(self.reach)?);
+        self.connection = Some(Connection::open(self.reach, &self.stop)?);
         let hold = Request::Hold {
             campaign: self.campaign.clone(),
             erase: self.erase.clone(),
@@ -234,37 +152,14 @@ impl<'a> Remote<'a> {
             .ok_or_else(|| lost("it is not connected"))
     }
 
-    /// Waits for an answer of this kind; passes on what else is said meanwhile.
+    /// Waits for an answer of this kind; what is said of cells meanwhile is kept.
     fn answer(&mut self, is_it: impl Fn(&Answer) -> bool) -> anyhow::Result<Answer> {
-        let mut stopping = false;
-        loop {
-            let to_stop = self.stop.load(Ordering::Relaxed);
-            let dialogue = self.dialogue;
-            let connection = self.connection()?;
-            if to_stop && !std::mem::replace(&mut stopping, true) {
-                connection.ask(&Request::Stop)?;
-            }
-            match connection.next(ATTENTION)? {
-                None => {}
-                Some(answer) if is_it(&answer) => return Ok(answer),
-                Some(Answer::Note(text)) => dialogue.note(&text),
-                Some(Answer::Preparing { done, total }) => dialogue.preparing(done, total),
-                Some(Answer::MayErase {
-                    device,
-                    description,
-                    content,
-                }) => {
-                    dialogue.allow_erasing(&Erased {
-                        device: &device,
-                        description: &description,
-                        content: &content,
-                    })?;
-                    connection.ask(&Request::AllowErasing)?;
-                }
-                Some(Answer::Failed { kind, reason }) => return Err(error::told(kind, reason)),
-                Some(other) => self.news.extend(news(other)),
-            }
-        }
+        let connection = self.connection.as_mut();
+        let connection = connection.ok_or_else(|| lost("it is not connected"))?;
+        let kept = &mut self.news;
+        connection.answer(is_it, self.dialogue, &self.stop, &mut |other| {
+            kept.extend(news(other));
+        })
     }
 
     /// The connection is lost: so is every cell that runs there.
@@ -308,10 +203,6 @@ impl<'a> Remote<'a> {
             thread::sleep(PAUSE);
         }
     }
-}
-
-fn lost(reason: &str) -> Lost {
-    Lost(reason.to_owned())
 }
 
 /// What an answer says of the cells.
@@ -395,143 +286,4 @@ impl Backend for Remote<'_> {
             }
         }
     }
-}
-
-/// A connection to the agent of a machine.
-struct Connection {
-    agent: Child,
-    requests: Arc<Mutex<Option<ChildStdin>>>,
-    answers: Receiver<Answer>,
-    /// For how long nothing was heard, as far as somebody listened; not counted on this machine.
-    silent: Option<Duration>,
-}
-
-impl Connection {
-    fn open(reach: &dyn Reach) -> anyhow::Result<Self> {
-        let mut command = reach.command()?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut agent = command.spawn().map_err(|error| {
-            Refused(format!(
-                "cannot start the agent of {}: {error}",
-                reach.name()
-            ))
-        })?;
-        let (stdin, stdout) = (agent.stdin.take(), agent.stdout.take());
-        let (say, answers) = mpsc::channel();
-        // From here on the agent is ended and waited for, whatever cannot be had.
-        let mut connection = Self {
-            agent,
-            requests: Arc::new(Mutex::new(stdin)),
-            answers,
-            silent: reach.is_far().then_some(Duration::ZERO),
-        };
-        if let Some(stdout) = stdout {
-            thread::Builder::new().spawn(move || read(stdout, &say))?;
-        }
-        if reach.is_far() {
-            pulse(&connection.requests)?;
-        }
-        connection.greet(&reach.name())?;
-        Ok(connection)
-    }
-
-    /// Waits for the first word.
-    fn greet(&mut self, name: &str) -> anyhow::Result<()> {
-        match self.answers.recv_timeout(FIRST_WORD) {
-            Ok(Answer::Hello { version }) if version == wire::VERSION => Ok(()),
-            Ok(Answer::Hello { version }) => Err(Refused(format!(
-                "the agent of {name} speaks version {version}, not {}",
-                wire::VERSION
-            ))
-            .into()),
-            _ => Err(Refused(format!("the agent of {name} did not start")).into()),
-        }
-    }
-
-    fn ask(&self, request: &Request) -> Result<(), Lost> {
-        send(&self.requests, request).map_err(|error| lost(&error.to_string()))
-    }
-
-    /// The next answer, where one comes in this time.
-    fn next(&mut self, time: Duration) -> Result<Option<Answer>, Lost> {
-        match self.answers.recv_timeout(time) {
-            Ok(answer) => {
-                self.silent = self.silent.map(|_| Duration::ZERO);
-                Ok((answer != Answer::Pulse).then_some(answer))
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                self.silent = self.silent.map(|silent| silent + time);
-                match self.silent {
-                    Some(silent) if silent > PULSE * MISSING => Err(lost(&format!(
-                        "nothing was heard for {} s",
-                        silent.as_secs()
-                    ))),
-                    _ => Ok(None),
-                }
-            }
-            Err(RecvTimeoutError::Disconnected) => Err(lost("it has ended")),
-        }
-    }
-
-    /// Ends this side of it at once: the agent notices by itself, and removes what it has made.
-    fn abandon(mut self) {
-        let _ = self.agent.kill();
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // At the end of its input the agent removes what it has made, and ends; what does not is killed.
-        drop(
-            self.requests
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(),
-        );
-        let start = Instant::now();
-        while matches!(self.agent.try_wait(), Ok(None)) {
-            if start.elapsed() > CLEARING {
-                let _ = self.agent.kill();
-                let _ = self.agent.wait();
-                return;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-/// Reads answers until there are no more, or nobody hears them.
-fn read(answers: impl Read, say: &Sender<Answer>) {
-    for line in BufReader::new(answers).lines() {
-        let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
-        if answer.is_none_or(|answer| say.send(answer).is_err()) {
-            return;
-        }
-    }
-}
-
-fn send(requests: &Mutex<Option<ChildStdin>>, request: &Request) -> io::Result<()> {
-    let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
-    match requests.as_mut() {
-        Some(to) => to
-            .write_all(request.to_line().as_bytes())
-            .and_then(|()| to.flush()),
-        None => Err(io::ErrorKind::BrokenPipe.into()),
-    }
-}
-
-/// Says now and then that this side is there, until the connection is dropped.
-fn pulse(requests: &Arc<Mutex<Option<ChildStdin>>>) -> io::Result<()> {
-    let requests = Arc::downgrade(requests);
-    thread::Builder::new()
-        .spawn(move || {
-            while let Some(requests) = requests.upgrade() {
-                if send(&requests, &Request::Pulse).is_err() {
-                    return;
-                }
-                drop(requests);
-                thread::sleep(PULSE);
-            }
-        })
-        .map(drop)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -17,13 +17,15 @@ use anyhow::Context;
 use model::{Backend, Campaign};
 use orchestrate::{Backend as _, News, Stop};
 use provision::{Machine, Refusal};
-use wire::machine::{Answer, Facts, MISSING, PULSE, Request};
+use sys::mounts;
+use wire::machine::{Answer, Facts, MISSING, MountedDirectory, PULSE, Request};
 
 use crate::dialogue::{Dialogue, Erased};
-use crate::error::{self, BadInput, Interruption};
+use crate::error::{self, BadInput, Interruption, not_utf8};
 use crate::fit::Misfits;
+use crate::held::{self, Held};
 use crate::local::Local;
-use crate::storage::{Held, Storage};
+use crate::{leftovers, measure, source};
 
 /// Answers requests on standard input until it closes, or the other side is silent for too long.
 ///
@@ -151,9 +153,32 @@ struct Agent {
 impl Agent {
     fn answer(&mut self, request: Request) -> anyhow::Result<()> {
         match request {
-            Request::Look { programs, device } => {
-                let facts = facts(programs, device.as_deref());
+            Request::Look {
+                programs,
+                device,
+                directories,
+            } => {
+                let facts = facts(programs, device.as_deref(), &directories);
                 self.out.say(&Answer::Looked(Box::new(facts)));
+            }
+            Request::Survey(survey) => {
+                let source = source::survey(&survey, &self.stop)?;
+                self.out.say(&Answer::Surveyed(Box::new(source)));
+            }
+            Request::Measure(what) => {
+                let taken = measure::measure(&what, self, &self.stop)?;
+                self.out.say(&Answer::Calibrated(Some(Box::new(taken))));
+            }
+            Request::FindLeft { places } => {
+                self.out.say(&Answer::Left(leftovers::find(&places)));
+            }
+            Request::RemoveLeft {
+                directory,
+                campaign,
+            } => {
+                let campaign = campaign.as_ref().map(|(id, campaign)| (*id, &**campaign));
+                leftovers::remove(&directory, campaign)?;
+                self.out.say(&Answer::Cleared);
             }
             Request::Hold {
                 campaign,
@@ -167,7 +192,7 @@ impl Agent {
                     true => Vec::new(),
                     false => {
                         let misfits = Misfits::of(&campaign, size)?;
-                        Storage::inspect_place(&campaign)?;
+                        held::inspect_place(&campaign)?;
                         misfits.lines().collect()
                     }
                 };
@@ -206,7 +231,7 @@ impl Agent {
     fn hold(&self, campaign: &Campaign, erase: Option<&Path>, again: bool) -> anyhow::Result<Held> {
         let mut tries = if again { ATTEMPTS } else { 0 };
         loop {
-            match Storage::hold(campaign, erase, self) {
+            match Held::take(campaign, erase, self) {
                 Err(error) if tries > 0 && is_in_use(&error) => tries -= 1,
                 other => return other,
             }
@@ -238,13 +263,14 @@ impl Agent {
     }
 }
 
-fn facts(programs: BTreeSet<String>, device: Option<&Path>) -> Facts {
+fn facts(programs: BTreeSet<String>, device: Option<&Path>, directories: &[PathBuf]) -> Facts {
     let machine = Machine::look();
     let is_there = |program: &String| machine.programs.have(program);
     let is_block = |path: &Path| fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
     Facts {
         programs: programs.into_iter().filter(is_there).collect(),
         is_block_device: device.is_some_and(is_block),
+        directories: directories.iter().map(|path| mounted(path)).collect(),
         root: machine.root,
         kernel: machine.kernel,
         filesystems: machine.filesystems,
@@ -252,6 +278,24 @@ fn facts(programs: BTreeSet<String>, device: Option<&Path>) -> Facts {
         loads_modules: machine.loads_modules,
         loop_control: machine.loop_control,
         fuse_device: machine.fuse_device,
+    }
+}
+
+/// A directory that is to compete, or why it cannot.
+fn mounted(path: &Path) -> Result<MountedDirectory, String> {
+    let shown = path.display();
+    let found = path
+        .canonicalize()
+        .map_err(|error| format!("{shown}: {error}"))?;
+    if found.to_str().is_none() {
+        return Err(not_utf8("--dir", &found));
+    }
+    match found.is_dir() {
+        true => Ok(MountedDirectory {
+            filesystem: mounts::kind_of(&found),
+            path: found,
+        }),
+        false => Err(format!("{shown} is no directory")),
     }
 }
 

@@ -6,18 +6,22 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use anyhow::Context;
 use model::{
-    Bytes, CacheState, Campaign, CellId, Condition, End, Phase, Source, SourceContents, Status,
-    Test,
+    Backend, Bytes, CacheState, Campaign, CellId, Condition, End, Phase, Source, SourceContents,
+    Status, Test,
 };
 use provision::{HeldDirectory, ProvisionError, Refusal, SourceDevice, describe_storage};
 use run::Executor;
-use sys::block;
+use sys::{block, process};
+use wire::machine::Survey;
 use wire::{Job, SourcePlace, Stopped, Target};
 
-use crate::error::{BadInput, Interruption, Refused};
+use crate::connection::ATTENTION;
+use crate::error::{BadInput, Interruption, Refused, not_utf8};
 
 /// A source of the user's for as long as a campaign runs.
 #[derive(Debug)]
@@ -47,11 +51,69 @@ fn refuse_mounts_below(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// What is in a directory of the user's.
+/// Looks through a source of the user's: a directory, a device or an image file.
 ///
 /// # Errors
-/// When something is mounted in it, or it cannot be read.
-pub fn survey_directory(path: &Path) -> anyhow::Result<SourceContents> {
+/// When it cannot be copied from, or the campaign works in it.
+pub fn survey(survey: &Survey, stop: &AtomicBool) -> anyhow::Result<Source> {
+    let wanted = &survey.source;
+    let path = wanted
+        .canonicalize()
+        .map_err(|error| BadInput(format!("--source {}: {error}", wanted.display())))?;
+    if path.to_str().is_none() {
+        return Err(BadInput(not_utf8("--source", &path)).into());
+    }
+    if path.is_dir() {
+        refuse_what_overlaps(&path, &survey.in_use)?;
+        let contents = require_something(wanted, survey_directory(&path)?)?;
+        return Ok(Source::Directory { path, contents });
+    }
+    if survey.backend == Backend::Dir {
+        return Err(BadInput(format!(
+            "--source {}: mounting it needs root and images (leave --dir out); give a directory",
+            path.display()
+        ))
+        .into());
+    }
+    let is_it = |device: &Path| device.canonicalize().is_ok_and(|device| device == path);
+    if survey.device.as_deref().is_some_and(is_it) {
+        return Err(BadInput(format!(
+            "--source and --device are both {}: nothing of it would be left to copy",
+            path.display()
+        ))
+        .into());
+    }
+    let contents = require_something(wanted, survey_device(&path, stop)?)?;
+    Ok(Source::Device { path, contents })
+}
+
+/// A source that changes while it is copied would be another one for each contender.
+fn refuse_what_overlaps(path: &Path, in_use: &[PathBuf]) -> Result<(), BadInput> {
+    for used in in_use {
+        let used = used.canonicalize().unwrap_or_else(|_| used.clone());
+        if used.starts_with(path) || path.starts_with(&used) {
+            return Err(BadInput(format!(
+                "--source {} and {}, in which cells work, lie in each other: name a directory apart from it",
+                path.display(),
+                used.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceContents, BadInput> {
+    match contents.files {
+        0 => Err(BadInput(format!(
+            "--source {} holds no file to copy",
+            wanted.display()
+        ))),
+        _ => Ok(contents),
+    }
+}
+
+/// What is in a directory of the user's; nothing may be mounted in it.
+fn survey_directory(path: &Path) -> anyhow::Result<SourceContents> {
     refuse_mounts_below(path)?;
     let held = HeldDirectory::take(path)?;
     agent::survey(&directory_place(&held, None)).map_err(|reason| Refused(reason).into())
@@ -66,27 +128,39 @@ fn directory_place(held: &HeldDirectory, at: Option<PathBuf>) -> SourcePlace {
 }
 
 /// What is in a device of the user's: looks through it in a process with mounts of its own, so that nothing of it is seen outside.
-pub fn survey_device(path: &Path) -> anyhow::Result<SourceContents> {
+fn survey_device(path: &Path, stop: &AtomicBool) -> anyhow::Result<SourceContents> {
     let device =
         SourceDevice::take(path, Campaign::READAHEAD).map_err(|error| in_use(path, error))?;
     let at = tempfile::tempdir().context("a directory to mount the source on")?;
     let place = device_place(device.node(), at.path().to_owned())?;
-    let mut agent = Command::new(std::env::current_exe().context("cannot find this program")?)
-        .args(["agent", "--survey"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let mut command = Command::new(program);
+    command.args(["agent", "--survey"]).stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    process::end_with_this_thread(&mut command);
+    let mut agent = command.spawn()?;
     let mut line = serde_json::to_string(&place)?;
     line.push('\n');
     if let Some(mut stdin) = agent.stdin.take() {
         stdin.write_all(line.as_bytes())?;
     }
+    // What it says fits into the pipes.
+    while agent.try_wait()?.is_none() {
+        if stop.load(Ordering::Relaxed) {
+            agent.kill()?;
+            agent.wait()?;
+            return Err(Interruption.into());
+        }
+        thread::sleep(ATTENTION);
+    }
     let output = agent.wait_with_output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim().trim_start_matches("fsarena: ");
-        return Err(Refused(format!("--source: {said}")).into());
+        let why = match said.trim().trim_start_matches("fsarena: ") {
+            "" => format!("nobody could look through it ({})", output.status),
+            said => said.to_owned(),
+        };
+        return Err(Refused(format!("--source {}: {why}", path.display())).into());
     }
     serde_json::from_slice(&output.stdout).context("the survey of the source is not whole")
 }

@@ -10,8 +10,8 @@ use anyhow::Context;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::connection::Reach;
 use crate::error::Refused;
-use crate::remote::Reach;
 
 /// Exit code of ssh where it is ssh itself that failed (ssh(1)).
 const SSH_FAILED: i32 = 255;

@@ -3,47 +3,32 @@
 
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
-use catalog::Place;
 use model::{
-    Backend, Bytes, Campaign, CampaignId, Cell, Condition, Contender, DiskIdentity, DiskState,
-    Environment, MountIdentity, Source, Test,
+    Backend, Bytes, Campaign, CampaignId, Cell, Condition, DiskIdentity, Environment, Source, Test,
 };
-use nix::unistd::{AccessFlags, access};
 use provision::{
-    HeldDevice, HeldDirectory, Image, LoopDevice, Refusal, Setting, Workspace,
+    EnvironmentParts, HeldDevice, HeldDirectory, Image, LoopDevice, Refusal, Workspace,
     conditions_of_storage, describe_storage,
 };
 use run::Executor;
-use sys::trusted::Directory;
-use wire::{Target, Volume};
 
 use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
-use crate::dialogue::{Dialogue, Erased};
+use crate::cell_storage::{CellStorage, on_device, on_loop, set_readahead, volume};
+use crate::dialogue::Dialogue;
 use crate::error::{self, Refused};
 use crate::fit;
-use crate::guests;
+use crate::held::Held;
 use crate::source::{self, HeldSource};
 use crate::work_place::{WorkPlace, unique_name};
 
 /// How long the kernel may take to let go of an image whose cell was killed.
 const RELEASE: Duration = Duration::from_secs(10);
-
-/// What a campaign works on that others use, too: held from the first look at it to the last cell.
-#[derive(Default)]
-pub struct Held {
-    /// The device of the user's, where there is one.
-    pub device: Option<HeldDevice>,
-    /// What is copied from, where that is the user's.
-    source: Option<HeldSource>,
-    /// The directories that compete.
-    directories: Vec<HeldDirectory>,
-}
 
 /// What a campaign works on.
 pub struct Storage {
@@ -87,87 +72,7 @@ enum Kind {
     Directories(Vec<HeldDirectory>),
 }
 
-/// What one cell works on.
-pub enum CellStorage {
-    /// A file behind a loop device, which is detached when the plot is dropped.
-    Loop {
-        /// Keeps the device attached.
-        _device: LoopDevice,
-        /// What the agent sees.
-        volume: Box<Volume>,
-    },
-    /// A device of the user's, or none at all.
-    Bare(Box<Volume>),
-    /// A directory of the cell's own.
-    Directory {
-        /// Removes it when it is dropped.
-        workspace: Workspace,
-        /// The directory in which it lies.
-        top: PathBuf,
-        /// Where that has to be.
-        mount: MountIdentity,
-    },
-}
-
-impl CellStorage {
-    /// The plot as the agent is told of it.
-    pub fn target(&self) -> Target {
-        match self {
-            Self::Loop { volume, .. } | Self::Bare(volume) => Target::Volume(volume.clone()),
-            Self::Directory {
-                workspace,
-                top,
-                mount,
-            } => Target::Directory {
-                path: workspace.path(),
-                top: top.clone(),
-                mount: *mount,
-            },
-        }
-    }
-}
-
 impl Storage {
-    /// Finds out whether the campaign can run here at all, and takes what it works on; changes nothing.
-    ///
-    /// `erase` is the device that the user has named a second time, to say that what it holds may be lost.
-    pub fn hold(
-        campaign: &Campaign,
-        erase: Option<&Path>,
-        dialogue: &dyn Dialogue,
-    ) -> anyhow::Result<Held> {
-        require_root(campaign.backend)?;
-        if campaign.backend == Backend::Dir {
-            return hold_directories(campaign);
-        }
-        let device = campaign.device.as_ref();
-        let device = device
-            .map(|path| take_device(path, erase, dialogue))
-            .transpose()?;
-        Ok(Held {
-            device,
-            source: HeldSource::take(campaign)?,
-            directories: Vec::new(),
-        })
-    }
-
-    /// Whether a campaign that is new has where to work and room for its image; changes nothing.
-    pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
-        let existing = Directory::nearest(&campaign.work_dir)?;
-        let existing = existing.path();
-        writable(existing)?;
-        if campaign.backend == Backend::Vm {
-            return guests::inspect_place(campaign, existing);
-        }
-        if campaign.backend == Backend::Loop {
-            let own = campaign.device.is_none().then_some(campaign.size);
-            let second = source::image_size(campaign);
-            let images = own.into_iter().chain(second).map(|size| size.0);
-            Image::require_room(existing, Bytes(images.fold(0, u64::saturating_add)))?;
-        }
-        Ok(())
-    }
-
     /// Makes ready what every cell needs, and takes the campaign for this process alone.
     pub fn prepare(
         id: CampaignId,
@@ -231,7 +136,7 @@ impl Storage {
 
     /// What the campaign runs on, for the record.
     pub fn environment(&self, campaign: &Campaign) -> Environment {
-        let setting = Setting {
+        let setting = EnvironmentParts {
             program: env!("CARGO_PKG_VERSION").to_owned(),
             device: self.storage(campaign),
             disk: self.disk(),
@@ -349,7 +254,7 @@ impl Storage {
         }
     }
 
-    /// What a calibration takes the ceiling of: what cells are put on.
+    /// What a calibration measures as the raw device: what cells are put on.
     pub fn subject(&mut self, campaign: &Campaign) -> Subject {
         let mut filesystems = campaign.contenders.iter().map(|c| &c.filesystem);
         if campaign.backend == Backend::Dir {
@@ -523,64 +428,6 @@ impl Storage {
     }
 }
 
-/// Takes a device by the rules of safety, and asks before one is taken that holds something.
-///
-/// # Errors
-/// When it is refused, or the user says no.
-pub fn take_device(
-    path: &Path,
-    erase: Option<&Path>,
-    dialogue: &dyn Dialogue,
-) -> anyhow::Result<HeldDevice> {
-    let device = HeldDevice::take(path, erase)?;
-    if let Some(content) = device.erases() {
-        dialogue.allow_erasing(&Erased {
-            device: device.path(),
-            description: &describe_storage(device.path()),
-            content,
-        })?;
-    }
-    Ok(device)
-}
-
-/// Whoever may not mount can compare nothing on images and devices.
-pub fn require_root(backend: Backend) -> Result<(), Refused> {
-    if backend != Backend::Loop || nix::unistd::geteuid().is_root() {
-        return Ok(());
-    }
-    let advice = "mounting needs root: use sudo, compare mounted directories (--dir), or use guests (--backend vm)";
-    Err(Refused(advice.to_owned()))
-}
-
-fn hold_directories(campaign: &Campaign) -> anyhow::Result<Held> {
-    let mut directories = Vec::new();
-    for directory in campaign
-        .contenders
-        .iter()
-        .filter_map(|c| c.directory.as_deref())
-    {
-        writable(directory)?;
-        if nix::unistd::geteuid().is_root() {
-            Directory::open(directory)?;
-        }
-        directories.push(HeldDirectory::take(directory)?);
-    }
-    Ok(Held {
-        device: None,
-        source: HeldSource::take(campaign)?,
-        directories,
-    })
-}
-
-/// Refuses a directory in which this user may not make anything.
-///
-/// # Errors
-/// When it is one.
-pub fn writable(directory: &Path) -> Result<(), Refused> {
-    access(directory, AccessFlags::W_OK | AccessFlags::X_OK)
-        .map_err(|error| Refused(format!("cannot write in {}: {error}", directory.display())))
-}
-
 fn make_image(
     path: &Path,
     size: Bytes,
@@ -620,14 +467,6 @@ fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment
     })
 }
 
-/// Images have the campaign's readahead, whatever the disks of this machine have.
-fn set_readahead(device: &LoopDevice, campaign: &Campaign) -> anyhow::Result<()> {
-    match campaign.readahead {
-        Some(size) => Ok(device.set_readahead(size)?),
-        None => Ok(()),
-    }
-}
-
 /// Directories may lie on disks of their own.
 fn of_directories(campaign: &Campaign) -> Vec<Condition> {
     let contenders = campaign.contenders.iter();
@@ -637,67 +476,4 @@ fn of_directories(campaign: &Campaign) -> Vec<Condition> {
         Some(found.map(move |c| Condition::new(&format!("{} of {name}", c.what), c.value)))
     });
     conditions.flatten().collect()
-}
-
-/// A device of the user's, or a loop device over a file of the user's.
-fn on_device(
-    campaign: &Campaign,
-    contender: &Contender,
-    device: &mut HeldDevice,
-    mountpoint: PathBuf,
-) -> anyhow::Result<CellStorage> {
-    let (path, size) = (device.path().to_owned(), device.size());
-    if device.is_block() {
-        let state = device.ready()?;
-        let place = state.map(|state| (path.as_path(), state));
-        return Ok(CellStorage::Bare(volume(
-            contender, place, size, mountpoint,
-        )));
-    }
-    let attached = LoopDevice::over(&device.claim()?, &path)?;
-    set_readahead(&attached, campaign)?;
-    on_loop(contender, attached, size, mountpoint)
-}
-
-fn on_loop(
-    contender: &Contender,
-    device: LoopDevice,
-    size: Bytes,
-    mountpoint: PathBuf,
-) -> anyhow::Result<CellStorage> {
-    let place = Some((device.path(), device.state()?));
-    let volume = volume(contender, place, size, mountpoint);
-    Ok(CellStorage::Loop {
-        _device: device,
-        volume,
-    })
-}
-
-fn volume(
-    contender: &Contender,
-    device: Option<(&Path, DiskState)>,
-    size: Bytes,
-    mountpoint: PathBuf,
-) -> Box<Volume> {
-    let (device, state) = device.unzip();
-    let nodes: Vec<_> = device.iter().map(|d| d.to_string_lossy()).collect();
-    let devices: Vec<&str> = nodes.iter().map(AsRef::as_ref).collect();
-    // Without its path there is no agent either, and no cell is started.
-    let program = std::env::current_exe().unwrap_or_default();
-    let place = Place {
-        devices: &devices,
-        mountpoint: &mountpoint.to_string_lossy(),
-        size,
-        fsarena: &program.to_string_lossy(),
-    };
-    let commands = catalog::resolve(contender, &place);
-    Box::new(Volume {
-        device: device.map(Path::to_owned),
-        span: None,
-        state,
-        size,
-        driver: contender.filesystem.driver,
-        commands,
-        mountpoint,
-    })
 }

@@ -1,6 +1,6 @@
 //! The directory in which everything lies that is made for a campaign; nothing of it is left in the end.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -40,9 +40,45 @@ const LOCK: &str = "lock";
 const ATTEMPTS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Whether something in such a directory has a name that is given to what is made there.
+fn is_own(name: &str) -> bool {
+    let numbered = |prefix| {
+        let number = name.strip_prefix(prefix);
+        number.is_some_and(|rest: &str| {
+            let number = rest.strip_suffix(PARTIAL).unwrap_or(rest);
+            number.parse::<u64>().is_ok()
+        })
+    };
+    let plain = name.strip_suffix(PARTIAL).unwrap_or(name);
+    [LOCK, "mnt", "source", "source-image"].contains(&plain)
+        || numbered("image-")
+        || numbered("cell-")
+}
+
+/// How the name of an image ends that is not written to its end.
+const PARTIAL: &str = ".partial";
+
+/// Something in a directory that was not made for a campaign or a calibration. A directory without a lock that is not
+/// empty is somebody else's, whatever is in it.
+fn foreign(directory: &Path) -> Option<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    let locked = names.iter().any(|name| name == LOCK);
+    let is_foreign = |name: &&OsString| !locked || !name.to_str().is_some_and(is_own);
+    let found = names.iter().find(is_foreign);
+    found.map(|name| name.to_string_lossy().into_owned())
+}
+
 /// Makes a directory where it is not, and locks it; `None` where another process has it, or has just removed it.
 fn lock(around: &Directory, name: &str) -> anyhow::Result<Option<(Directory, Flock<File>)>> {
     let directory = around.subdirectory(name)?;
+    if let Some(found) = foreign(directory.path()) {
+        let shown = directory.path().display();
+        return Err(Refused(format!(
+            "{shown} holds {found}, which fsarena has not made: move it away, or name another --work-dir"
+        ))
+        .into());
+    }
     let file = directory.file_or_new(LOCK)?;
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(lock) if lock.metadata()?.nlink() > 0 => Ok(Some((directory, lock))),
@@ -85,7 +121,7 @@ impl WorkPlace {
         let mut lock = lock(&around, name);
         // Whoever removes what a killed campaign has left has it for a moment.
         for _ in 0..ATTEMPTS {
-            if matches!(lock, Ok(Some(_))) {
+            if !matches!(lock, Ok(None)) {
                 break;
             }
             thread::sleep(PAUSE);
@@ -103,6 +139,9 @@ impl WorkPlace {
     pub fn is_left(work_dir: &Directory, name: &OsStr) -> bool {
         let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
         if !is_directory(&work_dir.path().join(name)) {
+            return false;
+        }
+        if foreign(&work_dir.path().join(name)).is_some() {
             return false;
         }
         let directory = work_dir.subdirectory(name);
@@ -163,15 +202,20 @@ impl WorkPlace {
         Ok(CellDirectory(path))
     }
 
-    /// Removes it with everything in it; the lock, without which nobody knows it again, at last.
+    /// Removes it with everything in it that was made for the campaign; what somebody else has put there stays. The lock, without which nobody knows it again, at last.
     ///
     /// # Errors
     /// When something in it cannot be removed.
     pub fn remove(&self) -> Result<(), Untrusted> {
         let entries = fs::read_dir(self.directory.path()).into_iter().flatten();
         let names = entries.flatten().map(|entry| entry.file_name());
-        for name in names.filter(|name| name != LOCK) {
+        let own = |name: &OsString| name.to_str().is_some_and(is_own);
+        let (own, foreign): (Vec<_>, Vec<_>) = names.partition(own);
+        for name in own.iter().filter(|name| *name != LOCK) {
             self.directory.remove_tree(name)?;
+        }
+        if !foreign.is_empty() {
+            return self.directory.remove_tree(LOCK);
         }
         self.around
             .remove_tree(self.directory.path().file_name().unwrap_or_default())
@@ -258,5 +302,39 @@ mod tests {
         drop(again);
         assert!(!path.exists());
         place.remove().unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_only_has_such_a_name_is_refused_and_nothing_of_it_is_removed() {
+        let around = tempfile::tempdir().unwrap();
+        let directory = around.path().join(CALIBRATION);
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("notes"), "precious").unwrap();
+        let hold = || WorkPlace::hold(around.path(), CALIBRATION, "taken");
+        let left = || {
+            let around = Directory::open(around.path()).unwrap();
+            WorkPlace::is_left(&around, CALIBRATION.as_ref())
+        };
+        // Without a lock it is somebody else's, and with one, too, where it holds what is never made there.
+        for with_lock in [false, true] {
+            if with_lock {
+                fs::write(directory.join(LOCK), "").unwrap();
+            }
+            let error = hold().err().expect("it is not fsarena's").to_string();
+            assert!(
+                error.contains("holds notes, which fsarena has not made"),
+                "{error}"
+            );
+            assert!(!left());
+        }
+        fs::remove_file(directory.join("notes")).unwrap();
+        fs::write(directory.join("image-0.partial"), "").unwrap();
+        assert!(left());
+        let place = hold().unwrap();
+        fs::write(directory.join("notes"), "precious").unwrap();
+        drop(place);
+        let there: Vec<_> = fs::read_dir(&directory).unwrap().flatten().collect();
+        assert_eq!(there.len(), 1, "{there:?}");
+        assert_eq!(there[0].file_name(), "notes");
     }
 }

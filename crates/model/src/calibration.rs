@@ -1,11 +1,11 @@
-//! What the instrument itself costs, and what the device below can do without a filesystem: the two
-//! ends between which every figure lies.
+//! What fsarena itself costs, and what the device below can do without a filesystem: the two
+//! ends between which every result lies.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
-/// A figure that was taken several times.
+/// A result that was taken several times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
@@ -39,10 +39,10 @@ impl Spread {
     }
 }
 
-/// What the instrument costs on this machine.
+/// What fsarena itself costs on this machine: the harness overhead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct InstrumentCost {
+pub struct Overhead {
     /// Nanoseconds for one operation through all that stands around a system call: the request is
     /// drawn, nothing is read, and what was done is timed and counted.
     pub operation: Spread,
@@ -59,32 +59,32 @@ pub struct InstrumentCost {
 /// What the device can do before there is a filesystem on it, past the page cache.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Ceiling {
-    /// Bytes per second, front to back, in requests of [`Ceiling::SEQUENTIAL_BLOCK`].
+pub struct RawDevice {
+    /// Bytes per second, front to back, in requests of [`RawDevice::SEQUENTIAL_BLOCK`].
     pub sequential_read: Option<Spread>,
     /// The same for writes; the device is flushed at the end.
     pub sequential_write: Option<Spread>,
-    /// Operations per second at random offsets, in requests of [`Ceiling::RANDOM_BLOCK`], one at a
+    /// Operations per second at random offsets, in requests of [`RawDevice::RANDOM_BLOCK`], one at a
     /// time.
     pub random_read: Option<Spread>,
     /// The same for writes; the device is flushed at the end.
     pub random_write: Option<Spread>,
-    /// Operations per second as for `random_read`, but [`Ceiling::DEPTH`] requests at a time.
+    /// Operations per second as for `random_read`, but [`RawDevice::DEPTH`] requests at a time.
     pub queued_read: Option<Spread>,
     /// The same for writes; the device is flushed at the end.
     pub queued_write: Option<Spread>,
 }
 
-impl Ceiling {
+impl RawDevice {
     /// Bytes of a sequential request.
     pub const SEQUENTIAL_BLOCK: Bytes = Bytes(1 << 20);
     /// Bytes of a random request.
     pub const RANDOM_BLOCK: Bytes = Bytes(4 << 10);
-    /// Requests in flight at a time in the queued figures.
+    /// Requests in flight at a time in the queued results.
     pub const DEPTH: u32 = 32;
 }
 
-/// What the instrument costs and what the device can do, as found before the first cell.
+/// What fsarena itself costs and what the device can do, as found before the first cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
@@ -92,11 +92,13 @@ pub struct Calibration {
     pub taken: Nanos,
     /// How long it took.
     pub elapsed: Nanos,
-    /// The instrument.
-    pub instrument: InstrumentCost,
+    /// The harness overhead.
+    #[serde(alias = "instrument")]
+    pub overhead: Overhead,
     /// The device; `None` where there is none to measure.
-    pub ceiling: Option<Ceiling>,
-    /// What the ceiling is of, or why there is none; a line for people.
+    #[serde(alias = "ceiling")]
+    pub raw_device: Option<RawDevice>,
+    /// What the raw device is, or why there is none; a line for people.
     pub device: String,
 }
 
@@ -128,5 +130,33 @@ mod tests {
             prop_assert!(spread.least <= spread.median && spread.median <= spread.most);
             prop_assert!(values.contains(&spread.least) && values.contains(&spread.most));
         }
+    }
+
+    #[test]
+    fn a_calibration_of_an_older_database_is_read() {
+        let spread = Spread::of(&[1.0]).unwrap();
+        let calibration = Calibration {
+            taken: Nanos(1),
+            elapsed: Nanos(2),
+            overhead: Overhead {
+                operation: spread,
+                clock: spread,
+                histogram: spread,
+                marking: spread,
+                verification: spread,
+            },
+            raw_device: Some(RawDevice::default()),
+            device: "a disk".into(),
+        };
+        let mut older = serde_json::to_value(&calibration).unwrap();
+        let fields = older.as_object_mut().unwrap();
+        for (now, then) in [("overhead", "instrument"), ("raw_device", "ceiling")] {
+            let value = fields.remove(now).expect(now);
+            fields.insert(then.into(), value);
+        }
+        assert_eq!(
+            serde_json::from_value::<Calibration>(older).unwrap(),
+            calibration
+        );
     }
 }

@@ -153,7 +153,7 @@ impl fmt::Display for Clock {
 pub struct Until {
     /// The ends of a 95 % interval lie no farther from the median than this share of it.
     pub width: f64,
-    /// Share of the judged figures that must be so narrow, above 0 and at most 1.
+    /// Share of the primary results that must be so narrow, above 0 and at most 1.
     pub share: f64,
     /// Rounds at most.
     pub max_rounds: u32,

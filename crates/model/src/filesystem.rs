@@ -39,7 +39,7 @@ pub struct Filesystem {
     pub requires: Requirements,
     /// The command lines.
     pub commands: Commands,
-    /// What a reader of the figures should know: defaults that were changed, and why.
+    /// What a reader of the results should know: defaults that were changed, and why.
     pub quirks: Vec<String>,
     /// Why no backend of this version can run it, where that is so.
     pub unavailable: Option<String>,

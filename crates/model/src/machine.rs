@@ -16,7 +16,7 @@ pub struct DiskModel {
     pub name: String,
     /// The name people write.
     pub title: String,
-    /// Where its figures come from.
+    /// Where its results come from.
     pub source: String,
     /// Time between a request and its answer, for reads and writes alike; zero for no time at all.
     pub latency: Nanos,

@@ -328,8 +328,8 @@ impl PhaseResult {
     }
 
     /// The number by which the tables judge the phase.
-    pub fn headline_value(&self) -> Option<f64> {
-        let wanted = self.headline;
+    pub fn primary_value(&self) -> Option<f64> {
+        let wanted = self.primary_metric;
         self.measurements()
             .into_iter()
             .find(|m| m.metric == wanted)
@@ -343,7 +343,7 @@ impl PhaseResult {
 
     fn speed(&self, numbers: &mut Vec<(Metric, f64)>) {
         let seconds = self.wall.as_secs_f64();
-        match self.headline {
+        match self.primary_metric {
             Metric::Capacity => {
                 if let (Some(space), Some(size)) = (self.space_after, self.device_size)
                     && size.0 > 0

@@ -4,14 +4,17 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, CacheState, Disturbance, End, Features, MemoryUse, Metric, Nanos, Op, Phase};
+use crate::{
+    Bytes, CacheState, Disturbance, End, Features, KernelEvent, MemoryUse, Metric, Nanos, Op,
+    Phase, kernel_log,
+};
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It was done, and the figure stands.
+    /// It was done, and the result stands.
     Ok,
     /// The filesystem cannot do this.
     Unsupported,
@@ -167,8 +170,9 @@ pub struct PhaseResult {
     pub status: Status,
     /// Why, where it is not `ok`.
     pub failure: Option<Failure>,
-    /// The figure by which the tables judge it.
-    pub headline: Metric,
+    /// The primary metric: tables rank by it.
+    #[serde(alias = "headline")]
+    pub primary_metric: Metric,
     /// The cache state that it really began with.
     pub cache: CacheState,
     /// What the timed part included at its end.
@@ -253,7 +257,7 @@ impl PhaseResult {
             phase: phase.name.clone(),
             status: Status::Ok,
             failure: None,
-            headline: phase.op.headline(),
+            primary_metric: phase.op.primary_metric(),
             cache: phase.cache,
             ends: phase.ends,
             wall: Nanos(0),
@@ -296,8 +300,9 @@ pub struct CellResult {
     pub mounted: Option<MemoryUse>,
     /// What the filesystem was found able to do.
     pub features: Features,
-    /// What the kernel logged meanwhile; complaints come with a level of 4 or below.
-    pub kernel_log: Vec<String>,
+    /// What the kernel logged meanwhile, but for what is about somebody else. Older databases hold lines.
+    #[serde(deserialize_with = "kernel_log::read")]
+    pub kernel_log: Vec<KernelEvent>,
     /// Whether the kernel log could be read at all.
     pub kernel_log_readable: bool,
     /// When it began, nanoseconds since 1970.
@@ -316,6 +321,13 @@ pub struct CellResult {
     /// What the cell gave at first, where it was run again because the machine was disturbed; it counts for nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Box<CellResult>>,
+}
+
+impl CellResult {
+    /// The lines of the kernel log, each as `<level> text`.
+    pub fn kernel_lines(&self) -> impl Iterator<Item = &String> {
+        self.kernel_log.iter().flat_map(|event| &event.lines)
+    }
 }
 
 #[cfg(test)]
@@ -340,6 +352,17 @@ mod tests {
             ..DeviceCounters::default()
         });
         (result, phase.op)
+    }
+
+    #[test]
+    fn a_result_of_an_older_database_is_read() {
+        let (result, _) = listed(CacheState::Warm, 0);
+        let mut older = serde_json::to_value(&result).unwrap();
+        let fields = older.as_object_mut().unwrap();
+        let metric = fields.remove("primary_metric").unwrap();
+        fields.insert("headline".into(), metric);
+        let read = serde_json::from_value::<PhaseResult>(older).unwrap();
+        assert_eq!(read, result);
     }
 
     #[test]

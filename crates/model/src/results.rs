@@ -26,7 +26,7 @@ pub struct CampaignResults {
     pub campaign: Campaign,
     /// What it ran on; one for each session (a resumed campaign has several).
     pub environments: Vec<Environment>,
-    /// What the instrument costs and what the device can do; absent where it was not taken yet.
+    /// What fsarena itself costs and what the raw device can do; absent where it was not taken yet.
     #[serde(default)]
     pub calibration: Option<Calibration>,
     /// Its cells in the order of the plan.

@@ -54,7 +54,7 @@ pub struct Test {
     pub suite: String,
     /// One line for people.
     pub title: String,
-    /// Why the figures mean something, and what they leave out.
+    /// Why the results mean something, and what they leave out.
     pub rationale: String,
     /// Space that must be free for it.
     pub space: Bytes,
@@ -107,7 +107,7 @@ pub struct Phase {
     pub cache: CacheState,
     /// Where the phase ends.
     pub ends: End,
-    /// No new operation begins after this time; the figure is then a rate over what was done.
+    /// No new operation begins after this time; the result is then a rate over what was done.
     pub at_most: Option<Nanos>,
     /// When and how often it is repeated because it ended too soon; once and no more where absent.
     #[serde(default)]
@@ -134,7 +134,7 @@ pub struct Scaling {
     pub limit: Nanos,
 }
 
-/// What the page cache held when a figure was taken.
+/// What the page cache held when a result was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

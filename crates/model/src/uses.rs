@@ -1,7 +1,7 @@
 //! What somebody uses a filesystem for: weights over groups of tests, and the features that it cannot do
 //! without.
 //!
-//! Data only. How weights and figures become a score is said in `analyse`.
+//! Data only. How weights and results become a score is said in `analyse`.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub struct Use {
     /// Which other systems must read it, where that matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readers: Option<Readers>,
+    /// What is of no relevance to it, as a share of the cost; that of the report where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevant: Option<f64>,
     /// What it must not be without.
     pub needs: Vec<Need>,
     /// What counts, and how much.

@@ -8,7 +8,8 @@ use model::{
     Bytes, Campaign, Cell, CellId, CellResult, Failure, Nanos, PhaseResult, Status, StoredCell,
     Test,
 };
-use plan::{Pace, Writes};
+use plan::{Experience, Forecast, Going, Pace, Writes};
+use sys::clock;
 use wire::Stopped;
 
 use crate::again::{self, Again};
@@ -42,8 +43,8 @@ pub enum Error<L: std::error::Error, B: std::error::Error> {
     Withdrawn(String),
 }
 
-/// What may be written, and what the time left is judged by.
-#[derive(Clone, Copy, Debug, Default)]
+/// What may be written, and what the time left is estimated from.
+#[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The most that may be written to disks that wear out, all sessions together; `None` where cells write to memory.
     pub written: Option<Bytes>,
@@ -53,6 +54,8 @@ pub struct Limits {
     pub preparation: Bytes,
     /// How fast the machine is taken to be.
     pub pace: Pace,
+    /// What cells took in earlier campaigns.
+    pub experience: Experience,
 }
 
 /// Runs every planned cell that has no result, and further rounds where the campaign's rule wants them.
@@ -69,15 +72,23 @@ pub fn run<L: Ledger, B: Backend>(
     stop: &Stop,
 ) -> Result<Ended, Error<L::Error, B::Error>> {
     let stored = ledger.load().map_err(Error::Ledger)?;
-    let elapsed = |c: &StoredCell| Some((c.cell.id, c.result.as_ref()?.elapsed));
-    let (campaign, writes) = (&stored.campaign, Writes::of(&stored.campaign));
+    let mut forecast = Forecast::new(&stored.campaign, limits.pace, &limits.experience);
+    forecast.plan(stored.cells.iter().map(|c| &c.cell));
+    let mut finished = BTreeSet::new();
+    for c in &stored.cells {
+        if let Some(result) = &c.result {
+            forecast.finish(&c.cell, result);
+            finished.insert(c.cell.id);
+        }
+    }
+    let writes = Writes::of(&stored.campaign);
     let mut run = Run {
         ledger,
         backend,
         observer,
         stop,
-        expected: expected(campaign, limits.pace),
-        finished: stored.cells.iter().filter_map(elapsed).collect(),
+        forecast,
+        finished,
         written: limits.written.map(|most| {
             // Each session prepares a disk of its own.
             let sessions = stored.environments.len() as u64 + 1;
@@ -138,7 +149,7 @@ struct Run<'a, L, B> {
     stop: &'a Stop,
     campaign: Campaign,
     plan: Vec<Cell>,
-    finished: BTreeMap<CellId, Nanos>,
+    finished: BTreeSet<CellId>,
     running: BTreeMap<CellId, Running>,
     /// Whether the harness and the raw device were measured.
     calibrated: bool,
@@ -146,8 +157,8 @@ struct Run<'a, L, B> {
     written: Option<Written>,
     /// What each cell writes.
     writes: Writes,
-    /// About how long a cell of each test takes.
-    expected: BTreeMap<String, Nanos>,
+    /// About how long cells take.
+    forecast: Forecast,
     /// Which cells are run again.
     again: Again,
 }
@@ -161,6 +172,8 @@ struct Running {
     attempts: u32,
     /// What it gave at first, where it runs again because the machine was disturbed.
     first: Option<CellResult>,
+    /// When it was started, on the clock of [`clock::now`].
+    since: Nanos,
 }
 
 /// What the news of a cell mean for the campaign.
@@ -206,8 +219,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
 
     /// Runs the cells that are planned and have no result.
     fn planned_cells(&mut self) -> Outcome<Ended, L, B> {
-        let done: BTreeSet<CellId> = self.finished.keys().copied().collect();
-        let mut waiting: VecDeque<Cell> = plan::remaining(&self.plan, &done).into();
+        let mut waiting: VecDeque<Cell> = plan::remaining(&self.plan, &self.finished).into();
         let mut over = After::GoOn;
         loop {
             while matches!(over, After::GoOn) && self.has_room() {
@@ -251,15 +263,16 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             Ok(test) => test,
             Err(reason) => return After::Withdrawn(reason),
         };
-        self.observer.begin(&cell, self.position());
         self.backend.start(&cell, &test);
         let running = Running {
             test,
             attempts: 1,
             first: None,
-            cell,
+            since: clock::now(),
+            cell: cell.clone(),
         };
-        self.running.insert(running.cell.id, running);
+        self.running.insert(cell.id, running);
+        self.observer.begin(&cell, self.position());
         After::GoOn
     }
 
@@ -314,6 +327,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             self.again.begins();
             self.observer.note(&again::words(&running.cell, &result));
             running.first = Some(result);
+            running.since = clock::now();
             self.backend.start(&running.cell, &running.test);
             return Ok(After::GoOn);
         }
@@ -357,6 +371,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             return Ok(After::Withdrawn(times));
         }
         running.attempts += 1;
+        running.since = clock::now();
         self.observer
             .note(&format!("{name}: lost: {reason}; it runs once more"));
         self.backend.start(&running.cell, &running.test);
@@ -375,7 +390,8 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             return Ok(After::GoOn);
         };
         self.ledger.record(&cell, result).map_err(Error::Ledger)?;
-        self.finished.insert(id, result.elapsed);
+        self.finished.insert(id);
+        self.forecast.finish(&cell, result);
         if let Some(written) = self.written.as_mut() {
             let (expected, spent) = (
                 self.writes.expected(&cell),
@@ -410,27 +426,27 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         if let Some(written) = self.written.as_mut() {
             written.reserve(self.writes.all(&cells));
         }
+        self.forecast.plan(&cells);
         self.plan.extend(cells);
         Ok(true)
     }
 
     fn position(&self) -> Position {
-        let one_by_one = plan::time_left(&self.plan, &self.finished, &self.expected);
+        let going = self.running.values().map(|running| Going {
+            cell: &running.cell,
+            elapsed: clock::since(running.since),
+        });
+        let going: Vec<Going<'_>> = going.collect();
+        let abreast = self.backend.side_by_side() as u64;
+        let (left, next) = self.forecast.left(&going, abreast);
         Position {
             done: self.finished.len() as u64,
             total: self.plan.len() as u64,
-            left: Nanos(one_by_one.0 / self.backend.side_by_side().max(1) as u64),
+            left,
+            next,
             written: self.written.map(Written::so_far),
         }
     }
-}
-
-/// About how long a cell of each test takes.
-fn expected(campaign: &Campaign, pace: Pace) -> BTreeMap<String, Nanos> {
-    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
-    let conditions = plan::Conditions::of(campaign);
-    let time = |test: &Test| (test.name.clone(), plan::cell_time(test, pace, &conditions));
-    tests.map(time).collect()
 }
 
 /// The result, where each planned phase stands in it once, in its order; else what says that it cannot be believed.

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use model::{
-    Access, Backend as Kind, Bytes, CacheState, Calibration, Campaign, CampaignResults, Cell,
-    CellId, CellResult, Clock, Contender, End, Environment, Features, Io, Nanos, Op, Phase,
-    PhaseResult, Profile, Status, StoredCell, Suite, Test,
+    Accelerator, Access, Backend as Kind, Bytes, CacheState, Calibration, Campaign,
+    CampaignResults, Cell, CellId, CellResult, Clock, Contender, DiskModel, End, Environment,
+    Features, GuestDisk, GuestMachine, Io, Nanos, Op, Phase, PhaseResult, Profile, Status,
+    StoredCell, Suite, Test,
 };
 
 use crate::{Backend, Ledger, News};
@@ -206,6 +207,20 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         stall_timeout: Nanos::from_secs(60),
         host: None,
         phase_limit: Profile::Smoke.phase_limit(Kind::Loop),
+    }
+}
+
+/// A guest in virtual time with a disk after this model.
+pub fn guest(model: DiskModel) -> GuestMachine {
+    GuestMachine {
+        memory: Bytes::mib(1024),
+        processors: 1,
+        accelerator: Accelerator::Tcg,
+        cpu: "max".into(),
+        disks: 1,
+        disk: GuestDisk::Model { model },
+        kernel: "6.1.0".into(),
+        made: "guest-1".into(),
     }
 }
 

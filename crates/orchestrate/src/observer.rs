@@ -12,6 +12,8 @@ pub struct Position {
     pub total: u64,
     /// About how much time is left.
     pub left: Nanos,
+    /// Of that, about how much passes until the next cell ends.
+    pub next: Nanos,
     /// What the campaign has written, where that is a disk of this machine's.
     pub written: Option<Bytes>,
 }

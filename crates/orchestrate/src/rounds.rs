@@ -16,7 +16,7 @@ pub fn wants_more(results: &CampaignResults) -> bool {
 
 /// One line for people.
 pub fn words(stop: &Stop) -> String {
-    // To a thousandth of a per cent, which no figure of a filesystem is worth.
+    // To a thousandth of a per cent, which no result of a filesystem is worth.
     let width = (stop.until.width * 1e5).round() / 1e3;
     let wide = format!(
         "after {}, {} of {} results are wider than ±{width} % or not known yet",

@@ -88,6 +88,7 @@ mod tests {
     use super::*;
     use crate::cost::cost;
     use crate::fixture;
+    use crate::forecast::Experience;
     use crate::pace::Pace;
 
     /// Three contenders, two rounds, one test that writes so many GB once.
@@ -107,8 +108,12 @@ mod tests {
         campaign
     }
 
+    fn announced(campaign: &Campaign) -> Cost {
+        cost(campaign, Pace::default(), &Experience::default(), 1)
+    }
+
     fn of(campaign: &Campaign) -> Result<Option<Bytes>, TooMuch> {
-        allowance(campaign, &cost(campaign, Pace::default(), 1))
+        allowance(campaign, &announced(campaign))
     }
 
     fn named(gigabytes: u64, most: u64) -> Campaign {
@@ -121,7 +126,7 @@ mod tests {
     #[test]
     fn without_a_word_twice_what_is_announced_may_be_written_and_never_more_than_a_disk_bears() {
         let small = campaign(1);
-        let announced = cost(&small, Pace::default(), 1).written();
+        let announced = announced(&small).written();
         assert_eq!(of(&small), Ok(Some(Bytes(2 * announced.0))));
         assert_eq!(of(&campaign(200)), Ok(Some(UNASKED)));
         let refused = of(&campaign(300)).unwrap_err();

@@ -2,10 +2,11 @@
 //!
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Nanos, Phase, Source, Test, Work};
+use model::{Backend, Bytes, Campaign, Driver, Nanos, Phase, Source, Test, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::allowance::wears_disks;
+use crate::forecast::{Basis, Experience, Forecast};
 use crate::pace::Pace;
 use crate::repetition::MOST_REPEATED;
 use crate::{work, writes};
@@ -54,8 +55,10 @@ pub struct Cost {
     pub time: Nanos,
     /// Cells that run side by side.
     pub abreast: u64,
-    /// What the time assumes.
+    /// What the time assumes of cells that were never seen.
     pub pace: Pace,
+    /// From what the time is known.
+    pub basis: Basis,
     /// The tests, in the order of the suites.
     pub tests: Vec<TestCost>,
 }
@@ -75,13 +78,25 @@ impl Cost {
     }
 }
 
-/// The cost of a campaign at a pace, so many of its cells side by side.
-pub fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
+/// The cost of a campaign at a pace, so many of its cells side by side, where some of them may be known from earlier
+/// campaigns.
+pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u64) -> Cost {
     let contenders = campaign.contenders.len() as u64;
     let times = contenders * u64::from(campaign.rounds);
+    let forecast = Forecast::new(campaign, pace, experience);
+    let cells = forecast.cells();
+    let round = |test: &Test| {
+        let contenders = campaign.contenders.iter();
+        let each = contenders.filter_map(|c| cells.get(&(c.name.as_str(), test.name.as_str())));
+        each.fold(0, |sum: u64, cell| sum.saturating_add(cell.0))
+    };
     let mut tests: Vec<TestCost> = Vec::new();
     for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
-        let one = of_test(test, pace, times, &Conditions::of(campaign));
+        let time = Nanos(round(test).saturating_mul(u64::from(campaign.rounds)));
+        let one = TestCost {
+            time,
+            ..of_test(test, pace, times, &Conditions::of(campaign))
+        };
         match tests.last_mut() {
             Some(last) if one.points > 0 && last.test == one.test && last.suite == one.suite => {
                 add(last, &one);
@@ -110,6 +125,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
         ),
         abreast: abreast.max(1),
         pace,
+        basis: forecast.basis().clone(),
         tests,
     }
 }
@@ -152,24 +168,42 @@ impl Conditions {
     }
 }
 
-/// About how long a cell of a test takes.
-pub fn cell_time(test: &Test, pace: Pace, conditions: &Conditions) -> Nanos {
-    of_test(test, pace, 1, conditions).time
+/// About how long a cell of a test is assumed to take where it was never seen.
+pub fn cell_time(test: &Test, driver: Driver, pace: Pace, conditions: &Conditions) -> Nanos {
+    let phases = repeated(test, pace, conditions);
+    let one = |(phase, once, passes): (&Phase, Work, u64)| {
+        let one = pace.here(pace.whole(phase, once));
+        one.0.saturating_mul(passes)
+    };
+    let kernel = phases.map(one).fold(0, u64::saturating_add);
+    let phases = match driver {
+        Driver::Kernel => kernel,
+        Driver::Fuse => (kernel as f64 * pace.fuse) as u64,
+    };
+    Nanos(pace.cell.0.saturating_add(phases))
 }
 
-fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> TestCost {
+/// The phases of a test, each with the work of one pass and how often it is expected to be done.
+fn repeated<'a>(
+    test: &'a Test,
+    pace: Pace,
+    conditions: &'a Conditions,
+) -> impl Iterator<Item = (&'a Phase, Work, u64)> {
     let works = work::of_phases(test);
-    let (mut time, mut work) = (pace.cell.0, Work::default());
-    for (phase, once) in test.phases.iter().zip(works) {
+    test.phases.iter().zip(works).map(move |(phase, once)| {
         let once = match conditions.has_source && phase.op.copies_in() {
             true => once.with_read(once.written),
             false => once,
         };
-        let passes = passes(phase, once, pace, conditions.wears);
-        let one = pace.here(pace.whole(phase, once));
-        time = time.saturating_add(one.0.saturating_mul(passes));
-        work = work + once * passes;
-    }
+        (phase, once, passes(phase, once, pace, conditions.wears))
+    })
+}
+
+/// What a test costs over so many cells, but for the time.
+fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> TestCost {
+    let phases = repeated(test, pace, conditions);
+    let all = phases.map(|(_, once, passes)| once * passes);
+    let mut work = all.fold(Work::default(), |sum, one| sum + one);
     let made = Bytes(conditions.mkfs.0.saturating_mul(writes::times_made(test)));
     let written = |once: Bytes| Bytes(once.0.saturating_add(made.0));
     work.written = written(work.written);
@@ -186,7 +220,7 @@ fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> Test
         work: work * times,
         least_written: Bytes(written(writes::of_test(test)).0.saturating_mul(times)),
         space: test.space,
-        time: Nanos(time.saturating_mul(times)),
+        time: Nanos(0),
     }
 }
 
@@ -243,9 +277,15 @@ mod tests {
         byte: Nanos(0),
         cold: Nanos(0),
         cell: Nanos(500_000_000),
+        fuse: 3.0,
         slowdown: 1.0,
         measured: false,
     };
+
+    /// The cost where nothing was ever seen.
+    fn cost(campaign: &Campaign, pace: Pace, abreast: u64) -> Cost {
+        super::cost(campaign, pace, &Experience::default(), abreast)
+    }
 
     /// A campaign of which each test writes so many MB once.
     fn writing(tests: usize, megabytes: u64) -> Campaign {

@@ -6,7 +6,7 @@
 
 mod allowance;
 mod cost;
-mod estimate;
+mod forecast;
 mod order;
 mod pace;
 mod repetition;
@@ -14,8 +14,8 @@ mod work;
 mod writes;
 
 pub use allowance::{TooMuch, UNASKED, allowance, wears_disks};
-pub use cost::{Conditions, Cost, TestCost, cell_time, cost};
-pub use estimate::time_left;
+pub use cost::{Cost, TestCost, cost};
+pub use forecast::{Basis, Experience, Forecast, Going};
 pub use order::{MOST_CELLS, further_round, most_cells, plan, remaining};
 pub use pace::Pace;
 pub use repetition::within;

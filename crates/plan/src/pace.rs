@@ -2,7 +2,7 @@
 //!
 //! Nobody knows a filesystem's speed before it was measured. What is here was measured where its comment says, on
 //! common filesystems, and is meant to be right within a factor of two; each cell that has run then says better
-//! ([`crate::time_left`]).
+//! ([`crate::Forecast`]).
 
 use model::op::Each;
 use model::{
@@ -31,6 +31,9 @@ pub struct Pace {
     pub cold: Nanos,
     /// What surrounds the phases of a cell: making, mounting, unmounting, checking; a guest boots, too.
     pub cell: Nanos,
+    /// How many times as long a phase takes where the driver is a process in user space: assumed, as these differ more
+    /// among themselves than from drivers of the kernel.
+    pub fuse: f64,
     /// How long it takes until a second has passed of the time that phases are measured in.
     pub slowdown: f64,
     /// Whether the throughput was measured on this machine, and not assumed.
@@ -51,6 +54,7 @@ impl Default for Pace {
             byte: Nanos(3),
             cold: Nanos(50_000_000),
             cell: Nanos(500_000_000),
+            fuse: 3.0,
             slowdown: 1.0,
             measured: false,
         }
@@ -113,6 +117,7 @@ impl Pace {
             byte: Nanos(40),
             cold: Nanos(10_000_000),
             cell: Nanos::from_secs(11),
+            fuse: 3.0,
             slowdown: 4.0,
             measured: false,
         }

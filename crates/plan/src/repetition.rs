@@ -1,4 +1,4 @@
-//! How much the repetitions of phases may write: a disk wears out by that, and no figure is better for it. Pure.
+//! How much the repetitions of phases may write: a disk wears out by that, and no result is better for it. Pure.
 
 use model::{Bytes, Phase, Test, Work};
 

@@ -11,7 +11,7 @@ const EMULATOR: (&str, &str) = ("qemu-system-x86_64", "qemu-system-x86");
 /// Whether a filesystem can compete on a backend of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum Availability {
     /// As it is.
     Runs,
     /// When something is brought in.
@@ -38,16 +38,16 @@ pub struct Need {
 }
 
 /// Whether a filesystem can compete on a backend of a machine.
-pub fn verdict(filesystem: &Filesystem, backend: Backend, machine: &Machine) -> Verdict {
+pub fn verdict(filesystem: &Filesystem, backend: Backend, machine: &Machine) -> Availability {
     match backend {
         // Any mounted directory works, whatever filesystem it is on.
-        Backend::Dir => Verdict::Runs,
+        Backend::Dir => Availability::Runs,
         Backend::Vm => in_guest(filesystem, machine),
         Backend::Loop => on_loop(filesystem, machine),
     }
 }
 
-fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Verdict {
+fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Availability {
     if let Some(why) = &filesystem.unavailable {
         return impossible(why.clone());
     }
@@ -66,14 +66,14 @@ fn on_loop(filesystem: &Filesystem, machine: &Machine) -> Verdict {
     needs.extend(unpackaged(filesystem, machine));
     needs.extend(root(filesystem, machine));
     if needs.is_empty() {
-        Verdict::Runs
+        Availability::Runs
     } else {
-        Verdict::Missing { needs }
+        Availability::Missing { needs }
     }
 }
 
 /// In a guest it runs where QEMU does and the guest has its modules and programs; root is not needed.
-fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
+fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Availability {
     if let Some(why) = &filesystem.unavailable {
         return impossible(why.clone());
     }
@@ -91,9 +91,9 @@ fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Verdict {
         }
     }
     if needs.is_empty() {
-        Verdict::Runs
+        Availability::Runs
     } else {
-        Verdict::Missing { needs }
+        Availability::Missing { needs }
     }
 }
 
@@ -123,8 +123,8 @@ pub fn emulator(machine: &Machine) -> Option<Need> {
     })
 }
 
-const fn impossible(why: String) -> Verdict {
-    Verdict::Impossible { why }
+const fn impossible(why: String) -> Availability {
+    Availability::Impossible { why }
 }
 
 /// The filesystem in the kernel: there, or to be loaded, or not to be had.
@@ -284,16 +284,16 @@ mod tests {
         }
     }
 
-    fn commands(verdict: Verdict) -> Vec<String> {
+    fn commands(verdict: Availability) -> Vec<String> {
         match verdict {
-            Verdict::Missing { needs } => needs.into_iter().map(|n| n.command).collect(),
+            Availability::Missing { needs } => needs.into_iter().map(|n| n.command).collect(),
             other => panic!("{other:?}"),
         }
     }
 
-    fn why(verdict: Verdict) -> String {
+    fn why(verdict: Availability) -> String {
         match verdict {
-            Verdict::Impossible { why } => why,
+            Availability::Impossible { why } => why,
             other => panic!("{other:?}"),
         }
     }
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn what_has_all_it_needs_runs() {
         let it = filesystem("ext4", Driver::Kernel, "there");
-        assert_eq!(verdict(&it, Backend::Loop, &machine()), Verdict::Runs);
+        assert_eq!(verdict(&it, Backend::Loop, &machine()), Availability::Runs);
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
             ..machine()
         };
         let it = filesystem("jfs", Driver::Kernel, "there");
-        assert_eq!(verdict(&it, Backend::Loop, &loading), Verdict::Runs);
+        assert_eq!(verdict(&it, Backend::Loop, &loading), Availability::Runs);
         assert_eq!(
             commands(verdict(&it, Backend::Loop, &machine())),
             ["modprobe jfs"]
@@ -370,7 +370,7 @@ mod tests {
         let mut it = filesystem("ext4", Driver::Kernel, "there");
         it.unavailable = Some("OS/2 only".into());
         assert_eq!(why(verdict(&it, Backend::Loop, &machine())), "OS/2 only");
-        assert_eq!(verdict(&it, Backend::Dir, &machine()), Verdict::Runs);
+        assert_eq!(verdict(&it, Backend::Dir, &machine()), Availability::Runs);
         assert_eq!(why(verdict(&it, Backend::Vm, &machine())), "OS/2 only");
     }
 
@@ -389,7 +389,7 @@ mod tests {
         };
         let mut it = filesystem("hpfs", Driver::Kernel, "mkfs.it");
         it.only_in_guest = Some("its driver is built anew".into());
-        assert_eq!(verdict(&it, Backend::Vm, &machine), Verdict::Runs);
+        assert_eq!(verdict(&it, Backend::Vm, &machine), Availability::Runs);
         it.name = "other".into();
         assert_eq!(why(verdict(&it, Backend::Vm, &machine)), lacks);
     }

@@ -15,7 +15,7 @@ use crate::tool_version::tool_version;
 
 /// The parts of an environment that only the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setting {
+pub struct EnvironmentParts {
     /// Version of fsarena.
     pub program: String,
     /// What the contenders are put on.
@@ -33,7 +33,7 @@ pub struct Setting {
 /// Looks at the machine, and asks the tools of the filesystems for their versions (at most five
 /// seconds each). What cannot be found out is left empty.
 pub fn collect<'a>(
-    setting: Setting,
+    setting: EnvironmentParts,
     filesystems: impl IntoIterator<Item = &'a Filesystem>,
 ) -> Environment {
     let mut commands: Vec<&[String]> = filesystems
@@ -269,7 +269,7 @@ mod tests {
             only_in_guest: None,
             only_when_named: None,
         };
-        let environment = collect(Setting::default(), [&filesystem, &filesystem]);
+        let environment = collect(EnvironmentParts::default(), [&filesystem, &filesystem]);
         assert!(environment.kernel.starts_with("Linux "));
         assert!(environment.cpus > 0 && environment.memory > Bytes::mib(16));
         let tools: Vec<_> = environment

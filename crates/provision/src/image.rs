@@ -1,6 +1,6 @@
 //! The image file that a campaign's cells are put on, one after the other.
 //!
-//! Written completely once, so that no figure holds the time in which the filesystem below allocates
+//! Written completely once, so that no result holds the time in which the filesystem below allocates
 //! blocks. Never removed on its own: a resumed campaign goes on with the same blocks.
 
 use std::fs::{self, File, OpenOptions};

@@ -5,9 +5,9 @@
 //! to find out how fast it is.
 
 mod attachment;
-mod ceiling;
 mod conditions;
 mod device;
+mod device_meter;
 mod doctor;
 pub mod environment;
 mod error;
@@ -24,11 +24,11 @@ mod tool_version;
 mod workspace;
 
 pub use attachment::is_attached;
-pub use ceiling::{Pace, RawDevice};
 pub use conditions::of_storage as conditions_of_storage;
 pub use device::{Content, HeldDevice, Refusal, Sight, SourceDevice, look, swap_files};
-pub use doctor::{Need, Verdict, emulator, missing_programs, verdict};
-pub use environment::{Setting, collect, describe_storage};
+pub use device_meter::{DeviceMeter, Pace};
+pub use doctor::{Availability, Need, emulator, missing_programs, verdict};
+pub use environment::{EnvironmentParts, collect, describe_storage};
 pub use error::ProvisionError;
 pub use held_directory::HeldDirectory;
 pub use host_memory::available_memory;

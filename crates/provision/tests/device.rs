@@ -29,6 +29,7 @@ fn lost_with_consent(disk: &Disk) -> (Refusal, String) {
 
 /// Refused, and consent changes nothing.
 fn never(path: &Path) -> Refusal {
+    HeldDevice::take_unseen(path, path).expect_err("refused without a look");
     HeldDevice::take(path, Some(path)).expect_err("refused in spite of consent");
     refusal(path)
 }
@@ -52,6 +53,17 @@ fn a_blank_device_is_accepted() {
     drop(held);
     let consented = HeldDevice::take(disk.path(), Some(disk.path())).unwrap();
     assert_eq!(consented.erases(), None);
+}
+
+#[test]
+fn what_nobody_asks_about_is_taken_without_a_look() {
+    let disk = Disk::blank(16);
+    on(&disk, &["mkfs.ext4", "-q"]);
+    let held = HeldDevice::take_unseen(disk.path(), disk.path()).unwrap();
+    assert_eq!((held.erases(), held.sight()), (None, None));
+    drop(held);
+    let other = Disk::blank(16);
+    HeldDevice::take_unseen(disk.path(), other.path()).expect_err("another one was named");
 }
 
 #[test]

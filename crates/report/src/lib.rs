@@ -22,7 +22,7 @@ pub use exports::parquet_table::parquet;
 #[cfg(feature = "schema")]
 pub use exports::schema::schema_of_types;
 pub use format::{Format, UnknownFormat, render};
-pub use tables::calibration::{CalibrationLine, instrument_lines, raw_device_lines};
+pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::advice_text;
 pub use text_reports::compare::{Form, Sides, compare_text};
 pub use text_reports::history::history_text;

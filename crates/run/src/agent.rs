@@ -46,14 +46,14 @@ pub struct Watch<'a> {
 #[derive(Debug)]
 pub struct Watched {
     /// How its process came to its end.
-    pub outcome: Outcome,
+    pub outcome: AgentEnd,
     /// What a reader of its times should know.
     pub remark: Option<String>,
 }
 
 /// How an agent's process came to its end.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum AgentEnd {
     /// It said that it was done, and ended well.
     Done,
     /// Its channel closed before.
@@ -159,6 +159,14 @@ impl Agent {
                     done |= event == Event::Done;
                     collector.take(event);
                 }
+                // What a signal to a whole group of processes has ended was meant to stop.
+                Err(RecvTimeoutError::Disconnected)
+                    if !done && watch.stop.load(Ordering::Relaxed) =>
+                {
+                    self.kill();
+                    self.wait(FAREWELL);
+                    return Err(Stopped::Interrupted);
+                }
                 Err(RecvTimeoutError::Disconnected) => break self.reap(done),
                 Err(RecvTimeoutError::Timeout) => {
                     if matches!(self.child.try_wait(), Ok(Some(_))) {
@@ -195,7 +203,11 @@ impl Agent {
         let outcome = hold(self.pid()).and_then(|()| {
             let Some(job) = job else { return Ok(()) };
             let stdin = self.child.stdin.as_mut().expect("piped at the start");
-            stdin.write_all(job.to_line().as_bytes())
+            match stdin.write_all(job.to_line().as_bytes()) {
+                // It has ended already: who watches it finds out how.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                written => written,
+            }
         });
         match outcome {
             Ok(()) => Ok(self),
@@ -208,29 +220,29 @@ impl Agent {
     }
 
     /// The agent's channel is closed: finds out how it ended.
-    fn reap(mut self, done: bool) -> Outcome {
+    fn reap(mut self, done: bool) -> AgentEnd {
         let status = self.wait(REAPING);
         if status.is_none() {
             self.kill();
         }
         if done && status.is_some_and(|s| s.success()) {
-            return Outcome::Done;
+            return AgentEnd::Done;
         }
         // The stream of errors stays open while something that cannot be killed holds it.
         let errors = match status {
             Some(_) => self.errors.join().unwrap_or_default(),
             None => String::new(),
         };
-        Outcome::Ended { status, errors }
+        AgentEnd::Ended { status, errors }
     }
 
     /// Nothing moved for too long: takes down where everything is stuck, then kills it.
-    fn give_up(mut self, stall: Stall) -> Outcome {
+    fn give_up(mut self, stall: Stall) -> AgentEnd {
         let family = process::family(self.pid());
         let stacks = family.iter().flat_map(process::kernel_stacks).collect();
         self.kill();
         let unkillable = self.wait(REAPING).is_none();
-        Outcome::Hung {
+        AgentEnd::Hung {
             stall,
             stacks,
             unkillable,
@@ -325,6 +337,8 @@ impl<'a> Waits<'a> {
 #[derive(Default)]
 struct Stopping {
     stopped: bool,
+    /// Whether it was stopped when it was looked at last.
+    lately: bool,
 }
 
 impl Stopping {
@@ -334,8 +348,10 @@ impl Stopping {
         if !matches!(stall, Stall::Silence(_)) {
             return false;
         }
-        if family.iter().any(Process::is_stopped) {
-            self.stopped = true;
+        let is_stopped = family.iter().any(Process::is_stopped);
+        self.stopped |= is_stopped;
+        // Once it goes on, it was stopped for a part of its silence, and has all of its time from now on.
+        if std::mem::replace(&mut self.lately, is_stopped) || is_stopped {
             waits.silence = Nanos(0);
             return true;
         }
@@ -386,6 +402,35 @@ mod tests {
             }
             waits.over()
         })
+    }
+
+    #[test]
+    fn who_was_stopped_has_all_of_its_time_once_it_goes_on() {
+        let stop = AtomicBool::new(false);
+        let watch = Watch {
+            first: SECOND,
+            stall_timeout: SECOND,
+            step_limit: Nanos::from_secs(60),
+            stop: &stop,
+        };
+        let (mut waits, mut stopping) = (Waits::new(&watch), Stopping::default());
+        let mut looks_again = |state| {
+            waits.pass(Nanos::from_secs(2));
+            let stall = waits.over().expect("it is silent");
+            let agent = Process {
+                pid: Pid::this(),
+                parent: Pid::this(),
+                state,
+                name: "agent".into(),
+            };
+            waits.heard = true;
+            stopping.looks_again(&mut waits, stall, &[agent])
+        };
+        assert!(looks_again('T'));
+        assert!(looks_again('T'));
+        // It goes on, and was stopped until a moment ago.
+        assert!(looks_again('S'));
+        assert!(!looks_again('S'));
     }
 
     #[test]

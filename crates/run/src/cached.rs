@@ -1,4 +1,4 @@
-//! Serves cells from the results of equal ones, where equal cells cannot but give equal figures.
+//! Serves cells from the results of equal ones, where equal cells cannot but give equal results.
 //!
 //! What is kept is believed only where it was kept with the user's own key: a cache may be written by somebody else,
 //! restored from a copy, or shared.
@@ -224,12 +224,12 @@ fn first_difference<'a>(
 mod tests {
     use super::*;
     use crate::cell_key::Parts;
+    use crate::fixture::job;
     use crate::{Collector, Ending};
-    use model::{CacheState, Capacity, CellId, End, Nanos, Op, Phase, Status};
+    use model::{CellId, Nanos, Status};
     use proptest::prelude::*;
     use std::cell::Cell;
     use std::fs;
-    use wire::Target;
 
     /// Counts how often it is run; its cells have the seed as their key.
     struct Counting<'a> {
@@ -268,42 +268,6 @@ mod tests {
             let mut result = collector.finish(Ending::Done, Some(Vec::new()));
             result.elapsed = Nanos(7);
             Ok((result, self.repeatable))
-        }
-    }
-
-    fn job(seed: u64) -> Job {
-        let phase = Phase {
-            name: "p".into(),
-            cache: CacheState::Warm,
-            ends: End::Call,
-            at_most: None,
-            scaling: None,
-            op: Op::Capacity(Capacity),
-        };
-        Job {
-            version: wire::VERSION,
-            cell: CellId(1),
-            target: Target::Directory {
-                path: "/".into(),
-                top: "/".into(),
-                mount: model::MountIdentity {
-                    device: (0, 0),
-                    mount: 0,
-                    inode: 0,
-                },
-            },
-            source: None,
-            test: Test {
-                name: "t".into(),
-                suite: "s".into(),
-                title: String::new(),
-                rationale: String::new(),
-                space: model::Bytes(0),
-                sweep: None,
-                phases: vec![phase],
-            },
-            seed,
-            stacks_after: None,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The name of a cell in virtual time: the digest of all that its figures follow from.
+//! The name of a cell in virtual time: the digest of all that its results follow from.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

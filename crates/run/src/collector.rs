@@ -1,8 +1,8 @@
 //! Gathers the events of one cell into its result; pure.
 
 use model::{
-    Bytes, CellResult, Failure, Features, MemoryUse, Nanos, Phase, PhaseResult, Status, StepRecord,
-    Test,
+    Bytes, CellResult, Failure, Features, KernelEvent, MemoryUse, Nanos, Phase, PhaseResult,
+    Status, StepRecord, Test,
 };
 use wire::Event;
 
@@ -76,10 +76,11 @@ impl<'a> Collector<'a> {
     }
 
     /// Closes the cell: every planned phase has one result, and the status is the gravest of all.
-    pub fn finish(mut self, ending: Ending, kernel_log: Option<Vec<String>>) -> CellResult {
+    pub fn finish(mut self, ending: Ending, kernel_log: Option<Vec<KernelEvent>>) -> CellResult {
         let kernel_log_readable = kernel_log.is_some();
         let kernel_log = kernel_log.unwrap_or_default();
-        self.close(&ending, &kernel_log);
+        let lines = kernel_log.iter().flat_map(|event| event.lines.clone());
+        self.close(&ending, &lines.collect::<Vec<_>>());
         self.blame_memory();
         let remarks = self.read_though_warm();
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
@@ -353,11 +354,11 @@ mod tests {
         let test = test(&["a"]);
         let mut collector = Collector::new(&test);
         collector.take(phase(&test, 0, Status::Ok));
-        let mut log = vec!["<4> a complaint".to_owned(); 1000];
-        log[700] = "<1> BUG: kernel NULL pointer dereference, address: 08".to_owned();
+        let mut log = vec![KernelEvent::of_line("<4> a complaint"); 1000];
+        log[700] = KernelEvent::of_line("<1> BUG: kernel NULL pointer dereference, address: 08");
         let result = collector.finish(Ending::Done, Some(log));
         assert_eq!(result.status, Status::Crashed);
-        assert_eq!(result.kernel_log.len(), 501);
+        assert_eq!(result.kernel_lines().count(), 501);
     }
 
     #[test]
@@ -392,7 +393,7 @@ mod tests {
         let mut collector = Collector::new(&test);
         collector.take(phase(&test, 0, Status::Failed));
         collector.take(phase(&test, 1, Status::Skipped));
-        let log = vec!["<1> BUG: unable to handle page fault".to_owned()];
+        let log = vec![KernelEvent::of_line("<1> BUG: unable to handle page fault")];
         let result = collector.finish(Ending::Done, Some(log));
         assert_eq!(result.status, Status::Crashed);
         assert_eq!(result.failure.as_ref().unwrap().step, "a");
@@ -412,7 +413,7 @@ mod tests {
             end: GuestEnd::SwitchedOff,
             last_words: "---[ end Kernel panic ]---".into(),
         };
-        let result = collector.finish(ending, Some(log.map(str::to_owned).into()));
+        let result = collector.finish(ending, Some(log.map(KernelEvent::of_line).into()));
         assert_eq!(
             statuses(&result),
             [Status::Ok, Status::Crashed, Status::Skipped]
@@ -432,7 +433,9 @@ mod tests {
             stacks: Vec::new(),
             unkillable: false,
         };
-        let log = vec!["<4> INFO: task init:7 blocked for more than 120 seconds.".to_owned()];
+        let log = vec![KernelEvent::of_line(
+            "<4> INFO: task init:7 blocked for more than 120 seconds.",
+        )];
         let result = collector.finish(ending, Some(log));
         let reason = result.failure.unwrap().reason;
         assert_eq!(result.status, Status::Hung);

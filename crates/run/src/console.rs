@@ -1,5 +1,7 @@
 //! What a guest's kernel writes to its console, as lines of a kernel log; pure.
 
+use model::Nanos;
+use model::kernel_log::LogLine;
 use wire::CONSOLE_MARK;
 
 use crate::stuck;
@@ -20,18 +22,24 @@ const OF_THE_EMULATION: [&str; 4] = [
 /// The last word of a guest that ends as it should, urgent as the kernel makes it.
 const OF_THE_END: &str = "reboot: Power down";
 
-/// The lines that are about the cell, each as `<level> text`, without the kernel's time and what was told of a
-/// guest that was stuck and went on; all of them where the guest never came to its cell.
-pub fn lines(console: &[u8]) -> Vec<String> {
+/// The lines that are about the cell, without what was told of a guest that was stuck and went on; all of them where the
+/// guest never came to its cell.
+pub fn lines(console: &[u8]) -> Vec<LogLine> {
     let text = stuck::without(&String::from_utf8_lossy(console));
     let text = match text.split_once(CONSOLE_MARK) {
         Some((_, about_the_cell)) => about_the_cell,
         None => &text,
     };
     let emulation = |line: &str| OF_THE_EMULATION.iter().any(|sign| line.starts_with(sign));
-    let lines = text.lines().map(without_time);
-    let lines = lines.filter(|&line| !line.is_empty() && line != OF_THE_END && !emulation(line));
-    lines.map(|l| format!("{LEVEL} {l}")).collect()
+    let lines = text.lines().map(timed);
+    let lines =
+        lines.filter(|(_, line)| !line.is_empty() && *line != OF_THE_END && !emulation(line));
+    lines
+        .map(|(at, line)| LogLine {
+            at,
+            text: format!("{LEVEL} {line}"),
+        })
+        .collect()
 }
 
 /// The last words, in one line.
@@ -47,11 +55,17 @@ pub fn last_words(console: &[u8]) -> String {
 
 /// `[    3.846004] text` as `text`; whatever else is there stays.
 pub fn without_time(line: &str) -> &str {
+    timed(line).1
+}
+
+/// The time in seconds that a line begins with, where it does, and what stands behind it.
+fn timed(line: &str) -> (Option<Nanos>, &str) {
     let line = line.trim();
     let inner = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    match inner {
-        Some((time, text)) if time.trim().parse::<f64>().is_ok() => text.trim_start(),
-        _ => line,
+    let parsed = inner.and_then(|(time, text)| Some((time.trim().parse::<f64>().ok()?, text)));
+    match parsed {
+        Some((seconds, text)) => (Some(Nanos((seconds * 1e9) as u64)), text.trim_start()),
+        None => (None, line),
     }
 }
 
@@ -62,25 +76,30 @@ mod tests {
     const CONSOLE: &[u8] =
         b"[    0.1] boot\r\n[   12.345678] affs: (device vda): oh\r\n\r\n[x] y\r\n";
 
+    fn texts(console: &[u8]) -> Vec<String> {
+        lines(console).into_iter().map(|line| line.text).collect()
+    }
+
     #[test]
     fn lines_lose_their_time_and_those_before_the_cell_are_none_of_its() {
         let all = ["<4> boot", "<4> affs: (device vda): oh", "<4> [x] y"];
-        assert_eq!(lines(CONSOLE), all);
+        assert_eq!(texts(CONSOLE), all);
+        assert_eq!(lines(CONSOLE)[1].at, Some(Nanos(12_345_678_000)));
         let marked = [b"[ 0.1] x86/fpu\r\nfsarena: the cell begins\r\n", CONSOLE].concat();
-        assert_eq!(lines(&marked), all);
+        assert_eq!(texts(&marked), all);
         assert!(lines(b"fsarena: the cell begins").is_empty());
     }
 
     #[test]
     fn what_is_about_the_emulator_s_clock_is_no_complaint() {
         let said = b"[ 9.1] clocksource: Marking 'tsc' as unstable\n[ 9.2] AFFS: clocksource: oh\n";
-        assert_eq!(lines(said), ["<4> AFFS: clocksource: oh"]);
+        assert_eq!(texts(said), ["<4> AFFS: clocksource: oh"]);
     }
 
     #[test]
     fn that_a_guest_has_ended_is_no_complaint() {
         let said = b"[ 9.1] minix: oh\n[ 9.2] reboot: Power down\n";
-        assert_eq!(lines(said), ["<4> minix: oh"]);
+        assert_eq!(texts(said), ["<4> minix: oh"]);
         assert_eq!(last_words(said), "minix: oh; reboot: Power down");
     }
 

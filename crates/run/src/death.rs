@@ -1,4 +1,4 @@
-//! How a kernel died, or got stuck, as its log tells: oops, panic and want of memory told apart; pure.
+//! How a kernel died, or got stuck, as its log tells: oops, panic and want of memory. Pure.
 
 use crate::trace::{Trace, without_level};
 

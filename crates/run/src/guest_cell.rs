@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use catalog::Place;
+use catalog::Placeholders;
 use guest::{Clock, Guest, MOUNTPOINT, Machine, MemoryDisk};
 use model::{Bytes, CellId, Contender, Nanos, Test};
 use wire::{Job, Span, Target, Volume};
@@ -129,6 +129,7 @@ impl GuestCell {
             program: program.to_owned(),
             modules: requires.modules.clone(),
             programs: requires.programs.clone(),
+            commands: Vec::new(),
             disks,
             memory_disk: (self.disk == Disk::Inside).then_some(memory_disk),
             directory: directory.to_owned(),
@@ -157,7 +158,7 @@ pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -
         Some(Span::Pool(_)) | None => &all[..],
     };
     let size = Bytes(size.0 * devices.len().max(1) as u64);
-    let place = Place {
+    let place = Placeholders {
         devices: told,
         mountpoint: MOUNTPOINT,
         size,

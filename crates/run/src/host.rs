@@ -13,7 +13,7 @@ use sys::kmsg::KernelLog;
 use wire::{Event, Job, SourcePlace, Stopped, Target};
 
 use crate::Executor;
-use crate::agent::{Agent, Outcome, Watch};
+use crate::agent::{Agent, AgentEnd, Watch};
 use crate::cell_devices::CellDevices;
 use crate::collector::Collector;
 use crate::ending::Ending;
@@ -59,9 +59,10 @@ impl Executor for HostExecutor {
                 why: error.to_string(),
             },
         };
+        let own = kernel_log::Own::of(job, self.memory.as_ref().map(MemoryLimit::group));
         let news = kernel_log
             .as_mut()
-            .map(|log| kernel_log::of_cell(log.news(), job));
+            .map(|log| kernel_log::of_cell(log.news(), &own));
         if let Some(memory) = self.memory.as_ref().filter(|m| m.kills() > killed_before) {
             collector.out_of_memory(memory.limit());
         }
@@ -113,10 +114,10 @@ fn devices(job: &Job, around: Option<&Path>) -> Option<CellDevices> {
     CellDevices::allow_only(&own.chain(source).collect::<Vec<_>>(), around)
 }
 
-fn ending(outcome: Outcome) -> Ending {
+fn ending(outcome: AgentEnd) -> Ending {
     match outcome {
-        Outcome::Done => Ending::Done,
-        Outcome::Ended { status, errors } => {
+        AgentEnd::Done => Ending::Done,
+        AgentEnd::Ended { status, errors } => {
             let how = status.map_or_else(
                 || "it closed its channel but did not end".to_owned(),
                 describe,
@@ -129,7 +130,7 @@ fn ending(outcome: Outcome) -> Ending {
                 },
             }
         }
-        Outcome::Hung {
+        AgentEnd::Hung {
             stall,
             stacks,
             unkillable,
@@ -148,5 +149,35 @@ fn describe(status: ExitStatus) -> String {
         (Some(code), _) => format!("it ended with {code}"),
         (None, Some(signal)) => format!("signal {signal} killed it"),
         (None, None) => "its end is unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Status;
+
+    use super::*;
+    use crate::fixture::job;
+
+    /// What comes of a cell whose agent ends before it has heard anything.
+    fn run_what_ends_at_once(stopping: bool) -> Result<CellResult, Stopped> {
+        let mut executor = HostExecutor {
+            program: "/bin/false".into(),
+            stall_timeout: Nanos::from_secs(60),
+            step_limit: Nanos::from_secs(60),
+            memory: None,
+            stop: Arc::new(AtomicBool::new(stopping)),
+        };
+        executor.execute(&job(1), &mut |_| {})
+    }
+
+    #[test]
+    fn an_agent_that_ends_before_it_hears_is_a_result_unless_the_user_stops() {
+        let result = run_what_ends_at_once(false).unwrap();
+        let reason = result.failure.map(|failure| failure.reason);
+        assert_eq!(result.status, Status::Crashed);
+        assert_eq!(reason.as_deref(), Some("the agent died: it ended with 1"));
+        let stopped = run_what_ends_at_once(true);
+        assert!(matches!(stopped, Err(Stopped::Interrupted)), "{stopped:?}");
     }
 }

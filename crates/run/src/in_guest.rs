@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
-use model::{CellId, CellResult, Failure, Nanos, Status, Test};
+use model::{CellId, CellResult, Failure, KernelEvent, Nanos, Status, Test};
 use sys::{clock, process};
 use wire::{Event, Job, Stopped};
 
-use crate::agent::{Agent, Outcome, Watch};
+use crate::agent::{Agent, AgentEnd, Watch};
 use crate::cached::Repeatable;
 use crate::cell_key::{self, CellKey};
 use crate::collector::Collector;
 use crate::ending::{Ending, GuestEnd};
-use crate::{Executor, console, stuck};
+use crate::{Executor, console, kernel_log, stuck};
 
 /// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
 /// are busy, and a new one seldom does.
@@ -38,6 +38,8 @@ pub struct GuestExecutor {
     pub modules: Vec<String>,
     /// Programs that it needs.
     pub programs: Vec<String>,
+    /// Programs that the suite of the next cell needs.
+    pub commands: Vec<String>,
     /// What the guest gets as its disks.
     pub disks: Vec<PathBuf>,
     /// A disk in the guest's memory.
@@ -153,7 +155,7 @@ impl GuestExecutor {
             Ending::Guest { end, .. } => end.is_its_own(),
             Ending::Died { .. } | Ending::NotStarted { .. } | Ending::Hung { .. } => false,
         };
-        let mut result = collector.finish(ending, Some(console::lines(&said)));
+        let mut result = collector.finish(ending, Some(told(&said)));
         // A kernel that was damaged before QEMU had read it says nothing about the filesystem.
         if result.status != Status::Ok
             && let Err(error) = self.guest.check_kernel()
@@ -191,7 +193,7 @@ impl GuestExecutor {
         taken.ok_or_else(|| {
             let said = self.console();
             let ended = outcome.ok().map(|watched| ending(watched.outcome, &said));
-            let result = ended.map(|end| collector.finish(end, Some(console::lines(&said))));
+            let result = ended.map(|end| collector.finish(end, Some(told(&said))));
             let failure = result.and_then(|result| result.failure);
             let reason = failure.map(|failure| failure.reason);
             io::Error::other(reason.unwrap_or_else(|| "its agent said nothing".to_owned()))
@@ -214,7 +216,7 @@ impl GuestExecutor {
             .machine
             .command(&self.guest, &first, &disks, &self.console_file());
         process::end_with_this_thread(&mut command);
-        // In virtual time a thread that waits beside would be in the figures.
+        // In virtual time a thread that waits beside would be in the results.
         let told = Job {
             stacks_after: Some(self.time_to_tell()),
             ..job.clone()
@@ -229,7 +231,7 @@ impl GuestExecutor {
     }
 
     fn first_filesystem(&self, job: &Job, agent: &Path, to: &Path) -> io::Result<()> {
-        // The place of a cell in its campaign is nothing that its figures may depend on.
+        // The place of a cell in its campaign is nothing that its results may depend on.
         let nameless = Job {
             cell: CellId(0),
             ..job.clone()
@@ -239,6 +241,7 @@ impl GuestExecutor {
             agent,
             modules: &self.modules,
             programs: &self.programs,
+            commands: &self.commands,
             disk: self.memory_disk,
             job: self.has_job_inside().then_some(line.as_str()),
         };
@@ -331,16 +334,21 @@ fn until_up(mut start: impl FnMut(u32) -> Result<Boot, Stopped>) -> Result<Boot,
     Ok(boot)
 }
 
+/// What a guest's kernel had to tell.
+fn told(console: &[u8]) -> Vec<KernelEvent> {
+    kernel_log::of_guest(console::lines(console))
+}
+
 /// What became of the agent, as the end of a guest.
-fn ending(outcome: Outcome, console: &[u8]) -> Ending {
+fn ending(outcome: AgentEnd, console: &[u8]) -> Ending {
     match outcome {
-        Outcome::Done => Ending::Done,
-        Outcome::Ended { status, errors } => Ending::Guest {
+        AgentEnd::Done => Ending::Done,
+        AgentEnd::Ended { status, errors } => Ending::Guest {
             end: guest_end(status, errors),
             last_words: console::last_words(console),
         },
         // Where the emulator's own threads are says nothing about the guest, which tells of its own.
-        Outcome::Hung {
+        AgentEnd::Hung {
             stall, unkillable, ..
         } => Ending::Hung {
             stall,

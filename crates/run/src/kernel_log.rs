@@ -1,35 +1,266 @@
-//! Which lines of the kernel log belong to a cell, since the log is one for the whole machine, and how many of them are
+//! Which events of the kernel log concern a cell, since the log is one for the whole machine, and how much of them is
 //! kept.
 
+use std::path::Path;
+
+use model::kernel_log::{self, LogLine, without_level};
+use model::{Concern, KernelEvent, Op};
 use wire::{Job, Target};
 
 /// A loud cell does not fill the store: so many lines are kept from the beginning of its log, where the cause
 /// stands, and so many from the end, where its death does.
 const KEPT: (usize, usize) = (350, 150);
+/// The name of fsarena's own processes.
+const AGENT: &str = "fsarena";
+/// As many bytes of a program's name does the kernel keep (`TASK_COMM_LEN`, less the zero behind them).
+const LONGEST_NAME: usize = 15;
 
-/// The lines that may be about this cell: all but those that name another loop device, and
-/// those that are about no filesystem.
-pub fn of_cell(lines: Vec<String>, job: &Job) -> Vec<String> {
-    let own = match &job.target {
-        Target::Volume(volume) => volume.device.as_deref().and_then(|d| d.file_name()),
-        Target::Directory { .. } => None,
-    };
-    let own = own.unwrap_or_default().to_string_lossy();
-    let ours = |line: &String| {
-        !names_another(line, &own) && !is_of_the_attachment(line) && !is_a_count(line)
-    };
-    lines.into_iter().filter(ours).collect()
+/// By what the kernel log names a cell.
+pub struct Own {
+    /// Its block devices, as the kernel calls them.
+    devices: Vec<String>,
+    /// The words of its command lines, of which its programs are some.
+    words: Vec<String>,
+    /// Its control group, relative to the top, where it has one with a limit on memory.
+    group: Option<String>,
+}
+
+impl Own {
+    /// What a job works with, under a limit on memory that is held by the control group of this path.
+    pub fn of(job: &Job, limited_by: Option<&Path>) -> Self {
+        let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+        let (mut devices, mut words) = (Vec::new(), Vec::new());
+        if let Target::Volume(volume) = &job.target {
+            let members = volume.span.iter().flat_map(wire::Span::members);
+            devices.extend(volume.device.iter().chain(members).filter_map(|d| name(d)));
+            let commands = &volume.commands;
+            for line in [
+                &commands.mkfs,
+                &commands.mount,
+                &commands.umount,
+                &commands.fsck,
+            ] {
+                words.extend(line.iter().flat_map(|word| names_in(word)));
+            }
+        }
+        for phase in &job.test.phases {
+            if let Op::Exec(exec) = &phase.op {
+                words.extend(names_in(&exec.command));
+            }
+        }
+        Self {
+            devices,
+            words,
+            group: limited_by.and_then(name),
+        }
+    }
+
+    /// Whether a block device is the cell's, or the whole disk of which it has a partition: `sda` of `sda1`, `nvme0n1`
+    /// of `nvme0n1p1`.
+    fn has_device(&self, name: &str) -> bool {
+        let sign = match name.ends_with(|c: char| c.is_ascii_digit()) {
+            true => "p",
+            false => "",
+        };
+        let is_partition = |rest: &str| rest.strip_prefix(sign).is_some_and(is_number);
+        let is_it = |own: &String| {
+            own.strip_prefix(name)
+                .is_some_and(|rest| rest.is_empty() || is_partition(rest))
+        };
+        self.devices.iter().any(is_it)
+    }
+
+    /// Whether a process of this name may be the cell's: by the time the log is read its number means nothing.
+    fn has_program(&self, name: &str) -> bool {
+        let name = name.strip_prefix("mount.").unwrap_or(name);
+        let cut = name.len() >= LONGEST_NAME;
+        let is_it = |word: &String| word == name || (cut && word.starts_with(name));
+        !name.is_empty() && (name == AGENT || self.words.iter().any(is_it))
+    }
+}
+
+/// The words of a command line that may be names of programs, without their directories.
+fn names_in(line: &str) -> impl Iterator<Item = String> {
+    let words = line.split(|c: char| !c.is_ascii_alphanumeric() && !"._-+".contains(c));
+    words
+        .filter(|word| !word.is_empty())
+        .map(|word| word.strip_prefix("mount.").unwrap_or(word).to_owned())
+}
+
+/// Whom an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    /// Something of the cell's.
+    Cell,
+    /// Something of somebody else's.
+    Another,
+    /// Nothing that it names.
+    Nobody,
+}
+
+/// The events that may concern a cell: all but those that name the device, the process or the control group of another,
+/// and those that are about no filesystem.
+pub fn of_cell(lines: Vec<LogLine>, own: &Own) -> Vec<KernelEvent> {
+    let ours = |line: &LogLine| !is_of_the_attachment(&line.text) && !is_a_count(&line.text);
+    let events = kernel_log::events(lines.into_iter().filter(ours));
+    let kept = events.into_iter().filter_map(|event| {
+        let concern = match about(&event, own) {
+            About::Cell => Concern::Cell,
+            About::Nobody => Concern::Unknown,
+            About::Another => return None,
+        };
+        Some(KernelEvent { concern, ..event })
+    });
+    kept.collect()
+}
+
+/// The events of a guest, whose kernel has nobody but the cell.
+pub fn of_guest(lines: Vec<LogLine>) -> Vec<KernelEvent> {
+    let concern = Concern::Cell;
+    let events = kernel_log::events(lines).into_iter();
+    events
+        .map(|event| KernelEvent { concern, ..event })
+        .collect()
+}
+
+fn about(event: &KernelEvent, own: &Own) -> About {
+    if let Some(killed) = Killed::find(event) {
+        return killed.about(own);
+    }
+    if event.devices().any(|device| own.has_device(device)) {
+        return About::Cell;
+    }
+    // Other disks may be what an image lies on.
+    if event.devices().any(is_loop_device) {
+        return About::Another;
+    }
+    match process(event) {
+        Some((name, _)) if own.has_program(name) => About::Cell,
+        Some((_, Fault::Own)) => About::Another,
+        Some((_, Fault::Kernel)) | None => About::Nobody,
+    }
+}
+
+/// A process that was killed because memory ran short.
+///
+/// Source of the lines: `mm/oom_kill.c` (`dump_oom_summary`, `__oom_kill_process`) of the kernel.
+struct Killed<'a> {
+    /// Whether the limit of a control group was reached, and not the end of the machine's memory.
+    at_a_limit: bool,
+    /// Its control group, where the kernel says it.
+    group: Option<&'a str>,
+    name: &'a str,
+}
+
+impl<'a> Killed<'a> {
+    fn find(event: &'a KernelEvent) -> Option<Self> {
+        let texts = || event.lines.iter().map(|line| without_level(line));
+        let (before, killed) = texts().find_map(|text| text.split_once("Killed process "))?;
+        let name = killed.split_once('(')?.1.split_once(')')?.0;
+        let summary = texts().find_map(|text| text.strip_prefix("oom-kill:"));
+        let group = summary.and_then(|summary| {
+            let mut values = summary.split(',');
+            values.find_map(|value| value.strip_prefix("task_memcg="))
+        });
+        Some(Self {
+            at_a_limit: before.starts_with("Memory cgroup out of memory"),
+            group,
+            name,
+        })
+    }
+
+    /// A cell under a limit has all its processes in the group of that. The kernel names groups from its own top, which
+    /// may not be what a container sees as such.
+    fn about(&self, own: &Own) -> About {
+        let is_own = match (&own.group, self.group) {
+            (Some(own), Some(group)) => group.split('/').any(|part| part == own),
+            _ => own.has_program(self.name),
+        };
+        match (is_own, self.at_a_limit) {
+            (true, _) => About::Cell,
+            (false, true) => About::Another,
+            (false, false) => About::Nobody,
+        }
+    }
+}
+
+/// Whose fault it is what a process met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// Its own: it touched memory that it has not.
+    Own,
+    /// The kernel's, which was at work for it, or for nobody in particular.
+    Kernel,
+}
+
+/// The process that an event names.
+///
+/// Source of the lines: `arch/x86/mm/fault.c` (`show_signal_msg`), `arch/x86/kernel/traps.c` (`show_signal`),
+/// `kernel/hung_task.c` (`check_hung_task`), `lib/dump_stack.c` (`dump_stack_print_info`).
+fn process(event: &KernelEvent) -> Option<(&str, Fault)> {
+    event.lines.iter().find_map(|line| {
+        let text = without_level(line);
+        let text = text.strip_prefix("traps: ").unwrap_or(text);
+        if let Some((name, what)) = text.split_once('[')
+            && let Some((pid, what)) = what.split_once(']')
+            && is_number(pid)
+            && (what.contains(": segfault at ") || what.contains(" ip:"))
+        {
+            return Some((name, Fault::Own));
+        }
+        let task = text
+            .strip_prefix("INFO: task ")
+            .and_then(|rest| rest.split_once(" blocked for more than "))
+            .and_then(|(task, _)| task.rsplit_once(':'))
+            .map(|(name, _)| name);
+        let comm = || {
+            let (_, rest) = text.split_once(" Comm: ")?;
+            rest.split_whitespace().next()
+        };
+        Some((task.or_else(comm)?, Fault::Kernel))
+    })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_loop_device(name: &str) -> bool {
+    name.strip_prefix("loop").is_some_and(is_number)
 }
 
 /// The log as it is kept; only what was searched already may be cut.
-pub fn cut(mut lines: Vec<String>) -> Vec<String> {
+pub fn cut(events: Vec<KernelEvent>) -> Vec<KernelEvent> {
     let (first, last) = KEPT;
-    if lines.len() > first + last {
-        let left_out = lines.len() - first - last;
-        let note = format!("<4> … {left_out} lines left out …");
-        lines.splice(first..first + left_out, [note]);
+    let lines: usize = events.iter().map(|event| event.lines.len()).sum();
+    if lines <= first + last {
+        return events;
     }
-    lines
+    let (mut kept, mut at) = (Vec::new(), 0);
+    let mut note = Some(lines - first - last);
+    for event in events {
+        let begin = at;
+        at += event.lines.len();
+        let is_kept = |n: usize| n < first || n >= lines - last;
+        let numbered = (begin..).zip(event.lines);
+        let left: Vec<String> = numbered
+            .filter(|(n, _)| is_kept(*n))
+            .map(|(_, line)| line)
+            .collect();
+        if !left.is_empty() {
+            kept.push(KernelEvent {
+                lines: left,
+                ..event
+            });
+        }
+        if at > first
+            && let Some(left_out) = note.take()
+        {
+            let text = format!("<4> … {left_out} lines left out …");
+            kept.push(KernelEvent::of_line(text));
+        }
+    }
+    kept
 }
 
 /// What the kernel logs because of the way images are attached and not because of a filesystem: a
@@ -44,21 +275,54 @@ fn is_a_count(line: &str) -> bool {
     line.ends_with(" callbacks suppressed")
 }
 
-/// Whether a line names loop devices, and ours is not among them.
-fn names_another(line: &str, own: &str) -> bool {
-    let words = line.split(|c: char| !c.is_ascii_alphanumeric());
-    let mut devices = words.filter(|w| is_loop_device(w)).peekable();
-    devices.peek().is_some() && devices.all(|device| device != own)
-}
-
-fn is_loop_device(word: &str) -> bool {
-    let number = word.strip_prefix("loop");
-    number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-}
-
 #[cfg(test)]
 mod tests {
+    use model::Nanos;
+
     use super::*;
+
+    /// A cell on this device, with ntfs-3g at work.
+    fn own(device: &str, group: Option<&str>) -> Own {
+        Own {
+            devices: vec![device.to_owned()],
+            words: ["mkntfs", "-f", "ntfs-3g", "umount"]
+                .map(str::to_owned)
+                .into(),
+            group: group.map(str::to_owned),
+        }
+    }
+
+    /// Whom one event is about.
+    fn whom(lines: &[&str], own: &Own) -> About {
+        let at = Some(Nanos(0));
+        let line = |line: &&str| LogLine {
+            at,
+            text: (*line).to_owned(),
+        };
+        let events = kernel_log::events(lines.iter().map(line));
+        assert_eq!(events.len(), 1, "{events:?}");
+        about(&events[0], own)
+    }
+
+    /// As Linux 6.1 reports a kill at the limit of a control group.
+    fn killed(group: &str, name: &str) -> [String; 3] {
+        [
+            format!(
+                "<4> {name} invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0"
+            ),
+            format!(
+                "<6> oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg={group},task_memcg={group},task={name},pid=9001,uid=0"
+            ),
+            format!(
+                "<3> Memory cgroup out of memory: Killed process 9001 ({name}) total-vm:81920kB, anon-rss:60416kB"
+            ),
+        ]
+    }
+
+    fn whom_killed(group: &str, name: &str, own: &Own) -> About {
+        let lines = killed(group, name);
+        whom(&lines.each_ref().map(String::as_str), own)
+    }
 
     #[test]
     fn what_switching_discards_off_brings_is_no_complaint_and_an_io_error_is() {
@@ -77,26 +341,132 @@ mod tests {
 
     #[test]
     fn of_a_flood_the_beginning_and_the_end_are_kept() {
-        let flood = |lines| (0..lines).map(|n| format!("<4> line {n}")).collect();
-        let lines = cut(flood(2000));
-        assert_eq!(lines.len(), 501);
+        let flood = |lines| -> Vec<KernelEvent> {
+            let line = |n| KernelEvent::of_line(format!("<4> line {n}"));
+            (0..lines).map(line).collect()
+        };
+        let lines = |events: Vec<KernelEvent>| -> Vec<String> {
+            cut(events).into_iter().flat_map(|e| e.lines).collect()
+        };
+        let kept = lines(flood(2000));
+        assert_eq!(kept.len(), 501);
         assert_eq!(
-            (lines[0].as_str(), lines[500].as_str()),
+            (kept[0].as_str(), kept[500].as_str()),
             ("<4> line 0", "<4> line 1999")
         );
-        assert_eq!(lines[350], "<4> … 1500 lines left out …");
-        assert_eq!(cut(flood(500)).len(), 500);
+        assert_eq!(kept[350], "<4> … 1500 lines left out …");
+        assert_eq!(cut(flood(500)), flood(500));
+        let endless = KernelEvent {
+            lines: (0..2000).map(|n| format!("<4> line {n}")).collect(),
+            ..KernelEvent::of_line("<4> line 0")
+        };
+        assert_eq!(lines(vec![endless]).len(), 501);
     }
 
     #[test]
-    fn a_line_about_another_loop_device_is_not_ours() {
-        assert!(names_another("<3> I/O error, dev loop1, sector 0", "loop0"));
-        assert!(names_another("<3> EXT4-fs (loop10): error", "loop1"));
-        assert!(!names_another("<3> EXT4-fs (loop1): error", "loop1"));
-        assert!(!names_another("<4> loop1 lies above loop2", "loop2"));
-        assert!(!names_another(
-            "<1> BUG: unable to handle page fault in loop_queue_work",
-            "loop0"
-        ));
+    fn a_device_says_whom_an_event_is_about() {
+        let ours = |line, device| whom(&[line], &own(device, None));
+        for line in [
+            "<3> I/O error, dev loop1, sector 0",
+            "<3> EXT4-fs (loop10): error",
+        ] {
+            assert_eq!(ours(line, "loop0"), About::Another, "{line}");
+        }
+        assert_eq!(ours("<3> EXT4-fs (loop1): error", "loop10"), About::Another);
+        assert_eq!(ours("<3> EXT4-fs (loop1): error", "loop1"), About::Cell);
+        assert_eq!(ours("<4> loop1 lies above loop2", "loop2"), About::Cell);
+        assert_eq!(
+            ours("<3> Aborting journal on device loop2-8.", "loop2"),
+            About::Cell
+        );
+        assert_eq!(
+            ours("<3> I/O error, dev sdb, sector 0", "sdb1"),
+            About::Cell
+        );
+        assert_eq!(
+            ours("<3> I/O error, dev nvme0n1, sector 0", "nvme0n1p2"),
+            About::Cell
+        );
+        assert_eq!(
+            ours("<3> I/O error, dev sda, sector 0", "loop0"),
+            About::Nobody,
+            "the image may lie there"
+        );
+        assert_eq!(
+            ours(
+                "<1> BUG: unable to handle page fault in loop_queue_work",
+                "loop0"
+            ),
+            About::Nobody
+        );
+    }
+
+    /// Killed processes of others were complaints about whatever cell ran just then.
+    #[test]
+    fn a_kill_at_the_limit_of_another_group_is_anothers() {
+        let unlimited = own("loop0", None);
+        assert_eq!(whom_killed("/build", "rustc", &unlimited), About::Another);
+        assert_eq!(whom_killed("/build", "ntfs-3g", &unlimited), About::Cell);
+        let limited = own("loop0", Some("fsarena-812"));
+        assert_eq!(
+            whom_killed("/docker/ab/fsarena-812", "rustc", &limited),
+            About::Cell
+        );
+        assert_eq!(
+            whom_killed("/docker/ab/fsarena-81", "ntfs-3g", &limited),
+            About::Another
+        );
+        let text = "<3> Out of memory: Killed process 9001 (chromium) total-vm:1kB, anon-rss:1kB";
+        assert_eq!(
+            whom(&[text], &unlimited),
+            About::Nobody,
+            "the machine's memory is the cell's, too"
+        );
+    }
+
+    #[test]
+    fn a_process_says_whom_an_event_is_about() {
+        let whom = |line| whom(&[line], &own("loop0", None));
+        assert_eq!(
+            whom("<6> ntfs-3g[812]: segfault at 18 ip 00005581 sp 00007ffd error 4 in ntfs-3g"),
+            About::Cell
+        );
+        assert_eq!(
+            whom("<6> traps: mount.ntfs-3g[812] general protection fault ip:55 sp:7f error:0"),
+            About::Cell
+        );
+        assert_eq!(
+            whom("<6> chromium[9]: segfault at 18 ip 00005581 sp 00007ffd error 4"),
+            About::Another
+        );
+        assert_eq!(
+            whom("<3> INFO: task fsarena:812 blocked for more than 120 seconds."),
+            About::Cell
+        );
+        assert_eq!(
+            whom("<3> INFO: task kworker/0:1:12 blocked for more than 120 seconds."),
+            About::Nobody
+        );
+    }
+
+    #[test]
+    fn what_is_anothers_is_left_out_and_the_rest_says_whether_it_is_the_cells() {
+        let line = |text: &str| LogLine {
+            at: None,
+            text: text.to_owned(),
+        };
+        let lines = [
+            "<3> EXT4-fs error (device loop1): oh",
+            "<3> EXT4-fs error (device loop0): oh",
+            "<4> clocksource: oh",
+        ];
+        let kept = of_cell(lines.map(line).into(), &own("loop0", None));
+        let kept: Vec<_> = kept.iter().map(|e| (e.title.as_str(), e.concern)).collect();
+        assert_eq!(
+            kept,
+            [(lines[1], Concern::Cell), (lines[2], Concern::Unknown)]
+        );
+        let in_guest = of_guest(lines.map(line).into());
+        assert!(in_guest.iter().all(|e| e.concern == Concern::Cell));
     }
 }

@@ -12,6 +12,8 @@ pub mod console;
 pub mod death;
 mod ending;
 pub mod events;
+#[cfg(test)]
+mod fixture;
 mod guest_cell;
 mod host;
 mod in_guest;

@@ -101,6 +101,11 @@ impl MemoryLimit {
             .filter(|_| !group.starts_with(VERSION_1))
     }
 
+    /// Its group.
+    pub fn group(&self) -> &Path {
+        &self.group
+    }
+
     /// The limit.
     pub const fn limit(&self) -> Bytes {
         self.limit

@@ -23,9 +23,9 @@ const MACHINERY: [&str; 13] = [
 /// Selector of the kernel's own code: addresses behind another are a program's.
 const KERNEL_CODE: &str = "0010:";
 
-/// A place in a function of the kernel.
+/// A frame of a trace: a place in a function of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Frame {
     /// The function.
     pub function: String,
     /// Bytes from its beginning.
@@ -36,7 +36,7 @@ pub struct Place {
 
 /// Where the kernel was, and who had called that, the innermost first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trace(pub Vec<Place>);
+pub struct Trace(pub Vec<Frame>);
 
 impl Trace {
     /// The first trace of these lines of a kernel log: the instruction (`RIP:`) and the frames of the call
@@ -60,8 +60,8 @@ impl Trace {
                 inside = true;
             } else if inside && !is_bracket(text) {
                 match frame(text) {
-                    Some(Frame::Called(place)) => places.push(place),
-                    Some(Frame::Doubtful) => {}
+                    Some(Entry::Called(place)) => places.push(place),
+                    Some(Entry::Doubtful) => {}
                     None => break,
                 }
             }
@@ -72,7 +72,7 @@ impl Trace {
 
     /// The whole of it, a line each, with the modules that the functions belong to.
     pub fn lines(&self) -> String {
-        let line = |place: &Place| match &place.module {
+        let line = |place: &Frame| match &place.module {
             Some(module) => format!("{place} [{module}]\n"),
             None => format!("{place}\n"),
         };
@@ -94,28 +94,28 @@ impl fmt::Display for Trace {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{:#x}", self.function, self.offset)
     }
 }
 
 /// A line of a call trace.
-enum Frame {
-    Called(Place),
+enum Entry {
+    Called(Frame),
     /// Found on the stack, but by no caller.
     Doubtful,
 }
 
-fn frame(text: &str) -> Option<Frame> {
+fn frame(text: &str) -> Option<Entry> {
     match text.strip_prefix("? ") {
-        Some(rest) => place(rest).map(|_| Frame::Doubtful),
-        None => place(text).map(Frame::Called),
+        Some(rest) => place(rest).map(|_| Entry::Doubtful),
+        None => place(text).map(Entry::Called),
     }
 }
 
 /// `name+0x12/0x80 [module]`.
-fn place(text: &str) -> Option<Place> {
+fn place(text: &str) -> Option<Frame> {
     let mut words = text.split_whitespace();
     let (function, rest) = words.next()?.split_once("+0x")?;
     let (offset, length) = rest.split_once("/0x")?;
@@ -125,7 +125,7 @@ fn place(text: &str) -> Option<Place> {
     }
     u64::from_str_radix(length, 16).ok()?;
     let module = words.next().and_then(|word| word.strip_prefix('['));
-    Some(Place {
+    Some(Frame {
         function: function.to_owned(),
         offset: u64::from_str_radix(offset, 16).ok()?,
         module: module.map(|word| word.trim_end_matches(']').to_owned()),
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_long_trace_is_cut_in_a_line_and_whole_below_it() {
-        let place = |n| Place {
+        let place = |n| Frame {
             function: format!("f{n}"),
             offset: n,
             module: None,
@@ -250,12 +250,12 @@ mod tests {
                 log.push(format!("<4>  {mark}{name}+{offset:#x}/0xfff{module}"));
             }
             log.push(" </TASK>".to_owned());
-            let called = frames.iter().filter(|f| !f.3).map(|(name, offset, module, _)| Place {
+            let called = frames.iter().filter(|f| !f.3).map(|(name, offset, module, _)| Frame {
                 function: name.clone(),
                 offset: *offset,
                 module: module.then(|| "mod".to_owned()),
             });
-            let called: Vec<Place> = called.collect();
+            let called: Vec<Frame> = called.collect();
             let found = Trace::find(log.iter().map(String::as_str)).unwrap_or_default();
             prop_assert_eq!(found.0, called);
         }

@@ -2,7 +2,7 @@
 //!
 //! A cell is in the file, flushed to the disk, before the next one starts, so that a campaign can be
 //! killed at any instant and resumed. No clock is read here: times come in as arguments. Nothing is
-//! judged here either: that is for the analysis.
+//! decided here either: that is for the analysis.
 
 mod error;
 mod open;

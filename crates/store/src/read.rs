@@ -54,6 +54,29 @@ impl Store {
         })
     }
 
+    /// How long each cell of a campaign took that has a result, by names of contender and test.
+    ///
+    /// # Errors
+    /// When there is no such campaign or SQLite refuses.
+    pub fn elapsed(
+        &self,
+        id: CampaignId,
+    ) -> Result<BTreeMap<(String, String), Vec<Nanos>>, StoreError> {
+        self.reading(|view| {
+            require(view.connection, id)?;
+            let sql = "SELECT contender, test, elapsed FROM cell JOIN planned_cell \
+                       USING (campaign, cell) WHERE campaign = ?1 ORDER BY cell";
+            let mut query = view.connection.prepare(sql)?;
+            let mut rows = query.query([id.0])?;
+            let mut cells: BTreeMap<(String, String), Vec<Nanos>> = BTreeMap::new();
+            while let Some(row) = rows.next()? {
+                let name = (row.get("contender")?, row.get("test")?);
+                cells.entry(name).or_default().push(time(row, "elapsed")?);
+            }
+            Ok(cells)
+        })
+    }
+
     /// The campaign that was begun last; `None` where none is stored.
     ///
     /// # Errors

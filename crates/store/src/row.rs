@@ -71,7 +71,7 @@ pub const CELL: Table = Table {
     called: |row| Ok(format!("result of {}", cell(row)?)),
 };
 
-/// What instruments cost and devices can do.
+/// What fsarena costs and raw devices can do.
 pub const CALIBRATION: Table = Table {
     name: "calibration",
     columns: &["campaign", "taken", "calibration"],

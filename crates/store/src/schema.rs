@@ -40,6 +40,11 @@ pub fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Trouble> 
 
 /// The schema of a database, once it is known to be ours and not too new; 0 for a new one.
 pub fn check(connection: &Connection, path: &Path) -> Result<u32, Trouble> {
+    // All that is read is of one state, even while another program makes the tables.
+    let alone = connection.is_autocommit();
+    let _snapshot = alone
+        .then(|| connection.unchecked_transaction())
+        .transpose()?;
     let application: u32 = pragma(connection, "application_id")?;
     let found: u32 = pragma(connection, "user_version")?;
     let tables: u32 =

@@ -79,7 +79,7 @@ impl Store {
         })
     }
 
-    /// Stores what the instrument costs and what the device can do; a campaign has one calibration.
+    /// Stores what fsarena itself costs and what the device can do; a campaign has one calibration.
     ///
     /// # Errors
     /// When there is no such campaign, it has a calibration already, or SQLite refuses.

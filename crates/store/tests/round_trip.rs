@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, CacheState, CellResult, CpuTime, DeviceCounters, Disturbance, End, Failure, Faults,
-    Feature, Features, LatencyBucket, MemoryUse, Metric, Nanos, Pass, PhaseResult, Space, Status,
-    StepRecord, Support, SystemError,
+    Feature, Features, KernelEvent, LatencyBucket, MemoryUse, Metric, Nanos, Pass, PhaseResult,
+    Space, Status, StepRecord, Support, SystemError,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -134,14 +134,14 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
     );
     (words, counts).prop_map(
         |(
-            (phase, status, failure, headline, cache, ends),
+            (phase, status, failure, primary_metric, cache, ends),
             (n, device, before, after, cut, slow),
         )| {
             PhaseResult {
                 phase,
                 status,
                 failure,
-                headline,
+                primary_metric,
                 cache,
                 ends,
                 wall: Nanos(n[0]),
@@ -223,7 +223,7 @@ fn result() -> impl Strategy<Value = CellResult> {
                     phases,
                     steps,
                     features,
-                    kernel_log,
+                    kernel_log: kernel_log.into_iter().map(KernelEvent::of_line).collect(),
                     kernel_log_readable,
                     started,
                     elapsed,

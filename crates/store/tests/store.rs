@@ -37,6 +37,22 @@ fn fixture() -> Fixture {
 }
 
 #[test]
+fn what_cells_took_is_told_without_reading_their_results() {
+    let mut f = fixture();
+    let cells = common::cells(4);
+    for (cell, seconds) in [(&cells[0], 9), (&cells[2], 4)] {
+        let mut result = common::result(&["seek"]);
+        result.elapsed = Nanos::from_secs(seconds);
+        f.store.record(f.id, cell, &result).unwrap();
+    }
+    let name = ("ext4".to_owned(), "block".to_owned());
+    let took = [9, 4].map(Nanos::from_secs).to_vec();
+    let elapsed = f.store.elapsed(f.id).unwrap();
+    assert_eq!(elapsed, BTreeMap::from([(name, took)]));
+    assert!(f.store.elapsed(CampaignId(77)).is_err());
+}
+
+#[test]
 fn a_campaign_reads_back_as_it_was_stored() {
     let mut f = fixture();
     let cells = common::cells(4);
@@ -320,13 +336,15 @@ fn a_name_that_sqlite_takes_for_one_of_its_own_is_that_of_a_file() {
 #[test]
 fn two_programs_may_open_a_new_file_at_once() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("results.db");
-    std::thread::scope(|scope| {
-        let openers: Vec<_> = (0..4).map(|_| scope.spawn(|| Store::open(&path))).collect();
-        for opener in openers {
-            opener.join().unwrap().unwrap();
-        }
-    });
+    for number in 0..20 {
+        let path = directory.path().join(format!("{number}.db"));
+        std::thread::scope(|scope| {
+            let openers: Vec<_> = (0..4).map(|_| scope.spawn(|| Store::open(&path))).collect();
+            for opener in openers {
+                opener.join().unwrap().unwrap();
+            }
+        });
+    }
 }
 
 /// Of billions of rounds the analysis would take all memory.

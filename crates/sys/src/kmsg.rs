@@ -4,6 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
+use model::Nanos;
+use model::kernel_log::LogLine;
+
 /// A place in the kernel log (`/dev/kmsg`); reading yields what was logged since.
 #[derive(Debug)]
 pub struct KernelLog(File);
@@ -25,9 +28,8 @@ impl KernelLog {
         Ok(Self(file))
     }
 
-    /// Lines that the kernel has logged since the last call, each as `<level> text`. What programs write to the
-    /// log is not among them.
-    pub fn news(&mut self) -> Vec<String> {
+    /// Lines that the kernel has logged since the last call. What programs write to the log is not among them.
+    pub fn news(&mut self) -> Vec<LogLine> {
         let mut lines = Vec::new();
         let mut record = [0; RECORD];
         loop {
@@ -45,16 +47,21 @@ impl KernelLog {
 
 /// A record, `6,339,5140900,-;text`, as the line `<6> text`; `None` where it is none, and of one that a program wrote.
 /// The number at its beginning is the level and, from the fourth bit on, the facility: 0 is the kernel, and it makes
-/// that 1 where a program claims it.
+/// that 1 where a program claims it. The third is the time, in microseconds.
 /// Source: Documentation/ABI/testing/dev-kmsg of the kernel.
-pub fn line_of(record: &str) -> Option<String> {
+pub fn line_of(record: &str) -> Option<LogLine> {
     let (prefix, text) = record.split_once(';')?;
-    let priority: u32 = prefix.split(',').next()?.parse().ok()?;
+    let mut fields = prefix.split(',');
+    let priority: u32 = fields.next()?.parse().ok()?;
     if priority >> 3 != 0 {
         return None;
     }
+    let time = fields.nth(1).and_then(|time| time.parse::<u64>().ok());
     let text = text.lines().next().unwrap_or_default();
-    Some(format!("<{}> {text}", priority & 7))
+    Some(LogLine {
+        at: time.map(|microseconds| Nanos(microseconds.saturating_mul(1000))),
+        text: format!("<{}> {text}", priority & 7),
+    })
 }
 
 #[cfg(test)]
@@ -62,9 +69,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_level_and_first_line() {
+    fn keeps_level_time_and_first_line() {
         let record = "4,339,5140900,-;EXT4-fs error (device loop0)\n SUBSYSTEM=block\n";
-        assert_eq!(line_of(record).unwrap(), "<4> EXT4-fs error (device loop0)");
+        let line = LogLine {
+            at: Some(Nanos(5_140_900_000)),
+            text: "<4> EXT4-fs error (device loop0)".into(),
+        };
+        assert_eq!(line_of(record), Some(line));
         assert_eq!(line_of("nonsense"), None);
     }
 
@@ -88,6 +99,9 @@ mod tests {
             "it was logged"
         );
         let news = log.news();
-        assert!(!news.iter().any(|line| line.contains(&mark)), "{news:?}");
+        assert!(
+            !news.iter().any(|line| line.text.contains(&mark)),
+            "{news:?}"
+        );
     }
 }

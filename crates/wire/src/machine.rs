@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use model::{
-    Calibration, Campaign, CampaignId, Cell, CellId, CellResult, DiskIdentity, Environment, Test,
+    Backend, Bytes, Calibration, Campaign, CampaignId, Cell, CellId, CellResult, DiskIdentity,
+    Environment, Source, Test,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,24 @@ pub enum Request {
         programs: BTreeSet<String>,
         /// A path that may be a block device.
         device: Option<PathBuf>,
+        /// Directories that are to compete.
+        directories: Vec<PathBuf>,
+    },
+    /// Look through a source of the user's; nothing is changed.
+    Survey(Survey),
+    /// Measure the harness overhead, and this device where one is asked for.
+    Measure(Measured),
+    /// Find what killed campaigns have left.
+    FindLeft {
+        /// The directories that they worked in.
+        places: Vec<PathBuf>,
+    },
+    /// Remove what a killed process has left.
+    RemoveLeft {
+        /// One of the directories that were found.
+        directory: PathBuf,
+        /// Its campaign, where that is known.
+        campaign: Option<(CampaignId, Box<Campaign>)>,
     },
     /// Take what a campaign works on, and look whether it can run here; nothing is changed.
     Hold {
@@ -66,6 +85,63 @@ pub enum Request {
     Pulse,
 }
 
+/// A source of the user's that is to be looked through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Survey {
+    /// A directory, a device or an image file.
+    pub source: PathBuf,
+    /// The backend that copies from it.
+    pub backend: Backend,
+    /// The device that is used instead of an image.
+    pub device: Option<PathBuf>,
+    /// The directories that cells work in, of which it must be no part.
+    pub in_use: Vec<PathBuf>,
+}
+
+/// What `fsarena calibrate` measures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measured {
+    /// The harness overhead alone.
+    Overhead,
+    /// A device or image file of the user's.
+    Device {
+        /// Where it is.
+        path: PathBuf,
+        /// The device that the user has named a second time, to say that what it holds may be lost.
+        erase: Option<PathBuf>,
+    },
+    /// An image, made for this and removed afterwards.
+    Image {
+        /// Its size.
+        size: Bytes,
+        /// The directory to make it in.
+        work_dir: PathBuf,
+    },
+}
+
+/// What a killed process has left: a directory with an image, most of all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LeftDirectory {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// The directory that was asked for in which it lies.
+    pub place: PathBuf,
+    /// Its name in there.
+    pub name: String,
+    /// What it takes on the disk.
+    pub size: Bytes,
+}
+
+/// A directory that is to compete, as its machine sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountedDirectory {
+    /// Its absolute path without symbolic links.
+    pub path: PathBuf,
+    /// The filesystem that is mounted there, as the kernel calls it, where that can be found out.
+    pub filesystem: Option<String>,
+}
+
 /// What a machine has, as far as it decides about what can run there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
@@ -87,6 +163,8 @@ pub struct Facts {
     pub programs: BTreeSet<String>,
     /// Whether what was asked for is a block device.
     pub is_block_device: bool,
+    /// The directories that were asked for, in the same order; or why one cannot compete.
+    pub directories: Vec<Result<MountedDirectory, String>>,
 }
 
 /// What the agent of a machine says.
@@ -150,6 +228,10 @@ pub enum Answer {
         /// Why.
         stopped: Stopped,
     },
+    /// What is in a source.
+    Surveyed(Box<Source>),
+    /// What killed processes have left.
+    Left(Vec<LeftDirectory>),
     /// Everything is removed.
     Cleared,
     /// What was asked for cannot be done.

@@ -1,10 +1,9 @@
 //! Two campaigns, or two contenders of one, side by side: what changed, by how much, how surely.
 //!
 //! Campaigns are compared contender by contender, matched by name, and result by result. Rounds of two
-//! campaigns have nothing to do with each other ([`Effect::unpaired`]); those of two contenders of one
-//! campaign are paired ([`Effect::paired`]). All results that are compared are one family: p values are
-//! corrected for their number by Holm's method, so that of two campaigns that do not differ some result
-//! is called changed in at most [`FALSE_DIFFERENCE_LIMIT`] of all cases.
+//! campaigns have nothing to do with each other, but for those of equal seeds in virtual time; those of two contenders
+//! of one campaign are paired. All results that are compared are one family ([`crate::inference::pairs`]): at most
+//! one in twenty of what is called better or worse is not.
 //!
 //! Compared is only what is the same work, in the same cache state and to the same end, on the same
 //! clock and backend. What fails after and did not before is a change that needs no test.
@@ -12,18 +11,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    CacheState, CampaignResults, Contender, Direction, FigurePattern, Metric, Phase, Test, Unit,
+    CacheState, CampaignResults, Clock, Contender, Direction, Metric, MetricPattern, Phase, Test,
+    Unit,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::campaigns::settings::{self, CannotCompare, SettingChange};
-use crate::groups::overall::log_cost;
-use crate::statistics::pairwise::{holm, significance};
-use crate::statistics::rank_sum;
-use crate::{
-    Analysis, Effect, Estimate, FALSE_DIFFERENCE_LIMIT, MetricResult, RoundOutcome, Row,
-    Significance, rounds_needed,
-};
+use crate::inference::{Beside, Compared, Pairing, overall, pairs};
+use crate::rows::costs::log_cost;
+use crate::{Analysis, Estimate, Margin, MetricResult, RoundOutcome, Row, Verdict};
 
 /// Which results are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,10 +27,12 @@ pub struct Wanted {
     /// Contenders by name; all that both have where empty.
     pub contenders: Vec<String>,
     /// Results by pattern; all where empty.
-    pub results: Vec<FigurePattern>,
+    pub results: Vec<MetricPattern>,
     /// Whether every metric that has a better and a worse is compared, and not only that by which a
     /// phase is ranked.
     pub every_metric: bool,
+    /// What is of no relevance.
+    pub margin: Margin,
 }
 
 impl Wanted {
@@ -44,7 +42,7 @@ impl Wanted {
         }
         let by_default = row.primary || self.every_metric;
         let sweep = test.sweep.as_ref().map(|point| point.of.as_str());
-        let named = |pattern: &FigurePattern| {
+        let named = |pattern: &MetricPattern| {
             let metric = match pattern.metric() {
                 Some(_) => pattern.means(row.metric, row.primary),
                 None => by_default,
@@ -79,20 +77,14 @@ pub struct Change {
     pub before: Estimate,
     /// After.
     pub after: Estimate,
-    /// After as a multiple of before.
-    pub effect: Effect,
-    /// The p value corrected for all results that are compared.
-    pub p_corrected: f64,
-    /// What it came to: whether after is better or worse than before.
-    pub significance: Significance,
-    /// How much worse, as a share of before; negative where it is better.
-    pub worse_by: f64,
+    /// What its cost is after, beside before.
+    pub compared: Compared,
 }
 
 impl Change {
-    /// Whether it is surely worse, and by more than this share of before.
-    pub fn is_regression(&self, threshold: f64) -> bool {
-        self.significance == Significance::Worse && self.worse_by > threshold
+    /// Whether it is shown to be worse by more than the margin.
+    pub fn is_regression(&self) -> bool {
+        matches!(self.compared.verdict, Verdict::WorseByAtLeast(_))
     }
 }
 
@@ -120,9 +112,8 @@ pub struct OverallChange {
     pub contender: String,
     /// Results that the mean is over: those of primary metrics.
     pub results: u32,
-    /// What it costs after as a multiple of before, the geometric mean over these results in each round;
-    /// absent where no round is whole. Its p value is not corrected.
-    pub cost: Option<Effect>,
+    /// What it costs after, beside before, as the geometric mean over these results; absent where no round is whole.
+    pub cost: Option<Compared>,
 }
 
 /// Why results of a test are not compared.
@@ -153,16 +144,20 @@ pub struct Differences {
     pub new_failures: Vec<NewFailure>,
     /// Each contender over all its results.
     pub overall: Vec<OverallChange>,
-    /// Rounds, in each campaign, from which on any difference among so many results can be shown;
-    /// absent where there are enough.
-    pub rounds_needed: Option<u32>,
+    /// What is of no relevance: a regression costs more than this share more.
+    pub margin: Margin,
 }
 
 impl Differences {
-    /// Results that are surely worse by more than a share of before.
-    pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = &Change> {
-        let changes = self.changes.iter();
-        changes.filter(move |change| change.is_regression(threshold))
+    /// Results that are shown to be worse by more than the margin.
+    pub fn regressions(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.is_regression())
+    }
+
+    /// The least share by which every result would have to be worse to be called so: what a guard can see.
+    pub fn detectable(&self) -> Option<f64> {
+        let all = self.changes.iter().map(|change| change.compared.detectable);
+        all.reduce(f64::max)
     }
 }
 
@@ -215,7 +210,16 @@ pub fn compare_campaigns(
     settings::same_ground(before.results, after.results)?;
     let (pairs, only_in_one) = matched(before, after, &wanted.contenders)?;
     let settings = settings::of_campaigns(before.results, after.results, &pairs);
-    compare(before, after, &pairs, wanted, false, settings, only_in_one)
+    let pairing = pairing(before.results, after.results);
+    compare(
+        before,
+        after,
+        &pairs,
+        wanted,
+        pairing,
+        settings,
+        only_in_one,
+    )
 }
 
 /// Compares two contenders of one campaign, by their names.
@@ -237,7 +241,7 @@ pub fn compare_contenders(
         campaign,
         &pairs,
         wanted,
-        true,
+        of_one_campaign(campaign.results.campaign.clock),
         settings,
         Vec::new(),
     )
@@ -247,7 +251,26 @@ pub fn compare_contenders(
 type Matched = (Vec<(usize, usize)>, Vec<String>);
 
 /// A row with a contender's result before and after.
-type Beside<'a> = (&'a Row, &'a MetricResult, &'a MetricResult);
+type Sides<'a> = (&'a Row, &'a MetricResult, &'a MetricResult);
+
+/// Rounds of a campaign belong together.
+const fn of_one_campaign(clock: Clock) -> Pairing {
+    match clock {
+        Clock::Real => Pairing::Rounds,
+        Clock::Virtual => Pairing::Exact,
+    }
+}
+
+/// Rounds of two campaigns belong together where nothing but what is compared differs: in virtual time with equal seeds.
+fn pairing(before: &CampaignResults, after: &CampaignResults) -> Pairing {
+    match (
+        before.campaign.clock,
+        before.campaign.seed == after.campaign.seed,
+    ) {
+        (Clock::Virtual, true) => Pairing::Exact,
+        _ => Pairing::None,
+    }
+}
 
 /// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
 /// contender each are about these, whatever they are called.
@@ -280,37 +303,35 @@ fn compare(
     after: Analysed<'_>,
     pairs: &[(usize, usize)],
     wanted: &Wanted,
-    paired: bool,
+    pairing: Pairing,
     settings: Vec<SettingChange>,
     only_in_one: Vec<String>,
 ) -> Result<Differences, CannotCompare> {
     let mut found = Differences {
-        paired,
+        paired: pairing != Pairing::None,
         settings,
         only_in_one,
         not_the_same: Vec::new(),
         changes: Vec::new(),
         new_failures: Vec::new(),
         overall: Vec::new(),
-        rounds_needed: None,
+        margin: wanted.margin,
     };
     let rows = rows_in_common(before, after, wanted, &mut found.not_the_same);
-    for &(old, new) in pairs {
-        let results = rows
-            .iter()
-            .map(|(a, b)| (*b, &a.results[old], &b.results[new]));
-        let results: Vec<_> = results.collect();
-        for &(row, old, new) in &results {
-            found.new_failures.extend(new_failure(row, old, new));
-            found.changes.extend(change(row, old, new, paired));
+    let mut compared: Vec<(Sides<'_>, Beside)> = Vec::new();
+    for (contender, &(old, new)) in pairs.iter().enumerate() {
+        for (number, (a, b)) in rows.iter().enumerate() {
+            let sides = (*b, &a.results[old], &b.results[new]);
+            found.new_failures.extend(new_failure(sides));
+            let place = Place { number, contender };
+            compared.extend(beside(sides, place, &rows).map(|beside| (sides, beside)));
         }
-        let name = after.analysis.contenders[new].clone();
-        found.overall.push(overall(name, &results, paired));
     }
+    found.changes = changes(&compared, pairing, wanted.margin);
+    found.overall = of_contenders(&compared, pairing, wanted.margin);
     if found.changes.is_empty() && found.new_failures.is_empty() {
         return Err(CannotCompare::NothingInCommon);
     }
-    correct(&mut found);
     Ok(found)
 }
 
@@ -375,7 +396,7 @@ fn differs(before: &Phase, after: &Phase) -> Option<&'static str> {
 }
 
 /// What fails after and was ok in every round before.
-fn new_failure(row: &Row, before: &MetricResult, after: &MetricResult) -> Option<NewFailure> {
+fn new_failure((row, before, after): Sides<'_>) -> Option<NewFailure> {
     let was_ok = before.estimate.is_some() && !before.has_failed_rounds();
     let failed = |(outcome, _): &(RoundOutcome, u32)| outcome.is_failure();
     let (outcome, rounds) = after.words().into_iter().find(failed)?;
@@ -389,112 +410,92 @@ fn new_failure(row: &Row, before: &MetricResult, after: &MetricResult) -> Option
     })
 }
 
-/// A result before and after, where both were taken in the same way and in no failed round.
-fn change(row: &Row, before: &MetricResult, after: &MetricResult, paired: bool) -> Option<Change> {
-    let sound =
-        |result: &MetricResult| !result.has_failed_rounds() && !result.is_lower_bound(row.metric);
+/// Where a result stands among all that are compared.
+struct Place {
+    /// The number of its row.
+    number: usize,
+    /// That of its contender.
+    contender: usize,
+}
+
+/// The costs of a result before and after, where both were taken in the same way, in no failed round, and have logarithms.
+fn beside((row, before, after): Sides<'_>, place: Place, rows: &[(&Row, &Row)]) -> Option<Beside> {
+    let sound = |result: &MetricResult| {
+        result.estimate.is_some()
+            && !result.has_failed_rounds()
+            && !result.is_lower_bound(row.metric)
+            && result
+                .rounds
+                .iter()
+                .all(|r| r.value.is_none_or(|v| v > 0.0))
+    };
     if !(sound(before) && sound(after) && caches(before) == caches(after)) {
         return None;
     }
-    let effect = effect(&series(after), &series(before), paired)?;
-    let worse_by = match row.direction {
-        Direction::Higher => 1.0 - effect.ratio,
-        Direction::Lower | Direction::Neutral => effect.ratio - 1.0,
+    let is_same =
+        |(_, other): &(&Row, &Row)| (&other.suite, &other.test) == (&row.suite, &row.test);
+    let logs = |result: &MetricResult| {
+        let values = result.rounds.iter().map(|round| round.value);
+        values
+            .map(|value| Some(log_cost(value?, row.direction)))
+            .collect()
     };
-    Some(Change {
-        contender: after.contender.clone(),
-        suite: row.suite.clone(),
-        test: row.test.clone(),
-        phase: row.phase.clone(),
-        metric: row.metric,
-        unit: row.unit,
-        direction: row.direction,
-        before: before.estimate?,
-        after: after.estimate?,
-        effect,
-        p_corrected: 1.0,
-        significance: Significance::NotComparable,
-        worse_by,
+    Some(Beside {
+        row: place.number,
+        test: rows.iter().position(is_same)?,
+        contender: place.contender,
+        before: logs(before),
+        after: logs(after),
     })
+}
+
+/// What became of each result.
+fn changes(compared: &[(Sides<'_>, Beside)], pairing: Pairing, margin: Margin) -> Vec<Change> {
+    let besides: Vec<Beside> = compared.iter().map(|(_, beside)| beside.clone()).collect();
+    let changes = compared.iter().zip(pairs(&besides, pairing, margin));
+    let changes = changes.filter_map(|(((row, before, after), _), compared)| {
+        Some(Change {
+            contender: after.contender.clone(),
+            suite: row.suite.clone(),
+            test: row.test.clone(),
+            phase: row.phase.clone(),
+            metric: row.metric,
+            unit: row.unit,
+            direction: row.direction,
+            before: before.estimate?,
+            after: after.estimate?,
+            compared: compared?,
+        })
+    });
+    changes.collect()
+}
+
+/// What became of each contender, over the results of primary metrics.
+fn of_contenders(
+    compared: &[(Sides<'_>, Beside)],
+    pairing: Pairing,
+    margin: Margin,
+) -> Vec<OverallChange> {
+    let primary = compared.iter().filter(|((row, ..), _)| row.primary);
+    let primary: Vec<_> = primary.collect();
+    let besides: Vec<Beside> = primary.iter().map(|(_, beside)| beside.clone()).collect();
+    let of_contender = |(contender, cost): (usize, Option<Compared>)| {
+        let own = primary.iter().filter(|(_, b)| b.contender == contender);
+        let mut name = own.clone().map(|((.., after), _)| after.contender.clone());
+        OverallChange {
+            contender: name.next().unwrap_or_default(),
+            results: u32::try_from(own.count()).unwrap_or(u32::MAX),
+            cost,
+        }
+    };
+    let overall = overall(&besides, pairing, margin);
+    overall.into_iter().map(of_contender).collect()
 }
 
 /// The cache states in which a result was really taken.
 fn caches(result: &MetricResult) -> BTreeSet<Option<CacheState>> {
     let rounds = result.rounds.iter().filter(|r| r.value.is_some());
     rounds.map(|r| r.cache).collect()
-}
-
-fn series(result: &MetricResult) -> Vec<Option<f64>> {
-    result.rounds.iter().map(|r| r.value).collect()
-}
-
-fn effect(first: &[Option<f64>], second: &[Option<f64>], paired: bool) -> Option<Effect> {
-    if paired {
-        let pairs = first.iter().zip(second);
-        let pairs = pairs.filter_map(|(a, b)| Some(((*a)?, (*b)?)));
-        return Effect::paired(&pairs.collect::<Vec<_>>());
-    }
-    let values = |series: &[Option<f64>]| series.iter().filter_map(|v| *v).collect::<Vec<f64>>();
-    Effect::unpaired(&values(first), &values(second))
-}
-
-/// The geometric mean of the costs in each round, before and after.
-fn overall(contender: String, results: &[Beside<'_>], paired: bool) -> OverallChange {
-    let counts = |(row, old, new): &&Beside<'_>| {
-        let positive = |f: &MetricResult| f.rounds.iter().all(|r| r.value.is_none_or(|v| v > 0.0));
-        row.primary && change(row, old, new, paired).is_some() && positive(old) && positive(new)
-    };
-    let counted: Vec<_> = results.iter().filter(counts).collect();
-    let costs = |of: &dyn Fn(&Beside<'_>) -> Vec<Option<f64>>| {
-        let all: Vec<Vec<Option<f64>>> = counted.iter().map(|f| of(f)).collect();
-        let rounds = all.iter().map(Vec::len).min().unwrap_or(0);
-        let of_round = |round: usize| {
-            let sum: Option<f64> = all.iter().map(|series| series[round]).sum();
-            Some((sum? / all.len() as f64).exp())
-        };
-        (0..rounds).map(of_round).collect::<Vec<Option<f64>>>()
-    };
-    let logs = |row: &Row, result: &MetricResult| -> Vec<Option<f64>> {
-        let values = result.rounds.iter().map(|r| r.value);
-        values
-            .map(|value| value.map(|v| log_cost(v, row.direction)))
-            .collect()
-    };
-    let before = costs(&|(row, old, _)| logs(row, old));
-    let after = costs(&|(row, _, new)| logs(row, new));
-    OverallChange {
-        contender,
-        results: u32::try_from(counted.len()).unwrap_or(u32::MAX),
-        cost: effect(&after, &before, paired),
-    }
-}
-
-/// Corrects the p values of all results and says which are significant.
-fn correct(found: &mut Differences) {
-    let count = found.changes.len();
-    let raw: Vec<f64> = found.changes.iter().map(|c| c.effect.p).collect();
-    let paired = found.paired;
-    for (change, p) in found.changes.iter_mut().zip(holm(&raw)) {
-        change.p_corrected = p;
-        let needed = || needed(count, paired);
-        change.significance = significance(&change.effect, p, count, change.direction, needed);
-    }
-    let any_can = found
-        .changes
-        .iter()
-        .any(|c| !matches!(c.significance, Significance::TooFewRounds { .. }));
-    found.rounds_needed = (!any_can && count > 0).then(|| needed(count, paired));
-}
-
-/// Rounds, in each series, from which on one of so many results can be significantly different.
-fn needed(comparisons: usize, paired: bool) -> u32 {
-    if paired {
-        return rounds_needed(comparisons);
-    }
-    let enough = |rounds: &u32| {
-        rank_sum::smallest_p(*rounds, *rounds) * comparisons as f64 <= FALSE_DIFFERENCE_LIMIT
-    };
-    (1..1_000).find(enough).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -57,19 +57,21 @@ fn a_regression_is_found_and_says_by_how_much() {
     let [a, b] = &found.changes[..] else {
         panic!("two results")
     };
-    assert_eq!(a.significance, Significance::Worse);
-    // 100 / 112 of the throughput: 10.7 % less.
-    assert!((a.worse_by - 0.107).abs() < 0.01, "{}", a.worse_by);
-    assert!(a.effect.interval.low > 0.86 && a.effect.interval.high < 0.93);
-    // Five against five: 2 in 252 ways, of two results.
-    assert!((a.p_corrected - 4.0 / 252.0).abs() < 1e-12);
-    assert_eq!(b.significance, Significance::NotSignificant);
-    assert_eq!(found.regressions(0.05).count(), 1);
-    assert_eq!(found.regressions(0.15).count(), 0, "it is not that much");
-    assert_eq!(found.rounds_needed, None);
+    assert!(a.is_regression());
+    assert!((a.compared.ratio - 1.12).abs() < 0.01, "{:?}", a.compared);
+    assert!(a.compared.low > 1.1 && a.compared.high < 1.14);
+    assert!(a.compared.detectable > 0.05 && a.compared.detectable < 0.1);
+    assert_eq!(b.compared.verdict, Verdict::EqualWithin(Margin(0.05)));
+    assert_eq!(found.regressions().count(), 1);
+    let wanted = Wanted {
+        margin: Margin(0.15),
+        ..Wanted::default()
+    };
+    let less = compared_as(&before, &after, &wanted).unwrap();
+    assert_eq!(less.regressions().count(), 0, "it is not that much");
     let back = compared(&after, &before);
-    assert_eq!(back.changes[0].significance, Significance::Better);
-    assert!(back.changes[0].worse_by < 0.0 && back.regressions(0.0).count() == 0);
+    let verdict = back.changes[0].compared.verdict;
+    assert!(matches!(verdict, Verdict::BetterByAtLeast(share) if share > 0.05));
 }
 
 #[test]
@@ -79,21 +81,32 @@ fn a_campaign_beside_itself_run_again_has_no_sure_change_more_often_than_stated(
         let sides = [1_000 + seed, 2_000 + seed];
         let [before, after] = sides.map(|s| campaign(&[("a", 100), ("b", 300)], 6, s));
         let found = compared(&before, &after);
-        let sure = found.changes.iter().any(|c| c.significance.is_difference());
-        with_false_change += usize::from(sure);
+        let is_different = |change: &Change| {
+            let verdict = change.compared.verdict;
+            matches!(
+                verdict,
+                Verdict::BetterByAtLeast(_) | Verdict::WorseByAtLeast(_)
+            )
+        };
+        with_false_change += usize::from(found.changes.iter().any(is_different));
     }
     // 5 % is the limit; at that rate, more than 20 of 200 have a chance below 0.1 %.
     assert!(with_false_change <= 20, "{with_false_change}");
 }
 
 #[test]
-fn so_few_rounds_show_nothing_and_it_is_said_how_many_would() {
-    let before = campaign(&[("a", 100), ("b", 100)], 3, 1);
-    let after = campaign(&[("a", 300), ("b", 100)], 3, 2);
+fn one_round_shows_nothing_but_in_virtual_time_with_equal_seeds() {
+    let mut before = campaign(&[("a", 100), ("b", 100)], 1, 1);
+    let mut after = campaign(&[("a", 300), ("b", 100)], 1, 1);
+    assert_eq!(compared(&before, &after).regressions().count(), 0);
+    before.campaign.clock = model::Clock::Virtual;
+    after.campaign.clock = model::Clock::Virtual;
     let found = compared(&before, &after);
-    assert_eq!(found.regressions(0.0).count(), 0);
-    // Two results need p ≤ 2.5 %: 2 in C(2n, n), from n = 5 on.
-    assert_eq!(found.rounds_needed, Some(5));
+    assert!(found.paired);
+    assert_eq!(found.regressions().count(), 1);
+    assert_eq!(found.changes[1].compared.verdict, Verdict::Identical);
+    after.campaign.seed += 1;
+    assert!(!compared(&before, &after).paired);
 }
 
 #[test]
@@ -103,9 +116,9 @@ fn two_contenders_of_one_campaign_are_compared_round_by_round() {
     let side = Analysed::new(&results, &analysis);
     let found = compare_contenders(side, "a", "b", &Wanted::default()).unwrap();
     assert!(found.paired && found.changes.len() == 1);
-    // Six rounds of one sign: 2 in 64.
-    assert!((found.changes[0].effect.p - 2.0 / 64.0).abs() < 1e-12);
-    assert_eq!(found.changes[0].significance, Significance::Worse);
+    let compared = found.changes[0].compared;
+    assert!((compared.ratio - 1.04).abs() < 0.01);
+    assert_eq!(compared.verdict, Verdict::EqualWithin(Margin(0.05)));
     let filesystem = &found.settings[0];
     assert_eq!(
         (filesystem.before.as_str(), filesystem.after.as_str()),

@@ -5,7 +5,7 @@
 //! named. The value of a campaign is the median over its rounds; campaigns in which a round failed are
 //! shown with their word and are no part of the search for changes.
 
-use model::{CampaignResults, Direction, FigurePattern, Metric, Nanos, Phase, Unit};
+use model::{CampaignResults, Direction, Metric, MetricPattern, Nanos, Phase, Unit};
 use serde::{Deserialize, Serialize};
 
 use crate::campaigns::settings::clock;
@@ -91,19 +91,19 @@ struct Reference {
     test: String,
     phase: Phase,
     metric: Metric,
-    ground: [String; 2],
+    conditions: [String; 2],
 }
 
 /// Collects a history campaign by campaign, so that only one has to be in memory.
 pub struct Collector<'a> {
-    result: &'a FigurePattern,
+    result: &'a MetricPattern,
     contenders: &'a [String],
     references: Vec<Reference>,
     history: History,
 }
 
 /// A history of the results of a pattern; of these contenders, or of all where none is named.
-pub const fn history<'a>(result: &'a FigurePattern, contenders: &'a [String]) -> Collector<'a> {
+pub const fn history<'a>(result: &'a MetricPattern, contenders: &'a [String]) -> Collector<'a> {
     Collector {
         result,
         contenders,
@@ -149,7 +149,7 @@ impl Collector<'_> {
     }
 
     fn is_comparable(&mut self, results: &CampaignResults, row: &Row, phase: &Phase) -> bool {
-        let ground = [clock(results), results.campaign.backend.to_string()];
+        let conditions = [clock(results), results.campaign.backend.to_string()];
         let known = self
             .references
             .iter()
@@ -160,11 +160,11 @@ impl Collector<'_> {
                 test: row.test.clone(),
                 phase: phase.clone(),
                 metric: row.metric,
-                ground,
+                conditions,
             });
             return true;
         };
-        let Some(why) = reference.differs(&ground, phase) else {
+        let Some(why) = reference.differs(&conditions, phase) else {
             return true;
         };
         let campaign = results.id;
@@ -221,11 +221,11 @@ impl Reference {
     }
 
     /// Why a campaign's result is not comparable.
-    fn differs(&self, ground: &[String; 2], phase: &Phase) -> Option<String> {
-        let [clock, backend] = ground;
-        if *clock != self.ground[0] {
+    fn differs(&self, conditions: &[String; 2], phase: &Phase) -> Option<String> {
+        let [clock, backend] = conditions;
+        if *clock != self.conditions[0] {
             Some(format!("it is in {clock}"))
-        } else if *backend != self.ground[1] {
+        } else if *backend != self.conditions[1] {
             Some(format!("its backend is {backend}"))
         } else if phase.op != self.phase.op {
             Some(format!("the work of {} is another", phase.name))

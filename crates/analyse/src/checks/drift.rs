@@ -14,7 +14,6 @@ use model::{Direction, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::kendall;
-use crate::statistics::pairwise::holm;
 use crate::{Ranking, Row};
 
 /// The largest chance of naming a drift where there is none.
@@ -138,9 +137,30 @@ fn mean_of(series: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
         .collect()
 }
 
+/// P values corrected by Holm's method (Scand. J. Stat. 6, 1979), in the order given.
+fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
+    let mut corrected = vec![1.0; p_values.len()];
+    let mut reached = 0.0f64;
+    for (place, index) in order.into_iter().enumerate() {
+        let left = (p_values.len() - place) as f64;
+        reached = reached.max((p_values[index] * left).min(1.0));
+        corrected[index] = reached;
+    }
+    corrected
+}
+
 #[cfg(test)]
 mod tests {
+    use super::holm;
     use crate::{analyse, fixture};
+
+    #[test]
+    fn holm_by_hand() {
+        assert_eq!(holm(&[0.01, 0.04, 0.03]), [0.03, 0.06, 0.06]);
+        assert_eq!(holm(&[]), [0.0; 0]);
+    }
 
     #[test]
     fn a_machine_that_gets_slower_is_named_and_how_much() {

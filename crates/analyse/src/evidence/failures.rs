@@ -2,12 +2,10 @@
 //! that are.
 
 use model::{
-    CampaignResults, Cell, CellId, CellResult, PhaseResult, Status, StepRecord, SystemError,
+    CampaignResults, Cell, CellId, CellResult, KernelEvent, PhaseResult, Status, StepRecord,
+    SystemError,
 };
 use serde::{Deserialize, Serialize};
-
-/// Kernel log levels up to this one (`KERN_WARNING`) are complaints.
-const COMPLAINT_LEVEL: u8 = 4;
 
 /// A phase that is not ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,8 +69,8 @@ pub struct Complaint {
     pub test: String,
     /// The round, from 1.
     pub round: u32,
-    /// The lines, of level 4 (warning) or worse.
-    pub lines: Vec<String>,
+    /// The events with a line of level 4 (warning) or worse.
+    pub events: Vec<KernelEvent>,
 }
 
 /// Every cell that is not ok, in the order of the plan.
@@ -88,19 +86,18 @@ pub(crate) fn complaints(results: &CampaignResults) -> Vec<Complaint> {
     each_result(results)
         .filter(|(_, result)| is_ok(result))
         .filter_map(|(cell, result)| {
-            let lines: Vec<String> = result
-                .kernel_log
-                .iter()
-                .filter(|line| is_complaint(line))
+            let events = result.kernel_log.iter();
+            let events: Vec<KernelEvent> = events
+                .filter(|event| event.is_complaint())
                 .cloned()
                 .collect();
-            (!lines.is_empty()).then(|| Complaint {
+            (!events.is_empty()).then(|| Complaint {
                 cell: cell.id,
                 contender: cell.contender.clone(),
                 suite: cell.suite.clone(),
                 test: cell.test.clone(),
                 round: cell.round,
-                lines,
+                events,
             })
         })
         .collect()
@@ -115,14 +112,6 @@ fn each_result(results: &CampaignResults) -> impl Iterator<Item = (&Cell, &CellR
 
 fn is_ok(result: &CellResult) -> bool {
     result.status == Status::Ok && result.phases.iter().all(|p| p.status == Status::Ok)
-}
-
-/// Lines come as `<level> text`.
-fn is_complaint(line: &str) -> bool {
-    line.strip_prefix('<')
-        .and_then(|rest| rest.split_once('>'))
-        .and_then(|(level, _)| level.parse::<u8>().ok())
-        .is_some_and(|level| level <= COMPLAINT_LEVEL)
 }
 
 fn cell_failure(cell: &Cell, result: &CellResult) -> CellFailure {
@@ -151,7 +140,7 @@ fn cell_failure(cell: &Cell, result: &CellResult) -> CellFailure {
         stacks: failure.map(|f| f.stacks.clone()).unwrap_or_default(),
         phases: result.phases.iter().filter_map(phase_failure).collect(),
         steps: result.steps.clone(),
-        kernel_log: result.kernel_log.clone(),
+        kernel_log: result.kernel_lines().cloned().collect(),
         kernel_log_readable: result.kernel_log_readable,
     }
 }

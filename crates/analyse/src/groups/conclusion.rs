@@ -1,53 +1,60 @@
-//! What each block of tests comes to: who is first, who is last, and by how much. A block is a group of tests
-//! ([`Group`]), and behind them all groups together.
+//! What a question comes to: who may be the best, and how much worse everybody else is at least. The question is a group of
+//! tests ([`Group`]), all groups together, or a use.
 //!
-//! Nothing is tested here anew: who is ahead of whom follows from the places that scores have
-//! ([`crate::Score::place`]), and how far from the same rounds, as the ratio of two costs with its interval.
+//! Nothing is tested here anew: it follows from the places that contenders have ([`Place`]).
 
 use model::Group;
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::pairwise::in_both;
-use crate::statistics::separation::expected_cuts;
-use crate::{Effect, FALSE_MARK_LIMIT, Overall, Score, rounds_needed};
+use crate::inference::Verdict;
+use crate::{Overall, Place, Score};
 
-/// What a block of tests comes to. Contenders are given by their places in the campaign's order, the best first.
+/// What a question comes to. Contenders are given by their places in the campaign's order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Conclusion {
-    /// The block; absent for all groups together, each weighing the same.
+    /// The group of tests; absent for all groups together, each weighing the same, and for a use.
     pub group: Option<Group>,
-    /// Who shares the first place; several where no significant difference is among them.
-    pub first: Vec<usize>,
-    /// How far the last of these is ahead of the next; absent where nobody is behind them.
-    pub lead: Option<Distance>,
-    /// Who shares the last place; empty where nobody is behind the first.
-    pub last: Vec<usize>,
-    /// How far the last one is behind the first.
-    pub behind: Option<Distance>,
-    /// Who lacks metrics of the block, and is not ranked.
+    /// What is known of the shortlist.
+    pub answer: Answer,
+    /// Who may be the best, by cost.
+    pub shortlist: Vec<usize>,
+    /// Everybody else who is ranked, by cost.
+    pub worse: Vec<Worse>,
+    /// Who lacks results, and is not ranked.
     pub unranked: Vec<usize>,
-    /// Rounds from which on a difference between all that are ranked can be significant, where there are fewer.
-    pub rounds_needed: Option<u32>,
 }
 
-/// How far two contenders of a block are apart.
+/// What is known of those who may be the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Nobody has all results.
+    Nobody,
+    /// Nobody else has all results.
+    Only,
+    /// It is one, and everybody else is worse.
+    Best,
+    /// They are equal within the margin.
+    Equal,
+    /// Which of them is the best takes more rounds.
+    NotEnoughRounds {
+        /// How many would do; `None` where that is more than can be promised.
+        rounds: Option<u32>,
+    },
+}
+
+/// Somebody who is not the best.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Distance {
-    /// The better one.
-    pub better: usize,
-    /// The other one.
-    pub worse: usize,
-    /// The cost of the other as a multiple of that of the better one, over the rounds that both have: the
-    /// Hodges–Lehmann estimate.
+pub struct Worse {
+    /// The contender.
+    pub contender: usize,
+    /// By what share of the best's cost it costs more, at least.
+    pub at_least: f64,
+    /// Its cost as a multiple of the lowest, by the estimates.
     pub ratio: f64,
-    /// The lower end of its interval.
-    pub low: f64,
-    /// The upper end of its interval.
-    pub high: f64,
-    /// The confidence that the interval reaches, 0 … 1: below 95 % with few rounds.
-    pub confidence: f64,
 }
 
 /// A conclusion for each group of tests, and one for all of them where there are several; none where nobody
@@ -56,6 +63,14 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
     if overall.total.len() < 2 {
         return Vec::new();
     }
+    let of = |group, scores: &[Score]| {
+        let has_all = |score: &Score| score.ratio.is_some() && score.missing == 0;
+        let places: Vec<Option<Place>> = scores.iter().map(|score| score.place).collect();
+        Conclusion {
+            group,
+            ..conclude(&places, |contender| has_all(&scores[contender]))
+        }
+    };
     let groups = overall.groups.iter();
     let mut all: Vec<Conclusion> = groups.map(|g| of(Some(g.group), &g.scores)).collect();
     if all.len() > 1 {
@@ -64,60 +79,61 @@ pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
     all
 }
 
-fn of(group: Option<Group>, scores: &[Score]) -> Conclusion {
-    let mut order: Vec<(usize, f64)> = scores
-        .iter()
-        .enumerate()
-        .filter_map(|(index, score)| {
-            score.place?;
-            Some((index, score.ratio?.median))
+/// What places come to; `has_all` says who could be ranked.
+pub(crate) fn conclude(places: &[Option<Place>], has_all: impl Fn(usize) -> bool) -> Conclusion {
+    let mut ranked: Vec<(usize, Place)> = (0..places.len())
+        .filter_map(|contender| Some((contender, places[contender]?)))
+        .collect();
+    ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let (shortlist, worse): (Vec<_>, Vec<_>) =
+        ranked.iter().partition(|(_, place)| place.shortlisted);
+    let worse = worse.into_iter().filter_map(|(contender, place)| {
+        let Verdict::WorseByAtLeast(at_least) = place.verdict else {
+            return None;
+        };
+        Some(Worse {
+            contender,
+            at_least,
+            ratio: place.ratio,
         })
-        .collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let order: Vec<usize> = order.into_iter().map(|(index, _)| index).collect();
-    let rank = |index: &usize| scores[*index].place.map_or(0, |place| place.rank);
-    let lowest = order.iter().map(rank).max().unwrap_or_default();
-    let (first, behind): (Vec<usize>, Vec<usize>) = order.iter().partition(|i| rank(i) == 1);
-    let last: Vec<usize> = behind
-        .iter()
-        .copied()
-        .filter(|i| rank(i) == lowest)
-        .collect();
-    let apart = |pair: (Option<&usize>, Option<&usize>)| distance(*pair.0?, *pair.1?, scores);
+    });
+    let alone: Vec<usize> = match ranked.is_empty() {
+        true => (0..places.len()).filter(|one| has_all(*one)).collect(),
+        false => Vec::new(),
+    };
+    let answer = match (shortlist.len(), alone.len()) {
+        (0, 1) => Answer::Only,
+        (0, _) => Answer::Nobody,
+        (1, _) => Answer::Best,
+        _ => of_several(&shortlist),
+    };
+    let mut named: Vec<usize> = shortlist.iter().map(|(contender, _)| *contender).collect();
+    named.extend(alone.iter().filter(|_| answer == Answer::Only));
     Conclusion {
-        group,
-        lead: apart((first.last(), behind.first())),
-        behind: apart((first.first(), last.last())),
-        last,
-        unranked: (0..scores.len()).filter(|i| !order.contains(i)).collect(),
-        rounds_needed: rounds_for(&order, scores),
-        first,
+        group: None,
+        answer,
+        worse: worse.collect(),
+        unranked: (0..places.len())
+            .filter(|one| places[*one].is_none() && !named.contains(one))
+            .collect(),
+        shortlist: named,
     }
 }
 
-/// How far the second is behind the first; nothing where they have no round in common.
-fn distance(better: usize, worse: usize, scores: &[Score]) -> Option<Distance> {
-    let both = in_both(&scores[worse].rounds, &scores[better].rounds);
-    let effect = Effect::paired(&both)?;
-    Some(Distance {
-        better,
-        worse,
-        ratio: effect.ratio,
-        low: effect.interval.low,
-        high: effect.interval.high,
-        confidence: effect.interval.confidence,
-    })
-}
-
-/// How many rounds it takes until either rule can show a difference, where there are fewer.
-fn rounds_for(ranked: &[usize], scores: &[Score]) -> Option<u32> {
-    let rounds = |i: &usize| scores[*i].ratio.map_or(0, |ratio| ratio.rounds);
-    let least = ranked.iter().map(rounds).min()?;
-    let pairs = ranked.len() * ranked.len().saturating_sub(1) / 2;
-    let shows = |rounds: &u32| expected_cuts(&vec![*rounds; ranked.len()]) <= FALSE_MARK_LIMIT;
-    let needed = (1..rounds_needed(pairs)).find(shows);
-    let needed = needed.unwrap_or_else(|| rounds_needed(pairs));
-    (ranked.len() > 1 && least < needed).then_some(needed)
+/// Of several who may be the best, the first by cost at the front.
+fn of_several(shortlist: &[(usize, Place)]) -> Answer {
+    let others = || shortlist.iter().skip(1).map(|(_, place)| place);
+    if others().all(Place::is_equal) {
+        return Answer::Equal;
+    }
+    let open = others().filter_map(|place| match place.verdict {
+        Verdict::NotEnoughRounds { rounds } => Some(rounds),
+        _ => None,
+    });
+    let rounds = open.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
+    Answer::NotEnoughRounds {
+        rounds: rounds.flatten(),
+    }
 }
 
 #[cfg(test)]
@@ -126,36 +142,38 @@ mod tests {
     use crate::{analyse, fixture};
 
     #[test]
-    fn who_is_first_and_last_and_by_how_much_follows_from_the_places() {
+    fn who_may_be_the_best_and_how_much_worse_others_are_follows_from_the_places() {
         let analysis = analyse(&fixture::plain());
         let written = &analysis.conclusions[0];
         assert_eq!(written.group, Some(Group::StreamWrite));
         assert_eq!(
-            (&written.first[..], &written.last[..]),
-            (&[0][..], &[2][..])
+            (written.answer, &written.shortlist[..]),
+            (Answer::Best, &[0][..])
         );
-        let behind = written.behind.unwrap();
-        assert_eq!((behind.better, behind.worse), (0, 2));
-        assert!((behind.ratio - 4.0).abs() < 0.05, "{behind:?}");
-        assert!(behind.low <= behind.ratio && behind.ratio <= behind.high);
-        let lead = written.lead.unwrap();
-        assert_eq!((lead.better, lead.worse), (0, 1));
-        assert!(lead.ratio < behind.ratio);
+        let worse: Vec<usize> = written.worse.iter().map(|w| w.contender).collect();
+        assert_eq!(worse, [1, 2], "by cost");
+        for (worse, times) in written.worse.iter().zip([2.0, 4.0]) {
+            assert!((worse.ratio / times - 1.0).abs() < 0.02, "{worse:?}");
+            assert!(worse.at_least > 0.05 && worse.at_least <= worse.ratio - 1.0);
+        }
         let groups: Vec<_> = analysis.conclusions.iter().map(|c| c.group).collect();
         assert_eq!(groups.len(), analysis.overall.groups.len() + 1);
         assert_eq!(groups.last(), Some(&None), "all groups come last");
     }
 
     #[test]
-    fn with_one_round_nobody_is_behind_anybody_and_it_says_how_many_it_takes() {
+    fn one_round_is_not_enough_to_call_anybody_better() {
         let mut results = fixture::plain();
         results.campaign.rounds = 1;
         results.cells.retain(|stored| stored.cell.round == 1);
-        for conclusion in analyse(&results).conclusions {
-            assert_eq!(conclusion.first.len(), 3);
-            assert!(conclusion.last.is_empty() && conclusion.lead.is_none());
-            assert!(conclusion.rounds_needed.unwrap() > 1);
+        let [write, read, all] = &analyse(&results).conclusions[..] else {
+            panic!("two groups, and both together")
+        };
+        for open in [write, all] {
+            assert_eq!((open.shortlist.len(), open.worse.len()), (3, 0));
+            assert!(matches!(open.answer, Answer::NotEnoughRounds { .. }));
         }
+        assert_eq!(read.answer, Answer::Equal, "its values are the same");
     }
 
     #[test]

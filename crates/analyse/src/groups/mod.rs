@@ -3,5 +3,5 @@
 pub(crate) mod conclusion;
 pub(crate) mod contender_groups;
 pub(crate) mod overall;
-pub(crate) mod standing;
+pub(crate) mod phase_counts;
 pub(crate) mod use_scores;

@@ -15,11 +15,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{CampaignResults, Direction, Metric};
+use model::{CampaignResults, Metric};
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::rank::{Competitor, rank};
-use crate::{Estimate, Group, Mark, Rank, Ranking, Row};
+use crate::inference::Margin;
+use crate::rows::costs::{RankedCosts, log_cost};
+use crate::{Estimate, Group, Place, Ranking, Row};
 
 /// A row with its share in the score of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,8 +49,8 @@ pub struct Score {
     /// Of these, how many were set apart: a baseline's, taken in another cache state.
     #[serde(default)]
     pub set_apart: u32,
-    /// Where it stands among those that lack none.
-    pub place: Option<Rank>,
+    /// Where it stands among those that lack none; `None` for who lacks some or is alone, and of weights that are made up.
+    pub place: Option<Place>,
 }
 
 /// A group with the scores of all contenders.
@@ -76,8 +77,6 @@ pub struct Crossover {
     pub to: usize,
     /// The group's share of all weight, 0 … 1, from which on; the other groups share the rest alike.
     pub share: f64,
-    /// Whether the one who overtakes has a better rank in that group, or is only better by its median.
-    pub sure: bool,
 }
 
 /// The overall view of a campaign.
@@ -94,7 +93,12 @@ pub struct Overall {
 
 impl Overall {
     /// The overall view of rows that are analysed.
-    pub(crate) fn of(results: &CampaignResults, rows: &[Row]) -> Self {
+    pub(crate) fn of(
+        results: &CampaignResults,
+        rows: &[Row],
+        costs: &RankedCosts,
+        margin: Margin,
+    ) -> Self {
         let contenders = results.campaign.contenders.len();
         let groups: Vec<GroupStanding> = shares(results, rows)
             .into_iter()
@@ -106,8 +110,26 @@ impl Overall {
             crossovers: Vec::new(),
         };
         overall.total = overall.weighed(|_| 1.0);
+        overall.give_places(costs, margin);
         overall.crossovers = overall.find_crossovers();
         overall
+    }
+
+    /// Places in each group and over all: one family of questions.
+    fn give_places(&mut self, costs: &RankedCosts, margin: Margin) {
+        let everybody = vec![true; self.total.len()];
+        let family = self.groups.len() + 1;
+        let mut all = Vec::new();
+        for group in &mut self.groups {
+            let weights = row_weights(&group.shares, 1.0);
+            let places = costs.weighed(&weights, &everybody, margin, family);
+            set_places(&mut group.scores, places);
+            all.extend(weights);
+        }
+        set_places(
+            &mut self.total,
+            costs.weighed(&all, &everybody, margin, family),
+        );
     }
 
     /// Scores under weights of the groups, in the campaign's order. Groups of weight 0 or less count
@@ -116,18 +138,16 @@ impl Overall {
         let weights: Vec<f64> = self.groups.iter().map(|g| weight(g.group)).collect();
         let used = || self.groups.iter().zip(&weights).filter(|(_, w)| **w > 0.0);
         let contenders = self.groups.first().map_or(0, |g| g.scores.len());
-        let mut scores: Vec<Score> = (0..contenders)
+        (0..contenders)
             .map(|contender| {
                 let parts = used().map(|(group, weight)| (&group.scores[contender], *weight));
                 mean_of(&parts.collect::<Vec<_>>())
             })
-            .collect();
-        give_places(&mut scores);
-        scores
+            .collect()
     }
 
-    /// From which weight of one group on another contender has the least median than the one that has it
-    /// under equal weights.
+    /// From which weight of one group on another contender costs less than the one that does under equal weights. Told
+    /// only where that is established: who overtakes is shown to be no longer the best over all, and who leads is in the group.
     fn find_crossovers(&self) -> Vec<Crossover> {
         let score = |group: &GroupStanding, contender: usize| {
             let score = &group.scores[contender];
@@ -145,23 +165,27 @@ impl Overall {
         let Some((from, leading)) = leader else {
             return Vec::new();
         };
+        let may_lead =
+            |scores: &[Score], c: usize| scores[c].place.is_none_or(|place| place.shortlisted);
         let others = self.groups.len().saturating_sub(1) as f64;
         let mut crossovers = Vec::new();
         for (index, group) in self.groups.iter().enumerate().filter(|_| others > 0.0) {
+            if may_lead(&group.scores, *from) {
+                continue;
+            }
             let overtaken = whole.iter().filter_map(|(to, logs)| {
                 let here = logs[index] - leading[index];
                 let rest = (sum(logs) - sum(leading) - here) / others;
+                let established = may_lead(&group.scores, *to) && !may_lead(&self.total, *to);
                 // (1 − w) · rest + w · here = 0
-                (here < 0.0 && rest > 0.0).then(|| (*to, rest / (rest - here)))
+                (established && here < 0.0 && rest > 0.0).then(|| (*to, rest / (rest - here)))
             });
             if let Some((to, share)) = overtaken.min_by(|a, b| a.1.total_cmp(&b.1)) {
-                let rank = |contender: usize| group.scores[contender].place.map(|p| p.rank);
                 crossovers.push(Crossover {
                     group: group.group,
                     from: *from,
                     to,
                     share,
-                    sure: rank(to) < rank(*from),
                 });
             }
         }
@@ -215,20 +239,23 @@ pub(crate) fn standing(
     rows: &[Row],
     contenders: usize,
 ) -> GroupStanding {
-    let mut scores: Vec<Score> = (0..contenders).map(|c| score(c, &shares, rows)).collect();
-    give_places(&mut scores);
     GroupStanding {
         group,
+        scores: (0..contenders).map(|c| score(c, &shares, rows)).collect(),
         shares,
-        scores,
     }
 }
 
-/// The logarithm of a cost: lower is better.
-pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
-    match direction {
-        Direction::Higher => -value.ln(),
-        Direction::Lower | Direction::Neutral => value.ln(),
+/// The parts of rows in a weight that they share.
+pub(crate) fn row_weights(shares: &[Share], weight: f64) -> Vec<(usize, f64)> {
+    let whole: f64 = shares.iter().map(|share| share.weight).sum();
+    let part = |share: &Share| (share.row, weight * share.weight / whole);
+    shares.iter().map(part).collect()
+}
+
+fn set_places(scores: &mut [Score], places: Vec<Option<Place>>) {
+    for (score, place) in scores.iter_mut().zip(places) {
+        score.place = place;
     }
 }
 
@@ -303,28 +330,6 @@ pub(crate) fn weighted_means(parts: &[(&[Option<f64>], f64)], planned: usize) ->
         Some((logs.sum::<Option<f64>>()? / whole).exp()).filter(|_| !parts.is_empty())
     };
     (0..planned).map(of_round).collect()
-}
-
-/// Places among those that lack no result. Nobody is called the worst while somebody has no place, but for
-/// baselines, which are no worse for being set apart.
-pub(crate) fn give_places(scores: &mut [Score]) {
-    let competitors: Vec<Competitor> = scores
-        .iter()
-        .map(|score| Competitor {
-            values: score.rounds.clone(),
-            estimate: score.ratio.filter(|_| score.missing == 0),
-            sound: true,
-        })
-        .collect();
-    let lacks_nothing_else = |s: &Score| s.missing > 0 && s.missing == s.set_apart;
-    let mut placed = competitors.iter().zip(scores.iter());
-    let all_placed = placed.all(|(c, s)| c.estimate.is_some() || lacks_nothing_else(s));
-    for (score, place) in scores.iter_mut().zip(rank(&competitors, Direction::Lower)) {
-        score.place = place.map(|place| Rank {
-            mark: place.mark.filter(|mark| all_placed || *mark == Mark::Best),
-            ..place
-        });
-    }
 }
 
 #[cfg(test)]

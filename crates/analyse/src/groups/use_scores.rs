@@ -1,19 +1,28 @@
-//! A use with the results of a campaign: who comes into question, and how each does in each group of
-//! tests that counts.
+//! A use with the results of a campaign: who qualifies, how each does in each group of
+//! tests that counts, and who may be the best.
 //!
-//! A contender comes into question when it is of a class and has every feature that the use asks for, and
-//! failed in none of the results that count. Of these, the results count that all who come into question
+//! A contender qualifies when it is of a class and has every feature that the use asks for, and
+//! failed in none of the tests that count. Of these, the results count that all who qualify
 //! have: a mean over different results would compare nothing. What each of them scores in a group is
 //! what [`crate::Overall`] says, over these results. Groups are weighed as there; the cost of a contender is
-//! the median over rounds. Groups without results have no part in it.
+//! the median over rounds. Groups without results have no part in it. Who may be the best is tested by the
+//! weighted cost ([`crate::inference::weighed`]).
+
+use std::collections::BTreeMap;
 
 use model::{Class, Feature, Group, Readers, System, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::groups::overall::{give_places, of_rounds, standing, weighted_means};
-use crate::{ContenderFeatures, Found, Overall, RoundOutcome, Row, Score, Share};
+use crate::groups::conclusion::conclude;
+use crate::groups::overall::{of_rounds, row_weights, standing, weighted_means};
+use crate::inference::Margin;
+use crate::rows::costs::RankedCosts;
+use crate::{
+    CellFailure, Conclusion, ContenderFeatures, Found, Overall, Place, RoundOutcome, Row, Score,
+    Share,
+};
 
-/// Why a contender does not come into question.
+/// Why a contender does not qualify.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -59,7 +68,7 @@ pub enum RuledOut {
 pub struct Candidate {
     /// Name of the contender.
     pub contender: String,
-    /// Every reason against it; empty where it comes into question.
+    /// Every reason against it; empty where it qualifies.
     pub ruled_out: Vec<RuledOut>,
     /// Features that the use needs and that no cell tried.
     pub not_probed: Vec<Feature>,
@@ -77,13 +86,16 @@ pub struct WeighedGroup {
     pub why: String,
     /// The results that count; none where the group was not tested.
     pub results: Vec<Share>,
+    /// Suites that have tests of it, those of a default run first.
+    #[serde(default)]
+    pub tested_by: Vec<String>,
     /// For each contender, in the campaign's order, its score in each round: its cost as a multiple of
-    /// the best median, 1 where it is as good. `None` where it does not come into question, or the
+    /// the best median, 1 where it is as good. `None` where it does not qualify, or the
     /// round is not whole.
     pub rounds: Vec<Vec<Option<f64>>>,
 }
 
-/// A result that does not count, since some who come into question do not have it.
+/// A result that does not count, since some who qualify do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
@@ -113,23 +125,29 @@ pub struct UseScores {
     pub groups: Vec<WeighedGroup>,
     /// Results of these groups that do not count.
     pub left_out: Vec<LeftOut>,
+    /// What is of no relevance to it.
+    pub margin: Margin,
+    /// The share of the weight that was tested, 0 … 1.
+    pub tested: f64,
+    /// Where each contender stands, in the campaign's order; `None` where it does not qualify.
+    pub places: Vec<Option<Place>>,
+    /// Who may be the best.
+    pub conclusion: Conclusion,
 }
 
 impl UseScores {
-    /// What the rows, scores and features of a campaign have to say about a use.
-    pub(crate) fn of(
-        one: &Use,
-        rows: &[Row],
-        overall: &Overall,
-        features: &[ContenderFeatures],
-    ) -> Self {
+    /// What a campaign has to say about a use.
+    pub(crate) fn of(one: &Use, asked: &Asked<'_>) -> Self {
+        let (rows, overall) = (asked.rows, asked.overall);
         let counting = counting(one, rows, overall);
-        let mut candidates: Vec<Candidate> = features
+        let mut candidates: Vec<Candidate> = asked
+            .features
             .iter()
             .map(|features| candidate(one, features))
             .collect();
         for (index, candidate) in candidates.iter_mut().enumerate() {
-            candidate.ruled_out.extend(failures(index, &counting));
+            let failures = failures(index, &counting, asked.failures);
+            candidate.ruled_out.extend(failures);
         }
         let comes: Vec<bool> = candidates.iter().map(|c| c.ruled_out.is_empty()).collect();
         let mut left_out = Vec::new();
@@ -137,10 +155,24 @@ impl UseScores {
             group: weight.group,
             weight: weight.weight,
             why: weight.why.clone(),
+            tested_by: asked.suites.get(&weight.group).cloned().unwrap_or_default(),
             ..of_group(weight.group, &comes, rows, overall, &mut left_out)
         });
+        let groups: Vec<WeighedGroup> = groups.collect();
+        let tested = groups.iter().filter(|group| !group.results.is_empty());
+        let weights = tested
+            .clone()
+            .flat_map(|group| row_weights(&group.results, group.weight));
+        let margin = one.relevant.map_or(asked.margin, Margin);
+        let weights: Vec<(usize, f64)> = weights.collect();
+        let places = asked.costs.weighed(&weights, &comes, margin, asked.uses);
+        let whole: f64 = groups.iter().map(|group| group.weight).sum();
         Self {
-            groups: groups.collect(),
+            tested: tested.map(|group| group.weight).sum::<f64>() / whole,
+            conclusion: among(&comes, conclude(&places, |contender| comes[contender])),
+            places,
+            margin,
+            groups,
             name: one.name.clone(),
             title: one.title.clone(),
             rationale: one.rationale.clone(),
@@ -151,7 +183,8 @@ impl UseScores {
     }
 
     /// The cost of each contender under weights of the groups, in the campaign's order; without a ratio
-    /// for those who do not come into question. Groups of weight 0 or less count for nothing.
+    /// for those who do not qualify. Groups of weight 0 or less count for nothing. Costs have no places: those
+    /// are of the use's own weights.
     pub fn weighed(&self, weight: impl Fn(&WeighedGroup) -> f64) -> Vec<Score> {
         let tested = self.groups.iter().filter(|g| !g.results.is_empty());
         let groups: Vec<_> = tested
@@ -166,11 +199,38 @@ impl UseScores {
             let means = weighted_means(&present, planned.unwrap_or(0));
             of_rounds(means, [present.len(), groups.len() - present.len(), 0])
         };
-        let mut scores: Vec<Score> = (0..self.candidates.len()).map(of_contender).collect();
-        give_places(&mut scores);
-        scores
+        (0..self.candidates.len()).map(of_contender).collect()
     }
 }
+
+/// A conclusion without those who do not qualify, who are listed with the reasons.
+fn among(comes: &[bool], mut conclusion: Conclusion) -> Conclusion {
+    conclusion.unranked.retain(|contender| comes[*contender]);
+    conclusion
+}
+
+/// What the answer for a use follows from.
+pub(crate) struct Asked<'a> {
+    /// The rows of the campaign.
+    pub rows: &'a [Row],
+    /// What they cost.
+    pub costs: &'a RankedCosts,
+    /// The groups of tests.
+    pub overall: &'a Overall,
+    /// What each contender can do.
+    pub features: &'a [ContenderFeatures],
+    /// Cells that are not ok.
+    pub failures: &'a [CellFailure],
+    /// What is of no relevance, where the use does not say.
+    pub margin: Margin,
+    /// About how many uses it is asked.
+    pub uses: usize,
+    /// Which suites have tests of a group.
+    pub suites: &'a SuitesByGroup,
+}
+
+/// The suites that have tests of each group, those of a default run first.
+pub type SuitesByGroup = BTreeMap<Group, Vec<String>>;
 
 /// The rows that the groups of a use are made of.
 fn counting<'a>(one: &Use, rows: &'a [Row], overall: &Overall) -> Vec<&'a Row> {
@@ -219,15 +279,13 @@ fn unread(readers: &Readers, features: &ContenderFeatures) -> Option<RuledOut> {
     })
 }
 
-/// What failed of the results that count, else whether there are none at all.
-fn failures(contender: usize, counting: &[&Row]) -> Vec<RuledOut> {
+/// What failed of the results that count, or of the tests that they are of, a failed check among them; else whether there
+/// are no results at all.
+fn failures(contender: usize, counting: &[&Row], cells: &[CellFailure]) -> Vec<RuledOut> {
     let mut found = Vec::new();
     for row in counting {
         let result = &row.results[contender];
-        let failed = |(outcome, _): &(RoundOutcome, u32)| {
-            outcome.is_failure() && *outcome != RoundOutcome::Unsupported
-        };
-        if let Some((outcome, rounds)) = result.words().into_iter().find(failed) {
+        if let Some((outcome, rounds)) = result.words().into_iter().find(|(o, _)| is_against(*o)) {
             found.push(RuledOut::Failure {
                 test: row.test.clone(),
                 phase: row.phase.clone(),
@@ -237,6 +295,7 @@ fn failures(contender: usize, counting: &[&Row]) -> Vec<RuledOut> {
             });
         }
     }
+    found.extend(failed_around(contender, counting, cells, &found));
     let has_one = counting
         .iter()
         .any(|row| row.results[contender].is_comparable());
@@ -246,7 +305,55 @@ fn failures(contender: usize, counting: &[&Row]) -> Vec<RuledOut> {
     found
 }
 
-/// A group over the results that all who come into question have.
+fn is_against(outcome: RoundOutcome) -> bool {
+    outcome.is_failure() && outcome != RoundOutcome::Unsupported
+}
+
+/// Failures of cells of these tests outside the phases that count, such as that of the check behind them.
+fn failed_around(
+    contender: usize,
+    counting: &[&Row],
+    cells: &[CellFailure],
+    known: &[RuledOut],
+) -> Vec<RuledOut> {
+    let mut found: Vec<RuledOut> = Vec::new();
+    for cell in cells {
+        let row = counting.iter().find(|row| {
+            row.suite == cell.suite
+                && row.test == cell.test
+                && row.results[contender].contender == cell.contender
+        });
+        let outcome = RoundOutcome::from(cell.status);
+        let is_known = |known: &[RuledOut]| {
+            known.iter().any(
+                |reason| matches!(reason, RuledOut::Failure { test, .. } if *test == cell.test),
+            )
+        };
+        // A phase that failed counts where the phase does.
+        let is_around = cell.phases.is_empty() && is_against(outcome);
+        let Some(row) = row.filter(|_| is_around) else {
+            continue;
+        };
+        if is_known(known) || is_known(&found) {
+            continue;
+        }
+        let same = cells.iter().filter(|other| {
+            (&other.contender, &other.suite, &other.test, other.status)
+                == (&cell.contender, &cell.suite, &cell.test, cell.status)
+        });
+        let rounds = row.results[contender].rounds.len();
+        found.push(RuledOut::Failure {
+            test: cell.test.clone(),
+            phase: cell.step.clone(),
+            outcome,
+            rounds: u32::try_from(same.count()).unwrap_or(u32::MAX),
+            of: u32::try_from(rounds).unwrap_or(u32::MAX),
+        });
+    }
+    found
+}
+
+/// A group over the results that all who qualify have.
 fn of_group(
     group: Group,
     comes: &[bool],
@@ -278,6 +385,7 @@ fn of_group(
         group,
         weight: 0.0,
         why: String::new(),
+        tested_by: Vec::new(),
         rounds: rounds.collect(),
         results,
     }

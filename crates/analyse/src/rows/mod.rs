@@ -1,7 +1,9 @@
 //! What was measured, as tables: outcomes, rows of results, sweeps, totals, shares of what the device can do.
 
+pub(crate) mod costs;
 pub(crate) mod facts;
 pub(crate) mod outcome;
+pub(crate) mod place;
 pub(crate) mod raw_device;
 pub(crate) mod result;
 pub(crate) mod row;

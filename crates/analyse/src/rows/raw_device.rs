@@ -1,18 +1,18 @@
 //! How close a result comes to what the device could do without a filesystem, and how much of it the
-//! instrument itself took.
+//! program itself took.
 //!
 //! A result has a share of what the raw device can do only where the phase moved its data between memory and device
 //! while the clock ran: reads that began without a cache, writes that ended with the data on the
 //! device. What the page cache served says nothing about the device.
 
 use model::{
-    Access, CacheState, Calibration, Ceiling, End, InstrumentCost, Io, IoEngine, Metric, Op, Phase,
-    PhaseResult, Spread,
+    Access, CacheState, Calibration, End, Io, IoEngine, Metric, Op, Overhead, Phase, PhaseResult,
+    RawDevice, Spread,
 };
 use serde::{Deserialize, Serialize};
 
-/// Share of a result, in percent, above which the cost of the instrument is flagged.
-pub const INSTRUMENT_ABOVE: f64 = 5.0;
+/// Share of a result, in percent, above which the harness overhead is flagged.
+pub const OVERHEAD_ABOVE: f64 = 5.0;
 
 /// Share of the smallest, in percent, by which readings of the raw device may differ before a range is given.
 pub const STEADY_BELOW: f64 = 10.0;
@@ -40,14 +40,14 @@ impl Bounds<'_> {
     /// What the device could do at best in this phase, in the unit of the metric; `None` where that
     /// is not known or the phase is not about the device.
     pub fn raw_device(&self, phase: &Phase, metric: Metric) -> Option<f64> {
-        let raw_device = self.calibration?.ceiling.as_ref()?;
+        let raw_device = self.calibration?.raw_device.as_ref()?;
         let (metric_of_device, value) = raw_device_of(&phase.op, phase.cache, raw_device)?;
         (metric_of_device == metric && value > 0.0).then_some(value)
     }
 
     /// Between which values the raw device lies, where its readings differ by more than [`STEADY_BELOW`].
     pub fn raw_device_range(&self, phase: &Phase, metric: Metric) -> Option<RawDeviceRange> {
-        let raw_device = self.calibration?.ceiling.as_ref()?;
+        let raw_device = self.calibration?.raw_device.as_ref()?;
         let of = |pick: fn(&Spread) -> f64| {
             let (metric_of_device, value) =
                 raw_device_of(&phase.op, phase.cache, &reading(raw_device, pick))?;
@@ -69,9 +69,9 @@ impl Bounds<'_> {
         touched_the_device(&phase.op, result).then_some(100.0 * value / raw_device)
     }
 
-    /// The share of a phase's time, in percent, that the instrument took; only of metrics that are
+    /// The share of a phase's time, in percent, that fsarena itself took; only of metrics that are
     /// made of that time.
-    pub fn instrument_share(
+    pub fn overhead_share(
         &self,
         phase: &Phase,
         metric: Metric,
@@ -81,14 +81,14 @@ impl Bounds<'_> {
         if !timed || result.wall.0 == 0 {
             return None;
         }
-        let nanoseconds = instrument_time(&self.calibration?.instrument, result);
+        let nanoseconds = overhead_time(&self.calibration?.overhead, result);
         let side_by_side = phase.op.descriptor().threads().min(self.processors).max(1);
         Some(100.0 * nanoseconds / f64::from(side_by_side) / result.wall.0 as f64)
     }
 }
 
-/// Nanoseconds of one processor that the instrument took in a phase.
-fn instrument_time(cost: &InstrumentCost, result: &PhaseResult) -> f64 {
+/// Nanoseconds of one processor that fsarena itself took in a phase.
+fn overhead_time(cost: &Overhead, result: &PhaseResult) -> f64 {
     let seconds_for = |bytes: u64, rate: &Spread| {
         if rate.median > 0.0 {
             bytes as f64 / rate.median
@@ -102,14 +102,14 @@ fn instrument_time(cost: &InstrumentCost, result: &PhaseResult) -> f64 {
 }
 
 /// The raw device as if each of its readings had been taken once, with this of its values.
-fn reading(raw_device: &Ceiling, pick: fn(&Spread) -> f64) -> Ceiling {
+fn reading(raw_device: &RawDevice, pick: fn(&Spread) -> f64) -> RawDevice {
     let one = |spread: Option<Spread>| {
         spread.map(|spread| Spread {
             median: pick(&spread),
             ..spread
         })
     };
-    Ceiling {
+    RawDevice {
         sequential_read: one(raw_device.sequential_read),
         sequential_write: one(raw_device.sequential_write),
         random_read: one(raw_device.random_read),
@@ -120,7 +120,7 @@ fn reading(raw_device: &Ceiling, pick: fn(&Spread) -> f64) -> Ceiling {
 }
 
 /// The metric by which an operation meets the device, and the most that the device could give.
-fn raw_device_of(op: &Op, cache: CacheState, raw_device: &Ceiling) -> Option<(Metric, f64)> {
+fn raw_device_of(op: &Op, cache: CacheState, raw_device: &RawDevice) -> Option<(Metric, f64)> {
     let sequential_read = || Some(raw_device.sequential_read?.median);
     let sequential_write = || Some(raw_device.sequential_write?.median);
     let value = match op {
@@ -143,7 +143,7 @@ fn raw_device_of(op: &Op, cache: CacheState, raw_device: &Ceiling) -> Option<(Me
 
 /// The most requests per second of a phase with random offsets: each costs what a small one costs, and
 /// what it is longer by is moved at the sequential rate.
-fn random(io: &Io, cache: CacheState, raw_device: &Ceiling) -> Option<f64> {
+fn random(io: &Io, cache: CacheState, raw_device: &RawDevice) -> Option<f64> {
     let several = u64::from(io.threads) * u64::from(io.depth) > 1;
     // What is not written past the page cache, the kernel writes back many at a time.
     let read = rate(
@@ -183,7 +183,7 @@ fn rate(
     io: &Io,
 ) -> Option<f64> {
     let small = if queued { many.or(one) } else { one }?.median;
-    let longer = io.block.0.saturating_sub(Ceiling::RANDOM_BLOCK.0) as f64;
+    let longer = io.block.0.saturating_sub(RawDevice::RANDOM_BLOCK.0) as f64;
     match sequential {
         Some(sequential) if longer > 0.0 => {
             Some(one_after_the_other(1.0, small, longer, sequential.median))

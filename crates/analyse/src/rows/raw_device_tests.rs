@@ -10,8 +10,8 @@ fn spread(median: f64) -> Option<Spread> {
     Spread::of(&[median])
 }
 
-fn device() -> Ceiling {
-    Ceiling {
+fn device() -> RawDevice {
+    RawDevice {
         sequential_read: spread(400e6),
         sequential_write: spread(100e6),
         random_read: spread(1_000.0),
@@ -26,20 +26,20 @@ fn calibration() -> Calibration {
     Calibration {
         taken: Nanos(0),
         elapsed: Nanos(0),
-        instrument: InstrumentCost {
+        overhead: Overhead {
             operation: cost(100.0),
             clock: cost(20.0),
             histogram: cost(5.0),
             marking: cost(1e11),
             verification: cost(1e9),
         },
-        ceiling: Some(device()),
+        raw_device: Some(device()),
         device: String::new(),
     }
 }
 
 fn phase(access: Access, cache: CacheState, ends: End) -> Phase {
-    let io = Io::new("f", access, Ceiling::RANDOM_BLOCK);
+    let io = Io::new("f", access, RawDevice::RANDOM_BLOCK);
     fixture::phase("p", Op::Io(io), cache, ends)
 }
 
@@ -61,7 +61,7 @@ fn share(phase: &Phase) -> Option<f64> {
         calibration: Some(&calibration),
         processors: 2,
     };
-    let metric = phase.op.headline();
+    let metric = phase.op.primary_metric();
     let value = if metric == Metric::Rate { 200.0 } else { 50e6 };
     bounds
         .raw_device_share(phase, metric, value, &done(phase))
@@ -170,7 +170,7 @@ fn what_moves_no_data_of_files_has_no_raw_device() {
     }
     let read = phase(Access::Read, CacheState::Cold, End::Call);
     let mut without = calibration();
-    without.ceiling = None;
+    without.raw_device = None;
     let bounds = |calibration| Bounds {
         calibration,
         processors: 1,
@@ -188,7 +188,7 @@ fn what_moves_no_data_of_files_has_no_raw_device() {
 }
 
 #[test]
-fn the_instrument_takes_its_time_for_operations_marks_and_comparisons() {
+fn overhead_takes_time_for_operations_marks_and_comparisons() {
     let calibration = calibration();
     let mut bounds = Bounds {
         calibration: Some(&calibration),
@@ -198,7 +198,7 @@ fn the_instrument_takes_its_time_for_operations_marks_and_comparisons() {
     let mut result = done(&phase);
     result.operations = 500_000;
     let of = |bounds: &Bounds<'_>, result: &PhaseResult, metric| {
-        bounds.instrument_share(&phase, metric, result)
+        bounds.overhead_share(&phase, metric, result)
     };
     // 500 000 × 100 ns = 50 ms of a second.
     assert_eq!(of(&bounds, &result, Metric::Throughput), Some(5.0));
@@ -214,7 +214,7 @@ fn the_instrument_takes_its_time_for_operations_marks_and_comparisons() {
 }
 
 #[test]
-fn threads_share_the_cost_of_the_instrument_as_far_as_there_are_processors() {
+fn threads_share_the_overhead_as_far_as_there_are_processors() {
     let calibration = calibration();
     let mut phase = phase(Access::Read, CacheState::Cold, End::Call);
     if let Op::Io(io) = &mut phase.op {
@@ -227,7 +227,7 @@ fn threads_share_the_cost_of_the_instrument_as_far_as_there_are_processors() {
             calibration: Some(&calibration),
             processors,
         };
-        bounds.instrument_share(&phase, Metric::Rate, &result)
+        bounds.overhead_share(&phase, Metric::Rate, &result)
     };
     assert_eq!((of(0), of(1), of(2)), (Some(10.0), Some(10.0), Some(5.0)));
     assert_eq!((of(8), of(64)), (Some(1.25), Some(1.25)));
@@ -261,7 +261,7 @@ fn a_result_has_the_median_share_of_its_rounds() {
     assert_eq!(measured("read", Metric::Rate)[0].raw_device_share, None);
     let flagged = |phase| -> Vec<bool> {
         let measured = measured(phase, Metric::Throughput).iter();
-        measured.map(MetricResult::holds_the_instrument).collect()
+        measured.map(MetricResult::is_largely_overhead).collect()
     };
     assert_eq!(flagged("write"), [true, false, false]);
     assert_eq!(flagged("read"), [true, true, true]);
@@ -274,10 +274,10 @@ fn without_a_calibration_there_are_no_shares() {
         assert_eq!(row.raw_device, None);
         for result in &row.results {
             assert_eq!(
-                (result.raw_device_share, result.instrument_share),
+                (result.raw_device_share, result.overhead_share),
                 (None, None)
             );
-            assert!(!result.holds_the_instrument());
+            assert!(!result.is_largely_overhead());
         }
     }
 }
@@ -304,7 +304,7 @@ proptest! {
         }
         let calibration = calibration();
         let bounds = Bounds { calibration: Some(&calibration), processors: 1 };
-        let metric = phase.op.headline();
+        let metric = phase.op.primary_metric();
         let raw_device = bounds.raw_device(&phase, metric).unwrap();
         prop_assert!(raw_device.is_finite() && raw_device > 0.0);
         let share = |value| bounds.raw_device_share(&phase, metric, value, &done(&phase)).unwrap();

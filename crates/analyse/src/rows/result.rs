@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::interval::median;
 use crate::statistics::outlier;
-use crate::{Estimate, INSTRUMENT_ABOVE, Rank, RoundOutcome};
+use crate::{Estimate, OVERHEAD_ABOVE, Place, RoundOutcome};
 
 /// What one planned round gave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,9 +33,9 @@ pub struct RoundValue {
     /// the phase worked on the device.
     #[serde(default)]
     pub raw_device_share: Option<f64>,
-    /// The share of the phase's time that the instrument itself took, in percent.
+    /// The share of the phase's time that fsarena itself took, in percent.
     #[serde(default)]
-    pub instrument_share: Option<f64>,
+    pub overhead_share: Option<f64>,
 }
 
 /// One metric of one phase for one contender.
@@ -52,15 +52,15 @@ pub struct MetricResult {
     /// round with a value has one.
     #[serde(default)]
     pub raw_device_share: Option<f64>,
-    /// The share of the time that the instrument took, in percent: the median over rounds.
+    /// The share of the time that fsarena itself took, in percent: the median over rounds.
     #[serde(default)]
-    pub instrument_share: Option<f64>,
+    pub overhead_share: Option<f64>,
     /// Whether it is that of a baseline, such as what lives in memory, which was taken in another cache state
     /// than those of all others: it is shown, and set against nobody's.
     #[serde(default)]
     pub set_apart: bool,
-    /// Where it stands among the contenders; `None` where it has no value or is not ranked.
-    pub place: Option<Rank>,
+    /// Where it stands beside the best; `None` where it has no value, failed in a round, is not ranked, or is alone.
+    pub place: Option<Place>,
 }
 
 impl MetricResult {
@@ -71,7 +71,7 @@ impl MetricResult {
             contender: contender.to_owned(),
             estimate: Estimate::of(&values),
             raw_device_share: median_share(&rounds, |r| r.raw_device_share),
-            instrument_share: median_share(&rounds, |r| r.instrument_share),
+            overhead_share: median_share(&rounds, |r| r.overhead_share),
             rounds,
             set_apart: false,
             place: None,
@@ -118,9 +118,9 @@ impl MetricResult {
             .any(|r| r.outcome == RoundOutcome::NotRun)
     }
 
-    /// Whether the instrument itself took so much of the time that the result says less than it seems.
-    pub fn holds_the_instrument(&self) -> bool {
-        self.instrument_share.is_some_and(|s| s > INSTRUMENT_ABOVE)
+    /// Whether fsarena itself took so much of the time that the result says less than it seems.
+    pub fn is_largely_overhead(&self) -> bool {
+        self.overhead_share.is_some_and(|s| s > OVERHEAD_ABOVE)
     }
 
     /// Whether the number is no more than a lower bound: a total of a phase that was cut short.
@@ -162,7 +162,7 @@ mod tests {
             cut_short: false,
             passes: 1,
             raw_device_share: None,
-            instrument_share: None,
+            overhead_share: None,
         }
     }
 

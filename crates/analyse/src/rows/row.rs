@@ -8,8 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::rows::facts::{Facts, PhaseFact};
 use crate::rows::raw_device::{Bounds, RawDeviceRange};
 use crate::rows::result::grows_with_work;
-use crate::statistics::pairwise::{Comparison, compare_all};
-use crate::statistics::rank::{Competitor, rank};
 use crate::{MetricResult, RoundOutcome, RoundValue};
 
 /// Whether the contenders of a row are ranked, and if not, why.
@@ -66,24 +64,6 @@ pub struct Row {
     pub results: Vec<MetricResult>,
 }
 
-impl Row {
-    /// Every pair of contenders, compared round by round: (0, 1), (0, 2), …, (1, 2), …
-    ///
-    /// Computed anew at each call. Those that are not comparable are not counted by the correction.
-    pub fn comparisons(&self) -> Vec<Comparison> {
-        let values: Vec<Option<Vec<Option<f64>>>> = self
-            .results
-            .iter()
-            .map(|result| {
-                let values = || result.rounds.iter().map(|r| r.value).collect();
-                result.is_comparable().then(values)
-            })
-            .collect();
-        let series: Vec<Option<&[Option<f64>]>> = values.iter().map(|v| v.as_deref()).collect();
-        compare_all(&series, self.direction)
-    }
-}
-
 /// Every row of a campaign, in the order of its suites; of a phase what the tables show comes first.
 pub(crate) fn rows(results: &CampaignResults, facts: &Facts<'_>) -> Vec<Row> {
     let bounds = Bounds {
@@ -124,7 +104,7 @@ fn rows_of_phase(
         .map(|number| number.metric)
         .collect();
     // The primary metric has its row even where nobody came so far.
-    let in_tables = |metric: &Metric| *metric == phase.op.headline() || seen.contains(metric);
+    let in_tables = |metric: &Metric| *metric == phase.op.primary_metric() || seen.contains(metric);
     let shown: Vec<Metric> = phase.op.shown().filter(in_tables).collect();
     let others = seen.iter().filter(|metric| !shown.contains(metric));
     let metrics = shown.iter().chain(others).copied();
@@ -154,9 +134,6 @@ fn row(
     set_baselines_apart(&mut results, contenders);
     let caches = caches_of(&results);
     let ranking = ranking(metric, &results);
-    if ranking == Ranking::Ranked {
-        give_places(&mut results, metric.direction());
-    }
     Row {
         suite: test.suite.clone(),
         test: test.name.clone(),
@@ -164,7 +141,7 @@ fn row(
         metric,
         unit: metric.unit(),
         direction: metric.direction(),
-        primary: metric == phase.op.headline(),
+        primary: metric == phase.op.primary_metric(),
         shown: phase.op.shown().any(|shown| shown == metric),
         ends: phase.ends,
         cache: phase.cache,
@@ -204,8 +181,8 @@ fn round_value(
         }),
         raw_device_share: measured
             .and_then(|(value, result)| bounds.raw_device_share(phase, metric, value, result)),
-        instrument_share: measured
-            .and_then(|(_, result)| bounds.instrument_share(phase, metric, result)),
+        overhead_share: measured
+            .and_then(|(_, result)| bounds.overhead_share(phase, metric, result)),
     }
 }
 
@@ -254,19 +231,5 @@ fn ranking(metric: Metric, results: &[MetricResult]) -> Ranking {
         Ranking::CutShort
     } else {
         Ranking::Ranked
-    }
-}
-
-fn give_places(results: &mut [MetricResult], direction: Direction) {
-    let competitors: Vec<Competitor> = results
-        .iter()
-        .map(|result| Competitor {
-            values: result.rounds.iter().map(|r| r.value).collect(),
-            estimate: result.estimate.filter(|_| !result.set_apart),
-            sound: !result.has_failed_rounds(),
-        })
-        .collect();
-    for (result, place) in results.iter_mut().zip(rank(&competitors, direction)) {
-        result.place = place;
     }
 }

@@ -126,7 +126,7 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
 
 /// Probes answer yes or no, and the space left to files is no time.
 fn takes_time(op: &Op) -> bool {
-    !matches!(op.headline(), Metric::Supported | Metric::Capacity)
+    !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity)
 }
 
 fn attempts(round: u32, cell: Option<&CellResult>, steps: &[String]) -> Vec<Attempt> {

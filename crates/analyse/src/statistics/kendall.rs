@@ -10,10 +10,13 @@
 use model::SeededRng;
 
 use crate::statistics::interval::median;
-use crate::statistics::signed_rank::{DRAWS, SEED};
 
 /// Values up to which the distribution is computed whole.
 const EXACT_VALUES: usize = 60;
+/// Orders that are drawn beyond.
+const DRAWS: u64 = 9_999;
+/// From which they are drawn.
+const SEED: u64 = 0x0066_7361_7265_6e61;
 
 /// The two-sided p value of a trend; 1 where there is nothing to order.
 pub(crate) fn p_value(values: &[f64]) -> f64 {

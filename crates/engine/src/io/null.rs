@@ -1,4 +1,4 @@
-//! The way that does nothing: what is measured through it is the instrument.
+//! The way that does nothing: what is measured through it is fsarena itself.
 
 use crate::error::OpError;
 use crate::io::Way;

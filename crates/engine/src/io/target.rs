@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
+use crate::corruption::{Corruption, Kind};
 use crate::error::{Context, OpError};
-use crate::pattern::{Corruption, Kind};
 
 /// An open file, with what errors about it need.
 #[derive(Debug)]

@@ -7,10 +7,11 @@ use sys::clock;
 
 use crate::arrivals::Arrivals;
 use crate::content::{FileState, Stamping};
+use crate::corruption::Corruption;
 use crate::error::OpError;
 use crate::io::Way;
 use crate::io::target::Target;
-use crate::pattern::{Corruption, Pattern};
+use crate::pattern::Pattern;
 use crate::requests::{Request, Requests, Turn};
 use crate::tally::Tally;
 

@@ -182,7 +182,7 @@ fn fill(from: &mut impl Read, record: &mut [u8]) -> std::io::Result<u64> {
 }
 
 fn too_short(path: &Path, offset: u64, size: u64) -> OpError {
-    use crate::pattern::{Corruption, Kind};
+    use crate::corruption::{Corruption, Kind};
     OpError::Corrupt {
         path: path.to_owned(),
         corruption: Corruption {

@@ -214,8 +214,8 @@ mod tests {
     };
 
     use super::*;
+    use crate::corruption::Kind;
     use crate::ops::{perform, undo};
-    use crate::pattern::Kind;
 
     const BLOCKS: Bytes = Bytes::kib(10);
 

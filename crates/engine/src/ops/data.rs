@@ -7,8 +7,9 @@ use std::path::Path;
 
 use model::End;
 
+use crate::corruption::{Corruption, Kind};
 use crate::error::{Context, OpError};
-use crate::pattern::{Corruption, Kind, Origin, Pattern};
+use crate::pattern::{Origin, Pattern};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 

@@ -18,7 +18,7 @@ use crate::io::sync::Sync;
 use crate::io::target::{Opened, Target};
 use crate::io::turns::{self, Content, Memory, SystemClock, Verify, Work};
 use crate::io::{direct, threads, uring};
-use crate::ops::Setting;
+use crate::ops::IoMode;
 use crate::pattern::{BLOCK, Pattern};
 use crate::requests::{Plan, Requests, Turn};
 use crate::tally::Tally;
@@ -35,7 +35,7 @@ pub fn perform(
     ws: &mut Workspace,
     tally: &mut Tally,
     job: &Io,
-    setting: Setting,
+    setting: IoMode,
 ) -> Result<(), OpError> {
     let plan = plan(ws, job, setting)?;
     match plan.run(ws, tally) {
@@ -51,7 +51,7 @@ pub fn perform(
 #[derive(Debug)]
 struct Planned<'a> {
     job: &'a Io,
-    setting: Setting,
+    setting: IoMode,
     seed: u64,
     root: PathBuf,
     /// One, or one for each thread.
@@ -68,7 +68,7 @@ struct PlannedFile {
     stamping: Stamping,
 }
 
-fn plan<'a>(ws: &Workspace, job: &'a Io, setting: Setting) -> Result<Planned<'a>, OpError> {
+fn plan<'a>(ws: &Workspace, job: &'a Io, setting: IoMode) -> Result<Planned<'a>, OpError> {
     refuse_what_no_kernel_can(job, setting)?;
     let names = match job.sharing {
         Sharing::Shared => vec![job.file.clone()],
@@ -89,7 +89,7 @@ fn plan<'a>(ws: &Workspace, job: &'a Io, setting: Setting) -> Result<Planned<'a>
 }
 
 /// Combinations that mean nothing, whatever the filesystem.
-fn refuse_what_no_kernel_can(job: &Io, setting: Setting) -> Result<(), OpError> {
+fn refuse_what_no_kernel_can(job: &Io, setting: IoMode) -> Result<(), OpError> {
     let append = job.access == Access::Append;
     let reason = if setting.direct && job.engine == IoEngine::Mmap {
         "a mapping is the page cache: it cannot pass it by"

@@ -11,19 +11,19 @@ use model::{
 };
 use proptest::prelude::*;
 
+use crate::corruption::Kind;
 use crate::error::OpError;
 use crate::meter::Meter;
-use crate::ops::{Setting, perform, undo};
-use crate::pattern::Kind;
+use crate::ops::{IoMode, perform, undo};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
-struct Place {
+struct Scratch {
     directory: tempfile::TempDir,
     ws: Workspace,
 }
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let ws = Workspace::new(directory.path(), 3);
@@ -40,7 +40,7 @@ impl Place {
     fn attempt(
         &mut self,
         op: &Op,
-        setting: Setting,
+        setting: IoMode,
         at_most: Option<Nanos>,
     ) -> Result<Tally, OpError> {
         let mut tally = Tally::new(at_most, Arc::default(), Meter::start(None, None));
@@ -157,7 +157,7 @@ proptest! {
         block in prop_oneof![Just(100u64), Just(4096), Just(4097), Just(131_072)],
         sequence in proptest::collection::vec((jobs(Sharing::Shared), jobs(Sharing::Own)), 1..6),
     ) {
-        let mut place = Place::new();
+        let mut place = Scratch::new();
         let sharing = if own { Sharing::Own } else { Sharing::Shared };
         let engine = engines()[first % engines().len()];
         let made = Io {
@@ -197,7 +197,7 @@ fn every_engine_makes_the_same_file() {
     let mut files = Vec::new();
     for engine in engines() {
         for threads in [1, 3] {
-            let mut place = Place::new();
+            let mut place = Scratch::new();
             let change = |access, block| Io {
                 operations: Some(40),
                 threads,
@@ -222,7 +222,7 @@ fn every_engine_makes_the_same_file() {
 
 #[test]
 fn damage_to_a_file_is_found_and_named() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     place.write(100_000);
     let file = place.file();
     let mut blocks = vec![0; 3 * 4096];
@@ -280,7 +280,7 @@ fn damage_to_a_file_is_found_and_named() {
 #[test]
 fn a_lost_random_write_is_found_by_every_engine() {
     for engine in engines() {
-        let mut place = Place::new();
+        let mut place = Scratch::new();
         place.write(1 << 20);
         let before = fs::read(place.directory.path().join("f")).unwrap();
         let random = Io {
@@ -307,7 +307,7 @@ fn a_lost_random_write_is_found_by_every_engine() {
 #[test]
 fn a_file_cut_off_is_short_for_every_engine() {
     for engine in engines() {
-        let mut place = Place::new();
+        let mut place = Scratch::new();
         place.write(100_000);
         place.file().set_len(50_000).unwrap();
         let job = Io {
@@ -326,7 +326,7 @@ fn a_file_cut_off_is_short_for_every_engine() {
 
 #[test]
 fn holes_read_as_zeros_until_they_are_written() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     let sparse = Op::Sparse(Sparse {
         file: "f".into(),
         size: Bytes::mib(8),
@@ -353,7 +353,7 @@ fn holes_read_as_zeros_until_they_are_written() {
 fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
     for engine in engines() {
         for threads in [1, 2] {
-            let mut place = Place::new();
+            let mut place = Scratch::new();
             let none_left = Some(Nanos(0));
             let job = Io {
                 threads,
@@ -383,7 +383,7 @@ fn a_job_cut_short_leaves_a_file_that_can_be_verified() {
 #[test]
 fn an_append_can_be_taken_back() {
     for engine in engines() {
-        let mut place = Place::new();
+        let mut place = Scratch::new();
         place.write(10_000);
         let append = Op::Io(Io {
             size: Some(Bytes(7_000)),
@@ -401,7 +401,7 @@ fn an_append_can_be_taken_back() {
 
 #[test]
 fn files_of_threads_are_removed_and_made_again_together() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     let own = |job| Io {
         threads: 3,
         sharing: Sharing::Own,
@@ -429,7 +429,7 @@ fn streams_of_every_unit_are_the_same_bytes() {
         StreamUnit::Line,
         StreamUnit::Record(Bytes(1000)),
     ];
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     for (i, unit) in units.into_iter().enumerate() {
         let file = format!("f{i}");
         let (size, name) = (Bytes(100_001), file.clone());
@@ -452,7 +452,7 @@ fn streams_of_every_unit_are_the_same_bytes() {
 
 #[test]
 fn nothing_does_nothing_and_is_counted() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     let job = |access| Io {
         size: Some(Bytes::mib(1)),
         engine: IoEngine::Null,
@@ -471,9 +471,9 @@ fn nothing_does_nothing_and_is_counted() {
 
 #[test]
 fn what_makes_no_sense_is_unsupported_and_says_why() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     place.write(100_000);
-    let direct = Setting {
+    let direct = IoMode {
         ends: End::Call,
         direct: true,
     };
@@ -505,8 +505,8 @@ fn what_makes_no_sense_is_unsupported_and_says_why() {
 
 #[test]
 fn direct_requests_are_as_good_as_others_or_refused() {
-    let mut place = Place::on_disk();
-    let direct = Setting {
+    let mut place = Scratch::on_disk();
+    let direct = IoMode {
         ends: End::Call,
         direct: true,
     };
@@ -549,7 +549,7 @@ fn direct_requests_are_as_good_as_others_or_refused() {
 
 #[test]
 fn an_open_loop_says_what_it_offered() {
-    let mut place = Place::new();
+    let mut place = Scratch::new();
     place.write(1 << 20);
     for engine in engines() {
         let depth = if engine == IoEngine::IoUring { 8 } else { 1 };

@@ -27,16 +27,16 @@ pub use probe::probe;
 pub(crate) use sets::Removed;
 pub use undo::undo;
 
-/// What an operation is performed under, beside what it is.
+/// How data reaches the disk, whatever the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct IoMode {
     /// What the timed part includes at its end.
     pub ends: End,
     /// Whether data passes the page cache by (`O_DIRECT`).
     pub direct: bool,
 }
 
-impl From<End> for Setting {
+impl From<End> for IoMode {
     /// Through the page cache.
     fn from(ends: End) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl From<End> for Setting {
 /// agent does itself: steps of the volume (mkfs, mount, unmount, fsck) and feature probes.
 pub fn perform(
     op: &Op,
-    setting: impl Into<Setting>,
+    setting: impl Into<IoMode>,
     ws: &mut Workspace,
     tally: &mut Tally,
 ) -> Result<(), OpError> {
@@ -71,7 +71,7 @@ pub fn perform(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::Kind;
+    use crate::corruption::Kind;
     use model::{
         Access, Action, Bytes, CacheState, CopyFile, CopyTree, Create, EntryKind, FindInTree, Io,
         LatencyBucket, ListTree, Metadata, Nanos, Order, Phase, PhaseResult, PlantTree, ReadStream,

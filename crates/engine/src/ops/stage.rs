@@ -7,7 +7,7 @@ use sys::caches;
 use crate::error::{Context, OpError};
 use crate::ops::calls::{self, OpenFile};
 use crate::ops::sets::How;
-use crate::ops::{Setting, chars, copy, copy_in, data, job, sets, tree};
+use crate::ops::{IoMode, chars, copy, copy_in, data, job, sets, tree};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -15,14 +15,14 @@ use crate::workspace::Workspace;
 pub struct Workbench<'a> {
     ws: &'a mut Workspace,
     tally: &'a mut Tally,
-    setting: Setting,
+    setting: IoMode,
     /// Whether the operation has come to its end by itself, before it closed its files.
     ended: bool,
 }
 
 impl<'a> Workbench<'a> {
     /// A bench for one operation.
-    pub const fn new(ws: &'a mut Workspace, tally: &'a mut Tally, setting: Setting) -> Self {
+    pub const fn new(ws: &'a mut Workspace, tally: &'a mut Tally, setting: IoMode) -> Self {
         Self {
             ws,
             tally,
@@ -58,9 +58,7 @@ impl Stage for Workbench<'_> {
 
     fn run(&mut self, exec: &Exec) -> Result<(), OpError> {
         let Some(programs) = self.ws.programs.clone() else {
-            return Err(
-                self.unsupported("commands are not run in guests: their programs are not there")
-            );
+            return Err(self.unsupported("nobody runs commands here"));
         };
         programs.run(exec, self.ws.root(), &mut || self.tally.begin(1))?;
         self.tally.lap();

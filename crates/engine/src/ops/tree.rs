@@ -8,9 +8,10 @@ use std::path::Path;
 use model::TreeSpec;
 use twox_hash::XxHash64;
 
+use crate::corruption::{Corruption, Kind};
 use crate::error::{Context, OpError};
 use crate::ops::data;
-use crate::pattern::{Corruption, Kind, Origin, file_id};
+use crate::pattern::{Origin, file_id};
 use crate::shape::TreeShape;
 use crate::tally::Tally;
 use crate::workspace::{Tree, Workspace};
@@ -18,7 +19,7 @@ use crate::workspace::{Tree, Workspace};
 /// Bytes per request when a tree is planted or verified.
 const REQUEST: usize = 128 << 10;
 
-/// Writes a tree whose content is made in memory, so that no other disk is in the figure.
+/// Writes a tree whose content is made in memory, so that no other disk is in the result.
 pub fn plant(
     ws: &mut Workspace,
     tally: &mut Tally,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use model::{Bytes, FigurePattern};
+use model::{Bytes, MetricPattern};
 use report::Format;
 
 use crate::arguments::cli_values::{path, share, size};
@@ -30,7 +30,7 @@ Examples:
   fsarena run --backend vm                     in guests: many more filesystems, without root
   fsarena report --format html -o report.html  the latest campaign as a page
   fsarena advise --use file-server             which contender suits a file server
-  fsarena compare 3 4 --threshold 5%           what changed; 1 on a sure regression
+  fsarena compare 3 4 --threshold 5%           what changed; 1 on a regression
 
 Exit codes:
   0    done; a contender that failed is a result
@@ -241,6 +241,9 @@ pub struct ReportArgs {
     /// Write to a file instead of standard output.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub output: Option<PathBuf>,
+    /// Count costs that differ by less than this as equal [default: 5 %].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub relevant: Option<f64>,
     /// Write every chart into this directory, as SVG and PNG.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
     pub charts: Option<PathBuf>,
@@ -255,6 +258,9 @@ pub struct AdviseArgs {
     /// The use: see `fsarena list uses`.
     #[arg(long = "use", value_name = "USE")]
     pub for_use: String,
+    /// Count costs that differ by less than this as equal [default: 5 %].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub relevant: Option<f64>,
     /// A campaign by its number or name, or a file: a report in JSON, a database [default: the latest].
     #[arg(value_name = "CAMPAIGN")]
     pub campaign: Option<String>,
@@ -278,13 +284,19 @@ pub struct CompareArgs {
     /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
     /// each phase].
     #[arg(long, value_name = "RESULT")]
-    pub only: Vec<FigurePattern>,
+    pub only: Vec<MetricPattern>,
     /// Compare every metric, not only the primary ones.
     #[arg(long)]
     pub all: bool,
-    /// Exit with 1 if a result is surely worse by more than this, or fails and did not before.
+    /// Count costs that differ by less than this as equal [default: 5 %, or --threshold].
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "threshold")]
+    pub relevant: Option<f64>,
+    /// Exit with 1 if a result is shown to cost more than this more, or fails and did not before.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub threshold: Option<f64>,
+    /// Exit with 3 if a result that costs this much more might have been missed.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub detect: Option<f64>,
     /// Write Markdown.
     #[arg(long)]
     pub markdown: bool,
@@ -295,7 +307,7 @@ pub struct CompareArgs {
 pub struct HistoryArgs {
     /// The result, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything.
     #[arg(value_name = "RESULT")]
-    pub figure: FigurePattern,
+    pub result: MetricPattern,
     /// A contender [default: all that have it].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
@@ -324,6 +336,9 @@ pub struct CalibrateArgs {
     /// The device, or where the image is made.
     #[command(flatten)]
     pub storage: StorageArgs,
+    /// Measure another machine, through ssh.
+    #[arg(long, value_name = "USER@SERVER")]
+    pub host: Option<String>,
 }
 
 /// Options of `format`.
@@ -338,7 +353,7 @@ pub struct FormatArgs {
     /// The same device again, to say that what it holds may be lost.
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub erase: Option<PathBuf>,
-    /// Do not ask before a device is erased.
+    /// Do not ask before a device is erased, nor look at what it holds.
     #[arg(short, long, requires = "erase")]
     pub yes: bool,
     /// Makes an image of this size, which must not be there yet.

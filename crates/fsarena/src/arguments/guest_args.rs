@@ -29,7 +29,7 @@ Examples:
     /// with all processors busy, in another environment and with cold caches.
     #[command(after_help = "\
 Examples:
-  fsarena guest selftest                  tree on ext4; exit code 1 where a figure differs
+  fsarena guest selftest                  tree on ext4; exit code 1 where a result differs
   fsarena guest selftest hpfs jfs --test lifecycle
   fsarena guest selftest --under busy --under stopped --runs 50
   fsarena guest selftest --kernel bzImage --modules DIR
@@ -50,8 +50,9 @@ pub struct BuildOptions {
     /// Get Debian's packages from this mirror instead of the ones apt is configured with.
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
-    /// Also build a driver that comes as source (zfs); takes five minutes and more.
-    #[arg(long, value_name = "CONTENDER")]
+    /// Also build a driver that comes as source (zfs; takes five minutes and more), or bring in the programs that a suite's
+    /// commands need.
+    #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.
     #[arg(long, value_name = "FILE", requires = "modules", value_parser = path())]

@@ -69,7 +69,7 @@ pub struct RunArgs {
     pub backend: Option<Backend>,
     /// Run on another machine, as root or through sudo: ssh copies this program there, and nothing else is needed; images
     /// lie in /var/lib/fsarena unless --work-dir says otherwise.
-    #[arg(long, value_name = "USER@SERVER", conflicts_with = "directories")]
+    #[arg(long, value_name = "USER@SERVER")]
     pub host: Option<String>,
     /// Test in this mounted directory; repeatable.
     #[arg(long = "dir", value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]

@@ -1,13 +1,11 @@
 //! `fsarena calibrate`: what fsarena itself costs, and what a device can do without a filesystem.
 
-use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::Bytes;
 use orchestrate::Observer;
-use provision::{HeldDevice, Image, LoopDevice, describe_storage};
 use serde_json::json;
+use wire::machine::Measured;
 
 use crate::arguments::cli::{CalibrateArgs, Globals};
 use crate::output::calibration_text;
@@ -17,8 +15,6 @@ use crate::output::progress::Progress;
 use crate::output::text::{print, print_json};
 use crate::paths;
 use crate::stop;
-use machine::calibration::{self, Effort, Raw, Subject};
-use machine::{CALIBRATION, WorkPlace};
 
 /// Size of the image, unless the user says otherwise: no cache of a disk holds it all, and it is
 /// written in moments.
@@ -31,13 +27,18 @@ pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
     let stop = stop::on_signals()?;
     // Standard output is for the result alone, with --json, too.
     let progress = Progress::choose(false, globals.quiet || globals.json);
-    let (subject, place) = subject(args, globals, &progress, &stop)?;
+    let reach = paths::reach(args.host.as_deref())?;
+    let what = what(args, globals)?;
+    let asked = Asked {
+        progress: &progress,
+        yes: args.storage.yes,
+        stop: &stop,
+    };
     progress.calibrating();
-    let taken = calibration::take(subject, Effort::THOROUGH, &stop);
+    let taken = machine::measure(&*reach, what, &asked, &stop);
     progress.finish();
-    drop(place);
     let calibration = taken?;
-    if calibration.ceiling.is_none() && !args.overhead {
+    if calibration.raw_device.is_none() && !args.overhead {
         return Err(Refused(calibration.device).into());
     }
     if globals.json {
@@ -48,77 +49,25 @@ pub fn run(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
     Ok(Code::Done.into())
 }
 
-/// What is measured, by the rules of `run`, and the directory that has to go afterwards.
-fn subject(
-    args: &CalibrateArgs,
-    globals: &Globals,
-    progress: &Progress,
-    stop: &AtomicBool,
-) -> anyhow::Result<(Subject, Option<Kept>)> {
+/// What is measured, by the rules of `run`.
+fn what(args: &CalibrateArgs, globals: &Globals) -> anyhow::Result<Measured> {
     if args.overhead {
-        let why = "not asked for (--overhead)".to_owned();
-        return Ok((Subject::Nothing(why), None));
-    }
-    if !nix::unistd::geteuid().is_root() {
-        let advice =
-            "a device needs root: use sudo, or measure harness overhead alone with --overhead";
-        return Err(Refused(advice.into()).into());
+        return Ok(Measured::Overhead);
     }
     if let Some(device) = &args.storage.device {
-        let asked = Asked {
-            progress,
-            yes: args.storage.yes,
-            stop,
-        };
-        let mut device = machine::take_device(device, args.storage.erase.as_deref(), &asked)?;
-        let what = describe_storage(device.path());
-        // What is found blank is left blank; of what else it held, the user has consented to the loss.
-        let raw = Raw {
-            blank_afterwards: device.erases().is_none(),
-            ..Raw::of(&mut device, what)?
-        };
-        return Ok((Subject::Device(Box::new(raw)), Some(Kept::Device(device))));
+        return Ok(Measured::Device {
+            path: device.clone(),
+            erase: args.storage.erase.clone(),
+        });
     }
     let size = args.size.unwrap_or(SIZE);
     if size < LEAST_SIZE {
         let complaint = format!("--size {size} is too little; give {LEAST_SIZE} at least");
         return Err(BadInput(complaint).into());
     }
-    let directory = match &args.storage.work_dir {
+    let work_dir = match &args.storage.work_dir {
         Some(directory) => std::path::absolute(directory)?,
-        None => paths::work_directory(globals)?,
+        None => paths::work_directory(args.host.as_deref(), globals)?,
     };
-    let place = WorkPlace::hold(&directory, CALIBRATION, "another fsarena calibrates here")?;
-    let image = image(&place, size, progress, stop)?;
-    let what = format!("image of {size}: {}", describe_storage(image.path()));
-    let raw = Raw {
-        written: true,
-        ..Raw::on_loop(LoopDevice::attach(image.path())?, size, &what)?
-    };
-    Ok((Subject::Device(Box::new(raw)), Some(Kept::Place(place))))
-}
-
-fn image(
-    place: &WorkPlace,
-    size: Bytes,
-    progress: &Progress,
-    stop: &AtomicBool,
-) -> anyhow::Result<Image> {
-    let image = Image::prepare(&place.image(0), size, &mut |done| {
-        progress.preparing(done.0, size.0);
-        if stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    Ok(image)
-}
-
-/// What is held until it is over.
-enum Kept {
-    /// A device of the user's.
-    Device(#[expect(dead_code, reason = "held, and not looked at")] HeldDevice),
-    /// The directory of the image, which goes when it is dropped.
-    Place(#[expect(dead_code, reason = "held, and not looked at")] WorkPlace),
+    Ok(Measured::Image { size, work_dir })
 }

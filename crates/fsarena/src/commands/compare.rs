@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysed, CannotCompare, Differences, Wanted, analyse};
+use analyse::{Analysed, CannotCompare, Differences, Margin, Wanted, analyse};
 use report::{Form, Sides};
 use serde_json::json;
 
@@ -17,31 +17,40 @@ pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         contenders: args.contenders.clone(),
         results: args.only.clone(),
         every_metric: args.all,
+        margin: margin(args),
     };
     let (found, before, after) = match &args.within {
         Some(campaign) => contenders(args, campaign, &wanted, globals)?,
         None => campaigns(args, &wanted, globals)?,
     };
     show(args, &found, &before, &after, globals)?;
-    let Some(threshold) = args.threshold else {
-        return Ok(Code::Done.into());
-    };
-    // A guard that cannot bark is none, unless something failed outright.
-    if let (Some(needed), true) = (found.rounds_needed, found.new_failures.is_empty()) {
-        return Err(Refused(format!(
-            "no regression can be shown among {} figures with so few rounds: {needed} rounds on each \
-             side can, or fewer figures (--only)",
-            found.changes.len()
+    let is_guard = args.threshold.is_some();
+    let regressed = found.regressions().next().is_some() || !found.new_failures.is_empty();
+    if is_guard && regressed {
+        return Ok(Code::NotAllOk.into());
+    }
+    require_sight(args, &found)?;
+    Ok(Code::Done.into())
+}
+
+/// Whether all that was to be found would have been.
+fn require_sight(args: &CompareArgs, found: &Differences) -> anyhow::Result<()> {
+    let seen = found.detectable().unwrap_or(f64::INFINITY);
+    match args.detect {
+        Some(wanted) if seen > wanted => Err(Refused(format!(
+            "a result that costs {} % more might be missed in so few rounds: take more of them, or compare fewer results \
+             (--only)",
+            (1000.0 * wanted).round() / 10.0
         ))
-        .into());
+        .into()),
+        _ => Ok(()),
     }
-    let regressed = found.regressions(threshold).next().is_some();
-    Ok(if regressed || !found.new_failures.is_empty() {
-        Code::NotAllOk
-    } else {
-        Code::Done
-    }
-    .into())
+}
+
+/// What is of no relevance: below the threshold of a guard nothing is.
+fn margin(args: &CompareArgs) -> Margin {
+    let share = args.threshold.or(args.relevant);
+    share.map_or_else(Margin::default, Margin)
 }
 
 /// What was compared, and what its sides are called.
@@ -96,22 +105,19 @@ fn show(
     globals: &Globals,
 ) -> anyhow::Result<()> {
     if globals.json {
-        let regressions = args.threshold.map(|t| found.regressions(t).count());
+        let regressions = args.threshold.map(|_| found.regressions().count());
         let value = json!({
             "before": before,
             "after": after,
             "threshold": args.threshold,
             "regressions": regressions,
+            "detectable": found.detectable(),
             "differences": found,
         });
         print_json(&value)?;
         return Ok(());
     }
-    let sides = Sides {
-        before,
-        after,
-        threshold: args.threshold,
-    };
+    let sides = Sides { before, after };
     let form = if args.markdown {
         Form::Markdown
     } else {

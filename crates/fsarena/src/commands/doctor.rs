@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use catalog::Catalog;
+use machine::Reach;
 use model::{Backend, Filesystem, Profile, Suite};
-use provision::{Machine, Need, Verdict, missing_programs, verdict};
+use provision::{Availability, Machine, Need, missing_programs, verdict};
 use serde_json::{Value, json};
 
 use crate::arguments::cli::{DoctorArgs, Globals};
 use crate::commands::guest as guest_command;
-use crate::leftovers;
+use crate::leftovers::{self, Searched};
 use crate::output::exit::{self, Code};
 use crate::output::text::{line, print, print_json, remark, table};
 use crate::paths;
@@ -22,7 +24,9 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
     // Whether a guest was made takes apt a moment, and is no matter for packages.
     let reach = paths::reach(args.host.as_deref())?;
-    let (machine, _) = machine::look(&*reach, paths::programs(&catalog), None)?;
+    let (programs, stop) = (paths::programs(&catalog), AtomicBool::new(false));
+    let found = machine::look(&*reach, programs, None, Vec::new(), &stop)?;
+    let machine = found.machine;
     let (machine, trouble) = match args.packages || reach.is_far() {
         true => (machine, None),
         false => with_guest(&catalog, machine),
@@ -35,12 +39,17 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
         (false, true) => {
             print_json(&value(&catalog, &machine))?;
-            left(globals).iter().for_each(|line| remark(line));
+            left(&*reach, args, globals)
+                .iter()
+                .for_each(|line| remark(line));
         }
-        (false, false) if reach.is_far() => print(&here(&catalog, &machine))?,
         (false, false) => {
-            let left = left(globals).into_iter().map(|line| format!("\n{line}\n"));
-            let left: String = left.collect();
+            let left = left(&*reach, args, globals);
+            let left: String = left.iter().map(|line| format!("\n{line}\n")).collect();
+            if reach.is_far() {
+                print(&(here(&catalog, &machine) + &left))?;
+                return Ok(Code::Done.into());
+            }
             let suites = suites(&catalog, &machine);
             let suites: String = suites
                 .iter()
@@ -55,14 +64,21 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     Ok(Code::Done.into())
 }
 
-/// What campaigns that were killed have left, a line each. Where there is no database, or none that can be read,
-/// others say so.
-fn left(globals: &Globals) -> Vec<String> {
+/// What campaigns that were killed have left on the machine, a line each. Where there is no database, or none that can be
+/// read, others say so.
+fn left(reach: &dyn Reach, args: &DoctorArgs, globals: &Globals) -> Vec<String> {
     let store = paths::store_if_any(globals).ok().flatten();
-    let Ok(work_dir) = paths::work_directory(globals) else {
+    let host = args.host.as_deref();
+    let Ok(work_dir) = paths::work_directory(host, globals) else {
         return Vec::new();
     };
-    let left = leftovers::find(store.as_ref(), &work_dir);
+    let searched = Searched {
+        reach,
+        host,
+        work_dir: &work_dir,
+    };
+    let left = leftovers::find(store.as_ref(), &searched);
+    let left = left.unwrap_or_default();
     left.iter().map(|left| line(&left.words(globals))).collect()
 }
 
@@ -108,7 +124,7 @@ fn guests(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String
     let mut rows = Vec::new();
     for filesystem in catalog.filesystems() {
         let found = verdict(filesystem, Backend::Vm, machine);
-        if found == Verdict::Runs {
+        if found == Availability::Runs {
             running.push(filesystem.name.as_str());
         } else {
             let (word, what) = words(&found, filesystem);
@@ -124,9 +140,9 @@ fn guests(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String
     )
 }
 
-fn words(verdict: &Verdict, filesystem: &Filesystem) -> (&'static str, String) {
+fn words(verdict: &Availability, filesystem: &Filesystem) -> (&'static str, String) {
     match verdict {
-        Verdict::Runs => {
+        Availability::Runs => {
             let named = filesystem.only_when_named.as_deref();
             (
                 "runs",
@@ -135,14 +151,14 @@ fn words(verdict: &Verdict, filesystem: &Filesystem) -> (&'static str, String) {
                     .unwrap_or_default(),
             )
         }
-        Verdict::Missing { needs } => {
+        Availability::Missing { needs } => {
             let each = |need: &Need| format!("{}: {}", line(&need.what), line(&need.command));
             (
                 "missing",
                 needs.iter().map(each).collect::<Vec<_>>().join("; "),
             )
         }
-        Verdict::Impossible { why } => ("impossible", line(why)),
+        Availability::Impossible { why } => ("impossible", line(why)),
     }
 }
 
@@ -182,8 +198,8 @@ fn packages(catalog: &Catalog, machine: &Machine) -> BTreeSet<String> {
         .filter(|f| f.only_when_named.is_none());
     would_compete
         .filter_map(|f| match verdict(f, Backend::Loop, machine) {
-            Verdict::Missing { needs } => Some(needs),
-            Verdict::Runs | Verdict::Impossible { .. } => None,
+            Availability::Missing { needs } => Some(needs),
+            Availability::Runs | Availability::Impossible { .. } => None,
         })
         .flatten()
         .chain(suites(catalog, machine).into_iter().map(|(_, need)| need))

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use format::{Affs, BLOCK, DataBlocks, FormatError, Hpfs, Made};
 use jiff::Timestamp;
 use model::Bytes;
+use provision::HeldDevice;
 use serde_json::json;
 
 use crate::arguments::cli::{FormatArgs, Formatted, Globals};
@@ -72,7 +73,10 @@ fn on_device(args: &FormatArgs) -> anyhow::Result<Made> {
         yes: args.yes,
         stop: &*stop::on_signals()?,
     };
-    let mut device = machine::take_device(&args.device, args.erase.as_deref(), &asked)?;
+    let mut device = match &args.erase {
+        Some(erase) if args.yes => HeldDevice::take_unseen(&args.device, erase)?,
+        erase => machine::take_device(&args.device, erase.as_deref(), &asked)?,
+    };
     let file = device.claim()?;
     make(args, device.size(), file)
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use catalog::Catalog;
 use guest::{Guest, GuestError, Own, Recipe};
-use model::{Campaign, Filesystem};
+use model::{Campaign, Filesystem, Profile, Suite};
 use provision::{GuestContents, Machine, Need};
 use run::{CellCache, SECRET};
 use serde_json::json;
@@ -179,7 +179,11 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
     };
     let recipe = |with: &Vec<String>| Recipe {
         mirror: options.mirror.clone(),
-        ..Recipe::of(catalog.filesystems(), with)
+        ..suites_with_programs(catalog)
+            .filter(|suite| with.contains(&suite.name))
+            .fold(Recipe::of(catalog.filesystems(), with), |recipe, suite| {
+                recipe.with_programs(&suite.requires)
+            })
     };
     Ok(sets.iter().map(recipe).collect())
 }
@@ -191,16 +195,28 @@ fn come_as_source(catalog: &Catalog) -> Vec<String> {
     filesystems.map(|f| f.name.clone()).collect()
 }
 
-/// The names of contenders whose drivers are to be built.
+/// The suites whose commands need programs.
+fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
+    let suites = catalog.suites(Profile::Smoke);
+    suites
+        .into_iter()
+        .filter(|suite| !suite.requires.are_none())
+}
+
+/// The names of contenders whose drivers are to be built, and of suites whose programs are to be in the guest.
 fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
     let come_as_source = come_as_source(catalog);
+    let suites: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let name = |word: &String| {
+        if suites.contains(&word.as_str()) {
+            return Ok(word.clone());
+        }
         let found = catalog.filesystem(word).map(|f| f.name.clone());
         let known = |name: &String| come_as_source.contains(name);
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
             anyhow::Error::from(BadInput(format!(
-                "`--with {word}`: what comes as source is {known}"
+                "`--with {word}`: name a driver that comes as source ({known}) or a suite that needs programs"
             )))
         })
     };

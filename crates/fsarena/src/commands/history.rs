@@ -1,4 +1,4 @@
-//! `fsarena history`: one figure over the campaigns of the database, with its changes of level.
+//! `fsarena history`: one result over the campaigns of the database, with its changes of level.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::paths;
 /// Writes the history.
 pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
-    let mut collector = history(&args.figure, &args.contenders);
+    let mut collector = history(&args.result, &args.contenders);
     // One campaign at a time is in memory, the latest first: it says what is comparable.
     for campaign in store.campaigns()?.iter().rev() {
         let results = store.load(campaign.id)?;
@@ -28,7 +28,7 @@ pub fn run(args: &HistoryArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         };
         return Err(BadInput(format!(
             "no campaign has a result `{}`{of}: TEST/PHASE as in `fsarena report`",
-            args.figure
+            args.result
         ))
         .into());
     }

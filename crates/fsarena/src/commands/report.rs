@@ -17,6 +17,7 @@ use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;
 use crate::output::text::print;
 use crate::paths;
+use crate::request::analysed::analysed;
 
 /// The format that not every build has.
 pub const PARQUET: &str = "parquet";
@@ -31,7 +32,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
-    let analysis = analysed(&results, globals)?;
+    let analysis = analysed(&results, &paths::catalog(globals)?, args.relevant);
     if let Some(directory) = &args.charts {
         return charts(&results, &analysis, directory, globals);
     }
@@ -54,13 +55,6 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         None => print(&text)?,
     }
     Ok(Code::Done.into())
-}
-
-/// The analysis, with what the campaign has to say about the uses of the catalog.
-fn analysed(results: &CampaignResults, globals: &Globals) -> anyhow::Result<Analysis> {
-    let mut analysis = analyse::analyse(results);
-    analysis.weigh_uses(paths::catalog(globals)?.uses());
-    Ok(analysis)
 }
 
 /// Writes every chart into a directory, as SVG and as PNG.
@@ -121,7 +115,7 @@ pub fn after_run(
 ) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
     let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
-    let analysis = analysed(&results, globals)?;
+    let analysis = analysed(&results, &paths::catalog(globals)?, None);
     let shown = |format| {
         report::render(
             format,

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use model::Campaign;
+use orchestrate::{Ended, Stop};
+use store::{CampaignId, Store};
 
 use crate::arguments::cli::Globals;
 use crate::arguments::run_args::ResumeArgs;
@@ -11,7 +13,7 @@ use crate::campaign;
 use crate::campaign::Means;
 use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
-use crate::leftovers;
+use crate::leftovers::{self, Searched};
 use crate::output::erase_question::{Asked, Consent};
 use crate::output::progress::Progress;
 use crate::paths;
@@ -23,14 +25,33 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
     let id = paths::campaign_to_resume(&paths::existing_store(globals)?, args.id)?;
     let mut store = paths::store(globals)?;
-    let work_dir = paths::work_directory(globals)?;
+    let ended = go_on(&mut store, id, args, globals, &progress, &stop);
+    run_command::finish(ended, id, &store, args.strict, globals)
+}
+
+/// Removes what a killed campaign has left and runs the cells that are missing.
+fn go_on(
+    store: &mut Store,
+    id: CampaignId,
+    args: &ResumeArgs,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Ended> {
+    let host = store.load(id)?.campaign.host;
+    let reach = paths::reach(host.as_deref())?;
+    let searched = Searched {
+        reach: &*reach,
+        host: host.as_deref(),
+        work_dir: &paths::work_directory(host.as_deref(), globals)?,
+    };
     let note = |text: &str| progress.note(text);
-    leftovers::remove(&store, &work_dir, Some(id), globals, &note);
+    leftovers::remove(store, &searched, Some(id), globals, &note)?;
     let guest = |campaign: &Campaign| {
         let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);
         let build = &args.build;
-        let guest = guest_command::obtain_again(&catalog, build, campaign, &stop, &mut say)?;
+        let guest = guest_command::obtain_again(&catalog, build, campaign, stop, &mut say)?;
         Ok(Arc::new(guest))
     };
     let means = Means {
@@ -44,11 +65,9 @@ pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         guest: &guest,
     };
     let asked = Asked {
-        progress: &progress,
+        progress,
         yes: args.yes,
-        stop: &stop,
+        stop,
     };
-    let reach = paths::reach(store.load(id)?.campaign.host.as_deref())?;
-    let ended = campaign::drive(&mut store, id, None, &means, &*reach, &asked, &stop)?;
-    run_command::finish(ended, id, &store, args.strict, globals)
+    campaign::drive(store, id, None, &means, &*reach, &asked, stop)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use model::{Bytes, Campaign, Cell};
 use orchestrate::Ended;
-use plan::Cost;
+use plan::{Cost, Experience};
 use serde_json::json;
 use store::Store;
 
@@ -15,7 +15,8 @@ use crate::arguments::run_args::RunArgs;
 use crate::campaign::{self, Means};
 use crate::commands::guest as guest_command;
 use crate::commands::report as report_command;
-use crate::leftovers;
+use crate::experience;
+use crate::leftovers::{self, Searched};
 use crate::output::cost_page;
 use crate::output::erase_question::Asked;
 use crate::output::exit::{Code, Refused};
@@ -26,6 +27,7 @@ use crate::request::read as request;
 use crate::request::read::Request;
 use crate::stop;
 use machine::fit::{self, Misfits};
+use wire::machine::Kind;
 
 /// Plans a campaign, stores it, runs it and reports.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -40,7 +42,9 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         true => paths::store_if_any(globals)?,
         false => Some(paths::store(globals)?),
     };
-    let cost = cost(&campaign, store.as_ref(), args.machine.jobs)?;
+    let experience = store.as_ref().map(|s| experience::of(s, &campaign, None));
+    let experience = experience.unwrap_or_default();
+    let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
         return dry_run(&campaign, &plan, &cost, globals);
     };
@@ -52,7 +56,12 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
 
     let note = |text: &str| progress.note(text);
-    leftovers::remove(&store, &campaign.work_dir, None, globals, &note);
+    let searched = Searched {
+        reach: &*reach,
+        host: campaign.host.as_deref(),
+        work_dir: &campaign.work_dir,
+    };
+    leftovers::remove(&store, &searched, None, globals, &note)?;
 
     let means = Means {
         consent: args.storage.consent(),
@@ -82,20 +91,26 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         plan.len(),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, &stop)?;
+    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, &stop);
     finish(ended, id, &store, args.strict, globals)
 }
 
-/// What the campaign would cost, at the pace of the device as it was measured last.
-pub fn cost(campaign: &Campaign, store: Option<&Store>, jobs: Option<u32>) -> anyhow::Result<Cost> {
+/// What the campaign would cost: as earlier ones took, else at the pace of the device as it was measured last.
+pub fn cost(
+    campaign: &Campaign,
+    store: Option<&Store>,
+    experience: &Experience,
+    jobs: Option<u32>,
+) -> anyhow::Result<Cost> {
     let calibration = match store {
         Some(store) => store.last_calibration()?,
         None => None,
     };
-    let ceiling = calibration.and_then(|c| c.ceiling);
+    let raw_device = calibration.and_then(|c| c.raw_device);
     Ok(plan::cost(
         campaign,
-        cost_page::pace(campaign, ceiling.as_ref()),
+        cost_page::pace(campaign, raw_device.as_ref()),
+        experience,
         machine::side_by_side(campaign, jobs) as u64,
     ))
 }
@@ -138,25 +153,33 @@ fn dry_run(
 
 /// Says how it ended: the report where it is complete, how to go on where it is not.
 pub fn finish(
-    ended: Ended,
+    ended: anyhow::Result<Ended>,
     id: store::CampaignId,
     store: &store::Store,
     strict: bool,
     globals: &Globals,
 ) -> anyhow::Result<ExitCode> {
     match ended {
-        Ended::Interrupted => {
+        Err(error) if machine::kind(&error) == Kind::Interrupted => interrupted(
+            "what an earlier run left may still be there",
+            id,
+            store,
+            globals,
+        ),
+        Err(error) => Err(error),
+        Ok(Ended::Interrupted) => {
             let device = store.load(id)?.campaign.device;
-            let resume = paths::resume_line(globals, id, device.as_deref());
-            let but = device.as_ref().map_or_else(String::new, |device| {
+            let but = device.map_or_else(String::new, |device| {
                 format!(" but the last filesystem on {}", device.display())
             });
-            output::remark(&format!(
-                "interrupted; everything is cleaned up{but}. To go on: {resume}"
-            ));
-            Ok(Code::Interrupted.into())
+            interrupted(
+                &format!("everything is cleaned up{but}"),
+                id,
+                store,
+                globals,
+            )
         }
-        Ended::Complete => {
+        Ok(Ended::Complete) => {
             let code = report_command::after_run(store, id, strict, globals)?;
             if let Some(device) = store.load(id)?.campaign.device {
                 let device = device.display();
@@ -167,4 +190,17 @@ pub fn finish(
             Ok(code)
         }
     }
+}
+
+/// Says what is left and how to go on.
+fn interrupted(
+    left: &str,
+    id: store::CampaignId,
+    store: &store::Store,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    let device = store.load(id)?.campaign.device;
+    let resume = paths::resume_line(globals, id, device.as_deref());
+    output::remark(&format!("interrupted; {left}. To go on: {resume}"));
+    Ok(Code::Interrupted.into())
 }

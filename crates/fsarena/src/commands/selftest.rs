@@ -24,7 +24,7 @@ use crate::disturbance::Disturbance;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::text::{line, print, print_json, remark};
 use crate::paths;
-use crate::same::{Difference, Figure, difference, figures};
+use crate::same::{Difference, NamedValue, difference, values};
 
 const SIZE: Bytes = Bytes::mib(512);
 /// An environment that nobody has.
@@ -81,7 +81,7 @@ struct Run {
 /// A cell, and what became of it under all conditions.
 struct Trial {
     cell: String,
-    figures: Vec<Figure>,
+    results: Vec<NamedValue>,
     /// Virtual time of all phases together.
     measured: Nanos,
     /// How long it took here.
@@ -175,7 +175,7 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Res
         .context("a run without conditions")?;
     let mut trial = Trial {
         cell,
-        figures: figures(&result),
+        results: values(&result),
         measured: Nanos(result.phases.iter().map(|phase| phase.wall.0).sum()),
         elapsed: result.elapsed,
         runs: Vec::new(),
@@ -183,7 +183,7 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Res
     say(&format!(
         "  {:<20} {} results, {} ns in all phases (took {} here)",
         "first",
-        trial.figures.len(),
+        trial.results.len(),
         trial.measured.0,
         trial.elapsed
     ))?;
@@ -194,9 +194,9 @@ fn trial(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::Res
         let run = Run {
             condition,
             elapsed: result.as_ref().map(|result| result.elapsed),
-            difference: result.and_then(|result| difference(&trial.figures, &figures(&result))),
+            difference: result.and_then(|result| difference(&trial.results, &values(&result))),
         };
-        say(&told(&run, trial.figures.len()))?;
+        say(&told(&run, trial.results.len()))?;
         trial.runs.push(run);
     }
     Ok(trial)
@@ -210,18 +210,18 @@ fn conditions(args: &SelftestArgs) -> &[Condition] {
     }
 }
 
-fn told(run: &Run, figures: usize) -> String {
+fn told(run: &Run, results: usize) -> String {
     let condition = run.condition.words();
     let Some(elapsed) = run.elapsed else {
         return format!("  {condition:<20} not tried: needs root");
     };
     let verdict = match &run.difference {
-        None => format!("the same {figures} results to the nanosecond (took {elapsed} here)"),
+        None => format!("the same {results} results to the nanosecond (took {elapsed} here)"),
         Some(difference) => {
             let (name, one, other) = &difference.first;
             format!(
-                "{} of {figures} results DIFFER, first {}: {} and then {}\n  {:<20} likely: {}",
-                difference.figures,
+                "{} of {results} results DIFFER, first {}: {} and then {}\n  {:<20} likely: {}",
+                difference.results,
                 line(name),
                 line(one),
                 line(other),
@@ -240,16 +240,16 @@ fn in_json(trial: &Trial) -> serde_json::Value {
             "condition": run.condition.words(),
             "tried": run.elapsed.is_some(),
             "elapsed": run.elapsed,
-            "differing": difference.map_or(0, |d| d.figures),
+            "differing": difference.map_or(0, |d| d.results),
             "first": difference.map(|d| json!({
-                "figure": d.first.0, "one": d.first.1, "other": d.first.2,
+                "value": d.first.0, "one": d.first.1, "other": d.first.2,
             })),
             "likely": difference.map(|_| run.condition.suspect()),
         })
     };
     json!({
         "cell": trial.cell,
-        "figures": trial.figures.len(),
+        "values": trial.results.len(),
         "measured": trial.measured,
         "elapsed": trial.elapsed,
         "runs": trial.runs.iter().map(run).collect::<Vec<_>>(),
@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_is_told_with_its_first_figure_and_what_it_points_to() {
+    fn a_difference_is_told_with_its_first_result_and_what_it_points_to() {
         let run = |condition, difference| Run {
             condition,
             elapsed: Some(Nanos::from_secs(9)),
@@ -359,7 +359,7 @@ mod tests {
         let same = told(&run(Condition::Busy, None), 214);
         assert!(same.contains("the same 214 results"), "{same}");
         let difference = Difference {
-            figures: 3,
+            results: 3,
             first: ("tree-in.wall".into(), "1".into(), "2".into()),
         };
         let text = told(&run(Condition::Again, Some(difference)), 214);

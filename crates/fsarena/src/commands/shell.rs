@@ -39,6 +39,7 @@ pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         agent: &executor.program,
         modules: &executor.modules,
         programs: &executor.programs,
+        commands: &executor.commands,
         disk: executor.memory_disk,
         job: Some(&line),
     };

@@ -1,18 +1,18 @@
 //! A calibration as text.
 
 use model::Calibration;
-use report::{CalibrationLine, instrument_lines, raw_device_lines};
+use report::{CalibrationLine, overhead_lines, raw_device_lines};
 
 use crate::output::text::{line, table};
 
 /// A calibration as text.
 pub fn text(calibration: &Calibration) -> String {
     let row = |line: CalibrationLine| [line.what, line.median, line.range];
-    let mut rows: Vec<_> = instrument_lines(calibration).into_iter().map(row).collect();
+    let mut rows: Vec<_> = overhead_lines(calibration).into_iter().map(row).collect();
     let device = raw_device_lines(calibration);
     rows.extend(device.into_iter().map(row));
     let device = line(&calibration.device);
-    let device = match calibration.ceiling {
+    let device = match calibration.raw_device {
         Some(_) => format!("device: {device}\n"),
         None => format!("raw device: {device}\n"),
     };
@@ -22,7 +22,7 @@ pub fn text(calibration: &Calibration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Ceiling, InstrumentCost, Nanos, Spread};
+    use model::{Nanos, Overhead, RawDevice, Spread};
 
     /// A calibration of a device whose queued writes were not measured.
     fn calibration() -> Calibration {
@@ -35,14 +35,14 @@ mod tests {
         Calibration {
             taken: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos(1_900_000_000),
-            instrument: InstrumentCost {
+            overhead: Overhead {
                 operation: spread(48.0),
                 clock: spread(22.0),
                 histogram: spread(1.4),
                 marking: spread(180e9),
                 verification: spread(7.1e9),
             },
-            ceiling: Some(Ceiling {
+            raw_device: Some(RawDevice {
                 sequential_read: Some(spread(1.9e9)),
                 sequential_write: Some(spread(1.1e9)),
                 random_read: Some(spread(9_200.0)),
@@ -56,14 +56,14 @@ mod tests {
     }
 
     #[test]
-    fn a_calibration_shows_every_figure_with_its_range() {
+    fn a_calibration_shows_every_result_with_its_range() {
         insta::assert_snapshot!(text(&calibration()));
     }
 
     #[test]
-    fn without_a_ceiling_it_says_why() {
+    fn without_a_raw_device_it_says_why() {
         let calibration = Calibration {
-            ceiling: None,
+            raw_device: None,
             device: "could not\nbe measured".into(),
             ..calibration()
         };

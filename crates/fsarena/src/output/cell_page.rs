@@ -111,7 +111,7 @@ fn measurements(phase: &PhaseResult) -> String {
         .into_iter()
         .map(|number| {
             let scale = Scale::for_metric(number.metric, [number.value]);
-            let mark = if number.metric == phase.headline {
+            let mark = if number.metric == phase.primary_metric {
                 "*"
             } else {
                 ""
@@ -171,10 +171,8 @@ fn kernel_log(result: &CellResult) -> String {
     if result.kernel_log.is_empty() {
         return "\nkernel log: nothing\n".to_owned();
     }
-    format!(
-        "\nkernel log\n{}",
-        indented("  | ", &result.kernel_log.join("\n"))
-    )
+    let lines: Vec<&str> = result.kernel_lines().map(String::as_str).collect();
+    format!("\nkernel log\n{}", indented("  | ", &lines.join("\n")))
 }
 
 #[cfg(test)]

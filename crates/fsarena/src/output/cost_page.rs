@@ -1,7 +1,7 @@
 //! What a campaign would cost, as text: the lines before a large one begins, and the plan of a dry run.
 //! Pure.
 
-use model::{Backend, Bytes, Campaign, Ceiling, Nanos, Unit};
+use model::{Backend, Bytes, Campaign, Nanos, RawDevice, Unit};
 use plan::{Cost, Pace, TestCost, TooMuch};
 use report::Scale;
 
@@ -11,10 +11,10 @@ use crate::output::text::{line, table};
 const TWO_HOURS: Nanos = Nanos::from_secs(7200);
 
 /// The pace at which things are expected to go: as the device was measured last, where it was.
-pub fn pace(campaign: &Campaign, ceiling: Option<&Ceiling>) -> Pace {
+pub fn pace(campaign: &Campaign, raw_device: Option<&RawDevice>) -> Pace {
     let assumed = Pace::of(campaign);
-    let ceiling = ceiling.filter(|_| campaign.backend != Backend::Vm);
-    let both = ceiling.and_then(|c| c.sequential_read.zip(c.sequential_write));
+    let raw_device = raw_device.filter(|_| campaign.backend != Backend::Vm);
+    let both = raw_device.and_then(|c| c.sequential_read.zip(c.sequential_write));
     match both {
         // As many bytes one way as the other: the harmonic mean.
         Some((read, write)) if read.median > 0.0 && write.median > 0.0 => Pace {
@@ -73,8 +73,32 @@ fn long(time: Nanos) -> String {
     }
 }
 
-/// About how long it takes, and what that assumes.
+/// About how long it takes, and from what that is known.
 fn time(cost: &Cost) -> String {
+    let basis = &cost.basis;
+    let abreast = match cost.abreast {
+        1 => String::new(),
+        several => format!(", {several} cells side by side"),
+    };
+    let numbers: Vec<String> = basis.campaigns.iter().map(ToString::to_string).collect();
+    let campaigns = match numbers.len() {
+        1 => format!("campaign {}", numbers[0]),
+        _ => format!("campaigns {}", numbers.join(", ")),
+    };
+    let known = match basis.remembered {
+        0 => assumed(cost),
+        all if all == basis.pairs => format!("as {campaigns} took"),
+        some => format!(
+            "as {campaigns} took for {some} of {} cells of a round, the others {}",
+            basis.pairs,
+            assumed(cost)
+        ),
+    };
+    format!("about {} {known}{abreast}", long(cost.time))
+}
+
+/// What is assumed of cells that were never seen.
+fn assumed(cost: &Cost) -> String {
     let pace = &cost.pace;
     let whence = match pace.measured {
         true => "as the device was measured last",
@@ -84,13 +108,12 @@ fn time(cost: &Cost) -> String {
         true => format!(" of a time that is {} times as long here", pace.slowdown),
         false => String::new(),
     };
-    let abreast = match cost.abreast {
-        1 => String::new(),
-        several => format!(", {several} cells side by side"),
+    let fuse = match cost.basis.fuse {
+        true => format!(", {} times as long through FUSE", pace.fuse),
+        false => String::new(),
     };
     format!(
-        "about {} at {}{slow}, {whence}, and {} around each cell{abreast}",
-        long(cost.time),
+        "at {}{slow}, {whence}{fuse}, and {} around each cell",
         Scale::of(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
         pace.cell
     )
@@ -186,7 +209,8 @@ fn row(test: &TestCost) -> [String; 9] {
 
 #[cfg(test)]
 mod tests {
-    use model::{Profile, Spread};
+    use model::{CampaignId, Profile, Spread};
+    use plan::Experience;
 
     use super::*;
     use crate::fixture;
@@ -203,7 +227,7 @@ mod tests {
     #[test]
     fn the_plan_of_a_dry_run() {
         let campaign = campaign();
-        let cost = plan::cost(&campaign, Pace::default(), 1);
+        let cost = plan::cost(&campaign, Pace::default(), &Experience::default(), 1);
         insta::assert_snapshot!(text(
             &campaign,
             &cost,
@@ -213,8 +237,29 @@ mod tests {
     }
 
     #[test]
+    fn the_time_says_from_what_it_is_known() {
+        let mut cost = plan::cost(&campaign(), Pace::default(), &Experience::default(), 1);
+        cost.time = Nanos::from_secs(50);
+        let assumed = "at 500 MB/s, which is assumed, and 500 ms around each cell";
+        assert_eq!(time(&cost), format!("about 50.0 s {assumed}"));
+        (cost.basis.pairs, cost.basis.remembered) = (40, 34);
+        cost.basis.campaigns = vec![CampaignId(12), CampaignId(9)];
+        let some = "as campaigns 12, 9 took for 34 of 40 cells of a round, the others";
+        assert_eq!(time(&cost), format!("about 50.0 s {some} {assumed}"));
+        (cost.basis.remembered, cost.abreast) = (40, 4);
+        cost.basis.campaigns.truncate(1);
+        assert_eq!(
+            time(&cost),
+            "about 50.0 s as campaign 12 took, 4 cells side by side"
+        );
+        cost.basis.remembered = 0;
+        (cost.basis.fuse, cost.abreast) = (true, 1);
+        assert!(time(&cost).contains("assumed, 3 times as long through FUSE, and"));
+    }
+
+    #[test]
     fn what_is_said_before_a_sweep_begins() {
-        let cost = plan::cost(&campaign(), Pace::default(), 1);
+        let cost = plan::cost(&campaign(), Pace::default(), &Experience::default(), 1);
         assert!(cost.is_large());
         insta::assert_snapshot!(notes(&cost, Some(plan::UNASKED)).join("\n"));
     }
@@ -224,7 +269,7 @@ mod tests {
     #[test]
     fn what_was_measured_had_been_announced_within_a_factor_of_two() {
         let catalog = catalog::Catalog::builtin().unwrap();
-        let nvme = fixture::guest(catalog.disk("nvme").unwrap().clone());
+        let nvme = orchestrate::in_memory::guest(catalog.disk("nvme").unwrap().clone());
         let announced = |suite, profile, guest: Option<model::GuestMachine>| {
             let mut campaign = Campaign {
                 suites: vec![catalog.suite(suite, profile).unwrap().clone()],
@@ -240,7 +285,9 @@ mod tests {
                 campaign.guest = guest;
             }
             let pace = pace(&campaign, None);
-            plan::cost(&campaign, pace, 1).time.as_secs_f64()
+            plan::cost(&campaign, pace, &Experience::default(), 1)
+                .time
+                .as_secs_f64()
         };
         for (suite, profile, guest, took) in [
             ("bonnie-chars", Profile::Quick, None, 5.5),
@@ -262,15 +309,15 @@ mod tests {
     #[test]
     fn a_device_that_was_measured_sets_the_pace() {
         let campaign = fixture::campaign();
-        let pace = |ceiling: Option<Ceiling>| pace(&campaign, ceiling.as_ref());
+        let pace = |raw_device: Option<RawDevice>| pace(&campaign, raw_device.as_ref());
         assert!(!pace(None).measured);
-        let ceiling = |read, write| Ceiling {
+        let raw_device = |read, write| RawDevice {
             sequential_read: Spread::of(&[read]),
             sequential_write: Spread::of(&[write]),
-            ..Ceiling::default()
+            ..RawDevice::default()
         };
-        let measured = pace(Some(ceiling(3e9, 1e9)));
+        let measured = pace(Some(raw_device(3e9, 1e9)));
         assert!(measured.measured && (measured.throughput - 1.5e9).abs() < 1.0);
-        assert!(!pace(Some(ceiling(3e9, 0.0))).measured);
+        assert!(!pace(Some(raw_device(3e9, 0.0))).measured);
     }
 }

@@ -2,12 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-use model::{Calibration, Cell, CellId, CellResult, Status};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use model::{Calibration, Cell, CellId, CellResult, Nanos, Status};
 use orchestrate::{Observer, Position};
 use serde_json::json;
 use wire::Event;
@@ -20,7 +22,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// How progress is shown.
 pub enum Progress {
     /// A bar on the terminal, with the time left.
-    Bar(ProgressBar, Running),
+    Bar(ProgressBar, Running, Countdown),
     /// Nothing but notes and cells that are not ok, where standard error is no terminal.
     Notes,
     /// An event for each cell and step on standard output, as JSON lines.
@@ -32,6 +34,24 @@ pub enum Progress {
 /// What is said of each cell that runs now.
 pub type Running = RefCell<BTreeMap<CellId, String>>;
 
+/// Where the campaign is, and when that was said: between two cells the time left counts down.
+#[derive(Clone, Default)]
+pub struct Countdown(Arc<Mutex<Option<(Position, Instant)>>>);
+
+impl Countdown {
+    fn set(&self, position: Position) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((position, Instant::now()));
+    }
+
+    /// What stands beside the bar now.
+    fn text(&self) -> String {
+        let said = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        said.map_or_else(String::new, |(position, at)| {
+            beside(&position, Nanos::from(at.elapsed()))
+        })
+    }
+}
+
 impl Progress {
     /// The way that suits the options and the terminal.
     pub fn choose(json: bool, quiet: bool) -> Self {
@@ -40,7 +60,8 @@ impl Progress {
         } else if quiet {
             Self::Quiet
         } else if io::stderr().is_terminal() {
-            Self::Bar(bar(), Running::default())
+            let countdown = Countdown::default();
+            Self::Bar(bar(countdown.clone()), Running::default(), countdown)
         } else {
             Self::Notes
         }
@@ -49,7 +70,7 @@ impl Progress {
     /// Says something that is no cell: how an image gets on, why something was left out.
     pub fn note(&self, text: &str) {
         match self {
-            Self::Bar(bar, _) => bar.suspend(|| output::remark(text)),
+            Self::Bar(bar, ..) => bar.suspend(|| output::remark(text)),
             Self::Notes => output::remark(text),
             Self::Json => emit(&json!({ "event": "note", "text": text })),
             Self::Quiet => {}
@@ -59,14 +80,14 @@ impl Progress {
     /// Does something that writes to the terminal itself, while no bar is drawn there.
     pub fn stand_aside<T>(&self, work: impl FnOnce() -> T) -> T {
         match self {
-            Self::Bar(bar, _) => bar.suspend(work),
+            Self::Bar(bar, ..) => bar.suspend(work),
             Self::Notes | Self::Json | Self::Quiet => work(),
         }
     }
 
     /// The image is being written.
     pub fn preparing(&self, done: u64, total: u64) {
-        if let Self::Bar(bar, _) = self {
+        if let Self::Bar(bar, ..) = self {
             bar.set_length(total);
             bar.set_position(done);
             bar.set_message("writing the image once, so that no result holds its allocation");
@@ -75,7 +96,7 @@ impl Progress {
 
     /// The campaign is over, or is left for later.
     pub fn finish(&self) {
-        if let Self::Bar(bar, _) = self {
+        if let Self::Bar(bar, ..) = self {
             bar.finish_and_clear();
         }
     }
@@ -87,7 +108,7 @@ impl Observer for Progress {
     }
 
     fn calibrating(&self) {
-        if let Self::Bar(bar, _) = self {
+        if let Self::Bar(bar, ..) = self {
             bar.set_message("measuring fsarena itself, and the device without a filesystem");
         }
     }
@@ -100,8 +121,8 @@ impl Observer for Progress {
 
     fn begin(&self, cell: &Cell, position: Position) {
         match self {
-            Self::Bar(bar, running) => {
-                place(bar, position);
+            Self::Bar(bar, running, countdown) => {
+                place(bar, countdown, position);
                 running.borrow_mut().insert(cell.id, name(cell));
                 bar.set_message(all(running));
             }
@@ -115,7 +136,7 @@ impl Observer for Progress {
 
     fn event(&self, cell: &Cell, event: &Event) {
         match (self, event) {
-            (Self::Bar(bar, running), Event::Begin { step }) => {
+            (Self::Bar(bar, running, _), Event::Begin { step }) => {
                 let doing = format!("{} · {step}", name(cell));
                 running.borrow_mut().insert(cell.id, doing);
                 bar.set_message(all(running));
@@ -129,9 +150,9 @@ impl Observer for Progress {
 
     fn end(&self, cell: &Cell, result: &CellResult, position: Position) {
         let failure = result.failure.as_ref().map(|f| f.reason.as_str());
-        if let Self::Bar(bar, running) = self {
+        if let Self::Bar(bar, running, countdown) = self {
             running.borrow_mut().remove(&cell.id);
-            place(bar, position);
+            place(bar, countdown, position);
         }
         if !matches!(self, Self::Json) {
             for remark in result.remarks.iter().filter(|_| !result.from_cache) {
@@ -153,7 +174,7 @@ impl Observer for Progress {
     }
 
     fn dropped(&self, cell: &Cell) {
-        if let Self::Bar(bar, running) = self {
+        if let Self::Bar(bar, running, _) = self {
             running.borrow_mut().remove(&cell.id);
             bar.set_message(all(running));
         }
@@ -161,17 +182,22 @@ impl Observer for Progress {
 }
 
 /// Moves the bar to where the campaign is.
-fn place(bar: &ProgressBar, position: Position) {
+fn place(bar: &ProgressBar, countdown: &Countdown, position: Position) {
+    countdown.set(position);
     bar.set_length(position.total);
     bar.set_position(position.done);
+}
+
+/// What stands beside a bar, so long after a position was said. A cell that takes longer than expected takes nothing
+/// from the time of those behind it.
+fn beside(position: &Position, since: Nanos) -> String {
+    let passed = since.min(position.next);
+    let left = Nanos(position.left.0.saturating_sub(passed.0));
     let written = position
         .written
         .map(|bytes| format!(", {bytes} written"))
         .unwrap_or_default();
-    bar.set_prefix(format!(
-        "{}/{}, {} left{written}",
-        position.done, position.total, position.left
-    ));
+    format!("{}/{}, {left} left{written}", position.done, position.total)
 }
 
 /// All cells that run, side by side.
@@ -195,11 +221,16 @@ fn emit(event: &serde_json::Value) {
     let _ = writeln!(io::stdout(), "{event}");
 }
 
-fn bar() -> ProgressBar {
+fn bar(countdown: Countdown) -> ProgressBar {
     let bar = ProgressBar::new(0);
+    let beside = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+        // A string that does not take it is not drawn either.
+        let _ = out.write_str(&countdown.text());
+    };
     let style =
-        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {prefix} {wide_msg}")
-            .expect("the template is valid");
+        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {beside} {wide_msg}")
+            .expect("the template is valid")
+            .with_key("beside", beside);
     bar.set_style(style.progress_chars("━╸ "));
     let watched = bar.downgrade();
     let tick = move || {
@@ -215,13 +246,30 @@ fn bar() -> ProgressBar {
 
 #[cfg(test)]
 mod tests {
-    use model::Nanos;
-
     use super::*;
 
     #[test]
+    fn the_time_left_counts_down_until_the_next_cell_was_to_end() {
+        let position = Position {
+            done: 1,
+            total: 9,
+            left: Nanos::from_secs(50),
+            next: Nanos::from_secs(5),
+            written: None,
+        };
+        let shown = |seconds| beside(&position, Nanos::from_secs(seconds));
+        assert_eq!(shown(0), "1/9, 50.0 s left");
+        assert_eq!(shown(3), "1/9, 47.0 s left");
+        assert_eq!(shown(30), "1/9, 45.0 s left");
+    }
+
+    #[test]
     fn cells_that_run_side_by_side_are_all_named_and_those_that_have_ended_are_not() {
-        let progress = Progress::Bar(ProgressBar::hidden(), Running::default());
+        let progress = Progress::Bar(
+            ProgressBar::hidden(),
+            Running::default(),
+            Countdown::default(),
+        );
         let cell = |id, contender: &str| Cell {
             id: CellId(id),
             contender: contender.into(),
@@ -234,6 +282,7 @@ mod tests {
             done: 0,
             total: 2,
             left: Nanos(0),
+            next: Nanos(0),
             written: None,
         };
         let (hpfs, jfs) = (cell(0, "hpfs"), cell(1, "jfs"));
@@ -241,7 +290,7 @@ mod tests {
         progress.begin(&jfs, position);
         let step = "mkfs".to_owned();
         progress.event(&jfs, &Event::Begin { step });
-        let Progress::Bar(bar, _) = &progress else {
+        let Progress::Bar(bar, ..) = &progress else {
             panic!("it is a bar");
         };
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use catalog::{CampaignFile, Catalog};
 use model::{Backend, Contender, Filesystem};
-use provision::{Machine, Need, Verdict};
+use provision::{Availability, Machine, Need};
 
 use crate::output::exit::Refused;
 use crate::output::progress::Progress;
@@ -46,16 +46,16 @@ impl Choice<'_> {
         }
     }
 
-    fn verdict(&self, filesystem: &Filesystem) -> Verdict {
+    fn verdict(&self, filesystem: &Filesystem) -> Availability {
         provision::verdict(filesystem, self.backend, self.machine)
     }
 
     /// What keeps a filesystem from running, with the command that mends it.
     pub fn missing(&self, filesystem: &Filesystem) -> Option<String> {
         match self.verdict(filesystem) {
-            Verdict::Runs => None,
-            Verdict::Impossible { why } => Some(why),
-            Verdict::Missing { needs } => Some(list(&needs)),
+            Availability::Runs => None,
+            Availability::Impossible { why } => Some(why),
+            Availability::Missing { needs } => Some(list(&needs)),
         }
     }
 
@@ -74,10 +74,10 @@ impl Choice<'_> {
         };
         for filesystem in self.catalog.filesystems().filter(competes) {
             let obstacle = match self.verdict(filesystem) {
-                Verdict::Runs => None,
-                Verdict::Missing { needs } => Some(list(&needs)),
-                Verdict::Impossible { why } if among.is_some() => Some(why),
-                Verdict::Impossible { .. } => {
+                Availability::Runs => None,
+                Availability::Missing { needs } => Some(list(&needs)),
+                Availability::Impossible { why } if among.is_some() => Some(why),
+                Availability::Impossible { .. } => {
                     impossible.push(filesystem.name.as_str());
                     continue;
                 }

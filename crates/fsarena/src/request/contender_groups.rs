@@ -6,7 +6,7 @@ use model::{Contender, ContenderGroup, check_name};
 
 use crate::output::exit::BadInput;
 
-/// A group as it is typed: its name, and its members, which only the contenders tell apart.
+/// A group as it is typed: its name, and its members, which only the names of the contenders separate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedGroup {
     name: String,
@@ -66,7 +66,7 @@ pub fn groups(
 }
 
 impl TypedGroup {
-    /// The group, its members told apart: names of contenders may hold commas, too (`ext4:noatime,data=journal`), and
+    /// The group, its members separated: names of contenders may hold commas, too (`ext4:noatime,data=journal`), and
     /// the longest that competes is meant.
     fn among(&self, names: &[&str]) -> ContenderGroup {
         let words: Vec<&str> = self.members.split(',').collect();

@@ -1,19 +1,20 @@
 //! From the command line and a campaign file to one resolved campaign, checked before anything runs.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
 use guest::Guest;
-use machine::Reach;
+use machine::{Look, Reach};
 use model::{
     Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, OwnSetting, Profile, Source,
     Suite, Until, check_name,
 };
 use provision::Machine;
-use sys::{clock, mounts};
+use sys::clock;
+use wire::machine::MountedDirectory;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::run_args::RunArgs;
@@ -36,8 +37,6 @@ const SHORTEST_STALL_TIMEOUT: Nanos = Nanos::from_secs(1);
 const MOST_ROUNDS: u32 = 20;
 /// With less, the agent itself finds no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(8);
-/// Where images are made on another machine.
-const FAR_WORK_DIRECTORY: &str = "/var/lib/fsarena";
 /// What the kernel reads ahead in.
 const PAGE: Bytes = Bytes::kib(4);
 /// The seed in virtual time, where nobody gives one.
@@ -78,7 +77,7 @@ pub fn read(
         refuse_what_directories_ignore(args)?;
     }
     match &args.host {
-        Some(_) => refuse_what_is_here(args, &file, backend)?,
+        Some(_) => refuse_what_is_here(args, &file, backend, &directories)?,
         None => machine::require_root(backend)?,
     }
     let size = args.size.or(file.size).unwrap_or(defaults.size);
@@ -100,19 +99,25 @@ pub fn read(
     let models = wishes.models(catalog)?;
     let work_dir = match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory)?,
-        None if args.host.is_some() => FAR_WORK_DIRECTORY.into(),
-        None => paths::work_directory(globals)?,
+        None => paths::work_directory(args.host.as_deref(), globals)?,
     };
     let device = args.storage.device.clone().or(file.device.clone());
     let setting = match backend {
         Backend::Vm => {
             guest_request::together(size, wishes.all_disks())?;
-            Setting::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
+            TestMachine::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
         }
-        Backend::Loop | Backend::Dir => Setting::of_machine(reach, catalog, device.as_deref())?,
+        Backend::Loop | Backend::Dir => TestMachine::of_machine(
+            reach,
+            catalog,
+            backend,
+            device.as_deref(),
+            &directories,
+            stop,
+        )?,
     };
     let contenders = match backend {
-        Backend::Dir => mounted(&directories, catalog)?,
+        Backend::Dir => mounted(&directories, &setting.directories, catalog)?,
         Backend::Loop | Backend::Vm => {
             let machine = &setting.machine;
             let choice = Choice {
@@ -166,13 +171,14 @@ pub fn read(
     let wanted = args.max_written.or(file.max_written);
     let max_written = max_written(wanted, parts.as_ref())?;
     let source = source.map(|wanted| {
-        let setting = source_choice::Setting {
+        let setting = source_choice::Destination {
             backend,
             size,
             contenders: &contenders,
             device: device.as_deref(),
             work_dir: &work_dir,
             machine: &setting.machine,
+            survey: &|survey| machine::survey(reach, survey, stop),
         };
         source_choice::choose(wanted, &mut suites, &setting, catalog)
     });
@@ -212,25 +218,31 @@ pub fn read(
     })
 }
 
-/// On another machine, only what is made there can be used.
+/// Guests run here, and a relative path means something here.
 fn refuse_what_is_here(
     args: &RunArgs,
     file: &CampaignFile,
     backend: Backend,
+    directories: &[Directory],
 ) -> Result<(), BadInput> {
-    let source = args.source.as_ref().or(file.source.as_ref());
-    let is_image = |source: &PathBuf| source == Path::new(Source::IMAGE);
-    match backend {
-        Backend::Vm => Err(BadInput(
+    if backend == Backend::Vm {
+        return Err(BadInput(
             "--host and --backend vm: guests run on this machine; leave one of both out".into(),
-        )),
-        Backend::Dir => Err(BadInput(
-            "--host runs on images and devices there, not on mounted directories".into(),
-        )),
-        Backend::Loop if source.is_some_and(|source| !is_image(source)) => Err(BadInput(
-            "--source with --host: give --source image, a second image there".into(),
-        )),
-        Backend::Loop => Ok(()),
+        ));
+    }
+    let source = args.source.as_ref().or(file.source.as_ref());
+    let source = source.filter(|source| *source != Path::new(Source::IMAGE));
+    let device = args.storage.device.as_ref().or(file.device.as_ref());
+    let directories = directories.iter().map(|d| ("--dir", &d.path));
+    let mut paths = directories
+        .chain(source.map(|path| ("--source", path)))
+        .chain(device.map(|path| ("--device", path)));
+    match paths.find(|(_, path)| path.is_relative()) {
+        Some((option, path)) => Err(BadInput(format!(
+            "{option} {} with --host: give an absolute path on that machine",
+            path.display()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -286,7 +298,7 @@ fn refuse_too_many_cells(campaign: &Campaign) -> Result<(), BadInput> {
 }
 
 /// The seed where nobody gives one: in virtual time the same each time, so that the same command gives the same
-/// figures, which are there already.
+/// results, which are there already.
 fn seed(time: Clock) -> u64 {
     match time {
         Clock::Virtual => VIRTUAL_SEED,
@@ -295,23 +307,34 @@ fn seed(time: Clock) -> u64 {
 }
 
 /// Where cells run, as far as it has to be found out before contenders are chosen.
-struct Setting {
+struct TestMachine {
     /// This machine, and what the guest has.
     machine: Machine,
     guest: Option<Arc<Guest>>,
     /// Whether the device of the user's is one.
     is_block_device: bool,
+    /// The directories that compete.
+    directories: Vec<MountedDirectory>,
 }
 
-impl Setting {
+impl TestMachine {
     /// What the machine on whose kernel cells run says of itself.
     fn of_machine(
         reach: &dyn Reach,
         catalog: &Catalog,
+        backend: Backend,
         device: Option<&Path>,
+        directories: &[Directory],
+        stop: &AtomicBool,
     ) -> anyhow::Result<Self> {
-        let (machine, is_block_device) = machine::look(reach, paths::programs(catalog), device)?;
-        if reach.is_far() && !machine.root {
+        let programs = paths::programs(catalog);
+        let asked = directories.iter().map(|d| d.path.clone()).collect();
+        let Look {
+            machine,
+            is_block_device,
+            directories,
+        } = machine::look(reach, programs, device, asked, stop)?;
+        if reach.is_far() && backend == Backend::Loop && !machine.root {
             let name = reach.name();
             return Err(Refused(format!(
                 "the agent on {name} is not root, which mounting needs"
@@ -322,6 +345,10 @@ impl Setting {
             machine,
             guest: None,
             is_block_device,
+            directories: directories
+                .into_iter()
+                .collect::<Result<_, _>>()
+                .map_err(BadInput)?,
         })
     }
 
@@ -346,6 +373,7 @@ impl Setting {
             machine,
             guest: Some(Arc::new(guest)),
             is_block_device: false,
+            directories: Vec::new(),
         })
     }
 }
@@ -495,12 +523,15 @@ fn refuse_what_directories_ignore(args: &RunArgs) -> anyhow::Result<()> {
     }
 }
 
-fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<Contender>> {
-    let contender = |directory: &Directory| {
-        let path = existing(&directory.path)?;
-        let kind = mounts::kind_of(&path);
-        let contender =
-            catalog.directory_contender(&path, directory.name.as_deref(), kind.as_deref())?;
+/// The directories that compete, as their machine sees them.
+fn mounted(
+    directories: &[Directory],
+    found: &[MountedDirectory],
+    catalog: &Catalog,
+) -> anyhow::Result<Vec<Contender>> {
+    let contender = |(directory, found): (&Directory, &MountedDirectory)| {
+        let (name, filesystem) = (directory.name.as_deref(), found.filesystem.as_deref());
+        let contender = catalog.directory_contender(&found.path, name, filesystem)?;
         Ok(Contender {
             own: OwnSetting {
                 memory: directory.memory,
@@ -509,18 +540,7 @@ fn mounted(directories: &[Directory], catalog: &Catalog) -> anyhow::Result<Vec<C
             ..contender
         })
     };
-    directories.iter().map(contender).collect()
-}
-
-fn existing(path: &Path) -> anyhow::Result<PathBuf> {
-    match path.canonicalize() {
-        Ok(found) if found.is_dir() => {
-            paths::require_utf8("--dir", &found)?;
-            Ok(found)
-        }
-        Ok(_) => Err(BadInput(format!("{} is no directory", path.display())).into()),
-        Err(error) => Err(BadInput(format!("{}: {error}", path.display())).into()),
-    }
+    directories.iter().zip(found).map(contender).collect()
 }
 
 fn suites(
@@ -546,7 +566,7 @@ fn suites(
     names.iter().map(suite).collect()
 }
 
-/// Two of one name could not be told apart in any table.
+/// Two of one name would look the same in every table.
 pub fn refuse_doubles<'a>(
     what: &str,
     mut names: impl Iterator<Item = &'a String>,
@@ -565,7 +585,7 @@ mod tests {
     #[test]
     fn a_limit_on_what_is_written_is_refused_where_disks_lie_in_memory() {
         let catalog = Catalog::builtin().unwrap();
-        let mut guest = crate::fixture::guest(catalog.disk("nvme").unwrap().clone());
+        let mut guest = orchestrate::in_memory::guest(catalog.disk("nvme").unwrap().clone());
         let wanted = Some(Bytes(1));
         assert_eq!(max_written(wanted, None).unwrap(), wanted);
         assert_eq!(max_written(None, Some(&guest)).unwrap(), None);

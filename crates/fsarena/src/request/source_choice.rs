@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use catalog::Catalog;
-use machine::source::{copies_in, survey_device, survey_directory};
-use model::{Backend, Bytes, CacheState, Contender, Source, SourceContents, Suite};
+use machine::source::copies_in;
+use model::{Backend, Bytes, CacheState, Contender, Source, Suite};
 use provision::Machine;
+use wire::machine::Survey;
 
 use crate::output::exit::{BadInput, Refused};
 use crate::paths;
@@ -14,8 +15,8 @@ use crate::request::contender_choice::Choice;
 /// The filesystem of a second image.
 const FILESYSTEM: &str = "ext4";
 
-/// What a campaign needs to know of itself before it has a source.
-pub struct Setting<'a> {
+/// Where the files of a source are to be copied to: what decides which sources can be had.
+pub struct Destination<'a> {
     /// Where its contenders live.
     pub backend: Backend,
     /// The size of an image, or of a guest's disk.
@@ -28,6 +29,8 @@ pub struct Setting<'a> {
     pub work_dir: &'a Path,
     /// This machine, and what the guest has.
     pub machine: &'a Machine,
+    /// Looks through a source of the user's.
+    pub survey: &'a dyn Fn(Survey) -> anyhow::Result<Source>,
 }
 
 /// Refuses what no backend like this could copy from, before anything else is looked at.
@@ -47,7 +50,7 @@ pub fn require_reachable(wanted: &Path, backend: Backend) -> Result<(), BadInput
 pub fn choose(
     wanted: &Path,
     suites: &mut [Suite],
-    setting: &Setting<'_>,
+    setting: &Destination<'_>,
     catalog: &Catalog,
 ) -> anyhow::Result<Source> {
     let copying = || {
@@ -78,7 +81,7 @@ pub fn choose(
 }
 
 /// A second image; in a guest a second disk, which is as large as the first.
-fn image(size: Bytes, setting: &Setting<'_>, catalog: &Catalog) -> anyhow::Result<Source> {
+fn image(size: Bytes, setting: &Destination<'_>, catalog: &Catalog) -> anyhow::Result<Source> {
     if setting.backend == Backend::Vm && size > setting.size {
         return Err(BadInput(format!(
             "--source image: what is copied from it needs a disk of {size}, and a guest's have {}: give a larger --size",
@@ -104,75 +107,24 @@ fn image(size: Bytes, setting: &Setting<'_>, catalog: &Catalog) -> anyhow::Resul
     })
 }
 
-/// A directory, a device or an image file of the user's.
-fn of_user(wanted: &Path, setting: &Setting<'_>) -> anyhow::Result<Source> {
-    let path = wanted
-        .canonicalize()
-        .map_err(|error| BadInput(format!("--source {}: {error}", wanted.display())))?;
-    paths::require_utf8("--source", &path)?;
-    if path.is_dir() {
-        refuse_what_overlaps(&path, setting)?;
-        let contents = survey_directory(&path)?;
-        return Ok(Source::Directory {
-            path,
-            contents: require_something(wanted, contents)?,
-        });
-    }
-    if setting.backend == Backend::Dir {
-        return Err(BadInput(format!(
-            "--source {}: mounting it needs root and images (leave --dir out); give a directory",
-            path.display()
-        ))
-        .into());
-    }
-    let is_device = |device: &Path| device.canonicalize().is_ok_and(|device| device == path);
-    if setting.device.is_some_and(is_device) {
-        return Err(BadInput(format!(
-            "--source and --device are both {}: nothing of it would be left to copy",
-            path.display()
-        ))
-        .into());
-    }
-    let contents = survey_device(&path)?;
-    Ok(Source::Device {
-        path,
-        contents: require_something(wanted, contents)?,
+/// A directory, a device or an image file of the user's, which the machine looks through that copies from it.
+fn of_user(wanted: &Path, setting: &Destination<'_>) -> anyhow::Result<Source> {
+    paths::require_utf8("--source", wanted)?;
+    let competing = setting.contenders.iter();
+    let competing = competing.filter_map(|c| c.directory.clone());
+    (setting.survey)(Survey {
+        source: wanted.to_owned(),
+        backend: setting.backend,
+        device: setting.device.map(Path::to_owned),
+        in_use: competing.chain([setting.work_dir.to_owned()]).collect(),
     })
-}
-
-/// A source that changes while it is copied would be another one for each contender.
-fn refuse_what_overlaps(path: &Path, setting: &Setting<'_>) -> Result<(), BadInput> {
-    let competing = setting
-        .contenders
-        .iter()
-        .filter_map(|c| c.directory.as_deref());
-    for used in competing.chain([setting.work_dir]) {
-        let used = used.canonicalize().unwrap_or_else(|_| used.to_owned());
-        if used.starts_with(path) || path.starts_with(&used) {
-            return Err(BadInput(format!(
-                "--source {} and {}, in which cells work, lie in each other: name a directory apart from it",
-                path.display(),
-                used.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn require_something(wanted: &Path, contents: SourceContents) -> Result<SourceContents, BadInput> {
-    match contents.files {
-        0 => Err(BadInput(format!(
-            "--source {} holds no file to copy",
-            wanted.display()
-        ))),
-        _ => Ok(contents),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::PathBuf;
+    use std::sync::atomic::AtomicBool;
 
     use machine::source::condition;
     use model::{Phase, Profile};
@@ -185,13 +137,14 @@ mod tests {
     }
 
     fn chosen(wanted: &Path, suites: &mut [Suite], work_dir: &Path) -> anyhow::Result<Source> {
-        let setting = Setting {
+        let setting = Destination {
             backend: Backend::Loop,
             size: Bytes::mib(384),
             contenders: &[],
             device: None,
             work_dir,
             machine: &Machine::look(),
+            survey: &|survey| machine::source::survey(&survey, &AtomicBool::new(false)),
         };
         choose(wanted, suites, &setting, &Catalog::builtin().unwrap())
     }

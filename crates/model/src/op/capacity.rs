@@ -32,7 +32,7 @@ impl Operation for Capacity {
         Some(Group::Space)
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Capacity
     }
 

@@ -36,7 +36,7 @@ impl Operation for CopyFileIn {
         Some(Group::StreamWrite)
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Throughput
     }
 

@@ -134,7 +134,7 @@ impl Operation for Create {
         })
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Rate
     }
 

@@ -20,7 +20,7 @@ keyed! {
 }
 
 impl Exec {
-    /// The program and its arguments, as a shell would tell them apart that knows nothing but quotes.
+    /// The program and its arguments, as a shell would split the line that knows nothing but quotes.
     ///
     /// # Errors
     /// Where a quote is not closed, or there is no program.
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_told_apart_by_blanks_and_held_together_by_quotes() {
+    fn a_line_is_split_at_blanks_and_held_together_by_quotes() {
         assert_eq!(words("tar  xf a.tar").unwrap(), ["tar", "xf", "a.tar"]);
         assert_eq!(
             words("sh -c 'echo \"a  b\" >f'").unwrap()[2],

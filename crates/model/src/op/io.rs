@@ -185,7 +185,7 @@ pub enum IoEngine {
     /// Linux' submission and completion rings, with registered buffers.
     #[serde(rename = "io_uring")]
     IoUring,
-    /// Does nothing: shows what the instrument itself costs.
+    /// Does nothing: shows what fsarena itself costs.
     Null,
 }
 
@@ -361,7 +361,7 @@ impl Operation for Io {
         })
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         match self.access.is_random() {
             true => Metric::Rate,
             false => Metric::Throughput,

@@ -218,7 +218,7 @@ impl Operation for Metadata {
         })
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Rate
     }
 

@@ -122,8 +122,8 @@ pub trait Operation {
     /// What its result tells; `None` where it only tries what a filesystem can do, or does nothing with it.
     fn group(&self) -> Option<Group>;
 
-    /// The figure by which the tables judge it.
-    fn headline(&self) -> Metric {
+    /// The primary metric: tables rank by it.
+    fn primary_metric(&self) -> Metric {
         Metric::Elapsed
     }
 
@@ -180,14 +180,14 @@ pub trait Operation {
 const ENDS_OF_FILE: &[End] = &[End::Call, End::Fsync, End::Syncfs];
 
 impl Op {
-    /// The figure by which the tables judge this operation.
-    pub fn headline(&self) -> Metric {
-        self.descriptor().headline()
+    /// The primary metric of this operation: tables rank by it.
+    pub fn primary_metric(&self) -> Metric {
+        self.descriptor().primary_metric()
     }
 
-    /// What the tables show of this operation, the headline first.
+    /// What the tables show of this operation, the primary metric first.
     pub fn shown(&self) -> impl Iterator<Item = Metric> {
-        std::iter::once(self.headline()).chain(self.descriptor().beside())
+        std::iter::once(self.primary_metric()).chain(self.descriptor().beside())
     }
 
     /// What the operation does to what other operations have made, for taking it back.

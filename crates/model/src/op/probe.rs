@@ -33,7 +33,7 @@ impl Operation for Probe {
         None
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Supported
     }
 

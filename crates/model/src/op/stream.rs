@@ -109,7 +109,7 @@ impl Operation for WriteStream {
         Some(Group::StreamWrite)
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Throughput
     }
 
@@ -156,7 +156,7 @@ impl Operation for ReadStream {
         Some(Group::StreamRead)
     }
 
-    fn headline(&self) -> Metric {
+    fn primary_metric(&self) -> Metric {
         Metric::Throughput
     }
 

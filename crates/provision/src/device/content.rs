@@ -270,6 +270,9 @@ impl Search<'_> {
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<Data>> {
         self.file.read_exact_at(buffer, offset)?;
+        if is_zero(buffer) {
+            return Ok(None);
+        }
         let Some(position) = buffer.iter().position(|byte| *byte != 0) else {
             return Ok(None);
         };
@@ -278,6 +281,13 @@ impl Search<'_> {
             format: format_at(buffer, position),
         }))
     }
+}
+
+/// Compared in blocks, which is many times as fast as byte by byte.
+fn is_zero(bytes: &[u8]) -> bool {
+    const ZEROS: [u8; BLOCK as usize] = [0; BLOCK as usize];
+    let mut blocks = bytes.chunks(ZEROS.len());
+    blocks.all(|block| *block == ZEROS[..block.len()])
 }
 
 /// Where the byte of this number is, counted within ranges of bytes.

@@ -75,6 +75,22 @@ impl HeldDevice {
     /// When the device is in use (consent does not help), holds anything without consent, or the two
     /// names are not one device.
     pub fn take(path: &Path, erase: Option<&Path>) -> Result<Self, Refusal> {
+        let (mut device, identity) = Self::hold(path, erase)?;
+        device.look(identity, erase.is_some())?;
+        Ok(device)
+    }
+
+    /// Takes a device whose content the user gives up and asks no word about: it is not looked at, which would take
+    /// longer than making a filesystem.
+    ///
+    /// # Errors
+    /// When the device is in use, or the two names are not one device.
+    pub fn take_unseen(path: &Path, erase: &Path) -> Result<Self, Refusal> {
+        Ok(Self::hold(path, Some(erase))?.0)
+    }
+
+    /// Locks and claims a device that nobody uses, whatever it holds.
+    fn hold(path: &Path, erase: Option<&Path>) -> Result<(Self, Identity), Refusal> {
         let resolved = resolve(path)?;
         let is_block = is_block(&resolved)?;
         if let Some(erase) = erase {
@@ -103,7 +119,7 @@ impl HeldDevice {
             true => block(&resolved, identity)?,
             false => file(&resolved, identity, &handle)?,
         };
-        let mut device = Self {
+        let device = Self {
             path: resolved,
             size,
             kind,
@@ -114,8 +130,7 @@ impl HeldDevice {
             claim,
             trouble: None,
         };
-        device.look(identity, erase.is_some())?;
-        Ok(device)
+        Ok((device, identity))
     }
 
     /// The device itself, links resolved.
@@ -138,7 +153,7 @@ impl HeldDevice {
         self.erases.as_deref()
     }
 
-    /// How much of it was seen to be blank; `None` where it is not.
+    /// How much of it was seen to be blank; `None` where it is not, or was not looked at.
     pub const fn sight(&self) -> Option<Sight> {
         self.sight
     }

@@ -97,7 +97,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
 }
 
 fn line(results: &CampaignResults, analysis: &Analysis, contender: usize) -> String {
-    let measured = Figures {
+    let measured = Measured {
         results,
         analysis,
         contender,
@@ -181,13 +181,13 @@ fn op(results: &CampaignResults, column: Column) -> Option<&Op> {
 }
 
 /// The results of one contender.
-struct Figures<'a> {
+struct Measured<'a> {
     results: &'a CampaignResults,
     analysis: &'a Analysis,
     contender: usize,
 }
 
-impl Figures<'_> {
+impl Measured<'_> {
     fn median(&self, column: Column, metric: Metric) -> Option<f64> {
         let (test, phase) = find(self.results, column)?;
         let row = self

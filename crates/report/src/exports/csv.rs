@@ -28,7 +28,7 @@ const HEADER: [&str; 16] = [
     "status",
     "reason",
     "raw_device_share",
-    "instrument_share",
+    "overhead_share",
 ];
 
 /// Fields that hold text from outside; the others are numbers and fixed words.
@@ -185,7 +185,7 @@ fn fields(
         round.outcome.to_string(),
         reason(failures, row, result, round),
         number(round.raw_device_share),
-        number(round.instrument_share),
+        number(round.overhead_share),
         round.passes.to_string(),
     ]
 }

@@ -81,7 +81,7 @@ mod tests {
         let one = fixture::use_of(&[(model::Group::Trees, 1.0)]);
         let report = |results: &CampaignResults| {
             let mut analysis = analyse(results);
-            analysis.weigh_uses([&one]);
+            analysis.weigh_uses([&one], &analyse::SuitesByGroup::new());
             serde_json::from_str(&render(results, &analysis)).unwrap()
         };
         campaigns.iter().map(report).collect()

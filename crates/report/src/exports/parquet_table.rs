@@ -18,7 +18,7 @@ use crate::exports::csv;
 /// Columns that hold whole numbers.
 const WHOLE: [&str; 3] = ["campaign", "round", "passes"];
 /// Columns that hold numbers.
-const NUMBERS: [&str; 3] = ["value", "raw_device_share", "instrument_share"];
+const NUMBERS: [&str; 3] = ["value", "raw_device_share", "overhead_share"];
 
 /// A column with its values; `None` is null.
 enum Column {

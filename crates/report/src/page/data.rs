@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Analysis, MetricResult, Row, Significance, median_interval};
+use analyse::{Analysis, MetricResult, Row, median_interval};
 use model::{CampaignResults, Class, Direction, Metric};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
@@ -12,6 +12,7 @@ use super::phases::{notes, reading_order};
 use super::{heat, phase_id, sweeps, uses};
 use crate::Scale;
 use crate::tables::overview::{LOWER_BOUND, entry, scale_of, status_counts};
+use crate::wording::answers::of_place;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, short_names};
 use crate::wording::words;
@@ -107,16 +108,9 @@ pub(super) struct RowData<'a> {
     /// The order of the table, where there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     o: Vec<usize>,
-    /// What the exact tests say of each pair of contenders, a character each, in the order of
-    /// [`Row::comparisons`]; of rows of a primary metric.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    v: String,
     /// Of each contender, how many times better the best is; of rows of a primary metric.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     r: Vec<Option<Short>>,
-    /// Rounds that such a test needs at least, where there were too few.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    needed: Option<u32>,
     /// A result for each contender.
     f: Vec<ResultData<'a>>,
 }
@@ -166,28 +160,20 @@ impl<'a> RowData<'a> {
                 true => reading_order(row),
                 false => Vec::new(),
             },
-            v: String::new(),
             r: Vec::new(),
-            needed: None,
             f: results
                 .map(|result| ResultData { row, result, scale })
                 .collect(),
         }
     }
 
-    /// The row with what the exact tests say of it, where it is of the primary metric.
-    fn compared(mut self, row: &Row) -> Self {
+    /// The row with its ratios, where it is of the primary metric.
+    fn with_ratios(mut self, row: &Row) -> Self {
         if row.primary {
             let ratios = heat::ratios(row).into_iter();
             self.r = ratios
                 .map(|ratio| Some(Short::read(&heat::attribute(ratio?))))
                 .collect();
-            let comparisons = row.comparisons();
-            self.v = comparisons.iter().map(|c| letter(c.significance)).collect();
-            self.needed = comparisons.iter().find_map(|c| match c.significance {
-                Significance::TooFewRounds { needed } => Some(needed),
-                _ => None,
-            });
         }
         self
     }
@@ -297,7 +283,7 @@ fn phases<'a>(
         for (number, phase) in test.phases.iter().enumerate() {
             let key = (test.suite.as_str(), test.name.as_str(), phase.name.as_str());
             let of_phase = rows.get(&key).copied().unwrap_or_default();
-            if phase.op.headline() == Metric::Supported || of_phase.is_empty() {
+            if phase.op.primary_metric() == Metric::Supported || of_phase.is_empty() {
                 continue;
             }
             numbers.insert((index, number), phases.len());
@@ -307,7 +293,7 @@ fn phases<'a>(
                 name: clean(&phase.name),
                 rows: of_phase
                     .iter()
-                    .map(|row| RowData::new(row, scale_of(row), metrics).compared(row))
+                    .map(|row| RowData::new(row, scale_of(row), metrics).with_ratios(row))
                     .collect(),
             });
         }
@@ -322,18 +308,6 @@ pub(super) fn rows_of_phases(analysis: &Analysis) -> BTreeMap<(&str, &str, &str)
     }
     let together = analysis.rows.chunk_by(|a, b| key(a) == key(b));
     together.map(|rows| (key(&rows[0]), rows)).collect()
-}
-
-/// What an exact test says, seen from the first of the two.
-const fn letter(significance: Significance) -> char {
-    match significance {
-        Significance::Better => '>',
-        Significance::Worse => '<',
-        Significance::Differs => '/',
-        Significance::NotSignificant => '=',
-        Significance::TooFewRounds { .. } => '?',
-        Significance::NotComparable => '-',
-    }
 }
 
 /// The confidence of an interval over so many rounds, as tables say it.
@@ -362,10 +336,8 @@ impl Serialize for ResultData<'_> {
             .into_iter()
             .chain(shown.signs.chars())
             .collect();
-        let rank = result.place.map_or(0, |place| {
-            let rank = i64::from(place.rank);
-            if place.tied_with > 0 { -rank } else { rank }
-        });
+        let place = result.place.filter(|_| self.row.primary);
+        let place = place.as_ref().map_or_else(String::new, of_place);
         let rounds: Vec<RoundData> = result
             .rounds
             .iter()
@@ -377,7 +349,7 @@ impl Serialize for ResultData<'_> {
         let mut list = serializer.serialize_seq(None)?;
         list.serialize_element(&Short::of(scale, estimate.median))?;
         list.serialize_element(&signs)?;
-        list.serialize_element(&rank)?;
+        list.serialize_element(&place)?;
         let variation = estimate.variation.map(|v| Short::read(&three_digits(v)));
         list.serialize_element(&variation)?;
         list.serialize_element(&rounds)?;

@@ -190,11 +190,12 @@ pub(super) fn complaints(analysis: &Analysis) -> Vec<ComplaintView> {
         .collect()
 }
 
-/// Each line behind the test and round of its cell.
+/// Each line of each event behind the test and round of its cell.
 fn every_line(complaint: &ComplaintLine<'_>) -> String {
-    let lines = complaint.lines.iter().map(|(cell, line)| {
+    let lines = complaint.events.iter().flat_map(|(cell, event)| {
         let place = format!("{}, round {}", clean(&cell.test), cell.round);
-        format!("{place}: {}", clean(line))
+        let lines = event.lines.iter();
+        lines.map(move |line| format!("{place}: {}", clean(line)))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -24,7 +24,7 @@ pub(super) fn legend() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Of each contender, how many times better the best is; nothing where a row is not judged or holds
+/// Of each contender, how many times better the best is; nothing where a row is not ranked or holds
 /// numbers of which there is no ratio.
 pub(super) fn ratios(row: &Row) -> Vec<Option<f64>> {
     let medians = || {

@@ -14,15 +14,15 @@ pub(crate) mod script;
 mod setting;
 mod sweeps;
 mod uses;
-mod verdict;
 
-use analyse::{Analysis, RoundOutcome, Row, Standing};
+use analyse::{Analysis, PhaseCounts, RoundOutcome, Row};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{calibration, totals};
-use crate::wording::conclusions::{Detail, Sentence, conclusions};
+use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
+use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names};
 use crate::wording::{summary, words};
 use data::Numbers;
@@ -46,9 +46,13 @@ struct Page {
     unfinished: Option<String>,
     /// What results in virtual time say, where these are.
     virtual_time: Option<String>,
-    verdict: Vec<String>,
+    /// The answer for each use.
+    answers: Vec<Sentence>,
+    how_sure: String,
+    /// How far the results can be trusted.
+    remarks: Vec<String>,
     contenders: Vec<setting::ContenderView>,
-    standings: Vec<Standing>,
+    counts: Vec<PhaseCounts>,
     /// What each contender may use, and what it used.
     resources: Option<setting::ResourcesView>,
     /// Names above columns, in the parts between which a line may break.
@@ -59,12 +63,10 @@ struct Page {
     scale: Vec<(String, String)>,
     groups: Vec<overall::GroupView>,
     /// What each group of tests comes to.
-    conclusions: Vec<Sentence>,
+    by_group: Vec<Sentence>,
     /// Above the means of groups of contenders.
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
-    /// Where the order depends on the weights.
-    crossovers: Vec<String>,
     uses: Vec<uses::UseView>,
     totals_title: &'static str,
     totals_note: &'static str,
@@ -152,10 +154,10 @@ struct Method {
     metrics: Vec<(&'static str, &'static str)>,
     caches: Vec<(&'static str, &'static str)>,
     ends: Vec<(&'static str, &'static str)>,
-    false_mark_limit: String,
-    false_difference_limit: String,
+    false_limit: String,
+    margin: String,
     unsteady_above: String,
-    instrument_above: String,
+    overhead_above: String,
 }
 
 pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
@@ -178,18 +180,19 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         outcomes: outcomes(analysis),
         unfinished: summary::unfinished(analysis),
         virtual_time: summary::virtual_time(results),
-        verdict: verdict::sentences(analysis),
+        answers: of_uses(analysis),
+        how_sure: how_sure(analysis),
+        remarks: remarks(analysis),
         contenders: setting::contenders(results),
-        standings: analysis.standings.clone(),
+        counts: analysis.phase_counts.clone(),
         resources: setting::resources(analysis),
         columns: columns(analysis),
         blocks: blocks(results, analysis, &numbers),
         scale: heat::legend(),
         groups: overall::groups(analysis),
-        conclusions: conclusions(analysis, Detail::Full),
+        by_group: of_groups(analysis),
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
-        crossovers: overall::crossovers(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
         totals_title: totals::TITLE,
@@ -207,7 +210,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         complaints: evidence::complaints(analysis),
         environments: setting::environments(results),
         commands: setting::commands(results),
-        method: method(),
+        method: method(analysis),
     };
     page.render().expect("writing to a string does not fail")
 }
@@ -380,7 +383,7 @@ fn phase_id(test: usize, phase: usize) -> String {
     format!("test-{}-{}", test + 1, phase + 1)
 }
 
-fn method() -> Method {
+fn method(analysis: &Analysis) -> Method {
     Method {
         metrics: Metric::ALL
             .map(|m| (words::title(m), words::definition(m)))
@@ -391,9 +394,9 @@ fn method() -> Method {
         ends: words::ENDS
             .map(|(end, text)| (words::end(end), text))
             .into(),
-        false_mark_limit: format!("{:.0}", analyse::FALSE_MARK_LIMIT * 100.0),
-        false_difference_limit: format!("{:.0}", analyse::FALSE_DIFFERENCE_LIMIT * 100.0),
-        instrument_above: format!("{:.0}", analyse::INSTRUMENT_ABOVE),
+        false_limit: format!("{:.0}", analyse::inference::FALSE_LIMIT * 100.0),
+        margin: words::percent(analysis.margin.0),
+        overhead_above: format!("{:.0}", analyse::OVERHEAD_ABOVE),
         unsteady_above: format!("{:.0}", analyse::UNSTEADY_ABOVE),
     }
 }

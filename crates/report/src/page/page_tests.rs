@@ -62,7 +62,7 @@ fn count(html: &str, what: &str) -> usize {
 }
 
 #[test]
-fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_in_the_verdict() {
+fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_said_at_its_top() {
     let mut results = fixture::plain();
     assert!(!page(&results).contains("may use different memory"));
     results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
@@ -73,10 +73,10 @@ fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_in_the_verdict
             "{size}"
         );
     }
-    let verdict = html.split_once("class=\"verdict\"").unwrap().1;
-    let verdict = verdict.split_once("</section>").unwrap().0;
+    let remarks = html.split_once("class=\"remarks\"").unwrap().1;
+    let remarks = remarks.split_once("</section>").unwrap().0;
     assert!(
-        verdict
+        remarks
             .contains("Contenders may use different memory: 32 MiB (fast); 512 MiB (middle, slow)")
     );
 }
@@ -300,13 +300,15 @@ fn failures_come_with_their_evidence() {
 }
 
 #[test]
-fn every_group_of_tests_has_its_conclusion_below_the_table() {
+fn every_group_of_tests_has_its_answer_below_the_table() {
     let html = page(&fixture::plain());
-    let list = html.split_once("id=\"conclusions\">").unwrap().1;
+    let list = html.split_once("id=\"by-group\">").unwrap().1;
     let list = list.split_once("</ul>").unwrap().0;
     assert_eq!(count(list, "<li>"), 3, "two groups, and both together");
-    assert!(list.contains("<b>large files written:</b> fast is first, ahead of middle"));
-    assert!(list.contains("slow is last and takes 4.00 times as long as fast"));
+    assert!(
+        list.contains("<b>large files written:</b> fast; middle costs at least 2.00 times as much")
+    );
+    assert!(list.contains("slow at least 4.00 times as much"));
 }
 
 #[test]
@@ -349,11 +351,11 @@ fn features_are_answers_in_the_table_and_no_charts() {
     }
     for stored in &mut results.cells {
         for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
-            phase.headline = Metric::Supported;
+            phase.primary_metric = Metric::Supported;
         }
     }
     let analysis = analyse(&results);
-    assert!(analysis.standings.iter().all(|s| s.phases == 0));
+    assert!(analysis.phase_counts.iter().all(|s| s.phases == 0));
     let html = render(&results, &analysis);
     assert_eq!(count(&html, "<article"), 0);
     assert!(html.contains("<a href=\"#features\">write</a>"));

@@ -8,6 +8,7 @@ use super::data::{Numbers, rows_of_phases};
 use super::{phase_id, test_id, tone_class};
 use crate::Scale;
 use crate::tables::overview::{entry, scale_of, status_counts};
+use crate::wording::answers::of_place;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, shorten};
 use crate::wording::words;
@@ -51,7 +52,7 @@ pub(super) struct ResultView {
     pub confidence: String,
     pub rounds: String,
     pub variation: String,
-    pub rank: String,
+    pub place: String,
 }
 
 pub(super) fn tests(
@@ -188,10 +189,7 @@ fn result(row: &Row, place: usize, scale: &Scale) -> ResultView {
         variation: estimate
             .and_then(|e| e.variation)
             .map_or_else(String::new, |v| format!("{} %", three_digits(v))),
-        rank: result.place.map_or_else(String::new, |place| {
-            let tied = if place.tied_with > 0 { "=" } else { "" };
-            format!("{}{tied}", place.rank)
-        }),
+        place: result.place.as_ref().map_or_else(String::new, of_place),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Uses on the page: the weights as documented and the order that follows from them, as tables; and what
 //! the script needs to weigh anew.
 
-use analyse::{Analysis, Candidate, UseScores, WeighedGroup};
+use analyse::{Analysis, Candidate, UseScores, WeighedGroup, advise};
 use serde::{Serialize, Serializer};
 
+use crate::wording::answers::{self, of_place};
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, short_names};
@@ -11,11 +12,13 @@ use crate::wording::text::{clean, prose, short_names};
 /// A use with what it comes to.
 pub(super) struct UseView {
     pub title: String,
+    /// The answer with the weights as documented.
+    pub answer: String,
     pub rationale: String,
     pub source: String,
     pub groups: Vec<GroupView>,
     pub order: Vec<OrderView>,
-    /// Place and name of each contender that is out of the question, and why.
+    /// Place and name of each contender that is ruled out, and why.
     pub ruled_out: Vec<(usize, String, String)>,
     /// What does not count and why; empty where everything does.
     pub untested: String,
@@ -35,14 +38,18 @@ pub(super) struct OrderView {
     pub contender: String,
     pub cost: String,
     pub interval: String,
+    /// What it is beside the best.
+    pub place: String,
 }
 
 /// A use as the script knows it.
 #[derive(Serialize)]
 pub(super) struct UseData {
     title: String,
+    /// The answer with the weights as documented.
+    answer: String,
     groups: Vec<GroupData>,
-    /// Why each contender is out of the question; empty where it is not.
+    /// Why each contender is ruled out; empty where it is not.
     out: Vec<String>,
 }
 
@@ -75,10 +82,11 @@ pub(super) fn views(analysis: &Analysis) -> Vec<UseView> {
 }
 
 pub(super) fn data(analysis: &Analysis) -> Vec<UseData> {
-    analysis.uses.iter().map(of_use).collect()
+    let of = |one| of_use(one, &analysis.contenders);
+    analysis.uses.iter().map(of).collect()
 }
 
-fn of_use(one: &UseScores) -> UseData {
+fn of_use(one: &UseScores, contenders: &[String]) -> UseData {
     let scores = |rounds: &Vec<Option<f64>>| {
         let any = rounds.iter().any(Option::is_some);
         any.then(|| rounds.iter().map(|score| score.map(Digits)).collect())
@@ -92,8 +100,9 @@ fn of_use(one: &UseScores) -> UseData {
     });
     UseData {
         title: clean(&one.title),
+        answer: answers::of_use(&advise(one), contenders),
         groups: groups.collect(),
-        out: one.candidates.iter().map(out_of_the_question).collect(),
+        out: one.candidates.iter().map(why_ruled_out).collect(),
     }
 }
 
@@ -103,9 +112,10 @@ fn is_tested(group: &WeighedGroup) -> bool {
 
 fn view(one: &UseScores, analysis: &Analysis) -> UseView {
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
-    let out = one.candidates.iter().map(out_of_the_question).enumerate();
+    let out = one.candidates.iter().map(why_ruled_out).enumerate();
     UseView {
         title: clean(&one.title),
+        answer: answers::of_use(&advise(one), &analysis.contenders),
         rationale: prose(&one.rationale),
         source: prose(&one.source),
         groups: one
@@ -127,7 +137,7 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
     }
 }
 
-/// Those who come into question, the cheapest first.
+/// Those who qualify, the cheapest first.
 fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
     let scores = one.weighed(|group| group.weight);
     let mut known: Vec<_> = scores
@@ -142,6 +152,9 @@ fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
             number: place,
             contender: names[place].clone(),
             cost: format!("{}×", three_digits(ratio.median)),
+            place: one.places[place]
+                .as_ref()
+                .map_or_else(String::new, of_place),
             interval: match ratio.rounds {
                 1 => "one round".to_owned(),
                 _ => {
@@ -157,29 +170,8 @@ fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
         .collect()
 }
 
-/// Who comes first for each use with the weights as documented, as a sentence; nothing without uses.
-pub(super) fn verdict(analysis: &Analysis) -> Option<String> {
-    let names = short_names(&analysis.contenders, super::WIDEST_NAME);
-    let first = |one: &UseScores| {
-        let scores = one.weighed(|group| group.weight);
-        let first = scores.iter().zip(&names);
-        let first: Vec<&str> = first
-            .filter(|(score, _)| score.place.is_some_and(|place| place.rank == 1))
-            .map(|(_, name)| name.as_str())
-            .collect();
-        let who = match first.len() {
-            0 => return None,
-            1..=3 => first.join(" or "),
-            some => format!("any of {some}"),
-        };
-        Some(format!("{}: {who}", clean(&one.title)))
-    };
-    let each: Vec<String> = analysis.uses.iter().filter_map(first).collect();
-    (!each.is_empty()).then(|| format!("By use, {}.", each.join("; ")))
-}
-
-/// Why a contender is out of the question, in a line; empty where it is not.
-fn out_of_the_question(candidate: &Candidate) -> String {
+/// Why a contender is ruled out, in a line; empty where it is not.
+fn why_ruled_out(candidate: &Candidate) -> String {
     reasons(candidate).join("; ")
 }
 
@@ -197,7 +189,7 @@ fn untested(one: &UseScores) -> String {
     };
     if !one.left_out.is_empty() {
         text += &format!(
-            " {} left out, since not all who come into question have them.",
+            " {} left out, since not all who qualify have them.",
             match one.left_out.len() {
                 1 => "One result is".to_owned(),
                 some => format!("{some} results are"),

@@ -1,7 +1,7 @@
 //! A calibration in words and numbers, and each phase's share of the raw device.
 
 use analyse::{Analysis, RawDeviceRange, Row};
-use model::{Calibration, CampaignResults, Ceiling, Spread, Unit};
+use model::{Calibration, CampaignResults, RawDevice, Spread, Unit};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests};
@@ -18,9 +18,9 @@ pub struct CalibrationLine {
     pub range: String,
 }
 
-/// What the instrument costs, a result in each line.
-pub fn instrument_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
-    let cost = &calibration.instrument;
+/// What fsarena itself costs, a result in each line.
+pub fn overhead_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
+    let cost = &calibration.overhead;
     let seconds = |spread: Spread| Spread {
         median: spread.median * 1e-9,
         least: spread.least * 1e-9,
@@ -48,11 +48,11 @@ pub fn instrument_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
 
 /// What the device can do, a result in each line; nothing where that was not measured.
 pub fn raw_device_lines(calibration: &Calibration) -> Vec<CalibrationLine> {
-    let Some(raw_device) = &calibration.ceiling else {
+    let Some(raw_device) = &calibration.raw_device else {
         return Vec::new();
     };
-    let (long, short) = (Ceiling::SEQUENTIAL_BLOCK, Ceiling::RANDOM_BLOCK);
-    let depth = Ceiling::DEPTH;
+    let (long, short) = (RawDevice::SEQUENTIAL_BLOCK, RawDevice::RANDOM_BLOCK);
+    let depth = RawDevice::DEPTH;
     let sequential = |what: &str| format!("sequential {what}, {long}");
     let random = |what: &str, depth: u32| format!("random {what}, {short}, depth {depth}");
     let (bytes, operations) = (Unit::BytesPerSecond, Unit::PerSecond);
@@ -92,10 +92,7 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(String, String)> {
         "" => (line.what, line.median),
         range => (line.what, format!("{} ({range})", line.median)),
     };
-    let mut facts: Vec<_> = instrument_lines(calibration)
-        .into_iter()
-        .map(value)
-        .collect();
+    let mut facts: Vec<_> = overhead_lines(calibration).into_iter().map(value).collect();
     facts.push(("raw device".to_owned(), clean(&calibration.device)));
     facts.extend(raw_device_lines(calibration).into_iter().map(value));
     facts
@@ -181,7 +178,7 @@ mod tests {
         };
         let raw_device = |results: &mut CampaignResults, least: f64, most: f64| {
             let calibration = results.calibration.as_mut().unwrap();
-            let read = &mut calibration.ceiling.as_mut().unwrap().sequential_read;
+            let read = &mut calibration.raw_device.as_mut().unwrap().sequential_read;
             let read = read.as_mut().unwrap();
             (read.least, read.most) = (least * read.median, most * read.median);
         };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Analysis, Estimate, Mark, MetricResult, Rank, RoundOutcome, Row};
+use analyse::{Analysis, Estimate, MetricResult, Place, RoundOutcome, Row};
 use model::{CampaignResults, Metric, Test};
 
 use crate::Scale;
@@ -16,9 +16,9 @@ use crate::wording::words;
 pub(crate) enum Tone {
     /// A number.
     Plain,
-    /// A number that is marked best.
+    /// A number of the best.
     Best,
-    /// A number that is marked worst.
+    /// A number of the worst.
     Worst,
     /// A word in place of a number, for something that did not end well.
     Failed,
@@ -67,29 +67,34 @@ pub(crate) struct TestBlock<'a> {
 
 pub(crate) const BEST: char = '▲';
 pub(crate) const WORST: char = '▼';
-pub(crate) const TIED: char = '=';
+pub(crate) const EQUAL: char = '=';
+pub(crate) const OPEN: char = '?';
 pub(crate) const UNSTEADY: char = '~';
 pub(crate) const PARTIAL: char = '!';
 pub(crate) const WAITING: char = '…';
 pub(crate) const LOWER_BOUND: char = '≥';
-pub(crate) const INSTRUMENT: char = '†';
+pub(crate) const OVERHEAD: char = '†';
 
 /// Behind an overall result that rests on fewer results than those of others.
 pub(crate) const LACKING: char = '*';
 
 /// Every sign with its meaning.
-pub(crate) const LEGEND: [(char, &str); 11] = [
+pub(crate) const LEGEND: [(char, &str); 12] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
-    (BEST, "best: significantly different from all others"),
-    (WORST, "worst: significantly different from all others"),
-    (TIED, "tied for the best"),
+    (BEST, "best: all others are worse by more than the margin"),
+    (
+        WORST,
+        "worst: all others are better by more than the margin",
+    ),
+    (EQUAL, "equal to the best within the margin"),
+    (OPEN, "may be the best: not enough rounds to say"),
     (UNSTEADY, "varies by more than 10 % between rounds"),
     (
         PARTIAL,
         "failed in some round; the result is from the others",
     ),
-    (INSTRUMENT, "fsarena itself takes more than 5 % of the time"),
+    (OVERHEAD, "fsarena itself takes more than 5 % of the time"),
     (WAITING, "not all rounds have run yet"),
     (
         LOWER_BOUND,
@@ -153,21 +158,13 @@ pub(crate) fn line<'a>(row: &'a Row, label: String, scale: &Scale) -> PhaseLine<
     }
 }
 
-/// The sign and the look of a place. A tie for the best has a sign where somebody is behind it: that
-/// nobody can be told from anybody needs none.
-pub(crate) fn sign_of(place: Option<&Rank>, is_ordered: bool) -> (Tone, Option<char>) {
+/// The sign and the look of a place; who is worse than the best and better than the worst has no sign.
+pub(crate) fn sign_of(place: Option<&Place>) -> (Tone, Option<char>) {
     match place {
-        Some(Rank {
-            mark: Some(Mark::Best),
-            ..
-        }) => (Tone::Best, Some(BEST)),
-        Some(Rank {
-            mark: Some(Mark::Worst),
-            ..
-        }) => (Tone::Worst, Some(WORST)),
-        Some(place) if is_ordered && place.rank == 1 && place.tied_with > 0 => {
-            (Tone::Plain, Some(TIED))
-        }
+        Some(place) if place.best => (Tone::Best, Some(BEST)),
+        Some(place) if place.worst => (Tone::Worst, Some(WORST)),
+        Some(place) if place.is_equal() => (Tone::Plain, Some(EQUAL)),
+        Some(place) if place.shortlisted => (Tone::Plain, Some(OPEN)),
         _ => (Tone::Plain, None),
     }
 }
@@ -195,17 +192,13 @@ pub(crate) fn entry(row: &Row, result: &MetricResult, scale: &Scale) -> Entry {
 }
 
 fn number(row: &Row, result: &MetricResult, estimate: &Estimate, scale: &Scale) -> Entry {
-    let is_ordered = row
-        .results
-        .iter()
-        .any(|f| f.place.is_some_and(|p| p.rank > 1));
-    let (tone, sign) = sign_of(result.place.as_ref(), is_ordered);
+    let (tone, sign) = sign_of(result.place.as_ref());
     let bound = result.is_lower_bound(row.metric).then_some(LOWER_BOUND);
     let signs = [
         sign,
         estimate.unsteady().then_some(UNSTEADY),
         result.has_failed_rounds().then_some(PARTIAL),
-        result.holds_the_instrument().then_some(INSTRUMENT),
+        result.is_largely_overhead().then_some(OVERHEAD),
         result.is_incomplete().then_some(WAITING),
     ];
     Entry {
@@ -295,11 +288,11 @@ mod tests {
             .iter()
             .map(|(sign, _)| *sign)
             .collect();
-        assert_eq!(signs, "↑▲▼");
+        assert_eq!(signs, "↑▲▼=");
     }
 
     #[test]
-    fn a_tie_for_the_best_has_its_sign() {
+    fn who_is_equal_to_the_best_has_its_sign() {
         let mut results = fixture::plain();
         // `middle` becomes as fast as `fast`; `slow` stays behind.
         let fast: Vec<_> = results
@@ -326,21 +319,21 @@ mod tests {
                 .collect()
         };
         assert_eq!(signs(0), ["=", "=", "▼"]);
-        assert_eq!(signs(1), ["", "", ""], "nobody is behind anybody");
+        assert_eq!(signs(1), ["=", "=", "="]);
     }
 
     #[test]
-    fn results_that_hold_much_of_the_instrument_have_its_sign() {
+    fn results_that_hold_much_of_fsarena_itself_have_its_sign() {
         let results = fixture::calibrated();
         let analysis = analyse(&results);
         let blocks = overview(&results, &analysis);
         let signed = |line: usize| -> Vec<bool> {
             let entries = blocks[0].lines[line].entries.iter();
-            entries.map(|e| e.signs.contains(INSTRUMENT)).collect()
+            entries.map(|e| e.signs.contains(OVERHEAD)).collect()
         };
         assert_eq!(signed(0), [true, false, false]);
         assert_eq!(signed(1), [true, true, true]);
-        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == INSTRUMENT));
+        assert!(legend(&blocks).iter().any(|(sign, _)| *sign == OVERHEAD));
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! Small tables as plain text and as Markdown, and the numbers that stand in sentences: ratios with
-//! their intervals, chances.
+//! Small tables as plain text and as Markdown, and the numbers that stand in them: ratios with their intervals.
 
-use analyse::Effect;
+use analyse::inference::Compared;
 
 use crate::wording::scale::three_digits;
 use crate::wording::text::width;
@@ -80,49 +79,21 @@ impl PlainTable {
     }
 }
 
-/// A ratio with its interval and the confidence that this reaches: `1.12 (1.08 … 1.15 at 75 %)`.
-pub(crate) fn ratio(effect: &Effect) -> String {
-    let interval = &effect.interval;
-    if interval.confidence <= 0.0 {
-        return three_digits(effect.ratio);
+/// A ratio with its 95 % interval: `1.12 (1.08 … 1.15)`.
+pub(crate) fn ratio(compared: &Compared) -> String {
+    let Compared {
+        ratio, low, high, ..
+    } = compared;
+    if *high == f64::MAX {
+        return three_digits(*ratio);
     }
-    format!(
-        "{} ({} … {} at {} %)",
-        three_digits(effect.ratio),
-        three_digits(interval.low),
-        three_digits(interval.high),
-        percent(interval.confidence)
-    )
+    let [ratio, low, high] = [ratio, low, high].map(|value| three_digits(*value));
+    format!("{ratio} ({low} … {high})")
 }
 
 /// A share in whole per cent.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0}", 100.0 * share)
-}
-
-/// A chance as it stands behind `p`: `= 0.031`, `< 0.001`.
-pub(crate) fn chance(p: f64) -> String {
-    if p < 0.001 {
-        "< 0.001".to_owned()
-    } else if p < 0.1 {
-        format!("= {p:.3}")
-    } else {
-        format!("= {p:.2}")
-    }
-}
-
-/// A chance in a column of its own.
-pub(crate) fn chance_alone(p: f64) -> String {
-    chance(p).trim_start_matches("= ").to_owned()
-}
-
-/// Words joined as `a`, `a and b`, `a, b and c`.
-pub(crate) fn all_of(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 #[cfg(test)]
@@ -142,21 +113,5 @@ mod tests {
             table.markdown(|cell| cell.replace('x', "y")),
             "| name | ratio | note |\n| :-- | --: | :-- |\n| 測試 | 1 | y |\n| b | 12.5 |  |\n"
         );
-    }
-
-    #[test]
-    fn chances_are_never_shown_as_nothing() {
-        assert_eq!(chance(1e-9), "< 0.001");
-        assert_eq!(chance(0.031_25), "= 0.031");
-        assert_eq!(chance(0.25), "= 0.25");
-        assert_eq!(chance(1.0), "= 1.00");
-    }
-
-    #[test]
-    fn one_round_gives_a_ratio_without_an_interval() {
-        let effect = Effect::paired(&[(3.0, 2.0)]).unwrap();
-        assert_eq!(ratio(&effect), "1.50");
-        let effect = Effect::paired(&[(3.0, 2.0), (3.0, 2.0)]).unwrap();
-        assert_eq!(ratio(&effect), "1.50 (1.50 … 1.50 at 50 %)");
     }
 }

@@ -6,6 +6,7 @@ use model::Bytes;
 
 use crate::tables::plain_table::PlainTable;
 use crate::wording::text::clean;
+use crate::wording::unlike::{ALL, unlike};
 
 /// What stands above the table.
 pub(crate) const TITLE: &str = "Memory and disks";
@@ -16,9 +17,6 @@ pub(crate) const NOTE: &str = "“May use” holds the page cache; of a guest it
     the whole: kmalloc, whole pages, the driver's code and the page cache are not in it. “Driver” is what the processes of \
     a FUSE driver have for themselves. “Mounted” is right after the mount; “most” is the most at the end of a phase. Both \
     are medians over rounds.";
-
-/// What may be used where nothing is said.
-const ALL: &str = "all there is";
 
 /// A column: its heading, and what stands in it for a contender.
 type Column = (&'static str, fn(&Resources) -> Option<String>);
@@ -62,65 +60,6 @@ pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
         table.push([clean(&of.contender)].into_iter().chain(cells).collect());
     }
     Some(table)
-}
-
-/// Sentences for what contenders are not alike in: whoever is ahead may owe it to that.
-pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
-    let disks = |r: &Resources| {
-        let model = r.disk.as_deref().map(clean)?;
-        Some(match r.disks {
-            Some(1) | None => model,
-            Some(count) => format!("{count} × {model}"),
-        })
-    };
-    let memory = |r: &Resources| {
-        let size = r.memory.map(|size| size.to_string());
-        Some(size.unwrap_or_else(|| ALL.to_owned()))
-    };
-    let sentences = [
-        sentence(
-            analysis,
-            "are on different disks",
-            "filesystem and disk",
-            disks,
-        ),
-        sentence(
-            analysis,
-            "may use different memory",
-            "filesystem and memory",
-            memory,
-        ),
-    ];
-    sentences.into_iter().flatten().collect()
-}
-
-fn sentence(
-    analysis: &Analysis,
-    how: &str,
-    both: &str,
-    of: impl Fn(&Resources) -> Option<String>,
-) -> Option<String> {
-    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
-    for resources in &analysis.resources {
-        let Some(kind) = of(resources) else { continue };
-        let who = clean(&resources.contender);
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, members)) => members.push(who),
-            None => kinds.push((kind, vec![who])),
-        }
-    }
-    if kinds.len() < 2 {
-        return None;
-    }
-    let kinds = kinds
-        .iter()
-        .map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
-    let kinds: Vec<String> = kinds.collect();
-    Some(format!(
-        "Contenders {how}: {}. Ranks, marks and scores compare {both} together; only those in one pair of brackets \
-         differ by their filesystem alone.",
-        kinds.join("; ")
-    ))
 }
 
 #[cfg(test)]
@@ -172,18 +111,5 @@ mod tests {
         );
         assert_eq!(lines[1], ["fast", "512 MiB", "300 KiB", "5 MiB", "9 MiB"]);
         assert_eq!(lines[3], ["slow", "32 MiB", "none", "none", "none"]);
-    }
-
-    #[test]
-    fn contenders_that_are_not_alike_are_told_and_those_that_are_are_not() {
-        assert_eq!(unlike(&analyse(&fixture::plain())), [""; 0]);
-        let said = unlike(&analyse(&measured()));
-        assert_eq!(said.len(), 1);
-        assert!(
-            said[0].starts_with(
-                "Contenders may use different memory: 512 MiB (fast, middle); 32 MiB (slow). Ranks"
-            ),
-            "{said:?}"
-        );
     }
 }

@@ -1,28 +1,26 @@
-//! How contenders stand over all tests, as tables: counts of marks and ties, and the groups of tests with
-//! their ranks.
+//! How contenders stand over all tests, as tables: counts of phases, and the groups of tests with their costs.
 
 use analyse::{Analysis, GroupMean, Score};
 
-use crate::tables::plain_table::{PlainTable, percent};
+use crate::tables::overview::sign_of;
+use crate::tables::plain_table::PlainTable;
 use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
 
-/// For each contender in how many phases it is best, first or tied for it, worst, and not ok.
+/// For each contender in how many phases it is the best, may be the best, and is not ok.
 pub(crate) fn counts(analysis: &Analysis) -> PlainTable {
     let mut table = PlainTable::new(&[
         "contender",
         ">best",
-        ">first or tied for it",
-        ">worst",
+        ">may be the best",
         ">with a failed round",
         ">phases",
     ]);
-    for standing in &analysis.standings {
+    for standing in &analysis.phase_counts {
         table.push(vec![
             clean(&standing.contender),
             standing.best.to_string(),
-            standing.first.to_string(),
-            standing.worst.to_string(),
+            standing.shortlisted.to_string(),
             standing.failed.to_string(),
             standing.phases.to_string(),
         ]);
@@ -56,16 +54,14 @@ pub(crate) fn groups(analysis: &Analysis) -> Option<PlainTable> {
     Some(table)
 }
 
-/// `1.17 (2=)`: the cost and the rank, with `=` where it is shared; without a rank where results are
-/// missing.
+/// `1.17`: the cost with the sign of its place; of who lacks results, how many.
 fn cell(score: &Score) -> String {
     let Some(ratio) = &score.ratio else {
         return "none".to_owned();
     };
     let cost = three_digits(ratio.median);
-    match (score.place, score.missing) {
-        (Some(place), _) if place.tied_with > 0 => format!("{cost} ({}=)", place.rank),
-        (Some(place), _) => format!("{cost} ({})", place.rank),
+    match (sign_of(score.place.as_ref()).1, score.missing) {
+        (Some(sign), _) => format!("{cost} {sign}"),
         (None, 0) => cost,
         (None, missing) => format!("{cost} (lacks {missing})"),
     }
@@ -105,23 +101,6 @@ pub(crate) fn mean(mean: &GroupMean) -> String {
         Some(ratio) if mean.left_out == 0 => three_digits(ratio.median),
         Some(ratio) => format!("{} (of {})", three_digits(ratio.median), mean.counted),
     }
-}
-
-/// At which weights the order changes, a sentence each.
-pub(crate) fn crossovers(analysis: &Analysis) -> Vec<String> {
-    let name = |place: usize| clean(&analysis.contenders[place]);
-    let crossovers = analysis.overall.crossovers.iter();
-    crossovers
-        .map(|crossover| {
-            format!(
-                "{} leads where all groups weigh alike, {} where {} has more than {} % of the weight.",
-                name(crossover.from),
-                name(crossover.to),
-                crossover.group.title(),
-                percent(crossover.share)
-            )
-        })
-        .collect()
 }
 
 #[cfg(test)]

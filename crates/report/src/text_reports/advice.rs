@@ -1,12 +1,11 @@
 //! An advice in words: what to take and why, what the runner-up costs, who was ruled out, and on how
 //! much of the weight it rests.
 
-use std::collections::BTreeMap;
+use analyse::{Advice, Ranked};
+use model::CampaignResults;
 
-use analyse::{Advice, AgainstFirst, Ranked, Recommendation, Significance};
-use model::{CampaignResults, Group};
-
-use crate::tables::plain_table::{PlainTable, all_of, chance, percent, ratio};
+use crate::tables::plain_table::{PlainTable, percent};
+use crate::wording::answers::{listed, of_place, of_use};
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
 use crate::wording::summary;
@@ -16,19 +15,20 @@ use crate::wording::words::counted;
 /// The most results that are named where some do not count.
 const MOST_LEFT_OUT: usize = 8;
 
-/// The advice as text; `suites` says which suites have tests of a group.
-pub fn advice_text(
-    advice: &Advice,
-    results: &CampaignResults,
-    suites: &BTreeMap<Group, Vec<String>>,
-) -> String {
+/// The advice as text.
+pub fn advice_text(advice: &Advice, results: &CampaignResults) -> String {
     let scores = &advice.scores;
     let mut out = format!("{}\n{}\n\n", clean(&scores.title), summary::line(results));
-    out += &format!("{}\n", wrapped(&verdict(advice)));
+    let contenders: Vec<String> = scores
+        .candidates
+        .iter()
+        .map(|c| c.contender.clone())
+        .collect();
+    out += &format!("{}\n", wrapped(&sentence(&of_use(advice, &contenders))));
     out += &ranking(advice);
     out += &price(advice);
     out += &ruled_out(advice);
-    out += &limits(advice, suites);
+    out += &limits(advice);
     out += &format!("\nweights: {}\n", clean(&scores.source));
     out
 }
@@ -37,74 +37,19 @@ fn name(ranked: &Ranked) -> String {
     clean(&ranked.contender)
 }
 
-fn verdict(advice: &Advice) -> String {
-    let first = advice.ranking.first().map(name).unwrap_or_default();
-    match advice.recommendation {
-        Recommendation::None => "No contender of this campaign comes into question.".to_owned(),
-        Recommendation::Untested => {
-            "Nothing that counts for this use was tested in a way that compares all who come into \
-             question."
-                .to_owned()
-        }
-        Recommendation::Only => format!("Take {first}: no other comes into question."),
-        Recommendation::One => format!("Take {first}. {}", beside_runner_up(advice, &first)),
-        Recommendation::Tie => tie(advice, &first),
-    }
-}
-
-/// By how much the first is better than the second.
-fn beside_runner_up(advice: &Advice, first: &str) -> String {
-    let second = advice.ranking.get(1);
-    let against = second.and_then(|s| Some((name(s), s.against_first.as_ref()?)));
-    against.map_or_else(String::new, |(second, against)| {
-        let factor = against.rounds.map_or_else(String::new, |r| ratio(&r));
-        format!(
-            "{second}, the runner-up, costs {factor} times as much as {first}; p {} over {} of cells.",
-            chance(against.p_corrected),
-            counted(against.pairs, "pair")
-        )
-    })
-}
-
-fn tie(advice: &Advice, first: &str) -> String {
-    let tied: Vec<String> = advice.ranking[..advice.tied].iter().map(name).collect();
-    let second = &advice.ranking[1];
-    let mut text = format!(
-        "{} are not significantly different by these results: a tie. Take any of them.",
-        all_of(&tied)
-    );
-    if let Some(against) = &second.against_first {
-        let factor = against.rounds.map_or_else(String::new, |r| ratio(&r));
-        text += &format!(" {} costs {factor} times as much as {first}", name(second));
-        text += &match against.significance {
-            Significance::TooFewRounds { needed } => format!(
-                ", but so few rounds cannot show any difference: {} can.",
-                counted(needed, "round")
-            ),
-            _ => format!("; p {}. More rounds may tell.", chance(against.p_corrected)),
-        };
-    }
-    text
-}
-
 fn ranking(advice: &Advice) -> String {
     if advice.ranking.is_empty() {
         return String::new();
     }
-    let mut table = PlainTable::new(&["contender", ">cost", "times the first", "different"]);
-    for (place, ranked) in advice.ranking.iter().enumerate() {
-        let against = ranked.against_first.as_ref();
+    let mut table =
+        PlainTable::new(&["contender", ">cost", ">times the lowest", "beside the best"]);
+    for ranked in &advice.ranking {
+        let place = ranked.place.as_ref();
         table.push(vec![
             name(ranked),
             three_digits(ranked.cost.median),
-            against
-                .and_then(|a| a.rounds)
-                .map_or_else(String::new, |r| ratio(&r)),
-            match against {
-                _ if place == 0 => String::new(),
-                Some(against) => significant(against),
-                None => String::new(),
-            },
+            place.map_or_else(String::new, |place| three_digits(place.ratio)),
+            place.map_or_else(String::new, of_place),
         ]);
     }
     let note = "Cost: the time for the same work, as a multiple of the best in each result; weighted \
@@ -112,15 +57,15 @@ fn ranking(advice: &Advice) -> String {
     format!("\n{}{}\n", table.text("  "), wrapped(note))
 }
 
-fn significant(against: &AgainstFirst) -> String {
-    let p = chance(against.p_corrected);
-    match against.significance {
-        Significance::Worse | Significance::Better | Significance::Differs => format!("yes, p {p}"),
-        Significance::NotSignificant => format!("no, p {p}"),
-        Significance::TooFewRounds { needed } => {
-            format!("no: it takes {}", counted(needed, "round"))
+/// Begins with a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        // A name stays what it is.
+        Some(first) if text.starts_with("no advice") || text.starts_with("nothing") => {
+            first.to_uppercase().chain(letters).collect()
         }
-        Significance::NotComparable => "no: no round is whole".to_owned(),
+        _ => format!("Take {text}"),
     }
 }
 
@@ -129,11 +74,11 @@ fn price(advice: &Advice) -> String {
     let Some((first, second)) = advice.ranking.first().zip(advice.ranking.get(1)) else {
         return String::new();
     };
-    let Some(against) = &second.against_first else {
+    if second.groups.is_empty() {
         return String::new();
-    };
+    }
     let mut table = PlainTable::new(&["group", ">weight", "times the first", "order turns"]);
-    for group in &against.groups {
+    for group in &second.groups {
         let turns = group.turns_at.map_or_else(String::new, |at| {
             let way = if at > group.share { "above" } else { "below" };
             format!("{way} {} %", percent(at))
@@ -141,7 +86,7 @@ fn price(advice: &Advice) -> String {
         table.push(vec![
             group.group.title().to_owned(),
             format!("{} %", percent(group.share)),
-            group.ratio.map_or_else(String::new, |r| ratio(&r)),
+            group.ratio.map_or_else(String::new, three_digits),
             turns,
         ]);
     }
@@ -170,14 +115,12 @@ fn ruled_out(advice: &Advice) -> String {
 }
 
 /// What the advice does not rest on.
-fn limits(advice: &Advice, suites: &BTreeMap<Group, Vec<String>>) -> String {
+fn limits(advice: &Advice) -> String {
     let mut out = String::new();
     for untested in &advice.untested {
-        let by = suites
-            .get(&untested.group)
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        let by = match by {
+        let mut groups = advice.scores.groups.iter();
+        let group = groups.find(|group| group.group == untested.group);
+        let by = match group.map_or(&[][..], |group| &group.tested_by) {
             [] => String::new(),
             by => format!(" ({} would test it)", either(by)),
         };
@@ -197,7 +140,7 @@ fn limits(advice: &Advice, suites: &BTreeMap<Group, Vec<String>>) -> String {
         out.push('\n');
         out.insert_str(0, "\nNot tested\n");
     }
-    out + &left_out(advice) + &unproven(advice)
+    out + &left_out(advice) + &untried(advice)
 }
 
 fn either(suites: &[String]) -> String {
@@ -223,7 +166,7 @@ fn left_out(advice: &Advice) -> String {
     if advice.left_out.is_empty() {
         return String::new();
     }
-    let mut out = "\nDo not count, since not all who come into question have them\n".to_owned();
+    let mut out = "\nDo not count, since not all who qualify have them\n".to_owned();
     for result in advice.left_out.iter().take(MOST_LEFT_OUT) {
         let lacking = result.lacking.iter();
         let lacking = lacking.map(|(who, word)| format!("{} {word}", clean(who)));
@@ -241,11 +184,10 @@ fn left_out(advice: &Advice) -> String {
     out
 }
 
-fn unproven(advice: &Advice) -> String {
-    let lines = advice.unproven.iter().map(|candidate| {
-        let features = candidate.not_probed.iter().map(ToString::to_string);
-        let features = all_of(&features.collect::<Vec<_>>());
-        format!("  {}: {features}\n", clean(&candidate.contender))
+fn untried(advice: &Advice) -> String {
+    let lines = advice.untried.iter().map(|(feature, contenders)| {
+        let names: Vec<String> = contenders.iter().map(|name| clean(name)).collect();
+        format!("  {feature}: {}\n", listed(&names, "and"))
     });
     let lines: String = lines.collect();
     match lines.is_empty() {
@@ -279,7 +221,7 @@ pub(crate) fn wrapped(text: &str) -> String {
 mod tests {
     use super::*;
     use analyse::{advise, analyse, fixture};
-    use model::{Feature, Need, Use, Weight};
+    use model::{Feature, Group, Need, Use, Weight};
 
     fn file_server() -> Use {
         let weight = |group, weight| Weight {
@@ -293,6 +235,7 @@ mod tests {
             source: "made for a test".to_owned(),
             rationale: "Nothing".to_owned(),
             readers: None,
+            relevant: None,
             needs: vec![Need {
                 feature: Feature::HardLinks,
                 why: "backups link what has not changed".to_owned(),
@@ -307,9 +250,10 @@ mod tests {
     }
 
     fn shown(results: &CampaignResults) -> String {
-        let advice = advise(&file_server(), &analyse(results));
+        let mut analysis = analyse(results);
         let suites = [(Group::Durable, vec!["fs-mark".to_owned()])].into();
-        advice_text(&advice, results, &suites)
+        analysis.weigh_uses([&file_server()], &suites);
+        advice_text(&advise(&analysis.uses[0]), results)
     }
 
     #[test]
@@ -318,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_campaign_is_a_tie_for_want_of_rounds() {
+    fn a_small_campaign_gives_no_advice_for_want_of_tests() {
         insta::assert_snapshot!(shown(&fixture::plain()));
     }
 

@@ -1,17 +1,19 @@
 //! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
 //! what is not significantly different. As text for a terminal and as Markdown.
 
-use analyse::{Change, Differences, OverallChange, Significance};
+use analyse::{Change, Differences, OverallChange, Verdict};
 
 use crate::Scale;
-use crate::tables::plain_table::{PlainTable, chance_alone, ratio};
+use crate::tables::plain_table::{PlainTable, ratio};
 use crate::text_reports::{advice::wrapped, markdown};
-use crate::wording::scale::three_digits;
+use crate::wording::answers::more;
 use crate::wording::text::clean;
-use crate::wording::words::{arrow, counted};
+use crate::wording::words::{arrow, counted, percent};
 
-/// The most differences that are shown though they are not sure.
-const MOST_UNSURE: usize = 10;
+/// The most differences that are shown though nothing is known of them.
+const MOST_OPEN: usize = 10;
+/// What only a larger regression would show is no longer told in numbers.
+const MOST_DETECTABLE: f64 = 1.0;
 
 /// What is compared, in words.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +22,6 @@ pub struct Sides<'a> {
     pub before: &'a str,
     /// What is after.
     pub after: &'a str,
-    /// The share of before above which a sure regression counts; all do where absent.
-    pub threshold: Option<f64>,
 }
 
 /// How a comparison is written.
@@ -70,54 +70,76 @@ pub fn compare_text(found: &Differences, sides: Sides<'_>, form: Form) -> String
         Form::Text => format!("{title}\n"),
         Form::Markdown => format!("# {}\n\n", markdown::escape(&title)),
     };
-    out += &form.line(&verdict(found, sides.threshold));
+    out += &form.line(&verdict(found));
     out += &settings(found, form);
     out += &overall(found, form);
     out += &failures(found, form);
-    let of = |significance: Significance| {
-        found
-            .changes
-            .iter()
-            .filter(move |c| c.significance == significance)
+    let of = |wanted: Kind| {
+        let changes = found.changes.iter();
+        changes.filter(move |change| Kind::of(&change.compared.verdict) == wanted)
     };
-    out += &changes("Worse", of(Significance::Worse), form);
-    out += &changes("Better", of(Significance::Better), form);
-    out += &unsure(found, form);
+    let equal = of(Kind::Equal).count();
+    out += &changes("Worse", of(Kind::Worse), form);
+    out += &changes("Better", of(Kind::Better), form);
+    out += &open(of(Kind::Open).collect(), form);
+    if equal > 0 {
+        let margin = percent(found.margin.0);
+        let results = counted(equal as u64, "result");
+        out += &form.heading(&format!("Equal within {margin}: {results}"));
+    }
     out += &not_compared(found, form);
     out
 }
 
+/// What a result came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Worse,
+    Better,
+    Equal,
+    Open,
+}
+
+impl Kind {
+    const fn of(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::WorseByAtLeast(_) => Self::Worse,
+            Verdict::BetterByAtLeast(_) => Self::Better,
+            Verdict::EqualWithin(_) | Verdict::Identical => Self::Equal,
+            Verdict::NotEnoughRounds { .. } => Self::Open,
+        }
+    }
+}
+
 /// What it comes to, in a sentence or two.
-fn verdict(found: &Differences, threshold: Option<f64>) -> String {
-    let above = threshold.map_or_else(String::new, |t| format!(" by more than {} %", percent(t)));
-    let count = found.regressions(threshold.unwrap_or(0.0)).count();
-    let mut text = match count {
-        0 => format!("No result is surely worse{above}"),
-        1 => format!("1 result is surely worse{above}"),
-        count => format!("{count} results are surely worse{above}"),
+fn verdict(found: &Differences) -> String {
+    let margin = percent(found.margin.0);
+    let mut text = match found.regressions().count() {
+        0 => format!("No result is shown to be worse by more than {margin}"),
+        1 => format!("1 result is worse by more than {margin}"),
+        count => format!("{count} results are worse by more than {margin}"),
     };
     let of = counted(found.changes.len() as u64, "comparison");
-    text += &format!(", of {of} (exact tests, corrected for their number).");
+    text += &format!(", of {of}; at most 5 % of what is called worse is not.");
     if !found.new_failures.is_empty() {
         let phases = counted(found.new_failures.len() as u64, "phase");
         text += &format!(" {phases} failed after and not before.");
     }
-    if let Some(needed) = found.rounds_needed {
-        let rounds = counted(needed, "round");
-        text += &format!(
-            " So few rounds cannot show any difference among so many results: {rounds} on each side can, \
-             or fewer results (--only)."
-        );
+    if let Some(detectable) = found.detectable() {
+        text += &match detectable < MOST_DETECTABLE {
+            true => format!(
+                " Every result that cost {} or more would have been called so.",
+                more(detectable)
+            ),
+            false => {
+                " So few rounds could not have shown every regression, however large.".to_owned()
+            }
+        };
+    }
+    if !found.paired {
+        text += " By how much two sessions of one machine differ for other reasons, these rounds do not say.";
     }
     text
-}
-
-fn percent(share: f64) -> String {
-    let text = three_digits(100.0 * share);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
 }
 
 fn settings(found: &Differences, form: Form) -> String {
@@ -141,7 +163,12 @@ fn settings(found: &Differences, form: Form) -> String {
 
 fn overall(found: &Differences, form: Form) -> String {
     let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
-    let mut table = PlainTable::new(&["contender", ">results", "cost after / before", "p"]);
+    let mut table = PlainTable::new(&[
+        "contender",
+        ">results",
+        "cost after / before",
+        "what it comes to",
+    ]);
     let mut any = false;
     for overall in found.overall.iter().filter(with_cost) {
         let Some(cost) = &overall.cost else { continue };
@@ -150,7 +177,7 @@ fn overall(found: &Differences, form: Form) -> String {
             clean(&overall.contender),
             overall.results.to_string(),
             ratio(cost),
-            chance_alone(cost.p),
+            in_words(&cost.verdict),
         ]);
     }
     match any {
@@ -188,7 +215,7 @@ fn changes<'a>(title: &str, changes: impl Iterator<Item = &'a Change>, form: For
 }
 
 fn size(change: &Change) -> f64 {
-    change.effect.ratio.ln().abs()
+    change.compared.ratio.ln().abs()
 }
 
 fn table(changes: &[&Change]) -> PlainTable {
@@ -198,8 +225,8 @@ fn table(changes: &[&Change]) -> PlainTable {
         ">before",
         ">after",
         "unit",
-        "after / before",
-        "p",
+        "cost after / before",
+        "what it comes to",
     ]);
     for change in changes {
         let medians = [change.before.median, change.after.median];
@@ -213,33 +240,39 @@ fn table(changes: &[&Change]) -> PlainTable {
             scale.number(change.before.median),
             scale.number(change.after.median),
             format!("{} {}", scale.symbol(), arrow(change.direction)),
-            ratio(&change.effect),
-            chance_alone(change.p_corrected),
+            ratio(&change.compared),
+            in_words(&change.compared.verdict),
         ]);
     }
     table
 }
 
-/// The largest of those that are not significantly different.
-fn unsure(found: &Differences, form: Form) -> String {
-    let unsure = found
-        .changes
-        .iter()
-        .filter(|c| !c.significance.is_difference());
-    let mut unsure: Vec<&Change> = unsure.collect();
-    if unsure.is_empty() {
+/// What a verdict says of after beside before.
+fn in_words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(*share)),
+        Verdict::BetterByAtLeast(share) => format!("cost at least {} before", more(*share)),
+        Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
+        Verdict::Identical => "identical".to_owned(),
+        Verdict::NotEnoughRounds { rounds } => match rounds {
+            Some(rounds) => format!("not enough rounds: {rounds} would do"),
+            None => "not enough rounds".to_owned(),
+        },
+    }
+}
+
+/// The largest of those of which nothing is known.
+fn open(mut open: Vec<&Change>, form: Form) -> String {
+    if open.is_empty() {
         return String::new();
     }
-    unsure.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let shown = unsure.len().min(MOST_UNSURE);
-    let title = match shown < unsure.len() {
-        true => format!(
-            "Not significantly different: {}, the {shown} largest",
-            unsure.len()
-        ),
-        false => "Not significantly different".to_owned(),
+    open.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let shown = open.len().min(MOST_OPEN);
+    let title = match shown < open.len() {
+        true => format!("Not enough rounds: {}, the {shown} largest", open.len()),
+        false => "Not enough rounds".to_owned(),
     };
-    form.heading(&title) + &form.table(&table(&unsure[..shown]))
+    form.heading(&title) + &form.table(&table(&open[..shown]))
 }
 
 fn not_compared(found: &Differences, form: Form) -> String {
@@ -308,7 +341,6 @@ mod tests {
         let sides = Sides {
             before: "campaign 3",
             after: "campaign 4",
-            threshold: Some(0.05),
         };
         compare_text(&found.unwrap(), sides, form)
     }
@@ -324,16 +356,9 @@ mod tests {
     }
 
     #[test]
-    fn too_few_rounds_are_said_to_be() {
+    fn what_could_have_been_seen_is_said() {
         let text = shown(3, Form::Text).replace('\n', " ");
-        assert!(
-            text.contains("No result is surely worse by more than 5 %"),
-            "{text}"
-        );
-        assert!(
-            text.contains("So few rounds cannot show any difference"),
-            "{text}"
-        );
+        assert!(text.contains("would have been called so"), "{text}");
     }
 
     #[test]
@@ -348,7 +373,6 @@ mod tests {
         let sides = Sides {
             before: a,
             after: b,
-            threshold: None,
         };
         let markdown = compare_text(&found, sides, Form::Markdown);
         assert!(
@@ -360,13 +384,5 @@ mod tests {
             !text.contains('\u{1b}') && !text.contains('\u{202e}'),
             "{text}"
         );
-    }
-
-    #[test]
-    fn shares_are_said_without_zeros_that_mean_nothing() {
-        assert_eq!(percent(0.05), "5");
-        assert_eq!(percent(0.025), "2.5");
-        assert_eq!(percent(0.1), "10");
-        assert_eq!(percent(1.0), "100");
     }
 }

@@ -3,7 +3,7 @@
 use analyse::{History, HistoryPoint, Series};
 
 use crate::Scale;
-use crate::tables::plain_table::{PlainTable, chance};
+use crate::tables::plain_table::PlainTable;
 use crate::wording::date::moment;
 use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
@@ -134,6 +134,17 @@ fn change(series: &Series, place: usize) -> String {
 fn release(kernel: &str) -> String {
     let word = kernel.split_whitespace().nth(1).unwrap_or(kernel);
     clean(word)
+}
+
+/// A chance as it stands behind `p`: `= 0.031`, `< 0.001`.
+fn chance(p: f64) -> String {
+    if p < 0.001 {
+        "< 0.001".to_owned()
+    } else if p < 0.1 {
+        format!("= {p:.3}")
+    } else {
+        format!("= {p:.2}")
+    }
 }
 
 #[cfg(test)]

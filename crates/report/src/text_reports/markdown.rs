@@ -7,9 +7,10 @@ use crate::tables::calibration;
 use crate::tables::cost;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{resources, standing_tables, totals};
+use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::complaint_lines::complaint_lines;
-use crate::wording::conclusions::{Detail, Sentence, conclusions};
 use crate::wording::failure_lines::failure_lines;
+use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, prose, short_names};
 use crate::wording::{summary, words};
 
@@ -22,7 +23,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         .iter()
         .map(|name| escape(name))
         .collect();
-    let mut out = head(results, analysis) + &standing(analysis);
+    let mut out = head(results, analysis) + &answers(analysis) + &standing(analysis);
     for block in &blocks {
         out += &test(block, &names);
     }
@@ -51,38 +52,47 @@ fn head(results: &CampaignResults, analysis: &Analysis) -> String {
     out
 }
 
-/// How contenders stand over all: marks, ties, groups of tests.
+/// How contenders stand over all: counts of phases, and groups of tests.
 fn standing(analysis: &Analysis) -> String {
     let mut out = "\n## How they stand\n\n".to_owned();
     out += &standing_tables::counts(analysis).markdown(escape);
     if let Some(table) = standing_tables::groups(analysis) {
-        out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean), \
-                and rank; `=` is a tie: no significant difference.\n\n";
+        out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean).\n\n";
         out += &table.markdown(escape);
     }
     if let Some(table) = standing_tables::contender_groups(analysis) {
         out += "\nGroups of contenders that the campaign names: the geometric mean of their members' costs.\n\n";
         out += &table.markdown(escape);
     }
-    for crossover in standing_tables::crossovers(analysis) {
-        out += &format!("\n{}\n", escape(&crossover));
-    }
-    out += &concluded(analysis);
     out
 }
 
-/// What each group of tests comes to, a sentence each.
-fn concluded(analysis: &Analysis) -> String {
-    let sentences = conclusions(analysis, Detail::Full);
-    if sentences.is_empty() {
-        return String::new();
-    }
+/// The answers: for each use and each group of tests, and how far the results can be trusted.
+fn answers(analysis: &Analysis) -> String {
     let line = |sentence: &Sentence| {
-        let (block, text) = (sentence.block, escape(&sentence.text));
-        format!("- **{block}:** {text}\n")
+        let (question, answer) = (escape(&sentence.question), escape(&sentence.answer));
+        format!("- **{question}:** {answer}\n")
     };
-    let lines: String = sentences.iter().map(line).collect();
-    format!("\n## Conclusions\n\n{lines}")
+    let mut out = String::new();
+    let uses = of_uses(analysis);
+    if !uses.is_empty() {
+        let lines: String = uses.iter().map(line).collect();
+        let sure = escape(&how_sure(analysis));
+        out += &format!("\n## By use\n\n{lines}\n{sure}\n");
+    }
+    let groups: String = of_groups(analysis).iter().map(line).collect();
+    if !groups.is_empty() {
+        out += &format!("\n## By group of tests\n\n{groups}");
+    }
+    let remarks = remarks(analysis);
+    let remarks: String = remarks
+        .iter()
+        .map(|r| format!("- {}\n", escape(r)))
+        .collect();
+    match remarks.is_empty() {
+        true => out,
+        false => out + &format!("\n## What the results can bear\n\n{remarks}"),
+    }
 }
 
 fn test(block: &TestBlock<'_>, names: &[String]) -> String {
@@ -149,15 +159,12 @@ fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> S
     head + &in_one_table(&blocks, names)
 }
 
-/// What each contender may use, and what it used; and what they are not alike in.
+/// What each contender may use, and what it used.
 fn resources(analysis: &Analysis) -> String {
     let Some(table) = resources::table(analysis) else {
         return String::new();
     };
-    let mut out = format!("\n## {}\n\n", resources::TITLE);
-    for sentence in resources::unlike(analysis) {
-        out += &format!("{}\n\n", escape(&sentence));
-    }
+    let out = format!("\n## {}\n\n", resources::TITLE);
     out + &table.markdown(escape) + &format!("\n{}\n", resources::NOTE)
 }
 
@@ -293,7 +300,7 @@ fn environment(results: &CampaignResults) -> String {
     out
 }
 
-/// What the instrument costs and what the device can do.
+/// What fsarena itself costs and what the raw device can do.
 fn measured(results: &CampaignResults) -> String {
     let facts = calibration::facts(results);
     if facts.is_empty() {

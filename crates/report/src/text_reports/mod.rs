@@ -5,4 +5,3 @@ pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod markdown;
 pub(crate) mod terminal;
-pub(crate) mod verdict;

@@ -1,4 +1,4 @@
-//! The report for a terminal: a table of all phases, then what was not ok, a line each.
+//! The report for a terminal: a table of all phases, what was not ok, a line each, and at the end the answers.
 //!
 //! It says the same without colour: best and worst have signs, failures have words. Tables wider
 //! than the terminal are split into blocks of contenders.
@@ -8,10 +8,11 @@ use model::CampaignResults;
 
 use crate::tables::calibration::shares;
 use crate::tables::cost;
+use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::tables::{resources, standing_tables, totals};
-use crate::text_reports::verdict::{overall, remarks};
-use crate::wording::conclusions::{Detail, conclusions};
+use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
+use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
 use crate::wording::{
     complaint_lines::complaint_lines, failure_lines::failure_lines, summary, words,
@@ -55,8 +56,6 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
         table(&mut out, &whole, &names, &columns, paint);
     }
     out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
-    out += &concluded(analysis, options.width, paint);
-    out += &trust(results, analysis, options.width, paint);
     out += &of_the_raw_device(results, analysis, &names, options.width, paint);
     out += &of_processor(results, analysis, &names, options.width, paint);
     out += &totals(results, analysis, &names, options.width, paint);
@@ -66,6 +65,8 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &contenders(analysis, options.width);
     out += &failures(analysis, paint);
     out += &complaints(analysis, paint);
+    out += &trust(analysis, options.width, paint);
+    out += &answers(analysis, options.width, paint);
     out
 }
 
@@ -247,16 +248,22 @@ fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// What each group of tests comes to, a sentence each.
-fn concluded(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
-    let sentences = conclusions(analysis, Detail::Short).into_iter();
-    let lines = sentences.map(|sentence| format!("{}: {}", sentence.block, sentence.text));
-    paragraphs("Conclusions:", lines, terminal, paint)
+/// The answers: for each group of tests, then for each use, which is what a person came for.
+fn answers(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let line = |sentence: Sentence| format!("{}: {}", sentence.question, sentence.answer);
+    let groups = of_groups(analysis).into_iter().map(line);
+    let mut out = paragraphs("By group of tests:", groups, terminal, paint);
+    let uses = of_uses(analysis).into_iter().map(line);
+    if uses.len() > 0 {
+        let uses: Vec<String> = uses.chain([how_sure(analysis)]).collect();
+        out += &paragraphs("By use:", uses.into_iter(), terminal, paint);
+    }
+    out
 }
 
 /// How far the results can be trusted: what the statistics say in sentences.
-fn trust(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: Paint) -> String {
-    let remarks = remarks(results, analysis).into_iter();
+fn trust(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let remarks = remarks(analysis).into_iter();
     paragraphs("What the results can bear:", remarks, terminal, paint)
 }
 
@@ -485,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_the_raw_device_and_the_sign_of_the_instrument() {
+    fn shares_of_the_raw_device_and_the_sign_of_overhead() {
         insta::assert_snapshot!(shown(&fixture::calibrated(), 80, false));
     }
 
@@ -516,7 +523,7 @@ mod tests {
 
     #[test]
     fn colour_changes_nothing_but_the_colours() {
-        let results = fixture::realistic();
+        let results = fixture::plain();
         let coloured = shown(&results, 120, true);
         let mut plain = String::new();
         let mut rest = coloured.as_str();

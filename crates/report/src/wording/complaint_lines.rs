@@ -2,40 +2,46 @@
 //! other sector numbers has one complaint, not a thousand.
 
 use analyse::{Analysis, Complaint};
+use model::{Concern, KernelEvent};
 
 use crate::wording::text::clean;
 use crate::wording::words::counted;
 
 /// Complaints of one kind about one contender.
 pub(crate) struct ComplaintLine<'a> {
-    /// Each line with the cell it comes from, in the order of the plan; at least one.
-    pub lines: Vec<(&'a Complaint, &'a str)>,
+    /// Each event with the cell it comes from, in the order of the plan; at least one.
+    pub events: Vec<(&'a Complaint, &'a KernelEvent)>,
 }
 
 impl ComplaintLine<'_> {
     /// Name of the contender.
     pub fn contender(&self) -> String {
-        clean(&self.lines[0].0.contender)
+        clean(&self.events[0].0.contender)
     }
 
-    /// The first line of the kind, which speaks for all.
+    /// What the first event of the kind is, which speaks for all.
     pub fn example(&self) -> String {
-        clean(self.lines[0].1)
+        clean(&self.events[0].1.title)
     }
 
-    /// How often, in how many cells, and in which first.
+    /// How often, in how many cells, and in which first; and whether it may be about something else.
     pub fn extent(&self) -> String {
-        let (first, _) = self.lines[0];
+        let (first, _) = self.events[0];
         let place = format!("{}, round {}", clean(&first.test), first.round);
-        let mut cells: Vec<_> = self.lines.iter().map(|(c, _)| c.cell).collect();
+        let mut cells: Vec<_> = self.events.iter().map(|(c, _)| c.cell).collect();
         cells.dedup();
-        match self.lines.len() {
+        let extent = match self.events.len() {
             1 => place,
-            lines => format!(
+            events => format!(
                 "{} in {}, first in {place}",
-                counted(lines as u64, "line"),
+                counted(events as u64, "event"),
                 counted(cells.len() as u64, "cell"),
             ),
+        };
+        let of_a_cell = |(_, event): &(_, &KernelEvent)| event.concern == Concern::Cell;
+        match self.events.iter().any(of_a_cell) {
+            true => extent,
+            false => format!("{extent}; it names nothing of the cell's"),
         }
     }
 }
@@ -44,35 +50,19 @@ impl ComplaintLine<'_> {
 pub(crate) fn complaint_lines(analysis: &Analysis) -> Vec<ComplaintLine<'_>> {
     let mut kinds: Vec<(String, ComplaintLine<'_>)> = Vec::new();
     for complaint in &analysis.complaints {
-        for line in &complaint.lines {
-            let kind = kind(line);
+        for event in &complaint.events {
+            let kind = event.kind();
             let known = kinds
                 .iter_mut()
-                .find(|(k, l)| *k == kind && l.lines[0].0.contender == complaint.contender);
+                .find(|(k, l)| *k == kind && l.events[0].0.contender == complaint.contender);
+            let events = vec![(complaint, event)];
             match known {
-                Some((_, group)) => group.lines.push((complaint, line)),
-                None => kinds.push((
-                    kind,
-                    ComplaintLine {
-                        lines: vec![(complaint, line)],
-                    },
-                )),
+                Some((_, group)) => group.events.extend(events),
+                None => kinds.push((kind, ComplaintLine { events })),
             }
         }
     }
     kinds.into_iter().map(|(_, group)| group).collect()
-}
-
-/// The line without what differs from one occurrence to the next: words that hold a digit.
-fn kind(line: &str) -> String {
-    let words = line.split_whitespace().map(|word| {
-        if word.contains(|c: char| c.is_ascii_digit()) {
-            "#"
-        } else {
-            word
-        }
-    });
-    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -80,30 +70,56 @@ mod tests {
     use super::*;
     use analyse::{analyse, fixture};
 
+    fn shown(results: &model::CampaignResults) -> Vec<String> {
+        let analysis = analyse(results);
+        let lines = complaint_lines(&analysis);
+        let shown = lines.iter();
+        shown
+            .map(|l| format!("{} ({}): {}", l.contender(), l.extent(), l.example()))
+            .collect()
+    }
+
     #[test]
-    fn lines_that_differ_in_numbers_are_one_complaint() {
+    fn events_that_differ_in_numbers_are_one_complaint() {
         let mut results = fixture::plain();
         for stored in &mut results.cells {
             if stored.cell.contender == "slow" {
                 let round = stored.cell.round;
                 let result = stored.result.as_mut().unwrap();
-                result.kernel_log = vec![
+                result.kernel_log = [
                     format!("<3> I/O error, dev loop{round}, sector {}", round * 1024),
                     format!("<3> I/O error, dev loop{round}, sector 7 op 0x9:(WRITE)"),
-                ];
+                ]
+                .map(KernelEvent::of_line)
+                .into();
             }
         }
-        let analysis = analyse(&results);
-        let shown: Vec<String> = complaint_lines(&analysis)
-            .iter()
-            .map(|l| format!("{} ({}): {}", l.contender(), l.extent(), l.example()))
-            .collect();
         assert_eq!(
-            shown,
+            shown(&results),
             [
-                "slow (3 lines in 3 cells, first in file, round 1): <3> I/O error, dev loop1, sector 1024",
-                "slow (3 lines in 3 cells, first in file, round 1): <3> I/O error, dev loop1, sector 7 op 0x9:(WRITE)",
+                "slow (3 events in 3 cells, first in file, round 1): <3> I/O error, dev loop1, sector 1024",
+                "slow (3 events in 3 cells, first in file, round 1): <3> I/O error, dev loop1, sector 7 op 0x9:(WRITE)",
             ]
+        );
+    }
+
+    /// A stack trace made sixty complaints of one warning.
+    #[test]
+    fn a_warning_of_many_lines_is_one_line_that_says_when_it_names_nothing_of_the_cells() {
+        let mut results = fixture::plain();
+        let mut cells = results.cells.iter_mut();
+        let cell = cells.find(|stored| stored.cell.contender == "slow");
+        let mut lines = vec!["<4> WARNING: CPU: 1 PID: 7 at fs/inode.c:341 drop_nlink+0x24/0x40"];
+        lines.resize(60, "<4>  vfs_unlink+0x110/0x290");
+        cell.unwrap().result.as_mut().unwrap().kernel_log = vec![KernelEvent {
+            title: lines[0].to_owned(),
+            lines: lines.into_iter().map(str::to_owned).collect(),
+            concern: Concern::Unknown,
+        }];
+        assert_eq!(
+            shown(&results),
+            ["slow (file, round 1; it names nothing of the cell's): \
+                 <4> WARNING: CPU: 1 PID: 7 at fs/inode.c:341 drop_nlink+0x24/0x40"]
         );
     }
 }

@@ -1,11 +1,13 @@
 //! Text, numbers and sentences as every report for people has them.
 
+pub(crate) mod answers;
 pub(crate) mod complaint_lines;
-pub(crate) mod conclusions;
 pub(crate) mod date;
 pub(crate) mod failure_lines;
 pub(crate) mod reasons;
+pub(crate) mod remarks;
 pub(crate) mod scale;
 pub(crate) mod summary;
 pub(crate) mod text;
+pub(crate) mod unlike;
 pub(crate) mod words;

@@ -1,4 +1,4 @@
-//! Why a contender does not come into question for a use, in words; the same in every format.
+//! Why a contender does not qualify for a use, in words; the same in every format.
 
 use analyse::{Candidate, RuledOut};
 

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Access, Backend, Bytes, CacheState, Calibration, Campaign, Ceiling, Cell, CellId, CellResult,
-    CpuTime, End, Environment, Failure, Faults, Features, InstrumentCost, Io, LatencyBucket,
-    Metric, Nanos, Op, Phase, PhaseResult, Profile, Spread, Status, StepRecord, Suite, Test,
+    Access, Backend, Bytes, CacheState, Calibration, Campaign, Cell, CellId, CellResult, CpuTime,
+    End, Environment, Failure, Faults, Features, Io, LatencyBucket, Metric, Nanos, Op, Overhead,
+    Phase, PhaseResult, Profile, RawDevice, Spread, Status, StepRecord, Suite, Test,
 };
 
 /// A campaign with one suite of one test, whose seek phase holds a fraction.
@@ -81,16 +81,16 @@ pub fn calibration() -> Calibration {
     Calibration {
         taken: Nanos::from_secs(1_700_000_000),
         elapsed: Nanos(2_000_000_000),
-        instrument: InstrumentCost {
+        overhead: Overhead {
             operation: spread(120.5),
             clock: spread(25.25),
             histogram: spread(0.1 + 0.2),
             marking: spread(4e11),
             verification: spread(8e9),
         },
-        ceiling: Some(Ceiling {
+        raw_device: Some(RawDevice {
             sequential_read: Some(spread(1.5e9)),
-            ..Ceiling::default()
+            ..RawDevice::default()
         }),
         device: "a disk".into(),
     }
@@ -125,7 +125,7 @@ pub fn phase(name: &str) -> PhaseResult {
         phase: name.to_owned(),
         status: Status::Ok,
         failure: None,
-        headline: Metric::Throughput,
+        primary_metric: Metric::Throughput,
         cache: CacheState::Cold,
         ends: End::Fsync,
         wall: Nanos::from_secs(2),

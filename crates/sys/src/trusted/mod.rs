@@ -66,7 +66,7 @@ pub enum Untrusted {
         what: &'static str,
     },
     /// Somebody uses a place in it as a mount point.
-    #[error("something is mounted in {}: unmount it first; nothing was removed", path.display())]
+    #[error("something is mounted in {}: unmount it first; it was not removed", path.display())]
     Mounted {
         /// The directory that was to be removed.
         path: PathBuf,

@@ -13,14 +13,14 @@ use crate::path_buffer::PathBuffer;
 use crate::{Meter, OpError, Tally, Workspace};
 
 /// A directory, what is in it, and the operations on one set.
-struct Place {
+struct Scratch {
     directory: TempDir,
     ws: Workspace,
 }
 
 const THREADS: u32 = 3;
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let ws = Workspace::new(directory.path(), 11);
@@ -137,7 +137,7 @@ fn parents(entries: &BTreeSet<PathBuf>) -> BTreeSet<&Path> {
 #[test]
 fn every_layout_is_made_looked_at_and_removed() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let entries = place.entries("set");
         assert_eq!(entries.len(), 50, "{create:?}");
         let threads = match create.sharing {
@@ -165,7 +165,7 @@ fn directories_are_made_looked_at_renamed_and_removed() {
         depth: 3,
         ..files(20)
     };
-    let mut place = Place::with(&create);
+    let mut place = Scratch::with(&create);
     let inside = place.top("set").join("d00000/n02");
     let listed = || fs::read_dir(&inside).unwrap().map(|e| e.unwrap());
     assert_eq!(listed().filter(|e| e.path().is_dir()).count(), 20);
@@ -187,7 +187,7 @@ fn directories_are_made_looked_at_renamed_and_removed() {
 
 #[test]
 fn content_is_recognisable_and_longer_than_one_request() {
-    let mut place = Place::with(&Create {
+    let mut place = Scratch::with(&Create {
         size: Bytes(150_000),
         fsync: true,
         ..files(2)
@@ -208,7 +208,7 @@ fn content_is_recognisable_and_longer_than_one_request() {
 
 #[test]
 fn a_file_that_lost_its_end_is_corrupt() {
-    let mut place = Place::with(&Create {
+    let mut place = Scratch::with(&Create {
         size: Bytes(100),
         ..files(5)
     });
@@ -223,7 +223,7 @@ fn a_file_that_lost_its_end_is_corrupt() {
 #[test]
 fn a_name_too_many_or_too_few_is_found() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let one = place.entries("set").pop_last().unwrap();
         fs::write(one.with_file_name("guest"), "").unwrap();
         let guest = place.run(&on("set", Action::Readdir)).unwrap_err();
@@ -241,7 +241,7 @@ fn a_name_too_many_or_too_few_is_found() {
 #[test]
 fn a_renaming_within_gives_new_names_in_the_same_directories() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let before = place.entries("set");
         let rename = Action::Rename { across: false };
         assert_eq!(place.act(rename.clone()).operations, 50);
@@ -257,7 +257,7 @@ fn a_renaming_within_gives_new_names_in_the_same_directories() {
 #[test]
 fn a_renaming_across_keeps_names_and_changes_directories() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let before = place.entries("set");
         let rename = Action::Rename { across: true };
         assert_eq!(place.act(rename.clone()).operations, 50);
@@ -276,7 +276,7 @@ fn a_renaming_across_keeps_names_and_changes_directories() {
 #[test]
 fn hard_links_are_a_set_of_second_names() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let link = Action::Link { to: "links".into() };
         assert_eq!(place.act(link.clone()).operations, 50);
         assert!(place.attributes("set").iter().all(|m| m.nlink() == 2));
@@ -307,7 +307,7 @@ fn hard_links_are_a_set_of_second_names() {
 #[test]
 fn symbolic_links_lead_to_each_entry() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let to = "links".to_owned();
         place.act(Action::Symlink { to });
         let links = place.entries("links");
@@ -328,8 +328,8 @@ fn symbolic_links_lead_to_each_entry() {
 
 #[test]
 fn permissions_become_others_each_time() {
-    let mut place = Place::with(&files(20));
-    let mode = |place: &Place| -> BTreeSet<u32> {
+    let mut place = Scratch::with(&files(20));
+    let mode = |place: &Scratch| -> BTreeSet<u32> {
         let attributes = place.attributes("set");
         attributes
             .iter()
@@ -345,9 +345,9 @@ fn permissions_become_others_each_time() {
 
 #[test]
 fn attributes_become_others_each_time_or_are_called_unsupported() {
-    let mut place = Place::with(&files(20));
+    let mut place = Scratch::with(&files(20));
     let set = || Action::SetXattr { size: Bytes(40) };
-    let value = |place: &Place| -> BTreeSet<Vec<u8>> {
+    let value = |place: &Scratch| -> BTreeSet<Vec<u8>> {
         let entries = place.entries("set");
         let get = |e: &PathBuf| xattr::get(e, "user.fsarena").unwrap().unwrap();
         entries.iter().map(get).collect()
@@ -370,11 +370,11 @@ fn attributes_become_others_each_time_or_are_called_unsupported() {
 
 #[test]
 fn sizes_are_set_and_content_comes_back() {
-    let mut place = Place::with(&Create {
+    let mut place = Scratch::with(&Create {
         size: Bytes(100_000),
         ..files(10)
     });
-    let content = |place: &Place| -> Vec<Vec<u8>> {
+    let content = |place: &Scratch| -> Vec<Vec<u8>> {
         let entries = place.entries("set");
         entries.iter().map(|e| fs::read(e).unwrap()).collect()
     };
@@ -398,7 +398,7 @@ fn what_is_done_can_be_done_again_after_it_was_undone() {
             directories: 2,
             ..files(30)
         };
-        let mut place = Place::new();
+        let mut place = Scratch::new();
         let make = Op::Create(create);
         for _ in 0..2 {
             place.run(&make).unwrap();
@@ -425,7 +425,7 @@ const SHORT: Option<Nanos> = Some(Nanos(0));
 #[test]
 fn what_was_cut_short_leaves_a_set_that_every_later_phase_can_use() {
     for create in layouts() {
-        let mut place = Place::new();
+        let mut place = Scratch::new();
         let make = Op::Create(create.clone());
         let made = place.run_within(&make, SHORT).unwrap();
         assert!(made.cut_short);
@@ -441,7 +441,7 @@ fn what_was_cut_short_leaves_a_set_that_every_later_phase_can_use() {
 #[test]
 fn changes_that_were_cut_short_are_known_entry_by_entry() {
     for create in layouts() {
-        let mut place = Place::with(&create);
+        let mut place = Scratch::with(&create);
         let before = place.entries("set");
         for action in [
             Action::Rename { across: false },
@@ -477,7 +477,7 @@ fn changes_that_were_cut_short_are_known_entry_by_entry() {
 #[test]
 fn a_set_that_cannot_be_linked_says_so_in_later_phases() {
     // No filesystem makes hard links to directories.
-    let mut place = Place::with(&Create {
+    let mut place = Scratch::with(&Create {
         kind: EntryKind::Directory,
         ..files(5)
     });
@@ -495,7 +495,7 @@ fn a_set_that_cannot_be_linked_says_so_in_later_phases() {
 
 #[test]
 fn a_set_that_nobody_made_is_missing() {
-    let error = Place::new().run(&on("set", Action::Open)).unwrap_err();
+    let error = Scratch::new().run(&on("set", Action::Open)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the set `set` was not made by an earlier phase"

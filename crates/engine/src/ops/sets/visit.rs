@@ -9,8 +9,8 @@ use nix::sys::stat::fstatat;
 use nix::unistd::close;
 
 use super::{Hand, How, create, workers};
+use crate::corruption::{Corruption, Kind};
 use crate::error::{Context, OpError};
-use crate::pattern::{Corruption, Kind};
 use crate::set::Entry;
 use crate::tally::Tally;
 use crate::workspace::Workspace;

@@ -1,0 +1,260 @@
+//! Where both sides of a comparison work: a tmpfs, or a filesystem on a loop device. Everything lives in a
+//! mount namespace of this process's own, and the image has no name: a killed run leaves nothing behind.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use model::{Bytes, SeededRng};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use provision::LoopDevice;
+use serde::{Deserialize, Serialize};
+use sys::caches;
+
+use crate::peer;
+
+/// Where mounts go; empty and private in a namespace of its own.
+const MOUNTS: &str = "/run/fsarena-bench";
+const CHUNK: usize = 1 << 20;
+/// Where files are held in memory.
+const MEMORY: &str = "/dev/shm";
+const DISK: &str = "/var/tmp";
+/// What a contest uses of the memory, about, where it has no limit of its own.
+const USED: Bytes = Bytes::mib(1536);
+
+/// A kind of filesystem to work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Memory.
+    Tmpfs,
+    /// ext4 on a loop device.
+    Ext4,
+    /// XFS on a loop device.
+    Xfs,
+    /// btrfs on a loop device.
+    Btrfs,
+}
+
+impl Kind {
+    /// The kernel's name for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tmpfs => "tmpfs",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+        }
+    }
+
+    /// What makes it; nothing is left to be initialised while somebody measures.
+    fn mkfs(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Tmpfs => None,
+            Self::Ext4 => Some(&[
+                "mkfs.ext4",
+                "-q",
+                "-F",
+                "-E",
+                "lazy_itable_init=0,lazy_journal_init=0",
+                // Twice the inodes of its default: some comparisons make half a million files.
+                "-i",
+                "8192",
+            ]),
+            Self::Xfs => Some(&["mkfs.xfs", "-q", "-f"]),
+            Self::Btrfs => Some(&["mkfs.btrfs", "-q", "-f"]),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The best place for an image: memory, where the machine has three times as much to give. A disk below
+/// would lend its noise to both sides of each pair, and it is programs that are compared here, not disks.
+pub fn place_of_image(size: Bytes) -> PathBuf {
+    let information = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let enough = available_memory(&information) >= Bytes(3 * size.0);
+    PathBuf::from(if enough { MEMORY } else { DISK })
+}
+
+/// Memory that may be used without swapping.
+/// Format: proc(5), `MemAvailable:   123 kB`, in units of 1024 bytes.
+fn available_memory(information: &str) -> Bytes {
+    let line = |l: &str| {
+        let amount = l
+            .strip_prefix("MemAvailable:")?
+            .trim()
+            .strip_suffix(" kB")?;
+        Some(Bytes::kib(amount.parse().ok()?))
+    };
+    information.lines().find_map(line).unwrap_or_default()
+}
+
+/// An image file that is gone when the last who has it open closes it.
+#[derive(Debug)]
+pub struct Image(File);
+
+impl Image {
+    /// Writes an image of a size in a directory, to its end, so that nobody pays for allocation below
+    /// the filesystem.
+    ///
+    /// # Errors
+    /// When there is no room, or the directory cannot be written.
+    pub fn write(directory: &Path, size: Bytes) -> anyhow::Result<Self> {
+        provision::require(directory, size, "give another --work-dir")?;
+        let mut file = tempfile::tempfile_in(directory)
+            .with_context(|| format!("an image in {}", directory.display()))?;
+        let mut rng = SeededRng::for_purpose(size.0, "image");
+        let mut chunk = vec![0; CHUNK];
+        let mut written = 0;
+        while written < size.0 {
+            for word in chunk.chunks_exact_mut(8) {
+                word.copy_from_slice(&rng.next_u64().to_le_bytes());
+            }
+            file.write_all(&chunk)?;
+            written += CHUNK as u64;
+        }
+        file.sync_all()?;
+        Ok(Self(file))
+    }
+
+    fn path(&self) -> PathBuf {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
+    }
+}
+
+/// A freshly made filesystem, mounted for as long as the value lives.
+#[derive(Debug)]
+pub struct Scratch {
+    kind: Kind,
+    path: PathBuf,
+    device: Option<LoopDevice>,
+    /// What those who work here may use of the memory.
+    memory: Bytes,
+}
+
+impl Scratch {
+    /// Makes and mounts a filesystem; the image is needed for all but tmpfs. Who works there may use this much
+    /// of the memory; all where it is absent.
+    ///
+    /// # Errors
+    /// When a program is missing or anything of it fails.
+    pub fn prepare(
+        kind: Kind,
+        image: Option<&Image>,
+        memory: Option<Bytes>,
+    ) -> anyhow::Result<Self> {
+        let path = Path::new(MOUNTS).join(kind.name());
+        fs::create_dir_all(&path)?;
+        let device = match kind.mkfs() {
+            None => None,
+            Some(command) => {
+                let image = image.context("this filesystem needs an image")?;
+                let device = LoopDevice::attach(&image.path())?;
+                peer::run(
+                    Command::new(command[0])
+                        .args(&command[1..])
+                        .arg(device.path()),
+                )?;
+                Some(device)
+            }
+        };
+        let scratch = Self {
+            kind,
+            path,
+            device,
+            memory: memory.unwrap_or(USED),
+        };
+        scratch.mount()?;
+        Ok(scratch)
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How the image is attached, in words.
+    pub fn attachment(&self) -> &'static str {
+        self.device
+            .as_ref()
+            .map_or("memory", LoopDevice::attachment)
+    }
+
+    /// Unmounts, drops the kernel's caches and mounts again; tmpfs has nothing else to be read from,
+    /// and stays as it is.
+    ///
+    /// # Errors
+    /// When somebody still works there, or the kernel refuses.
+    pub fn make_cold(&self) -> anyhow::Result<()> {
+        if self.device.is_none() {
+            return Ok(());
+        }
+        umount2(&self.path, MntFlags::empty()).context("unmounting for a cold cache")?;
+        caches::drop_all().context("dropping the caches")?;
+        self.mount()?;
+        self.fetch_memory();
+        Ok(())
+    }
+
+    /// Writes back everything on the machine, so that what one side has left does not burden the next
+    /// (bonnie++ ends phases with a `sync` of all filesystems), and has memory at hand.
+    pub fn settle(&self) {
+        nix::unistd::sync();
+        self.fetch_memory();
+    }
+
+    /// Touches memory and gives it back to this kernel. A virtual machine gives memory that is free back to
+    /// its host within seconds (free page reporting), and whoever needs it next fetches it page by page, which
+    /// can take longer than what is measured: the side that began sooner would seem the faster one.
+    fn fetch_memory(&self) {
+        let most = self.memory.0 / 4 * 3;
+        drop(black_box(vec![1_u8; most as usize]));
+    }
+
+    fn mount(&self) -> anyhow::Result<()> {
+        let source = self
+            .device
+            .as_ref()
+            .map_or(Path::new("tmpfs"), |d| d.path());
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+        // Not the half of all memory that is the default, as some comparisons need more; inodes too.
+        let options = self.device.is_none().then_some("size=80%,nr_inodes=0");
+        mount(
+            Some(source),
+            &self.path,
+            Some(self.kind.name()),
+            flags,
+            options,
+        )
+        .with_context(|| format!("mounting {}", self.kind))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Where a child still holds it, it goes with the namespace.
+        let _ = umount2(&self.path, MntFlags::MNT_DETACH);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_found_among_the_rest() {
+        let information = "MemTotal:       24576 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available_memory(information), Bytes::mib(2));
+        assert_eq!(available_memory("MemTotal: 1 kB\n"), Bytes(0));
+    }
+}

@@ -1,0 +1,207 @@
+//! Standings by hand, and counted over campaigns whose truth is known.
+
+use super::*;
+use crate::fixture::costs::{DOZEN, Deviation, Simulated, Truth, known};
+use crate::fixture::error_rates::Rates;
+use crate::inference::MOST_ROUNDS;
+
+const MARGIN: Margin = Margin(0.05);
+
+/// Rows of the same contenders, each a test of its own, from costs.
+fn costs(rows: &[&[&[f64]]], exact: bool) -> Costs {
+    let log = |cost: &f64| (*cost > 0.0).then(|| cost.ln());
+    let of_contender = |rounds: &&[f64]| rounds.iter().map(log).collect();
+    let row = |(test, row): (usize, &&[&[f64]])| RowCosts {
+        test,
+        logs: row.iter().map(of_contender).collect(),
+    };
+    Costs {
+        contenders: rows[0].len(),
+        rows: rows.iter().enumerate().map(row).collect(),
+        exact,
+    }
+}
+
+fn is_worse(verdict: Option<Verdict>, share: f64) -> bool {
+    matches!(verdict, Some(Verdict::WorseByAtLeast(s)) if (s - share).abs() < 1e-9)
+}
+
+/// A few of the campaigns that `make error-rates` counts.
+#[test]
+fn error_rates_are_within_their_limits() {
+    let edge = Simulated {
+        truth: Truth::AtTheMargin,
+        ..DOZEN
+    };
+    let own_noise = Simulated {
+        deviation: Deviation::Each,
+        contenders: 4,
+        ..edge
+    };
+    let stalls = Simulated {
+        stalls: 0.05,
+        deviation: Deviation::Alike(0.02),
+        contenders: 6,
+        ..edge
+    };
+    for what in [edge, own_noise, stalls] {
+        let rates = Rates::count(what, 60);
+        assert_eq!(rates.broken(), [""; 0], "{what:?}: {rates:?}");
+    }
+}
+
+#[test]
+fn a_difference_of_a_fifth_is_found_in_three_rounds_of_a_dozen_contenders() {
+    let what = Simulated {
+        truth: Truth::SecondBy20,
+        ..DOZEN
+    };
+    let rates = Rates::count(what, 60);
+    let (found, half) = rates.found.mean(rates.campaigns);
+    assert!(found + half > 0.8, "{found} ± {half}");
+    assert_eq!(rates.broken(), [""; 0], "{rates:?}");
+}
+
+#[test]
+fn more_rounds_find_more() {
+    let found = [3, 5, 7].map(|rounds| {
+        let what = Simulated {
+            truth: Truth::SecondBy20,
+            stalls: 0.05,
+            contenders: 6,
+            rounds,
+            ..DOZEN
+        };
+        let rates = Rates::count(what, 40);
+        rates.found.mean(rates.campaigns).0
+    });
+    assert!(found[0] < found[1] && found[1] <= found[2], "{found:?}");
+}
+
+#[test]
+fn one_round_says_nothing_where_there_is_noise_and_everything_where_there_is_none() {
+    let rows: &[&[&[f64]]] = &[&[&[100.0], &[103.0], &[130.0], &[100.0]]];
+    let noisy = &super::rows(&costs(rows, false), MARGIN)[0];
+    assert_eq!(noisy.shortlist, [0, 1, 2, 3]);
+    let open = Some(Verdict::NotEnoughRounds { rounds: None });
+    assert_eq!(noisy.verdicts[1..3], [open, open]);
+    assert_eq!(noisy.verdicts[3], Some(Verdict::Identical));
+
+    let exact = &super::rows(&costs(rows, true), MARGIN)[0];
+    assert_eq!(exact.first, Some(0));
+    assert_eq!(exact.shortlist, [0, 1, 3]);
+    assert_eq!(exact.verdicts[0], Some(Verdict::EqualWithin(MARGIN)));
+    assert_eq!(exact.verdicts[1], Some(Verdict::EqualWithin(MARGIN)));
+    assert!(is_worse(exact.verdicts[2], 0.3));
+    assert_eq!(exact.verdicts[3], Some(Verdict::Identical));
+}
+
+#[test]
+fn without_noise_a_use_is_decided_by_its_weighted_cost() {
+    let rows: &[&[&[f64]]] = &[
+        &[&[100.0, 100.0], &[200.0, 210.0]],
+        &[&[300.0, 300.0], &[100.0, 100.0]],
+    ];
+    let standings = uses(
+        &costs(rows, true),
+        &[vec![1.0, 1.0], vec![3.0, 1.0]],
+        MARGIN,
+    );
+    // √(3/2.1) in the worse round of the first use, and 2³/3 to the fourth root in the better one of the second.
+    assert!(is_worse(
+        standings[0].verdicts[0],
+        (3.0f64 / 2.1).sqrt() - 1.0
+    ));
+    assert!(is_worse(
+        standings[1].verdicts[1],
+        (8.0f64 / 3.0).powf(0.25) - 1.0
+    ));
+    assert_eq!(standings[0].shortlist, [1]);
+    assert!(matches!(
+        standings[0].verdicts[1],
+        Some(Verdict::BetterByAtLeast(_))
+    ));
+}
+
+#[test]
+fn values_that_never_vary_are_certain_in_any_clock() {
+    let rows: &[&[&[f64]]] = &[&[&[100.0; 2], &[120.0; 2], &[102.0; 2], &[100.0; 2]]];
+    let standing = &super::rows(&costs(rows, false), MARGIN)[0];
+    assert!(is_worse(standing.verdicts[1], 0.2));
+    assert_eq!(standing.verdicts[2], Some(Verdict::EqualWithin(MARGIN)));
+    assert_eq!(standing.verdicts[3], Some(Verdict::Identical));
+}
+
+#[test]
+fn who_has_no_value_has_no_verdict() {
+    let rows: &[&[&[f64]]] = &[&[&[100.0, 150.0], &[0.0, 0.0], &[120.0, 110.0]]];
+    let costs = costs(rows, false);
+    for standing in [
+        &super::rows(&costs, MARGIN)[0],
+        &uses(&costs, &[vec![1.0]], MARGIN)[0],
+    ] {
+        assert_eq!(standing.verdicts[1], None);
+        assert_eq!(standing.differences[1], None);
+        assert_eq!(standing.shortlist, [0, 2]);
+    }
+}
+
+#[test]
+fn one_contender_and_no_row_are_no_fault() {
+    let alone: &[&[&[f64]]] = &[&[&[100.0, 101.0]]];
+    let alone = costs(alone, false);
+    assert_eq!(super::rows(&alone, MARGIN)[0].first, None);
+    assert_eq!(uses(&alone, &[vec![1.0], vec![0.0]], MARGIN)[1].first, None);
+    let none = Costs {
+        contenders: 3,
+        rows: Vec::new(),
+        exact: false,
+    };
+    assert!(super::rows(&none, MARGIN).is_empty());
+    assert_eq!(uses(&none, &[Vec::new()], MARGIN)[0].verdicts, [None; 3]);
+}
+
+#[test]
+fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
+    let what = Simulated {
+        truth: Truth::Spread,
+        missing: 0.05,
+        ..DOZEN
+    };
+    for seed in 0..5 {
+        let known = known(seed, what);
+        let rows = super::rows(&known.costs, MARGIN);
+        for standing in rows.iter().chain(&uses(&known.costs, &known.uses, MARGIN)) {
+            for verdict in standing.verdicts.iter().flatten() {
+                match verdict {
+                    Verdict::WorseByAtLeast(share) => assert!(*share > MARGIN.0 - 1e-6, "{share}"),
+                    Verdict::NotEnoughRounds { rounds: Some(n) } => {
+                        assert!((4..=MOST_ROUNDS).contains(n), "{n}");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
+    let known = known(
+        7,
+        Simulated {
+            truth: Truth::Spread,
+            ..DOZEN
+        },
+    );
+    let mut turned = known.costs.clone();
+    for row in &mut turned.rows {
+        row.logs.reverse();
+    }
+    let once = uses(&known.costs, &known.uses, MARGIN);
+    assert_eq!(once, uses(&known.costs, &known.uses, MARGIN));
+    for (one, other) in once.iter().zip(uses(&turned, &known.uses, MARGIN)) {
+        let back: Vec<usize> = other.shortlist.iter().rev().map(|c| 11 - c).collect();
+        assert_eq!(one.shortlist, back);
+    }
+}

@@ -1,0 +1,77 @@
+//! How a verdict is reached: from log costs of rows, contenders and rounds to shortlists and verdicts with bounds.
+//!
+//! A campaign has few rounds and many rows. So the noise of a pair of contenders in a row is estimated from its own
+//! rounds *and* from all other rows and pairs ([`moderated`]), every claim is made against one margin of relevance
+//! ([`margin`]), contenders are compared with the best instead of all with all ([`best`]), and the number of
+//! claims is corrected for ([`multiplicity`]): over all rows of a report the share of false marks is at most
+//! [`FALSE_LIMIT`], and over all its uses together the chance of any false claim is. `make error-rates` counts both.
+//!
+//! Everything here is plain numbers: natural logarithms of costs, of which less is better. Nothing is drawn at
+//! random, so that the same numbers always give the same verdicts.
+
+mod best;
+mod margin;
+mod moderated;
+mod multiplicity;
+mod pair;
+mod prior;
+mod scale;
+mod stalls;
+mod student;
+mod sum;
+
+pub use best::{Standing, rows, uses, weighed};
+pub use margin::{MOST_ROUNDS, Margin, Verdict};
+pub use pair::{Beside, Compared, Pairing, overall, pairs};
+
+/// The largest share of false marks in a report, and the largest chance that its opening holds a false claim.
+pub const FALSE_LIMIT: f64 = 0.05;
+
+/// The log costs of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowCosts {
+    /// The number of its test. The rows of one test, contender and round come from one cell, and share its disturbance.
+    pub test: usize,
+    /// For each contender and each round the logarithm of the cost; `None` where there is none.
+    pub logs: Vec<Vec<Option<f64>>>,
+}
+
+/// The log costs of a campaign.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Costs {
+    /// How many contenders each row has.
+    pub contenders: usize,
+    /// The rows.
+    pub rows: Vec<RowCosts>,
+    /// Whether values are free of noise, as in virtual time. A verdict is then about the rounds that were run: a
+    /// single one is enough, and a bound is what the least of the rounds says.
+    pub exact: bool,
+}
+
+impl Costs {
+    /// The same with every sign turned round, so that the worst comes first.
+    #[must_use]
+    pub fn negated(&self) -> Self {
+        let mut turned = self.clone();
+        let logs = turned.rows.iter_mut().flat_map(|row| &mut row.logs);
+        for log in logs.flatten().flatten() {
+            *log = -*log;
+        }
+        turned
+    }
+}
+
+impl RowCosts {
+    /// Rounds.
+    fn rounds(&self) -> usize {
+        self.logs.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// How much more one contender costs than another, in the rounds that both have; those rounds first.
+    fn differences(&self, one: usize, other: usize) -> (Vec<usize>, Vec<f64>) {
+        let rounds = self.logs[one].iter().zip(&self.logs[other]).enumerate();
+        rounds
+            .filter_map(|(round, (a, b))| Some((round, (*a)? - (*b)?)))
+            .unzip()
+    }
+}

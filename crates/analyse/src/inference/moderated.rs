@@ -1,0 +1,153 @@
+//! Means of few values whose noise is estimated together with that of many others: the moderated t.
+//!
+//! The variance of a series with d degrees of freedom, s², is drawn towards what the prior expects of it, s₀² with d₀:
+//! (d₀·s₀² + d·s²) / (d₀ + d), which has d₀ + d degrees of freedom (G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004).
+//! A series whose own variance is far too large for that prior has less of it (B. Phipson, S. Lee, I. J. Majewski,
+//! W. S. Alexander and G. K. Smyth, Ann. Appl. Stat. 10, 2016): d₀ is multiplied by the number of independent
+//! series times the chance of so large a ratio s²/s₀², where that is below one.
+
+use statrs::function::beta::beta_reg;
+
+use super::prior::{Expected, Prior, Table, Trust};
+use super::scale::{by_deviation, is_constant, mean_and_squares};
+use super::student;
+
+/// Values over rounds, at a place of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// Its row.
+    pub row: usize,
+    /// Its column.
+    pub column: usize,
+    /// One value for each round.
+    pub values: Vec<f64>,
+    /// How many of the values were put in for others, and are none of their own.
+    pub replaced: usize,
+}
+
+/// A mean with what is known of its noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// The variance of the mean; 0 where all rounds say the same, infinite where nothing says how noisy they are.
+    pub variance: f64,
+    /// Degrees of freedom of that variance.
+    pub freedom: f64,
+    /// Whether every value is 0.
+    pub is_nothing: bool,
+}
+
+/// Estimates of all series of a table; `None` where there are no values.
+pub(super) fn moderate(table: Table, series: &[Series]) -> Vec<Option<Estimate>> {
+    let known: Vec<_> = series
+        .iter()
+        .filter(|s| s.replaced == 0)
+        .filter_map(|s| Some((s.row, s.column, by_deviation(&s.values)?)))
+        .collect();
+    let prior = Prior::fit(table, &known, Trust::Cautious);
+    let independent = table.across * table.down;
+    series
+        .iter()
+        .map(|s| {
+            let expected = prior.as_ref().map(|p| p.expected(s.row, s.column));
+            estimate(s, expected, independent)
+        })
+        .collect()
+}
+
+impl Estimate {
+    /// The same with the sign turned round.
+    pub fn reversed(self) -> Self {
+        Self {
+            mean: -self.mean,
+            ..self
+        }
+    }
+
+    /// How many standard errors the mean lies above a value.
+    pub fn errors_above(&self, value: f64) -> f64 {
+        match self.mean - value {
+            way if self.variance > 0.0 => way / self.variance.sqrt(),
+            way if way > 0.0 => f64::INFINITY,
+            _ => f64::NEG_INFINITY,
+        }
+    }
+
+    /// The chance of such a mean, or one farther above, were the truth this value.
+    pub fn chance_beyond(&self, value: f64) -> f64 {
+        match self.errors_above(value) {
+            f64::INFINITY => 0.0,
+            f64::NEG_INFINITY => 1.0,
+            errors => student::chance_above(errors, self.freedom),
+        }
+    }
+
+    /// The chance of an error above so much.
+    pub fn chance_of_error(&self, error: f64) -> f64 {
+        self.chance_beyond(self.mean - error)
+    }
+
+    /// What the truth is above, but for this chance.
+    pub fn lower_bound(&self, chance: f64) -> f64 {
+        match self.variance > 0.0 {
+            true => self.mean - student::value_above(chance, self.freedom) * self.variance.sqrt(),
+            false => self.mean,
+        }
+    }
+
+    /// The p value of the two tests of equivalence: the chance of a mean so near to 0, were the truth at the margin.
+    pub fn chance_of_equality(&self, margin: f64) -> f64 {
+        let sides = [*self, self.reversed()];
+        let chances = sides.map(|side| side.chance_beyond(-margin));
+        chances[0].max(chances[1])
+    }
+}
+
+fn estimate(series: &Series, expected: Option<Expected>, independent: f64) -> Option<Estimate> {
+    let values = &series.values;
+    if values.is_empty() {
+        return None;
+    }
+    let (mean, squares) = mean_and_squares(values);
+    let is_nothing = values.iter().all(|v| *v == 0.0);
+    if is_nothing || (values.len() > 1 && series.replaced == 0 && is_constant(values)) {
+        return Some(Estimate {
+            mean: values[0],
+            variance: 0.0,
+            freedom: f64::INFINITY,
+            is_nothing,
+        });
+    }
+    let own = (values.len().saturating_sub(series.replaced)).max(1) as f64;
+    let freedom = own - 1.0;
+    let (variance, freedom) = match expected {
+        Some(expected) => {
+            let belief = expected.freedom * belief(squares, freedom, expected, independent);
+            let sum = belief * expected.variance + squares;
+            let freedom = (belief + freedom).max(1.0);
+            (sum / freedom, freedom)
+        }
+        None if freedom > 0.0 => (squares / freedom, freedom),
+        None => (f64::INFINITY, 1.0),
+    };
+    Some(Estimate {
+        mean,
+        variance: variance / own,
+        freedom,
+        is_nothing,
+    })
+}
+
+/// The share of the prior that a series has, in quarters, so that few different degrees of freedom occur.
+fn belief(squares: f64, freedom: f64, expected: Expected, independent: f64) -> f64 {
+    let freedom = freedom.max(1.0);
+    let ratio = squares / freedom / expected.variance;
+    // So little is no wonder anywhere.
+    if ratio < 4.0 {
+        return 1.0;
+    }
+    let d0 = expected.freedom;
+    let chance = beta_reg(d0 / 2.0, freedom / 2.0, d0 / (d0 + freedom * ratio));
+    ((chance * independent).min(1.0) * 4.0).floor() / 4.0
+}

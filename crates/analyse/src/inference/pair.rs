@@ -1,0 +1,322 @@
+//! Two series beside each other: a contender in two campaigns, or two contenders of one.
+//!
+//! All results that are compared are one family, as the rows of a report are: at most [`FALSE_LIMIT`] of what is called
+//! different is not, and where nothing differs any is in at most so many comparisons.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::FALSE_LIMIT;
+use super::margin::{Margin, Verdict, rounds_needed, without_noise};
+use super::moderated::{Estimate, Series, moderate};
+use super::multiplicity::level;
+use super::prior::Table;
+use super::sum::{Draws, Sum};
+
+/// What rounds of the two sides have to do with each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// Nothing.
+    None,
+    /// They are the same rounds, or have the same seeds.
+    Rounds,
+    /// The same, and values are free of noise, as in virtual time: one round is enough.
+    Exact,
+}
+
+/// One result on either side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// The number of its row: the same of all contenders.
+    pub row: usize,
+    /// The number of its test, as in [`super::RowCosts`].
+    pub test: usize,
+    /// The number of its contender, of which a comparison may have several.
+    pub contender: usize,
+    /// The log cost in each round before.
+    pub before: Vec<Option<f64>>,
+    /// The log cost in each round after.
+    pub after: Vec<Option<f64>>,
+}
+
+/// What is known of a result after, against the same before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compared {
+    /// The cost after as a multiple of that before.
+    pub ratio: f64,
+    /// The lower end of its 95 % interval, not corrected for other comparisons.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// The least share by which it would have to be worse to be called so, with the noise that it has.
+    pub detectable: f64,
+}
+
+/// What is known of each result after, against the same before; `None` where nothing is comparable.
+pub fn pairs(results: &[Beside], pairing: Pairing, margin: Margin) -> Vec<Option<Compared>> {
+    let estimates = estimates(results, pairing);
+    let of_all = |of: &dyn Fn(&Estimate) -> f64| {
+        let tested = estimates.iter().flatten().filter(|e| !e.is_nothing);
+        level(tested.map(of).collect(), FALSE_LIMIT)
+    };
+    let levels = [
+        of_all(&|e| chance_of_difference(e, margin)),
+        of_all(&|e| e.chance_of_equality(margin.log())),
+    ];
+    let both = results.iter().zip(&estimates);
+    both.map(|(result, estimate)| {
+        let estimate = estimate.as_ref()?;
+        if let Some(exact) = certain(&[(result, 1.0)], pairing, margin) {
+            return Some(exact);
+        }
+        let reach = |chance| estimate.mean - estimate.lower_bound(chance);
+        Some(Compared::of(
+            estimate.mean,
+            verdict(estimate, result.rounds(), levels, margin),
+            reach(FALSE_LIMIT / 2.0),
+            margin.log() + reach(levels[0] / 2.0),
+        ))
+    })
+    .collect()
+}
+
+/// What is known of each contender after over all its results, each weighing the same, against before; the family is the
+/// contenders.
+pub fn overall(
+    results: &[Beside],
+    pairing: Pairing,
+    margin: Margin,
+) -> Vec<(usize, Option<Compared>)> {
+    let mut contenders: BTreeMap<usize, Vec<&Beside>> = BTreeMap::new();
+    for result in results {
+        contenders.entry(result.contender).or_default().push(result);
+    }
+    let limit = FALSE_LIMIT / contenders.len().max(1) as f64;
+    let mut draws = Draws::default();
+    contenders
+        .into_iter()
+        .map(|(contender, results)| {
+            let compared = of_contender(&results, pairing, limit, margin, &mut draws);
+            (contender, compared)
+        })
+        .collect()
+}
+
+fn of_contender(
+    results: &[&Beside],
+    pairing: Pairing,
+    limit: f64,
+    margin: Margin,
+    draws: &mut Draws,
+) -> Option<Compared> {
+    let share = 1.0 / results.len() as f64;
+    let weighed: Vec<(&Beside, f64)> = results.iter().map(|r| (*r, share)).collect();
+    if let Some(exact) = certain(&weighed, pairing, margin) {
+        return Some(exact);
+    }
+    let tests = by_test(results);
+    let sums: Vec<Beside> = tests.iter().map(|(_, sum)| sum.clone()).collect();
+    let estimates = estimates(&sums, pairing).into_iter().zip(&tests);
+    let parts = estimates.map(|(estimate, (count, _))| Some((*count * share, estimate?)));
+    let sum = draws.sum(&parts.collect::<Option<Vec<_>>>()?);
+    let rounds = results.iter().map(|r| r.rounds()).max().unwrap_or(0);
+    let reach = |chance: f64| match sum.variance > 0.0 {
+        true => super::student::falls_to(chance, |error| sum.chance_above(error)),
+        false => 0.0,
+    };
+    Some(Compared::of(
+        sum.value,
+        verdict_of_sum(&sum, reach(limit / 2.0), limit, rounds, margin),
+        reach(FALSE_LIMIT / 2.0),
+        margin.log() + reach(limit / 2.0),
+    ))
+}
+
+fn verdict_of_sum(sum: &Sum, reach: f64, limit: f64, rounds: usize, margin: Margin) -> Verdict {
+    let way = sum.value.abs() - margin.log();
+    if sum.is_nothing {
+        Verdict::Identical
+    } else if way > reach {
+        let worse = Verdict::worse(sum.value.abs() - reach);
+        if sum.value > 0.0 {
+            worse
+        } else {
+            worse.reversed()
+        }
+    } else if way <= 0.0 && sum.chance_above(-way) <= limit {
+        Verdict::EqualWithin(margin)
+    } else {
+        let chance = |error: f64| sum.chance_above(error);
+        Verdict::NotEnoughRounds {
+            rounds: rounds_needed(sum.value, margin, rounds, limit / 2.0, chance),
+        }
+    }
+}
+
+impl Compared {
+    /// From a difference of log costs, and how far an error reaches.
+    fn of(difference: f64, verdict: Verdict, reach: f64, detectable: f64) -> Self {
+        // JSON knows no infinity.
+        let bounded = |value: f64| value.clamp(f64::MIN_POSITIVE, f64::MAX);
+        Self {
+            ratio: difference.exp(),
+            low: bounded((difference - reach).exp()),
+            high: bounded((difference + reach).exp()),
+            verdict,
+            detectable: bounded(detectable.exp_m1()),
+        }
+    }
+}
+
+/// The means of the results of each test, in rounds that have all of them, with their number.
+fn by_test(results: &[&Beside]) -> Vec<(f64, Beside)> {
+    let mut tests: BTreeMap<usize, Vec<&Beside>> = BTreeMap::new();
+    for result in results {
+        tests.entry(result.test).or_default().push(result);
+    }
+    let mean = |sides: Vec<&Vec<Option<f64>>>| -> Vec<Option<f64>> {
+        let rounds = sides.iter().map(|side| side.len()).min().unwrap_or(0);
+        let of_round = |round: usize| {
+            let sum: Option<f64> = sides.iter().map(|side| side[round]).sum();
+            sum.map(|sum| sum / sides.len() as f64)
+        };
+        (0..rounds).map(of_round).collect()
+    };
+    let tests = tests.into_iter();
+    tests
+        .map(|(test, results)| {
+            let sum = Beside {
+                row: test,
+                test,
+                contender: results[0].contender,
+                before: mean(results.iter().map(|r| &r.before).collect()),
+                after: mean(results.iter().map(|r| &r.after).collect()),
+            };
+            (results.len() as f64, sum)
+        })
+        .collect()
+}
+
+/// What values without noise say of a weighted sum of results. Its interval is what the rounds range over.
+fn certain(results: &[(&Beside, f64)], pairing: Pairing, margin: Margin) -> Option<Compared> {
+    if pairing != Pairing::Exact {
+        return None;
+    }
+    let rounds = results.iter().map(|(result, _)| result.rounds()).min()?;
+    let of_round = |round: usize| -> Option<f64> {
+        let parts = results.iter();
+        parts
+            .map(|(r, share)| Some(share * (r.after[round]? - r.before[round]?)))
+            .sum()
+    };
+    let differences: Vec<f64> = (0..rounds).filter_map(of_round).collect();
+    let verdict = without_noise(&differences, margin)?;
+    let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+    let ends = differences.iter().copied();
+    Some(Compared {
+        low: ends.clone().fold(mean, f64::min).exp(),
+        high: ends.fold(mean, f64::max).exp(),
+        ..Compared::of(mean, verdict, 0.0, margin.log())
+    })
+}
+
+fn verdict(estimate: &Estimate, rounds: usize, levels: [f64; 2], margin: Margin) -> Verdict {
+    let [differs, equals] = levels;
+    let sides = [(*estimate, false), (estimate.reversed(), true)];
+    for (side, is_better) in sides {
+        if side.mean > margin.log() && chance_of_difference(&side, margin) <= differs {
+            let worse = Verdict::worse(side.lower_bound(differs / 2.0).max(margin.log()));
+            return if is_better { worse.reversed() } else { worse };
+        }
+    }
+    if estimate.is_nothing {
+        Verdict::Identical
+    } else if estimate.chance_of_equality(margin.log()) <= equals {
+        Verdict::EqualWithin(margin)
+    } else {
+        let far = estimate.mean.abs() > margin.log();
+        let level = if far { differs / 2.0 } else { equals };
+        let chance = |error: f64| estimate.chance_of_error(error);
+        Verdict::NotEnoughRounds {
+            rounds: rounds_needed(estimate.mean, margin, rounds, level, chance),
+        }
+    }
+}
+
+/// The p value of a difference beyond the margin, whichever way it goes: a test for each, at half the level.
+fn chance_of_difference(estimate: &Estimate, margin: Margin) -> f64 {
+    let sides = [*estimate, estimate.reversed()];
+    let chances = sides.map(|side| side.chance_beyond(margin.log()));
+    (2.0 * chances[0].min(chances[1])).min(1.0)
+}
+
+/// How much more each result costs after than before.
+fn estimates(results: &[Beside], pairing: Pairing) -> Vec<Option<Estimate>> {
+    let sides = if pairing == Pairing::None { 2 } else { 1 };
+    let end = |of: &dyn Fn(&Beside) -> usize| results.iter().map(of).max().map_or(0, |n| n + 1);
+    let table = Table {
+        rows: end(&|result| result.row),
+        columns: sides * end(&|result| result.contender),
+        across: (sides * count(results.iter().map(|result| result.contender))) as f64,
+        down: count(results.iter().map(|result| result.test)) as f64,
+    };
+    let series = |result: &Beside, side: usize, values: Vec<f64>| Series {
+        row: result.row,
+        column: sides * result.contender + side,
+        values,
+        replaced: 0,
+    };
+    if pairing != Pairing::None {
+        let differences = results.iter().map(|result| {
+            let rounds = result.after.iter().zip(&result.before);
+            let values = rounds.filter_map(|(after, before)| Some((*after)? - (*before)?));
+            series(result, 0, values.collect())
+        });
+        return moderate(table, &differences.collect::<Vec<_>>());
+    }
+    let both = results.iter().flat_map(|result| {
+        let values = |side: &[Option<f64>]| side.iter().flatten().copied().collect();
+        let before = series(result, 0, values(&result.before));
+        [before, series(result, 1, values(&result.after))]
+    });
+    let sides = moderate(table, &both.collect::<Vec<_>>());
+    sides
+        .chunks(2)
+        .map(|sides| difference(sides[0]?, sides[1]?))
+        .collect()
+}
+
+/// After less before, of independent rounds (B. L. Welch, Biometrika 34, 1947; F. E. Satterthwaite, Biometrics 2, 1946).
+fn difference(before: Estimate, after: Estimate) -> Option<Estimate> {
+    let variance = before.variance + after.variance;
+    let by_freedom =
+        before.variance.powi(2) / before.freedom + after.variance.powi(2) / after.freedom;
+    let mean = after.mean - before.mean;
+    Some(Estimate {
+        mean,
+        variance,
+        freedom: match variance > 0.0 && variance.is_finite() {
+            true => variance * variance / by_freedom,
+            false => 1.0,
+        },
+        is_nothing: variance == 0.0 && mean == 0.0,
+    })
+}
+
+fn count(numbers: impl Iterator<Item = usize>) -> usize {
+    numbers.collect::<std::collections::BTreeSet<usize>>().len()
+}
+
+impl Beside {
+    /// Rounds that both sides have, as far as they go.
+    fn rounds(&self) -> usize {
+        self.before.len().min(self.after.len())
+    }
+}
+
+#[cfg(test)]
+#[path = "pair_tests.rs"]
+mod tests;

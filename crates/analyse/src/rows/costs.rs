@@ -1,0 +1,138 @@
+//! What the rows of a campaign cost, as [`crate::inference`] takes it: natural logarithms, of which less is better.
+
+use std::collections::BTreeMap;
+
+use model::{Clock, Direction, Metric};
+
+use crate::inference::{Beside, Compared, Costs, Margin, Pairing, RowCosts, pairs, rows, weighed};
+use crate::rows::place::places;
+use crate::{Place, Ranking, Row};
+
+/// The log costs of rows that are ranked, and which row each is.
+pub(crate) struct RankedCosts {
+    costs: Costs,
+    /// The number of each row in the costs, by its number in the analysis.
+    numbers: BTreeMap<usize, usize>,
+}
+
+impl RankedCosts {
+    /// Those of the rows by which phases are compared.
+    pub fn of_primary(rows: &[Row], clock: Clock) -> Self {
+        Self::of(rows, clock, |row| row.primary)
+    }
+
+    fn of(rows: &[Row], clock: Clock, wanted: impl Fn(&Row) -> bool) -> Self {
+        let mut tests: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
+        let mut costs = Vec::new();
+        for (number, row) in rows.iter().enumerate() {
+            if !(is_ranked(row) && wanted(row)) {
+                continue;
+            }
+            let next = tests.len();
+            let test = *tests.entry((&row.suite, &row.test)).or_insert(next);
+            numbers.insert(number, costs.len());
+            costs.push(RowCosts {
+                test,
+                logs: row.results.iter().map(|r| logs(row, r)).collect(),
+            });
+        }
+        let costs = Costs {
+            contenders: rows.first().map_or(0, |row| row.results.len()),
+            rows: costs,
+            exact: clock == Clock::Virtual,
+        };
+        Self { costs, numbers }
+    }
+
+    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part. `family` is how
+    /// many such questions the report answers.
+    pub fn weighed(
+        &self,
+        weights: &[(usize, f64)],
+        candidates: &[bool],
+        margin: Margin,
+        family: usize,
+    ) -> Vec<Option<Place>> {
+        let mut costs = self.costs.clone();
+        for (contender, _) in candidates.iter().enumerate().filter(|(_, comes)| !**comes) {
+            for row in &mut costs.rows {
+                row.logs[contender].fill(None);
+            }
+        }
+        let mut of_rows = vec![0.0; costs.rows.len()];
+        for (row, weight) in weights {
+            if let Some(number) = self.numbers.get(row) {
+                of_rows[*number] += weight;
+            }
+        }
+        places(&weighed(&costs, &of_rows, margin, family))
+    }
+}
+
+impl RankedCosts {
+    /// One contender beside another, with the number of each row that both have.
+    pub fn beside(&self, one: usize, other: usize, margin: Margin) -> Vec<(usize, Compared)> {
+        let results = self.costs.rows.iter().enumerate();
+        let results = results.map(|(row, costs)| Beside {
+            row,
+            test: costs.test,
+            contender: 0,
+            before: costs.logs[other].clone(),
+            after: costs.logs[one].clone(),
+        });
+        let pairing = match self.costs.exact {
+            true => Pairing::Exact,
+            false => Pairing::Rounds,
+        };
+        let compared = pairs(&results.collect::<Vec<_>>(), pairing, margin);
+        let compared = self.numbers.keys().copied().zip(compared);
+        compared.filter_map(|(row, of)| Some((row, of?))).collect()
+    }
+}
+
+/// Gives every result of a ranked row its place. The primary metrics are one family, all others a second one.
+pub(crate) fn give_places(all: &mut [Row], clock: Clock, margin: Margin) {
+    for primary in [true, false] {
+        let ranked = RankedCosts::of(all, clock, |row| row.primary == primary);
+        let standings = rows(&ranked.costs, margin);
+        // The worst of a row is the best of what it gains.
+        let gains = rows(&ranked.costs.negated(), margin);
+        for (number, place_in_costs) in ranked.numbers {
+            let mut places = places(&standings[place_in_costs]);
+            if let [worst] = gains[place_in_costs].shortlist[..] {
+                places[worst] = places[worst].map(|place| Place {
+                    worst: !place.shortlisted,
+                    ..place
+                });
+            }
+            for (result, place) in all[number].results.iter_mut().zip(places) {
+                result.place = place;
+            }
+        }
+    }
+}
+
+/// Whether contenders can be compared by it: nothing that has no logarithm.
+fn is_ranked(row: &Row) -> bool {
+    let values = row.results.iter().flat_map(|r| &r.rounds);
+    row.ranking == Ranking::Ranked
+        && row.metric != Metric::Supported
+        && values.filter_map(|r| r.value).all(|v| v > 0.0)
+}
+
+fn logs(row: &Row, result: &crate::MetricResult) -> Vec<Option<f64>> {
+    let comparable = result.is_comparable();
+    let rounds = result.rounds.iter().map(|round| round.value);
+    rounds
+        .map(|value| Some(log_cost(value.filter(|_| comparable)?, row.direction)))
+        .collect()
+}
+
+/// The logarithm of a cost: lower is better.
+pub(crate) fn log_cost(value: f64, direction: Direction) -> f64 {
+    match direction {
+        Direction::Higher => -value.ln(),
+        Direction::Lower | Direction::Neutral => value.ln(),
+    }
+}

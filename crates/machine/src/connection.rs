@@ -1,0 +1,261 @@
+//! The connection to the agent of a machine: a child process here, or ssh.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wire::machine::{Answer, MISSING, PULSE, Request};
+
+use crate::dialogue::{Dialogue, Erased};
+use crate::error::{self, Interruption, Refused};
+
+/// How often the user's wish to stop is noticed.
+pub(crate) const ATTENTION: Duration = Duration::from_millis(50);
+/// How long the agent of a machine may take to say its first word, ssh and all.
+const FIRST_WORD: Duration = Duration::from_secs(60);
+/// How long the agent may take to remove what it has made, once nobody listens.
+const CLEARING: Duration = Duration::from_secs(30);
+/// How long to wait for an agent that was killed; one that waits in the kernel for a disk that does not answer ends when
+/// it does.
+const DYING: Duration = Duration::from_secs(1);
+
+/// How the agent of a machine is started.
+pub trait Reach {
+    /// The command that is its agent: requests go to its standard input, answers come from its standard output.
+    ///
+    /// # Errors
+    /// When the machine cannot be reached.
+    fn command(&self) -> anyhow::Result<Command>;
+
+    /// The machine, in words.
+    fn name(&self) -> String;
+
+    /// Whether a network lies between, which may break without a word.
+    fn is_far(&self) -> bool;
+}
+
+/// This machine.
+pub struct Here;
+
+impl Reach for Here {
+    fn command(&self) -> anyhow::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["agent", "--machine"]);
+        Ok(command)
+    }
+
+    fn name(&self) -> String {
+        "this machine".to_owned()
+    }
+
+    fn is_far(&self) -> bool {
+        false
+    }
+}
+
+/// Nothing more is heard of the agent of a machine.
+#[derive(Debug, thiserror::Error)]
+#[error("the agent of the machine is lost: {0}")]
+pub(crate) struct Lost(String);
+
+pub(crate) fn lost(reason: &str) -> Lost {
+    Lost(reason.to_owned())
+}
+
+/// A connection to the agent of a machine.
+pub(crate) struct Connection {
+    agent: Child,
+    requests: Arc<Mutex<Option<ChildStdin>>>,
+    answers: Receiver<Answer>,
+    /// For how long nothing was heard, as far as somebody listened; not counted on this machine.
+    silent: Option<Duration>,
+    /// Whether nobody waits until it has removed what it has made.
+    killed: bool,
+}
+
+impl Connection {
+    /// Starts the agent and waits for its first word.
+    ///
+    /// # Errors
+    /// When it does not start, or the user asked to stop meanwhile.
+    pub(crate) fn open(reach: &dyn Reach, stop: &AtomicBool) -> anyhow::Result<Self> {
+        let mut command = reach.command()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut agent = command.spawn().map_err(|error| {
+            Refused(format!(
+                "cannot start the agent of {}: {error}",
+                reach.name()
+            ))
+        })?;
+        let (stdin, stdout) = (agent.stdin.take(), agent.stdout.take());
+        let (say, answers) = mpsc::channel();
+        // From here on the agent is ended and waited for, whatever cannot be had.
+        let mut connection = Self {
+            agent,
+            requests: Arc::new(Mutex::new(stdin)),
+            answers,
+            silent: reach.is_far().then_some(Duration::ZERO),
+            killed: false,
+        };
+        if let Some(stdout) = stdout {
+            thread::Builder::new().spawn(move || read(stdout, &say))?;
+        }
+        if reach.is_far() {
+            pulse(&connection.requests)?;
+        }
+        match connection.greet(&reach.name()) {
+            // Ctrl-C at the terminal is for the agent, too, and ends one that does not listen for it yet.
+            Err(_) if stop.load(Ordering::Relaxed) => Err(Interruption.into()),
+            greeted => greeted.map(|()| connection),
+        }
+    }
+
+    /// Waits for the first word.
+    fn greet(&mut self, name: &str) -> anyhow::Result<()> {
+        match self.answers.recv_timeout(FIRST_WORD) {
+            Ok(Answer::Hello { version }) if version == wire::VERSION => Ok(()),
+            Ok(Answer::Hello { version }) => Err(Refused(format!(
+                "the agent of {name} speaks version {version}, not {}",
+                wire::VERSION
+            ))
+            .into()),
+            _ => Err(Refused(format!("the agent of {name} did not start")).into()),
+        }
+    }
+
+    pub(crate) fn ask(&self, request: &Request) -> Result<(), Lost> {
+        send(&self.requests, request).map_err(|error| lost(&error.to_string()))
+    }
+
+    /// The next answer, where one comes in this time.
+    pub(crate) fn next(&mut self, time: Duration) -> Result<Option<Answer>, Lost> {
+        match self.answers.recv_timeout(time) {
+            Ok(answer) => {
+                self.silent = self.silent.map(|_| Duration::ZERO);
+                Ok((answer != Answer::Pulse).then_some(answer))
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                self.silent = self.silent.map(|silent| silent + time);
+                match self.silent {
+                    Some(silent) if silent > PULSE * MISSING => Err(lost(&format!(
+                        "nothing was heard for {} s",
+                        silent.as_secs()
+                    ))),
+                    _ => Ok(None),
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(lost("it has ended")),
+        }
+    }
+
+    /// Waits for an answer of this kind. Notes and questions go to the dialogue, and what else is said to `other`; where
+    /// the user asks to stop, the agent is told.
+    pub(crate) fn answer(
+        &mut self,
+        is_it: impl Fn(&Answer) -> bool,
+        dialogue: &dyn Dialogue,
+        stop: &AtomicBool,
+        other: &mut dyn FnMut(Answer),
+    ) -> anyhow::Result<Answer> {
+        let mut stopping = false;
+        loop {
+            if stop.load(Ordering::Relaxed) && !std::mem::replace(&mut stopping, true) {
+                self.ask(&Request::Stop)?;
+            }
+            match self.next(ATTENTION)? {
+                None => {}
+                Some(answer) if is_it(&answer) => return Ok(answer),
+                Some(Answer::Note(text)) => dialogue.note(&text),
+                Some(Answer::Preparing { done, total }) => dialogue.preparing(done, total),
+                Some(Answer::MayErase {
+                    device,
+                    description,
+                    content,
+                }) => {
+                    dialogue.allow_erasing(&Erased {
+                        device: &device,
+                        description: &description,
+                        content: &content,
+                    })?;
+                    self.ask(&Request::AllowErasing)?;
+                }
+                Some(Answer::Failed { kind, reason }) => return Err(error::told(kind, reason)),
+                Some(answer) => other(answer),
+            }
+        }
+    }
+
+    /// Ends this side of it at once: the agent notices by itself, and removes what it has made.
+    pub(crate) fn abandon(mut self) {
+        let _ = self.agent.kill();
+        self.killed = true;
+    }
+
+    /// Whether the agent comes to its end in this time.
+    fn ends_within(&mut self, time: Duration) -> bool {
+        let start = Instant::now();
+        while matches!(self.agent.try_wait(), Ok(None)) {
+            if start.elapsed() > time {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // At the end of its input the agent removes what it has made, and ends; what does not is killed.
+        drop(
+            self.requests
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        if !self.ends_within(if self.killed { DYING } else { CLEARING }) {
+            let _ = self.agent.kill();
+            self.ends_within(DYING);
+        }
+    }
+}
+
+/// Reads answers until there are no more, or nobody hears them.
+fn read(answers: impl Read, say: &Sender<Answer>) {
+    for line in BufReader::new(answers).lines() {
+        let answer = line.ok().and_then(|line| serde_json::from_str(&line).ok());
+        if answer.is_none_or(|answer| say.send(answer).is_err()) {
+            return;
+        }
+    }
+}
+
+fn send(requests: &Mutex<Option<ChildStdin>>, request: &Request) -> io::Result<()> {
+    let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+    match requests.as_mut() {
+        Some(to) => to
+            .write_all(request.to_line().as_bytes())
+            .and_then(|()| to.flush()),
+        None => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+/// Says now and then that this side is there, until the connection is dropped.
+fn pulse(requests: &Arc<Mutex<Option<ChildStdin>>>) -> io::Result<()> {
+    let requests = Arc::downgrade(requests);
+    thread::Builder::new()
+        .spawn(move || {
+            while let Some(requests) = requests.upgrade() {
+                if send(&requests, &Request::Pulse).is_err() {
+                    return;
+                }
+                drop(requests);
+                thread::sleep(PULSE);
+            }
+        })
+        .map(drop)
+}

@@ -1,0 +1,125 @@
+//! From the lines of a kernel log to events. Pure.
+
+use super::signs::{
+    begins_out_of_memory, begins_report, begins_warning, ends_out_of_memory, ends_warning,
+    follows_out_of_memory, is_block_device, is_consequence, is_part, kind, without_level, words_of,
+};
+use super::{KernelEvent, LogLine};
+use crate::Nanos;
+
+/// Lines this far apart belong to different events, whatever they say.
+const PAUSE: Nanos = Nanos::from_secs(1);
+/// What is said of one device within this time is one report.
+const MOMENT: Nanos = Nanos(100_000_000);
+
+/// The events of a log: lines that belong together, in the order in which the first of each was logged.
+///
+/// One event is what lies between the kernel's own marks around a warning or a bug, a report on want of memory with the
+/// process that was killed for it, a line with the stack trace, the registers or the dump that follow it, and what is
+/// said of one block device in the same moment until something is said again. Every other line is an event of its own.
+pub fn events(lines: impl IntoIterator<Item = LogLine>) -> Vec<KernelEvent> {
+    let mut events: Vec<KernelEvent> = Vec::new();
+    let mut open: Option<Report> = None;
+    for line in lines {
+        let text = without_level(&line.text);
+        match open.as_mut().filter(|report| report.has(text, line.at)) {
+            Some(report) => report.take(line),
+            None => {
+                let before = open.replace(Report::begin(line));
+                events.extend(before.map(Report::close));
+            }
+        }
+    }
+    events.extend(open.map(Report::close));
+    events
+}
+
+/// What an event is, as its first line tells.
+enum Form {
+    /// A warning or a bug between its marks; whether the end was seen.
+    Warning { ended: bool },
+    /// Want of memory; whether it was said who was killed.
+    OutOfMemory { ended: bool },
+    /// A report of many lines without marks.
+    Trace,
+    /// Something about a block device.
+    Device(String),
+    /// One line, and what may follow any.
+    Line,
+}
+
+/// An event to which more lines may belong.
+struct Report {
+    form: Form,
+    /// What its first line is like.
+    kind: String,
+    lines: Vec<String>,
+    last: Option<Nanos>,
+}
+
+impl Report {
+    fn begin(line: LogLine) -> Self {
+        let text = without_level(&line.text);
+        Self {
+            form: Form::of(text),
+            kind: kind(text),
+            last: line.at,
+            lines: vec![line.text],
+        }
+    }
+
+    /// Whether a line belongs to it.
+    fn has(&self, text: &str, at: Option<Nanos>) -> bool {
+        let pause = at.zip(self.last).map(|(at, last)| at.0.abs_diff(last.0));
+        if pause.is_some_and(|pause| pause > PAUSE.0) {
+            return false;
+        }
+        let begins = begins_warning(text) || begins_out_of_memory(text);
+        let follows = is_part(text) || is_consequence(text);
+        match &self.form {
+            Form::Warning { ended: false } | Form::OutOfMemory { ended: false } => !begins,
+            Form::Warning { ended: true } | Form::Trace => follows,
+            Form::OutOfMemory { ended: true } => follows || follows_out_of_memory(text),
+            Form::Device(name) => {
+                let moment = pause.is_some_and(|pause| pause <= MOMENT.0);
+                let goes_on = moment && !begins && !begins_report(text) && kind(text) != self.kind;
+                is_part(text) || (goes_on && device(text) == Some(name))
+            }
+            Form::Line => is_part(text),
+        }
+    }
+
+    fn take(&mut self, line: LogLine) {
+        let text = without_level(&line.text);
+        match &mut self.form {
+            Form::Warning { ended } => *ended |= ends_warning(text),
+            Form::OutOfMemory { ended } => *ended |= ends_out_of_memory(text),
+            Form::Trace | Form::Device(_) | Form::Line => {}
+        }
+        self.last = line.at.or(self.last);
+        self.lines.push(line.text);
+    }
+
+    fn close(self) -> KernelEvent {
+        KernelEvent::of_lines(self.lines)
+    }
+}
+
+impl Form {
+    fn of(text: &str) -> Self {
+        if begins_warning(text) {
+            Self::Warning { ended: false }
+        } else if begins_out_of_memory(text) {
+            Self::OutOfMemory { ended: false }
+        } else if begins_report(text) {
+            Self::Trace
+        } else {
+            device(text).map_or(Self::Line, |name| Self::Device(name.to_owned()))
+        }
+    }
+}
+
+/// The block device that a line is about: the first that it names.
+fn device(text: &str) -> Option<&str> {
+    words_of(text).find(|word| is_block_device(word))
+}

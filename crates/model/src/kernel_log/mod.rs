@@ -1,0 +1,113 @@
+//! What the kernel logged, as events: a warning with its stack trace is one, however many lines it has.
+
+mod grouping;
+mod signs;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Nanos;
+
+pub use grouping::events;
+pub use signs::without_level;
+
+/// Kernel log levels up to this one (`KERN_WARNING`) are complaints.
+const COMPLAINT_LEVEL: u8 = 4;
+
+/// A line of a kernel log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// When it was logged, since the kernel was started; `None` where that is not known.
+    pub at: Option<Nanos>,
+    /// The line as `<level> text`; levels go from 0, the gravest, to 7, see syslog(2).
+    pub text: String,
+}
+
+/// One thing that the kernel told, with all lines that belong to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelEvent {
+    /// The line that tells what it is, as `<level> text`.
+    pub title: String,
+    /// All its lines, as `<level> text`.
+    pub lines: Vec<String>,
+    /// Whether it concerns the cell during which it was logged.
+    #[serde(default)]
+    pub concern: Concern,
+}
+
+/// Whether an event of the kernel log concerns the cell during which it was logged. What concerns another one for sure
+/// is not kept with it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Concern {
+    /// It names the cell's device, one of its programs or its control group, or was logged in its own guest.
+    Cell,
+    /// It names nothing of the cell's, and nothing of anybody else's.
+    #[default]
+    Unknown,
+}
+
+impl KernelEvent {
+    /// The event of these lines, each as `<level> text`.
+    fn of_lines(lines: Vec<String>) -> Self {
+        Self {
+            title: signs::title(&lines).to_owned(),
+            lines,
+            concern: Concern::Unknown,
+        }
+    }
+
+    /// An event of one line, `<level> text`, that is about the cell.
+    pub fn of_line(line: impl Into<String>) -> Self {
+        Self {
+            concern: Concern::Cell,
+            ..Self::of_lines(vec![line.into()])
+        }
+    }
+
+    /// The block devices that its lines name.
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        let words = self.lines.iter().flat_map(|line| signs::words_of(line));
+        words.filter(|word| signs::is_block_device(word))
+    }
+
+    /// Whether one of its lines is of level 4 (warning) or worse.
+    pub fn is_complaint(&self) -> bool {
+        let levels = self.lines.iter().filter_map(|line| signs::level(line));
+        levels.min().is_some_and(|level| level <= COMPLAINT_LEVEL)
+    }
+
+    /// What it has in common with others of its kind: its title without words that hold a digit.
+    pub fn kind(&self) -> String {
+        signs::kind(&self.title)
+    }
+}
+
+/// Reads events, and the lines of which older databases consist, which become events.
+pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<KernelEvent>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Logged {
+        Line(String),
+        Event(KernelEvent),
+    }
+    let logged = Vec::<Logged>::deserialize(from)?;
+    let (mut lines, mut read) = (Vec::new(), Vec::new());
+    for one in logged {
+        match one {
+            Logged::Line(text) => lines.push(LogLine { at: None, text }),
+            Logged::Event(event) => read.push(event),
+        }
+    }
+    let older = events(lines).into_iter().map(|mut event| {
+        // Lines about other devices than the cell's were left out.
+        if event.devices().next().is_some() {
+            event.concern = Concern::Cell;
+        }
+        event
+    });
+    Ok(older.chain(read).collect())
+}

@@ -1,0 +1,194 @@
+//! Names of results, as users and scripts write them: `bonnie-block/write`, `tree/*:cpu`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Metric, Phase, Test};
+
+/// Names results: `TEST/PHASE`, or `TEST/PHASE:METRIC`; `*` stands for any characters.
+///
+/// The points of a sweep go by the sweep's name as well as by their own. Without a metric the result
+/// that judges the phase is meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MetricPattern {
+    test: String,
+    phase: String,
+    metric: Option<Metric>,
+}
+
+impl MetricPattern {
+    /// Whether a phase of a test is named.
+    pub fn names(&self, test: &Test, phase: &Phase) -> bool {
+        let sweep = test.sweep.as_ref().map(|point| point.of.as_str());
+        self.names_phase(&test.name, sweep, &phase.name)
+    }
+
+    /// Whether a phase is named, by the names of its test, of the sweep that this is a point of, and
+    /// its own.
+    pub fn names_phase(&self, test: &str, sweep: Option<&str>, phase: &str) -> bool {
+        let of_test = matches(&self.test, test) || sweep.is_some_and(|s| matches(&self.test, s));
+        of_test && matches(&self.phase, phase)
+    }
+
+    /// The metric, where one is named.
+    pub const fn metric(&self) -> Option<Metric> {
+        self.metric
+    }
+
+    /// Whether a metric is meant, whether it is the phase's primary one or not.
+    pub fn means(&self, metric: Metric, primary_metric: bool) -> bool {
+        match self.metric {
+            Some(named) => named == metric,
+            None => primary_metric,
+        }
+    }
+}
+
+impl FromStr for MetricPattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("`{text}` names no result: TEST/PHASE or TEST/PHASE:METRIC");
+        let (test, rest) = text.split_once('/').ok_or_else(expected)?;
+        let (phase, metric) = match rest.split_once(':') {
+            Some((phase, metric)) => (phase, Some(metric.parse::<Metric>()?)),
+            None => (rest, None),
+        };
+        let is_name = |part: &str| {
+            let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
+            !part.is_empty() && part.chars().all(known)
+        };
+        if !is_name(test) || !is_name(phase) {
+            return Err(expected());
+        }
+        Ok(Self {
+            test: test.to_owned(),
+            phase: phase.to_owned(),
+            metric,
+        })
+    }
+}
+
+impl fmt::Display for MetricPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.test, self.phase)?;
+        match self.metric {
+            Some(metric) => write!(f, ":{metric}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl TryFrom<String> for MetricPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<MetricPattern> for String {
+    fn from(pattern: MetricPattern) -> Self {
+        pattern.to_string()
+    }
+}
+
+/// Whether a name is one that the pattern stands for; `*` takes any characters, or none.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        // The earliest place leaves the most for what follows.
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_pattern_reads_back_as_it_was_written() {
+        for text in ["tree/list", "bonnie-files/create-*", "mixed/*:latency-p99"] {
+            let pattern: MetricPattern = text.parse().unwrap();
+            assert_eq!(pattern.to_string(), text);
+            let json = serde_json::to_string(&pattern).unwrap();
+            assert_eq!(json, format!("\"{text}\""));
+            assert_eq!(
+                serde_json::from_str::<MetricPattern>(&json).unwrap(),
+                pattern
+            );
+        }
+        for text in [
+            "",
+            "tree",
+            "tree/",
+            "/list",
+            "tree/list:",
+            "tree/list:speed",
+            "a b/c",
+        ] {
+            let error = text.parse::<MetricPattern>().unwrap_err();
+            assert_eq!(error.lines().count(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn points_go_by_the_name_of_their_sweep() {
+        let pattern: MetricPattern = "iozone/read".parse().unwrap();
+        assert!(pattern.names_phase("iozone-1m-8k", Some("iozone"), "read"));
+        assert!(!pattern.names_phase("iozone-1m-8k", None, "read"));
+        assert!(!pattern.names_phase("iozone-1m-8k", Some("iozone"), "reread"));
+    }
+
+    #[test]
+    fn without_a_metric_the_one_that_judges_is_meant() {
+        let plain: MetricPattern = "tree/list".parse().unwrap();
+        assert!(plain.means(Metric::Elapsed, true) && !plain.means(Metric::Cpu, false));
+        let named: MetricPattern = "tree/list:cpu".parse().unwrap();
+        assert!(!named.means(Metric::Elapsed, true) && named.means(Metric::Cpu, false));
+    }
+
+    /// By trying every length that a `*` may take.
+    fn by_trying(pattern: &[u8], name: &[u8]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            ([b'*', rest @ ..], _) => (0..=name.len()).any(|n| by_trying(rest, &name[n..])),
+            ([p, pattern @ ..], [n, name @ ..]) if p == n => by_trying(pattern, name),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_star_takes_what_trying_finds(pattern in "[ab*]{0,6}", name in "[ab]{0,7}") {
+            let found = matches(&pattern, &name);
+            prop_assert_eq!(found, by_trying(pattern.as_bytes(), name.as_bytes()));
+        }
+
+        #[test]
+        fn any_text_is_a_pattern_or_an_error_of_one_line(text in ".{0,30}") {
+            if let Ok(pattern) = text.parse::<MetricPattern>() {
+                prop_assert_eq!(pattern.to_string(), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! How long cells will take, and a campaign: from what is assumed, from what earlier campaigns took, and from the cells
+//! that have finished.
+//!
+//! A cell takes what the finished cells of its contender and test took, and before there is one, what they took in an
+//! earlier campaign. What was never seen takes what is assumed of it ([`crate::Pace`]), times what the cells that were
+//! seen are off together: all of them, those of its kind of driver, of its contender, of its test. How far each of these
+//! is off is the best linear unbiased prediction of a model with random effects on the logarithms of times
+//! (G. K. Robinson, That BLUP is a Good Thing, Statistical Science 6(1), 1991).
+
+use std::collections::BTreeMap;
+
+use model::{Campaign, CampaignId, Cell, CellResult, Driver, Nanos, Status, Test};
+use serde::{Deserialize, Serialize};
+
+use crate::cost::{Conditions, cell_time};
+use crate::pace::Pace;
+
+/// How much of what it took already a cell may still take that takes longer than expected.
+const OVERDUE: f64 = 0.15;
+
+/// What cells took in earlier campaigns under the same conditions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Experience {
+    /// By names of contender and test.
+    pub cells: BTreeMap<(String, String), Nanos>,
+    /// The campaigns, the newest first.
+    pub campaigns: Vec<CampaignId>,
+}
+
+/// From what the times of a campaign's cells are known before it begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Basis {
+    /// Pairs of a contender and a test.
+    pub pairs: u64,
+    /// Of these, those that earlier campaigns have run.
+    pub remembered: u64,
+    /// These campaigns, the newest first.
+    pub campaigns: Vec<CampaignId>,
+    /// Whether one of the others is behind a driver in user space.
+    pub fuse: bool,
+}
+
+/// What is known of the times of a campaign's cells.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    contenders: BTreeMap<String, usize>,
+    tests: BTreeMap<String, usize>,
+    /// The pairs of contender and test, the tests of each contender side by side.
+    pairs: Vec<Pair>,
+    basis: Basis,
+    /// Finished cells that were run, and those that a cache served.
+    run: u64,
+    served: u64,
+}
+
+/// A contender in a test.
+#[derive(Clone, Debug)]
+struct Pair {
+    /// Seconds that a cell is assumed to take.
+    assumed: f64,
+    /// Seconds that one took in an earlier campaign.
+    remembered: Option<f64>,
+    /// Seconds that the finished ones took.
+    own: Vec<f64>,
+    /// Whether one of them came to a good end: what fails early says nothing about others.
+    is_typical: bool,
+    /// Cells that are not finished.
+    left: u64,
+    /// What it has in common with other pairs.
+    levels: [usize; Effects::KINDS],
+}
+
+impl Pair {
+    /// What one took, as far as any was seen.
+    fn seen(&self) -> Option<f64> {
+        median(&self.own).or(self.remembered)
+    }
+}
+
+/// A cell that runs, and for how long it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Going<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Since it began.
+    pub elapsed: Nanos,
+}
+
+impl Forecast {
+    /// Before any cell has run, and before any is planned.
+    pub fn new(campaign: &Campaign, pace: Pace, experience: &Experience) -> Self {
+        let conditions = Conditions::of(campaign);
+        let tests: Vec<_> = campaign.suites.iter().flat_map(|s| &s.tests).collect();
+        let assumed = |driver| -> Vec<f64> {
+            let time = |test: &&Test| cell_time(test, driver, pace, &conditions).as_secs_f64();
+            tests.iter().map(time).collect()
+        };
+        let (of_kernel, of_fuse) = (assumed(Driver::Kernel), assumed(Driver::Fuse));
+        let mut fuse = false;
+        let mut pairs = Vec::with_capacity(campaign.contenders.len() * tests.len());
+        for (number, contender) in campaign.contenders.iter().enumerate() {
+            let driver = contender.filesystem.driver;
+            let assumed = match driver {
+                Driver::Kernel => &of_kernel,
+                Driver::Fuse => &of_fuse,
+            };
+            for (place, test) in tests.iter().enumerate() {
+                let name = (contender.name.clone(), test.name.clone());
+                let remembered = experience.cells.get(&name);
+                fuse |= remembered.is_none() && driver == Driver::Fuse;
+                pairs.push(Pair {
+                    assumed: assumed[place],
+                    remembered: remembered.map(|time| time.as_secs_f64()),
+                    own: Vec::new(),
+                    is_typical: false,
+                    left: 0,
+                    levels: Effects::levels(driver, number, place, tests.len()),
+                });
+            }
+        }
+        let remembered = pairs
+            .iter()
+            .filter(|pair| pair.remembered.is_some())
+            .count();
+        let numbered = |names: Vec<&String>| names.into_iter().cloned().zip(0..).collect();
+        Self {
+            basis: Basis {
+                pairs: pairs.len() as u64,
+                remembered: remembered as u64,
+                campaigns: match remembered {
+                    0 => Vec::new(),
+                    _ => experience.campaigns.clone(),
+                },
+                fuse,
+            },
+            contenders: numbered(campaign.contenders.iter().map(|c| &c.name).collect()),
+            tests: numbered(tests.iter().map(|test| &test.name).collect()),
+            pairs,
+            run: 0,
+            served: 0,
+        }
+    }
+
+    /// From what times are known before the first cell has run.
+    pub const fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Takes in that cells are to be run.
+    pub fn plan<'a>(&mut self, cells: impl IntoIterator<Item = &'a Cell>) {
+        for cell in cells {
+            if let Some(at) = self.place(cell) {
+                self.pairs[at].left += 1;
+            }
+        }
+    }
+
+    /// Takes in the result of a cell that was planned.
+    pub fn finish(&mut self, cell: &Cell, result: &CellResult) {
+        let Some(at) = self.place(cell) else { return };
+        let pair = &mut self.pairs[at];
+        pair.left = pair.left.saturating_sub(1);
+        // What a cache served took its time once, in another campaign.
+        if result.from_cache {
+            self.served += 1;
+            pair.remembered = Some(result.elapsed.as_secs_f64());
+            return;
+        }
+        self.run += 1;
+        pair.own.push(result.elapsed.as_secs_f64());
+        pair.is_typical |= result.status == Status::Ok;
+    }
+
+    /// About how long one cell takes of each contender in each test, by their names.
+    pub fn cells(&self) -> BTreeMap<(&str, &str), Nanos> {
+        let times = self.times();
+        let contenders = self.contenders.iter();
+        let pairs = contenders.flat_map(|(contender, number)| {
+            let tests = self.tests.iter();
+            tests.map(move |(test, place)| (contender, test, number * self.tests.len() + place))
+        });
+        pairs
+            .map(|(contender, test, at)| ((contender.as_str(), test.as_str()), nanos(times[at])))
+            .collect()
+    }
+
+    /// About how long it takes until all planned cells have finished, so many of them side by side, and until the next
+    /// one has.
+    pub fn left(&self, going: &[Going<'_>], abreast: u64) -> (Nanos, Nanos) {
+        let times = self.times();
+        let cells: u64 = self.pairs.iter().map(|pair| pair.left).sum();
+        let all = self.pairs.iter().zip(&times);
+        let mut work: f64 = all.map(|(pair, time)| pair.left as f64 * time).sum();
+        let mut running = Vec::with_capacity(going.len());
+        for Going { cell, elapsed } in going {
+            let Some(at) = self.place(cell) else { continue };
+            let elapsed = elapsed.as_secs_f64();
+            let rest = (times[at] - elapsed).max(elapsed * OVERDUE);
+            work += rest - times[at];
+            running.push(rest);
+        }
+        let longest = running.iter().copied().fold(0.0, f64::max);
+        let soonest = running.iter().copied().reduce(f64::min);
+        let waiting = cells.saturating_sub(running.len() as u64);
+        let (abreast, mean) = (abreast.max(1) as f64, work / cells.max(1) as f64);
+        let left = match waiting {
+            0 => longest,
+            // A cache that has served some will serve others. At the end, half of a cell's time is spent waiting for
+            // the last ones.
+            _ => {
+                let work = work * (1.0 - self.served as f64 / (self.served + self.run + 1) as f64);
+                (work + (abreast - 1.0) * mean / 2.0) / abreast
+            }
+        };
+        let next = soonest.unwrap_or(0.0).min(left);
+        (nanos(left.max(longest)), nanos(next))
+    }
+
+    /// Seconds that a cell of each pair takes.
+    fn times(&self) -> Vec<f64> {
+        let effects = Effects::of(&self.pairs);
+        let since = self.drift();
+        let time = |pair: &Pair| match (median(&pair.own), pair.remembered) {
+            (Some(own), _) => own,
+            (None, Some(remembered)) => remembered * since,
+            (None, None) => pair.assumed * effects.factor(&pair.levels),
+        };
+        self.pairs.iter().map(time).collect()
+    }
+
+    /// By how much cells take longer than they did in earlier campaigns.
+    fn drift(&self) -> f64 {
+        let both = self.pairs.iter().filter(|pair| pair.is_typical);
+        let both = both.filter_map(|pair| Some((median(&pair.own)?, pair.remembered?)));
+        let (now, then) = both.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        if then > 0.0 { now / then } else { 1.0 }
+    }
+
+    fn place(&self, cell: &Cell) -> Option<usize> {
+        let contender = self.contenders.get(&cell.contender)?;
+        Some(contender * self.tests.len() + self.tests.get(&cell.test)?)
+    }
+}
+
+/// By how much, as a logarithm, what pairs have in common is off from what is assumed.
+struct Effects(Vec<f64>);
+
+impl Effects {
+    /// All pairs, and those of a kind of driver, of a contender, of a test, of a kind of driver in a test.
+    const KINDS: usize = 5;
+    /// How far each is off usually, as the standard deviation of the logarithm: what is assumed of a test may be half of
+    /// it or twice as much, and a contender be several times as fast as another.
+    const SPREAD: [f64; Self::KINDS] = [0.5, 0.5, 0.7, 0.5, 0.4];
+    /// What all of them leave open of a pair.
+    const REST: f64 = 0.3;
+    /// Rounds until the effects agree with each other.
+    const ROUNDS: u32 = 40;
+    /// Kinds of drivers.
+    const DRIVERS: usize = 2;
+
+    /// The places of a pair's effects.
+    fn levels(driver: Driver, contender: usize, test: usize, tests: usize) -> [usize; Self::KINDS] {
+        let driver = usize::from(driver == Driver::Fuse);
+        let of_tests = 1 + Self::DRIVERS;
+        let of_both = of_tests + tests;
+        let of_contenders = of_both + Self::DRIVERS * tests;
+        [
+            0,
+            1 + driver,
+            of_contenders + contender,
+            of_tests + test,
+            of_both + driver * tests + test,
+        ]
+    }
+
+    /// Those of the pairs that were seen: Gauss–Seidel on the equations of the ridge regression.
+    fn of(pairs: &[Pair]) -> Self {
+        let seen = pairs.iter().filter_map(|pair| {
+            let counts = pair.is_typical || pair.own.is_empty();
+            let seen = pair.seen().filter(|time| counts && *time > 0.0)?;
+            Some((pair.levels, (seen / pair.assumed).ln()))
+        });
+        let seen: Vec<([usize; Self::KINDS], f64)> = seen.collect();
+        let count = pairs.iter().flat_map(|pair| pair.levels).max();
+        let mut effects = Self(vec![0.0; count.map_or(0, |last| last + 1)]);
+        if seen.is_empty() {
+            return effects;
+        }
+        for _ in 0..Self::ROUNDS {
+            for kind in 0..Self::KINDS {
+                effects.adjust(kind, &seen);
+            }
+        }
+        effects
+    }
+
+    /// Brings the effects of one kind to what the others leave open.
+    fn adjust(&mut self, kind: usize, seen: &[([usize; Self::KINDS], f64)]) {
+        let precision = (Self::REST / Self::SPREAD[kind]).powi(2);
+        let mut sums = vec![(0.0, 0.0); self.0.len()];
+        for (levels, off) in seen {
+            let others = self.sum(levels) - self.0[levels[kind]];
+            let (sum, count) = &mut sums[levels[kind]];
+            *sum += off - others;
+            *count += 1.0;
+        }
+        for (effect, (sum, count)) in self.0.iter_mut().zip(sums) {
+            if count > 0.0 {
+                *effect = sum / (count + precision);
+            }
+        }
+    }
+
+    fn sum(&self, levels: &[usize; Self::KINDS]) -> f64 {
+        levels.iter().map(|level| self.0[*level]).sum()
+    }
+
+    /// How many times as long a pair takes as is assumed.
+    fn factor(&self, levels: &[usize; Self::KINDS]) -> f64 {
+        self.sum(levels).exp()
+    }
+}
+
+fn nanos(seconds: f64) -> Nanos {
+    Nanos((seconds * 1e9).round() as u64)
+}
+
+/// The middle one, or the mean of the two in the middle.
+fn median(times: &[f64]) -> Option<f64> {
+    let mut times = times.to_vec();
+    times.sort_unstable_by(f64::total_cmp);
+    let upper = *times.get(times.len() / 2)?;
+    Some(times[(times.len() - 1) / 2].midpoint(upper))
+}
+
+#[cfg(test)]
+#[path = "forecast_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! The overall view as a table: a row for each group of tests, and the mean over all of them.
+
+use analyse::{Analysis, Estimate, Score};
+use model::{CampaignResults, Unit};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, LACKING, PhaseLine, TestBlock, Tone, sign_of};
+use crate::wording::words;
+
+/// The overall view: a row for each group of tests, and the mean over all of them with its interval;
+/// `None` where there is nobody to compare with.
+pub(crate) fn overall<'a>(
+    results: &'a CampaignResults,
+    analysis: &Analysis,
+) -> Option<TestBlock<'a>> {
+    let overall = &analysis.overall;
+    let first = results
+        .campaign
+        .suites
+        .iter()
+        .flat_map(|s| &s.tests)
+        .next()?;
+    if analysis.contenders.len() < 2 || overall.groups.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<PhaseLine<'_>> = overall
+        .groups
+        .iter()
+        .map(|group| line(group.group.title().to_owned(), &group.scores, |e| e.median))
+        .collect();
+    if overall.groups.len() > 1 {
+        let all = line("all groups".to_owned(), &overall.total, |e| e.median);
+        lines.push(PhaseLine {
+            rule: Some("all groups, each weighing the same".to_owned()),
+            ..all
+        });
+    }
+    lines.extend(interval_lines(&overall.total));
+    Some(TestBlock {
+        test: first,
+        number: None,
+        name: "overall".to_owned(),
+        title: format!(
+            "geometric means of ratios to the best, {}",
+            words::replicates(analysis.clock, results.campaign.rounds)
+        ),
+        lines,
+    })
+}
+
+/// The ends of the intervals of the last row, without signs.
+fn interval_lines(scores: &[Score]) -> Vec<PhaseLine<'static>> {
+    let confidences = scores
+        .iter()
+        .filter_map(|s| Some(s.ratio?.interval.confidence));
+    let least = confidences.fold(f64::INFINITY, f64::min);
+    if !least.is_finite() || least == 0.0 {
+        return Vec::new();
+    }
+    let plain = |label: String, of: fn(&Estimate) -> f64| {
+        let mut line = line(label, scores, of);
+        for entry in &mut line.entries {
+            entry.signs.clear();
+            entry.tone = match entry.tone {
+                Tone::Absent => Tone::Absent,
+                _ => Tone::Plain,
+            };
+        }
+        line
+    };
+    let percent = words::percent(least);
+    vec![
+        plain(format!("{percent} interval, from"), |e| e.interval.low),
+        plain("to".to_owned(), |e| e.interval.high),
+    ]
+}
+
+fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<'static> {
+    let scale = Scale::of(Unit::Ratio, []);
+    let entry = |score: &Score| {
+        let Some(ratio) = &score.ratio else {
+            return Entry {
+                text: "no result".to_owned(),
+                signs: String::new(),
+                tone: Tone::Absent,
+            };
+        };
+        let (tone, sign) = sign_of(score.place.as_ref());
+        let lacking = (score.missing > 0).then_some(LACKING);
+        Entry {
+            text: scale.number(of(ratio)),
+            signs: sign.into_iter().chain(lacking).collect(),
+            tone,
+        }
+    };
+    PhaseLine {
+        row: None,
+        label,
+        rule: None,
+        unit: format!("{} ↓", scale.symbol()),
+        entries: scores.iter().map(entry).collect(),
+    }
+}

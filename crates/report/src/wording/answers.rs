@@ -1,0 +1,257 @@
+//! The answers in words: who suits each use, and what each group of tests comes to. Every report says them in the
+//! same words; everything is decided in the analysis ([`analyse::Conclusion`], [`analyse::advise`]).
+
+use analyse::{
+    Advice, Analysis, Answer, Conclusion, ENOUGH_TESTED, Place, Recommendation, UseScores, Verdict,
+    Worse, advise,
+};
+use model::Group;
+
+use crate::wording::scale::three_digits;
+use crate::wording::text::{clean, shorten};
+use crate::wording::words::percent;
+
+/// The widest a contender's name may be in a sentence.
+const NAME_COLUMNS: usize = 40;
+/// The most contenders that a sentence names.
+const MOST_NAMES: usize = 5;
+
+/// A question and its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sentence {
+    /// What was asked: a use or a group of tests.
+    pub question: String,
+    /// What it comes to: `ext4; xfs costs at least 12 % more.`
+    pub answer: String,
+}
+
+/// The answer for each use, in the order of the uses.
+pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
+    let sentence = |scores: &UseScores| Sentence {
+        question: clean(&scores.title),
+        answer: of_use(&advise(scores), &analysis.contenders),
+    };
+    analysis.uses.iter().map(sentence).collect()
+}
+
+/// The answer for each group of tests, and for all of them together.
+pub(crate) fn of_groups(analysis: &Analysis) -> Vec<Sentence> {
+    let sentence = |conclusion: &Conclusion| Sentence {
+        question: match conclusion.group {
+            Some(group) => group.title().to_owned(),
+            None => "all groups, each weighing the same".to_owned(),
+        },
+        answer: Words {
+            contenders: &analysis.contenders,
+            conclusion,
+            margin: analysis.margin.0,
+        }
+        .text(),
+    };
+    analysis.conclusions.iter().map(sentence).collect()
+}
+
+/// How sure the answers are, and what is of no relevance.
+pub(crate) fn how_sure(analysis: &Analysis) -> String {
+    format!(
+        "Each shortlist holds the best with 95 % certainty, all uses together; a cost that is less than {} higher counts \
+         as equal (--relevant).",
+        percent(analysis.margin.0)
+    )
+}
+
+/// The answer for one use.
+pub(crate) fn of_use(advice: &Advice, contenders: &[String]) -> String {
+    match advice.recommendation {
+        Recommendation::None => "nothing; each contender is ruled out.".to_owned(),
+        Recommendation::NoAdvice => no_advice(advice),
+        _ => Words {
+            contenders,
+            conclusion: &advice.scores.conclusion,
+            margin: advice.scores.margin.0,
+        }
+        .text(),
+    }
+}
+
+/// What was not tested, and the command that tests it.
+fn no_advice(advice: &Advice) -> String {
+    let mut why = Vec::new();
+    if advice.scores.tested < ENOUGH_TESTED {
+        let groups: Vec<&str> = advice.untested.iter().map(|u| u.group.title()).collect();
+        why.push(format!(
+            "only {} of what counts was tested, and not {}",
+            percent(advice.scores.tested),
+            listed(&groups, "and")
+        ));
+    }
+    if !advice.untried.is_empty() {
+        let features: Vec<String> = advice.untried.iter().map(|(f, _)| f.to_string()).collect();
+        why.push(format!("nobody tried {}", listed(&features, "and")));
+    }
+    if why.is_empty() {
+        why.push("nobody has every result that counts".to_owned());
+    }
+    let suites = missing_suites(advice);
+    let run = match suites.is_empty() {
+        true => String::new(),
+        false => format!(": run `fsarena run {}`", suites.join(" ")),
+    };
+    format!("no advice, since {}{run}.", why.join("; "))
+}
+
+/// The suites that would test what is missing, as arguments.
+fn missing_suites(advice: &Advice) -> Vec<String> {
+    let is_enough = advice.scores.tested >= ENOUGH_TESTED;
+    let groups = advice.scores.groups.iter();
+    let groups = groups.filter(|group| group.results.is_empty() && !is_enough);
+    let mut suites: Vec<&str> = groups
+        .filter_map(|group| group.tested_by.first())
+        .map(String::as_str)
+        .collect();
+    if !advice.untried.is_empty() {
+        // The suite that tries every feature.
+        suites.push("lifecycle");
+    }
+    suites.sort_unstable();
+    suites.dedup();
+    suites.iter().map(|suite| format!("-s {suite}")).collect()
+}
+
+/// What a place says, for a table: `best`, `at least 12 % more`.
+pub(crate) fn of_place(place: &Place) -> String {
+    match place.verdict {
+        Verdict::BetterByAtLeast(_) => "best".to_owned(),
+        Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(share)),
+        Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
+        Verdict::Identical => "identical".to_owned(),
+        Verdict::NotEnoughRounds { rounds } => match rounds {
+            Some(rounds) => format!("not enough rounds: {rounds} would do"),
+            None => "not enough rounds".to_owned(),
+        },
+    }
+}
+
+/// `12 % more`, `3.40 times as much`.
+pub(crate) fn more(share: f64) -> String {
+    match share < 0.995 {
+        true => format!("{} more", percent(share)),
+        false => format!("{} times as much", three_digits(1.0 + share)),
+    }
+}
+
+/// Names in a list: `a, b and c`.
+pub(crate) fn listed<T: AsRef<str>>(names: &[T], last_word: &str) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+            format!("{} {last_word} {}", first.join(", "), last.as_ref())
+        }
+    }
+}
+
+struct Words<'a> {
+    contenders: &'a [String],
+    conclusion: &'a Conclusion,
+    margin: f64,
+}
+
+impl Words<'_> {
+    fn text(&self) -> String {
+        let parts = [Some(self.first()), self.worse(), self.unranked()];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        format!("{}.", parts.join("; "))
+    }
+
+    fn first(&self) -> String {
+        let shortlist = &self.conclusion.shortlist[..];
+        match self.conclusion.answer {
+            Answer::Nobody => "nobody has every result of it".to_owned(),
+            Answer::Only => format!("{}: no other is comparable", self.names(shortlist, "or")),
+            Answer::Best => self.names(shortlist, "or"),
+            Answer::Equal => format!(
+                "{}, equal within {}",
+                self.names(shortlist, "or"),
+                percent(self.margin)
+            ),
+            Answer::NotEnoughRounds { rounds } => {
+                let enough = match rounds {
+                    Some(rounds) => format!("{rounds} would do (--rounds {rounds})"),
+                    None => "and how many would do cannot be said yet".to_owned(),
+                };
+                format!(
+                    "{}: too few rounds to say which, {enough}",
+                    self.names(shortlist, "or")
+                )
+            }
+        }
+    }
+
+    /// By how much the others are worse: the nearest by name, and everybody else.
+    fn worse(&self) -> Option<String> {
+        let mut worse: Vec<&Worse> = self.conclusion.worse.iter().collect();
+        worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
+        let (nearest, others) = worse.split_first()?;
+        let name = self.name(nearest.contender);
+        let cost = self.more(nearest.at_least);
+        Some(match others {
+            [] => format!("{name} {cost}"),
+            [other] => format!(
+                "{name} {cost}, {} at least {}",
+                self.name(other.contender),
+                self.amount(other.at_least)
+            ),
+            [next, ..] => format!(
+                "{name} {cost}, everybody else at least {}",
+                self.amount(next.at_least)
+            ),
+        })
+    }
+
+    fn unranked(&self) -> Option<String> {
+        let unranked = &self.conclusion.unranked[..];
+        let lack = match unranked.len() {
+            0 => return None,
+            1 => "lacks results of it",
+            _ => "lack results of it",
+        };
+        Some(format!("{} {lack}", self.names(unranked, "and")))
+    }
+
+    /// `costs at least 12 % more`; of space, `leaves at least 0.02 % less`.
+    fn more(&self, share: f64) -> String {
+        match self.conclusion.group {
+            Some(Group::Space) => format!("leaves at least {}", self.amount(share)),
+            _ => format!("costs at least {}", self.amount(share)),
+        }
+    }
+
+    fn amount(&self, share: f64) -> String {
+        match self.conclusion.group {
+            Some(Group::Space) => format!("{} less", percent(1.0 - 1.0 / (1.0 + share))),
+            _ => more(share),
+        }
+    }
+
+    fn name(&self, contender: usize) -> String {
+        shorten(&clean(&self.contenders[contender]), NAME_COLUMNS)
+    }
+
+    fn names(&self, contenders: &[usize], last_word: &str) -> String {
+        let names: Vec<String> = contenders.iter().map(|c| self.name(*c)).collect();
+        match names.len() {
+            few if few <= MOST_NAMES => listed(&names, last_word),
+            many => format!(
+                "{} {last_word} {} others",
+                names[..MOST_NAMES - 1].join(", "),
+                many - (MOST_NAMES - 1)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "answers_tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+//! Answers in words, by hand and on every surface.
+
+use std::collections::BTreeMap;
+
+use analyse::{Margin, SuitesByGroup, analyse, fixture};
+
+use super::*;
+use crate::{Format, Options, render};
+
+fn said(sentences: Vec<Sentence>) -> Vec<String> {
+    let sentences = sentences.into_iter();
+    sentences
+        .map(|s| format!("{}: {}", s.question, s.answer))
+        .collect()
+}
+
+#[test]
+fn each_group_of_a_small_campaign_has_its_answer() {
+    insta::assert_snapshot!(said(of_groups(&analyse(&fixture::plain()))).join("\n"));
+}
+
+#[test]
+fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    let lines = said(of_groups(&analyse(&results)));
+    assert!(lines[0].contains("fast, middle or slow: too few rounds to say which"));
+    assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
+}
+
+/// A conclusion made by hand.
+fn concluded(
+    group: Group,
+    answer: Answer,
+    shortlist: &[usize],
+    worse: &[(usize, f64)],
+) -> Conclusion {
+    let worse = worse.iter().map(|(contender, at_least)| Worse {
+        contender: *contender,
+        at_least: *at_least,
+        ratio: 1.0 + at_least,
+    });
+    Conclusion {
+        group: Some(group),
+        answer,
+        shortlist: shortlist.to_vec(),
+        worse: worse.collect(),
+        unranked: Vec::new(),
+    }
+}
+
+#[test]
+fn space_is_left_and_time_is_spent() {
+    let mut analysis = analyse(&fixture::plain());
+    let open = |rounds| Answer::NotEnoughRounds { rounds };
+    analysis.conclusions = vec![
+        concluded(Group::Space, Answer::Best, &[0], &[(2, 0.25)]),
+        concluded(Group::Maintenance, Answer::Equal, &[0, 1], &[(2, 0.42)]),
+        concluded(Group::Trees, Answer::Best, &[0], &[(1, 0.1), (2, 2.0)]),
+        concluded(Group::Names, open(Some(8)), &[0, 1, 2], &[]),
+        concluded(Group::Durable, open(None), &[0, 1], &[(2, 1.5)]),
+        concluded(Group::StreamRead, Answer::Nobody, &[], &[]),
+    ];
+    assert_eq!(
+        said(of_groups(&analysis)),
+        [
+            "space left: fast; slow leaves at least 20 % less.",
+            "make, mount, check: fast or middle, equal within 5 %; slow costs at least 42 % more.",
+            "trees of files: fast; middle costs at least 10 % more, slow at least 3.00 times as much.",
+            "names and attributes: fast, middle or slow: too few rounds to say which, 8 would do (--rounds 8).",
+            "durable writes: fast or middle: too few rounds to say which, and how many would do cannot be said yet; \
+             slow costs at least 2.50 times as much.",
+            "large files read: nobody has every result of it.",
+        ]
+    );
+}
+
+#[test]
+fn who_lacks_results_is_named() {
+    let all = said(of_groups(&analyse(&fixture::realistic())));
+    let whole = all.last().unwrap();
+    assert!(
+        whole.starts_with("all groups, each weighing the same: "),
+        "{whole}"
+    );
+    assert!(whole.contains("lack results of it"), "{whole}");
+}
+
+/// A campaign with two uses: one that can be answered, and one of which nothing was tested.
+fn answered() -> (model::CampaignResults, Analysis) {
+    let results = fixture::plain();
+    let mut analysis = analyse::analyse_with(&results, Margin(0.1));
+    let mut streams = fixture::use_of(&[(Group::StreamWrite, 3.0), (Group::StreamRead, 1.0)]);
+    streams.title = "Media".to_owned();
+    let mut mail = fixture::use_of(&[(Group::Durable, 45.0), (Group::StreamRead, 1.0)]);
+    mail.title = "Mail spool".to_owned();
+    let suites: SuitesByGroup = BTreeMap::from([(Group::Durable, vec!["fs-mark".to_owned()])]);
+    analysis.weigh_uses([&streams, &mail], &suites);
+    (results, analysis)
+}
+
+#[test]
+fn without_evidence_there_is_no_advice_but_the_command_that_brings_it() {
+    let (_, analysis) = answered();
+    assert_eq!(
+        said(of_uses(&analysis)),
+        [
+            "Media: fast; middle costs at least 68 % more, slow at least 2.83 times as much.",
+            "Mail spool: no advice, since only 2.2 % of what counts was tested, and not durable writes: run \
+             `fsarena run -s fs-mark`.",
+        ]
+    );
+}
+
+/// Terminal, Markdown, page and advice say the same of every use and group, in the same words.
+#[test]
+fn every_surface_gives_the_same_answers() {
+    let (results, analysis) = answered();
+    let plain = |text: String| {
+        let text = text.replace("\\", "").replace("&#39;", "'");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let options = Options::default();
+    let surfaces = [Format::Table, Format::Markdown, Format::Html]
+        .map(|format| plain(render(format, &results, &analysis, &options)));
+    let sentences = of_uses(&analysis).into_iter().chain(of_groups(&analysis));
+    for sentence in sentences {
+        for surface in &surfaces {
+            assert!(
+                surface.contains(&sentence.answer),
+                "{sentence:?} is not in {surface}"
+            );
+        }
+    }
+    for remark in crate::wording::remarks::remarks(&analysis) {
+        for surface in &surfaces {
+            assert!(surface.contains(&remark), "{remark} is not in {surface}");
+        }
+    }
+    for (one, sentence) in analysis.uses.iter().zip(of_uses(&analysis)) {
+        let advice = plain(crate::advice_text(&advise(one), &results));
+        let said = sentence
+            .answer
+            .strip_prefix("no advice")
+            .unwrap_or(&sentence.answer);
+        assert!(advice.contains(said), "{said} is not in {advice}");
+    }
+}

@@ -1,0 +1,125 @@
+//! What every report says of noise, drift and the rule that added rounds.
+
+use super::*;
+use crate::tables::overall::overall;
+use analyse::{analyse, fixture};
+use model::{CampaignResults, Until};
+
+fn shown(results: &CampaignResults) -> String {
+    let analysis = analyse(results);
+    let mut text = String::new();
+    for line in overall(results, &analysis)
+        .map(|b| b.lines)
+        .unwrap_or_default()
+    {
+        let entries: Vec<String> = line
+            .entries
+            .iter()
+            .map(|e| format!("{}{}", e.text, e.signs))
+            .collect();
+        text += &format!("{} | {}\n", line.label, entries.join(" | "));
+    }
+    text + &remarks(&analysis).join("\n")
+}
+
+#[test]
+fn a_small_campaign() {
+    insta::assert_snapshot!(shown(&fixture::plain()));
+}
+
+#[test]
+fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
+    let mut results = fixture::rising(8, 0.02);
+    results.campaign.contenders[1].filesystem = results.campaign.contenders[0].filesystem.clone();
+    results.campaign.until = Some(Until {
+        width: 0.01,
+        share: 1.0,
+        max_rounds: 8,
+        max_time: None,
+    });
+    insta::assert_snapshot!(shown(&results));
+}
+
+#[test]
+fn results_that_are_warm_by_name_only_are_named() {
+    let mut results = fixture::plain();
+    let before = shown(&results);
+    assert!(!before.contains("To be served from memory"), "{before}");
+    let test = &mut results.campaign.suites[0].tests[0];
+    let file = "f".to_owned();
+    let unit = model::StreamUnit::Char;
+    test.phases[0].op = model::Op::ReadStream(model::ReadStream { file, unit });
+    let (test, phase) = (test.name.clone(), test.phases[0].name.clone());
+    let cells = results.cells.iter_mut().filter(|c| c.cell.test == test);
+    let first = cells.filter(|c| c.cell.contender == "fast").take(2);
+    for (cell, read) in first.zip([5, 3]) {
+        let result = cell.result.as_mut().unwrap();
+        let phase = result.phases.iter_mut().find(|p| p.phase == phase);
+        let phase = phase.unwrap();
+        phase.cache = model::CacheState::Warm;
+        phase.bytes = model::Bytes::mib(64);
+        phase.device = Some(model::DeviceCounters {
+            read_bytes: model::Bytes::mib(read),
+            ..Default::default()
+        });
+    }
+    let named = format!("fast: {test}, {phase} (up to 5 MiB, in 2 rounds).");
+    let text = shown(&results);
+    assert!(text.contains(&named), "{text}");
+}
+
+#[test]
+fn disturbed_cells_are_named_and_those_that_ran_again_counted() {
+    let mut results = fixture::plain();
+    let disturbance = |others| model::Disturbance {
+        processors: 2,
+        elapsed: model::Nanos::from_secs(10),
+        others: model::Nanos::from_secs(others),
+        ..Default::default()
+    };
+    for cell in &mut results.cells {
+        cell.result.as_mut().unwrap().disturbance = Some(disturbance(1));
+    }
+    assert!(!shown(&results).contains("Disturbed"));
+    results.cells[1].result.as_mut().unwrap().disturbance = Some(disturbance(8));
+    let again = results.cells[2].result.as_mut().unwrap();
+    let mut first = again.clone();
+    first.disturbance = Some(disturbance(9));
+    again.first = Some(Box::new(first));
+    let text = shown(&results);
+    let cell = &results.cells[1].cell;
+    let named = format!(
+        "while 2 cells ran, other processes had more than 10 % of the processors, or the host took more than 5 %; \
+         1 of them ran again, and that counts. Not run again, or disturbed again: {}: {} (round {}: other processes 40 % \
+         of the processors, stolen 0 %).",
+        cell.contender, cell.test, cell.round
+    );
+    assert!(text.contains(&named), "{text}");
+}
+
+#[test]
+fn in_virtual_time_nothing_is_called_noise() {
+    let mut results = fixture::plain();
+    results.campaign.clock = Clock::Virtual;
+    let analysis = analyse(&results);
+    assert!(
+        overall(&results, &analysis)
+            .unwrap()
+            .title
+            .ends_with(", 3 seeds, which is no noise")
+    );
+    assert!(remarks(&analysis)[0].contains("In virtual time nothing is noise"));
+}
+
+#[test]
+fn many_outliers_are_counted_and_not_listed() {
+    let all: Vec<String> = (0..7).map(|i| i.to_string()).collect();
+    assert_eq!(some_of(&all), "0; 1; 2; 3; 4; and 2 more");
+    assert_eq!(some_of(&all[..2]), "0; 1");
+}
+
+#[test]
+fn hostile_names_are_cleaned() {
+    let text = shown(&fixture::hostile());
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+}

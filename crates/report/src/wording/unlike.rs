@@ -1,0 +1,88 @@
+//! What contenders are not alike in beside their filesystem, in sentences.
+
+use analyse::{Analysis, Resources};
+
+use crate::wording::text::clean;
+
+/// What may be used where nothing is said.
+pub(crate) const ALL: &str = "all there is";
+
+/// Sentences for what contenders are not alike in: whoever is ahead may owe it to that.
+pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
+    let disks = |r: &Resources| {
+        let model = r.disk.as_deref().map(clean)?;
+        Some(match r.disks {
+            Some(1) | None => model,
+            Some(count) => format!("{count} × {model}"),
+        })
+    };
+    let memory = |r: &Resources| {
+        let size = r.memory.map(|size| size.to_string());
+        Some(size.unwrap_or_else(|| ALL.to_owned()))
+    };
+    let sentences = [
+        sentence(
+            analysis,
+            "are on different disks",
+            "filesystem and disk",
+            disks,
+        ),
+        sentence(
+            analysis,
+            "may use different memory",
+            "filesystem and memory",
+            memory,
+        ),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+fn sentence(
+    analysis: &Analysis,
+    how: &str,
+    both: &str,
+    of: impl Fn(&Resources) -> Option<String>,
+) -> Option<String> {
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    for resources in &analysis.resources {
+        let Some(kind) = of(resources) else { continue };
+        let who = clean(&resources.contender);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, members)) => members.push(who),
+            None => kinds.push((kind, vec![who])),
+        }
+    }
+    if kinds.len() < 2 {
+        return None;
+    }
+    let kinds = kinds
+        .iter()
+        .map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
+    let kinds: Vec<String> = kinds.collect();
+    Some(format!(
+        "Contenders {how}: {}. Every answer compares {both} together; only those in one pair of brackets \
+         differ by their filesystem alone.",
+        kinds.join("; ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn contenders_that_are_not_alike_are_told_and_those_that_are_are_not() {
+        assert_eq!(unlike(&analyse(&fixture::plain())), [""; 0]);
+        let mut results = fixture::plain();
+        results.campaign.contenders[2].own.memory = Some(model::Bytes::mib(32));
+        let said = unlike(&analyse(&results));
+        assert_eq!(said.len(), 1);
+        assert!(
+            said[0].starts_with(
+                "Contenders may use different memory: 512 MiB (fast, middle); 32 MiB (slow). Every answer"
+            ),
+            "{said:?}"
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! What tests of executors run.
+
+use model::{Bytes, CacheState, Capacity, CellId, End, MountIdentity, Op, Phase, Test};
+use wire::{Job, Target};
+
+/// A job whose cells differ by their seed alone.
+pub fn job(seed: u64) -> Job {
+    let phase = Phase {
+        name: "p".into(),
+        cache: CacheState::Warm,
+        ends: End::Call,
+        at_most: None,
+        scaling: None,
+        op: Op::Capacity(Capacity),
+    };
+    Job {
+        version: wire::VERSION,
+        cell: CellId(1),
+        target: Target::Directory {
+            path: "/".into(),
+            top: "/".into(),
+            mount: MountIdentity {
+                device: (0, 0),
+                mount: 0,
+                inode: 0,
+            },
+        },
+        source: None,
+        test: Test {
+            name: "t".into(),
+            suite: "s".into(),
+            title: String::new(),
+            rationale: String::new(),
+            space: Bytes(0),
+            sweep: None,
+            phases: vec![phase],
+        },
+        seed,
+        stacks_after: None,
+    }
+}
