@@ -74,6 +74,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         profile: Profile::Smoke,
         rounds: 1,
         until: None,
+        budget: None,
         seed: 1,
         size: Bytes::mib(64),
         memory: None,

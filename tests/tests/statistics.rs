@@ -158,6 +158,20 @@ fn rounds_are_added_up_to_the_limit_and_are_those_of_a_longer_campaign() {
 }
 
 #[test]
+fn within_a_budget_everything_runs_once_and_what_is_added_is_for_open_answers() {
+    let sandbox = Sandbox::new();
+    let mut campaign = sandbox.campaign(&["tmpfs", "again=tmpfs", "ext2"], "trial");
+    let ended = run(campaign.args(["--budget", "5s"])).with(0);
+    let cells = sandbox.results().cells;
+    assert!(cells.iter().all(|stored| stored.result.is_some()));
+    let first = cells.iter().filter(|stored| stored.cell.round == 1).count();
+    assert_eq!(first % 3, 0, "each contender in each test");
+    let words = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(words.contains("after 1 round"), "{words}");
+    assert!(words.contains("Within the budget of 5.00 s"), "{words}");
+}
+
+#[test]
 fn rounds_stop_as_soon_as_results_are_known_or_at_the_limit() {
     let sandbox = Sandbox::new();
     run(&mut growing(&sandbox, "100%", "5", "8")).with(0);
@@ -266,6 +280,8 @@ fn a_rule_that_makes_no_sense_is_one_line_and_code_2() {
         &["--until-width", "5"][..],
         &["--until-width", "0%"],
         &["--max-rounds", "9"],
+        &["--budget", "1h", "--rounds", "3"],
+        &["--budget", "0s"],
         &["--max-time", "2h"],
         &["--until-width", "5%", "--max-time", "soon"],
         &["--until-width", "5%", "--rounds", "5", "--max-rounds", "4"],

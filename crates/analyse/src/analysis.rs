@@ -1,6 +1,6 @@
 //! The whole analysis of a campaign, put together from its parts.
 
-use model::{CampaignResults, Clock, Use};
+use model::{CampaignResults, Clock, Nanos, Use};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::{disturbed, drift, noise, warm_reads};
@@ -70,6 +70,9 @@ pub struct Analysis {
     /// What the rule says by which rounds are added; absent where the campaign has none.
     #[serde(default)]
     pub stop: Option<Stop>,
+    /// The time in which as much was to be answered as could be; absent where rounds were fixed otherwise.
+    #[serde(default)]
+    pub budget: Option<Nanos>,
     /// What each contender can do.
     pub features: Vec<ContenderFeatures>,
     /// Cells that are not ok, in the order of the plan.
@@ -105,6 +108,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
         stop: Stop::of(results, &counts, &rows),
+        budget: results.campaign.budget,
         counts,
         phase_counts: phase_counts::phase_counts(&contenders, &rows),
         contenders,

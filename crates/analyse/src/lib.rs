@@ -13,6 +13,7 @@ mod evidence;
 pub mod fixture;
 mod groups;
 pub mod inference;
+mod open;
 mod rows;
 mod statistics;
 
@@ -43,6 +44,7 @@ pub use groups::use_scores::{
     Candidate, LeftOut, RuledOut, SuitesByGroup, UseScores, WeighedGroup,
 };
 pub use inference::{Margin, Verdict};
+pub use open::Pair;
 pub use rows::outcome::RoundOutcome;
 pub use rows::place::Place;
 pub use rows::raw_device::{OVERHEAD_ABOVE, RawDeviceRange};

@@ -12,7 +12,7 @@ use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "name",
     "contenders",
     "groups",
@@ -20,6 +20,7 @@ const KEYS: [&str; 24] = [
     "suites",
     "profile",
     "rounds",
+    "budget",
     "until_width",
     "until_share",
     "max_rounds",
@@ -122,6 +123,8 @@ pub struct RoundRule {
     pub max_rounds: Option<u32>,
     /// Time of all cells after which none is added.
     pub max_time: Option<Nanos>,
+    /// Time in which as much is answered as can be; no other rule then.
+    pub budget: Option<Nanos>,
 }
 
 /// A mounted directory that competes.
@@ -195,7 +198,15 @@ fn rule(top: &Table<'_>) -> Result<RoundRule, CatalogError> {
         until_share: top.read("until_share", |v| v.percentage())?,
         max_rounds: top.read("max_rounds", |v| rounds(&v))?,
         max_time: top.read("max_time", |v| v.time_limit())?.flatten(),
+        budget: top.read("budget", |v| v.time_limit())?.flatten(),
     };
+    if rule.budget.is_some() {
+        for key in ["rounds", "until_width"] {
+            if let Some(value) = top.get(key)? {
+                return Err(value.error(format!("`{key}` and `budget` exclude each other")));
+            }
+        }
+    }
     if rule.until_width.is_none() {
         for key in ["until_share", "max_rounds", "max_time"] {
             if let Some(value) = top.get(key)? {

@@ -192,6 +192,7 @@ device = "/dev/sdz"
         until_share: Some(0.9),
         max_rounds: Some(12),
         max_time: Some(Nanos::from_secs(7200)),
+        budget: None,
     };
     assert_eq!(campaign.rule, rule);
     assert_eq!(campaign.seed, Some(u64::MAX));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use guest::Guest;
 use machine::fit::Misfits;
 use machine::{GuestMeans, Held, Local, Reach, Remote, WorkPlace};
-use model::{Backend, Bytes, Campaign, Cell, DiskIdentity, Environment};
+use model::{Backend, Bytes, Campaign, Cell, DiskIdentity, Environment, Use};
 use orchestrate::{Ended, Error, Limits, Stop, Stored};
 use provision::HeldDevice;
 use run::CellCache;
@@ -28,6 +28,8 @@ pub struct Means<'a> {
     pub max_written: Option<Bytes>,
     /// Brings the place where results are kept that need not be brought about twice; asked for guests only.
     pub cache: &'a dyn Fn() -> Option<CellCache>,
+    /// The uses whose answers a budget is spent on.
+    pub uses: Vec<Use>,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
@@ -108,7 +110,9 @@ pub fn drive<'a>(
         max_written: means.max_written.or(stored.campaign.max_written),
         ..stored.campaign.clone()
     };
-    if stored.cells.iter().all(|cell| cell.result.is_some()) && !orchestrate::wants_more(&stored) {
+    if stored.cells.iter().all(|cell| cell.result.is_some())
+        && !orchestrate::wants_more(&stored, &means.uses)
+    {
         let own = WorkPlace::directory(&campaign, id);
         machine::remove_left(reach, &own, Some((id, &campaign)))?;
         asked.progress.note(&format!(
@@ -124,6 +128,7 @@ pub fn drive<'a>(
         preparation: cost.preparation,
         pace: cost.pace,
         experience,
+        uses: means.uses.clone(),
     };
     let taken = match taken {
         Some(taken) => taken,

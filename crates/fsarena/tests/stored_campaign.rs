@@ -53,6 +53,7 @@ fn campaign() -> Campaign {
         profile: Profile::Smoke,
         rounds: 1,
         until: None,
+        budget: None,
         clock: model::Clock::Real,
         guest: None,
         seed: 3,

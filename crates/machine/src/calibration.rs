@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use model::{Bytes, Calibration, Nanos, Profile, RawDevice};
 use provision::{DeviceMeter, HeldDevice, LoopDevice, Pace, ProvisionError};
+use run::Surroundings;
 use sys::{clock, disk};
 
 use crate::error;
@@ -125,7 +126,7 @@ pub fn take(
     effort: Effort,
     stop: &AtomicBool,
 ) -> Result<Calibration, ProvisionError> {
-    let (taken, start) = (clock::calendar(), clock::now());
+    let (taken, start, before) = (clock::calendar(), clock::now(), Surroundings::look());
     let Pace { repetitions, each } = effort.overhead;
     let overhead = engine::overhead(repetitions, each);
     let overhead = overhead.map_err(|error| ProvisionError::Io {
@@ -137,6 +138,7 @@ pub fn take(
     Ok(Calibration {
         taken,
         elapsed: clock::since(start),
+        disturbance: Some(before.until(&Surroundings::look())),
         overhead,
         raw_device,
         device,

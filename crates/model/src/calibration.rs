@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Nanos};
+use crate::{Bytes, Disturbance, Nanos};
 
 /// A result that was taken several times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +100,9 @@ pub struct Calibration {
     pub raw_device: Option<RawDevice>,
     /// What the raw device is, or why there is none; a line for people.
     pub device: String,
+    /// What else the machine did meanwhile; absent where that was not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbance: Option<Disturbance>,
 }
 
 #[cfg(test)]
@@ -136,6 +139,7 @@ mod tests {
     fn a_calibration_of_an_older_database_is_read() {
         let spread = Spread::of(&[1.0]).unwrap();
         let calibration = Calibration {
+            disturbance: None,
             taken: Nanos(1),
             elapsed: Nanos(2),
             overhead: Overhead {

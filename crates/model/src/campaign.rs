@@ -191,6 +191,10 @@ pub struct Campaign {
     /// When rounds are added, and how many at most; never where absent.
     #[serde(default)]
     pub until: Option<Until>,
+    /// Time in which it answers what it can: after one round of everything, cells are added where an answer is open, as
+    /// long as they fit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Nanos>,
     /// From which every random choice comes.
     pub seed: u64,
     /// Size of the image; a device has its own.

@@ -1,14 +1,20 @@
 //! Which cells are run a second time: those that the machine disturbed, within limits that no value has a part in.
 
-use model::{Cell, CellResult, Status, StoredCell};
+use model::{Cell, CellResult, Disturbance, Status, StoredCell};
 
 /// Of so many cells, one may be run again: a machine that is always busy shall not take twice the time.
 const ONE_OF: usize = 10;
+/// So many cells are looked at together, to say whether the machine is quiet.
+const TOGETHER: usize = 10;
 
 /// How many cells were run again, and how many may be.
 pub struct Again {
     done: usize,
     most: usize,
+    /// Of the latest cells, up to [`TOGETHER`], what disturbed them much.
+    latest: Vec<Option<Disturbance>>,
+    /// Whether it was said that the machine is not quiet.
+    said: bool,
 }
 
 impl Again {
@@ -18,6 +24,8 @@ impl Again {
         Self {
             done: results.filter(|result| result.first.is_some()).count(),
             most: cells.len() / ONE_OF,
+            latest: Vec::new(),
+            said: false,
         }
     }
 
@@ -25,6 +33,21 @@ impl Again {
     pub fn is_due(&self, result: &CellResult) -> bool {
         let is_disturbed = result.disturbance.is_some_and(|d| d.is_much());
         is_disturbed && result.status == Status::Ok && self.done < self.most
+    }
+
+    /// Takes in a result that counts. Once, when half of the latest cells were disturbed, by what the last of them was.
+    pub fn has_become_busy(&mut self, result: &CellResult) -> Option<Disturbance> {
+        if self.said {
+            return None;
+        }
+        let much = result.disturbance.filter(Disturbance::is_much);
+        self.latest.push(much);
+        if self.latest.len() < TOGETHER {
+            return None;
+        }
+        let disturbed: Vec<Disturbance> = self.latest.drain(..).flatten().collect();
+        self.said = 2 * disturbed.len() >= TOGETHER;
+        disturbed.last().copied().filter(|_| self.said)
     }
 
     /// Takes note that one is.
@@ -46,6 +69,14 @@ pub fn name(cell: &Cell) -> String {
     format!("{}, {}, round {}", cell.contender, cell.test, cell.round)
 }
 
+/// What to do about a machine that does much else, in a line.
+pub fn not_quiet(disturbance: &Disturbance) -> String {
+    format!(
+        "this machine is not quiet ({disturbance}): results vary more, and fewer answers can be settled in the same \
+         time; stop what else runs on it"
+    )
+}
+
 /// Why a cell is run again, in a line.
 pub fn words(cell: &Cell, result: &CellResult) -> String {
     let what = result
@@ -57,7 +88,7 @@ pub fn words(cell: &Cell, result: &CellResult) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Disturbance, Nanos};
+    use model::Nanos;
 
     use super::*;
     use crate::in_memory;
@@ -80,6 +111,18 @@ mod tests {
             result: Some(result(0)),
         };
         (0..number).map(cell).collect()
+    }
+
+    #[test]
+    fn a_machine_is_busy_once_half_of_its_cells_are_disturbed() {
+        let mut again = Again::of(&[]);
+        let mut said = |busy: usize| {
+            let each = (0..TOGETHER).map(|n| result(if n < busy { 5 } else { 0 }));
+            each.filter_map(|result| again.has_become_busy(&result))
+                .count()
+        };
+        let half = TOGETHER / 2;
+        assert_eq!([half - 1, half, TOGETHER].map(&mut said), [0, 1, 0], "once");
     }
 
     #[test]

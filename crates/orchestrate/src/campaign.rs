@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use analyse::StopReason;
 use model::{
-    Bytes, Campaign, Cell, CellId, CellResult, Failure, Nanos, PhaseResult, Status, StoredCell,
-    Test,
+    Bytes, Campaign, Cell, CellId, CellResult, Disturbance, Failure, Nanos, PhaseResult, Status,
+    StoredCell, Test, Use,
 };
 use plan::{Experience, Forecast, Going, Pace, Writes};
 use sys::clock;
@@ -56,6 +56,8 @@ pub struct Limits {
     pub pace: Pace,
     /// What cells took in earlier campaigns.
     pub experience: Experience,
+    /// The uses whose answers a budget is spent on, beside those of the groups of tests.
+    pub uses: Vec<Use>,
 }
 
 /// Runs every planned cell that has no result, and further rounds where the campaign's rule wants them.
@@ -82,7 +84,12 @@ pub fn run<L: Ledger, B: Backend>(
         }
     }
     let writes = Writes::of(&stored.campaign);
+    let earlier = rounds::taken(&stored);
     let mut run = Run {
+        uses: &limits.uses,
+        begun: clock::now(),
+        earlier: Nanos(earlier.0 / (backend.side_by_side() as u64).max(1)),
+        blocks: VecDeque::new(),
         ledger,
         backend,
         observer,
@@ -161,6 +168,14 @@ struct Run<'a, L, B> {
     forecast: Forecast,
     /// Which cells are run again.
     again: Again,
+    /// The uses whose answers a budget is spent on.
+    uses: &'a [Use],
+    /// When this session began, on the clock of [`clock::now`].
+    begun: Nanos,
+    /// What the cells of earlier sessions took.
+    earlier: Nanos,
+    /// Cells of the present round that could settle something, the contenders of a test together; not planned yet.
+    blocks: VecDeque<Vec<Cell>>,
 }
 
 /// A cell that runs.
@@ -194,9 +209,10 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         let begun = self.ledger.begin_session(&environment);
         begun.map_err(Error::Ledger)?;
         self.calibrate()?;
+        self.warn_of_budget();
         loop {
             let ended = self.planned_cells()?;
-            if ended == Ended::Interrupted || !self.further_round()? {
+            if ended == Ended::Interrupted || !self.further_cells()? {
                 return Ok(ended);
             }
         }
@@ -213,6 +229,9 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         };
         self.ledger.calibrate(&taken).map_err(Error::Ledger)?;
         self.calibrated = true;
+        if let Some(disturbance) = taken.disturbance.filter(Disturbance::is_much) {
+            self.observer.note(&again::not_quiet(&disturbance));
+        }
         self.observer.calibrated(&taken);
         Ok(())
     }
@@ -390,6 +409,9 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             return Ok(After::GoOn);
         };
         self.ledger.record(&cell, result).map_err(Error::Ledger)?;
+        if let Some(disturbance) = self.again.has_become_busy(result) {
+            self.observer.note(&again::not_quiet(&disturbance));
+        }
         self.finished.insert(id);
         self.forecast.finish(&cell, result);
         if let Some(written) = self.written.as_mut() {
@@ -403,6 +425,73 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         }
         self.observer.end(&cell, result, self.position());
         Ok(After::GoOn)
+    }
+
+    fn further_cells(&mut self) -> Outcome<bool, L, B> {
+        match self.campaign.budget {
+            Some(budget) => self.cells_within(budget),
+            None => self.further_round(),
+        }
+    }
+
+    /// Says where the first round alone would take longer than the budget; it runs all the same, for what was not
+    /// looked at once has no answer.
+    fn warn_of_budget(&self) {
+        let Some(budget) = self.campaign.budget else {
+            return;
+        };
+        let left = self.position().left;
+        if self.finished.is_empty() && left > self.left_of(budget) {
+            self.observer.note(&format!(
+                "one round of everything takes about {left}, longer than the budget of {budget}: take fewer \
+                 contenders or suites (-c, -s), or a longer budget"
+            ));
+        }
+    }
+
+    /// What is left of a budget.
+    fn left_of(&self, budget: Nanos) -> Nanos {
+        let spent = self.earlier.0.saturating_add(clock::since(self.begun).0);
+        Nanos(budget.0.saturating_sub(spent))
+    }
+
+    /// Plans and keeps the next cells that could settle an open answer and fit into the budget, all contenders of a test
+    /// that could; false where there are none.
+    ///
+    /// Which cells could follows from what is kept.
+    fn cells_within(&mut self, budget: Nanos) -> Outcome<bool, L, B> {
+        if self.blocks.is_empty() {
+            let results = self.ledger.load().map_err(Error::Ledger)?;
+            self.blocks = rounds::next(&results, self.uses).into();
+            let open = self.blocks.make_contiguous();
+            let words = rounds::words_of_open(results.campaign.rounds, open);
+            self.observer.note(&words);
+        }
+        let abreast = (self.backend.side_by_side() as u64).max(1);
+        while let Some(block) = self.blocks.pop_front() {
+            let takes = Nanos(self.forecast.of(&block).0 / abreast);
+            if takes <= self.left_of(budget) {
+                let planned = u32::try_from(self.plan.len()).unwrap_or(u32::MAX);
+                self.add(plan::behind(planned, block))?;
+                return Ok(true);
+            }
+            if self.blocks.is_empty() {
+                self.observer
+                    .note("the budget is spent: nothing of what is open fits any more");
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps further cells behind the plan.
+    fn add(&mut self, cells: Vec<Cell>) -> Outcome<(), L, B> {
+        self.ledger.extend_plan(&cells).map_err(Error::Ledger)?;
+        if let Some(written) = self.written.as_mut() {
+            written.reserve(self.writes.all(&cells));
+        }
+        self.forecast.plan(&cells);
+        self.plan.extend(cells);
+        Ok(())
     }
 
     /// Plans and keeps one more round where the campaign's rule wants it; false where it has enough.
@@ -422,12 +511,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         }
         let planned = u32::try_from(results.cells.len()).unwrap_or(u32::MAX);
         let cells = plan::further_round(&self.campaign, results.campaign.rounds + 1, planned);
-        self.ledger.extend_plan(&cells).map_err(Error::Ledger)?;
-        if let Some(written) = self.written.as_mut() {
-            written.reserve(self.writes.all(&cells));
-        }
-        self.forecast.plan(&cells);
-        self.plan.extend(cells);
+        self.add(cells)?;
         Ok(true)
     }
 

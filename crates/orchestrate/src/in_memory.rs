@@ -193,6 +193,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         profile: Profile::Smoke,
         rounds,
         until: None,
+        budget: None,
         seed: 1,
         size: Bytes::mib(64),
         memory: None,

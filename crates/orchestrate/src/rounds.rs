@@ -1,7 +1,9 @@
 //! Whether a campaign has rounds enough, and what is said about it while it runs. Pure.
 
-use analyse::{Stop, StopReason};
-use model::CampaignResults;
+use std::collections::BTreeSet;
+
+use analyse::{Pair, Stop, StopReason};
+use model::{CampaignResults, Cell, Nanos, Use};
 
 /// What the campaign's rule says of what is stored; `None` where it has no rule.
 pub fn stop(results: &CampaignResults) -> Option<Stop> {
@@ -9,9 +11,41 @@ pub fn stop(results: &CampaignResults) -> Option<Stop> {
     analyse::analyse(results).stop
 }
 
-/// Whether another round is to be run.
-pub fn wants_more(results: &CampaignResults) -> bool {
-    stop(results).is_some_and(|stop| stop.reason == StopReason::Wide)
+/// Whether another round is to be run, as far as that follows from what is stored.
+pub fn wants_more(results: &CampaignResults, uses: &[Use]) -> bool {
+    let has_time = |budget| taken(results) < budget && !open(results, uses).is_empty();
+    results.campaign.budget.is_some_and(has_time)
+        || stop(results).is_some_and(|stop| stop.reason == StopReason::Wide)
+}
+
+/// What the cells took together: what lies between two sessions of a campaign does not count.
+pub fn taken(results: &CampaignResults) -> Nanos {
+    let ran = results.cells.iter().filter_map(|c| c.result.as_ref());
+    let first = ran.clone().filter_map(|result| result.first.as_deref());
+    let elapsed = ran.chain(first).map(|result| result.elapsed.0);
+    Nanos(elapsed.fold(0, u64::saturating_add))
+}
+
+/// What could settle an answer that is open: those of the groups of tests, and of the uses.
+pub fn open(results: &CampaignResults, uses: &[Use]) -> BTreeSet<Pair> {
+    let mut analysis = analyse::analyse(results);
+    analysis.weigh_uses(uses, &analyse::SuitesByGroup::default());
+    analysis.open()
+}
+
+/// The cells of the next round that could, the contenders of a test together.
+pub fn next(results: &CampaignResults, uses: &[Use]) -> Vec<Vec<Cell>> {
+    let campaign = &results.campaign;
+    if campaign.rounds >= plan::MOST_ROUNDS_OF_A_BUDGET {
+        return Vec::new();
+    }
+    let open = open(results, uses);
+    let contenders = &campaign.contenders;
+    let number = |cell: &Cell| contenders.iter().position(|c| c.name == cell.contender);
+    plan::wanted_of_round(campaign, campaign.rounds + 1, |cell| {
+        let test = (cell.suite.clone(), cell.test.clone());
+        number(cell).is_some_and(|contender| open.contains(&(contender, test)))
+    })
 }
 
 /// One line for people.
@@ -33,6 +67,25 @@ pub fn words(stop: &Stop) -> String {
         StopReason::MostTime => format!("{wide}, and the time for further rounds is over"),
         StopReason::Running | StopReason::Wide => format!("{wide}: one more round"),
     }
+}
+
+/// One line for people on what is open after so many rounds.
+pub fn words_of_open(rounds: u32, blocks: &[Vec<Cell>]) -> String {
+    let after = match rounds {
+        1 => "after 1 round".to_owned(),
+        rounds => format!("after {rounds} rounds"),
+    };
+    if blocks.is_empty() {
+        return format!("{after} every answer is settled as far as more rounds could settle it");
+    }
+    let cells = || blocks.iter().flatten();
+    let contenders: BTreeSet<&str> = cells().map(|cell| cell.contender.as_str()).collect();
+    let tests = match blocks.len() {
+        1 => "1 test".to_owned(),
+        tests => format!("{tests} tests"),
+    };
+    let contenders = contenders.len();
+    format!("{after} answers are open between {contenders} contenders in {tests}: these go on")
 }
 
 #[cfg(test)]

@@ -286,6 +286,10 @@ fn campaign(rng: &mut SeededRng, contenders: &[Contender]) -> Campaign {
         max_rounds: rounds + 2,
         max_time: None,
     });
+    if campaign.until.is_none() && rng.below(1000) == 0 {
+        campaign.budget = Some(Nanos::from_secs(rng.below(60)));
+        campaign.rounds = 1;
+    }
     campaign
 }
 

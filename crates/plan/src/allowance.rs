@@ -29,7 +29,8 @@ pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, TooM
         return Ok(None);
     }
     let named = campaign.max_written;
-    let twice = Bytes(cost.written().0.saturating_mul(TWICE));
+    let twice = cost.written().0.saturating_mul(TWICE);
+    let twice = Bytes(twice.saturating_mul(rounds_within(campaign, cost)));
     let most = named.unwrap_or(UNASKED.min(twice));
     match cost.least_written > most {
         true => Err(TooMuch {
@@ -38,6 +39,13 @@ pub fn allowance(campaign: &Campaign, cost: &Cost) -> Result<Option<Bytes>, TooM
         }),
         false => Ok(Some(most)),
     }
+}
+
+/// How many rounds of everything a budget has time for, at least the first; 1 where there is none: what is announced then
+/// is of all rounds.
+fn rounds_within(campaign: &Campaign, cost: &Cost) -> u64 {
+    let budget = campaign.budget.map_or(0, |budget| budget.0);
+    budget.div_ceil(cost.time.0.max(1)).max(1)
 }
 
 /// A campaign writes more than it may, even if no phase is repeated.
@@ -83,13 +91,23 @@ fn rounded_up(bytes: Bytes) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::{Access, CacheState, End, Io, Op, Phase};
+    use model::{Access, CacheState, End, Io, Nanos, Op, Phase};
 
     use super::*;
     use crate::cost::cost;
     use crate::fixture;
     use crate::forecast::Experience;
     use crate::pace::Pace;
+
+    #[test]
+    fn within_a_budget_as_much_is_written_as_it_has_time_for() {
+        let mut campaign = campaign(1);
+        let once = of(&campaign).unwrap().unwrap();
+        campaign.budget = Some(Nanos(3 * announced(&campaign).time.0));
+        assert_eq!(of(&campaign), Ok(Some(Bytes(3 * once.0))));
+        campaign.budget = Some(Nanos(1));
+        assert_eq!(of(&campaign), Ok(Some(once)));
+    }
 
     /// Three contenders, two rounds, one test that writes so many GB once.
     fn campaign(gigabytes: u64) -> Campaign {

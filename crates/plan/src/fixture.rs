@@ -21,6 +21,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         profile: Profile::Smoke,
         rounds,
         until: None,
+        budget: None,
         clock: model::Clock::Real,
         guest: None,
         seed,

@@ -184,6 +184,13 @@ impl Forecast {
             .collect()
     }
 
+    /// About how long these cells take, one after another.
+    pub fn of<'a>(&self, cells: impl IntoIterator<Item = &'a Cell>) -> Nanos {
+        let times = self.times();
+        let known = cells.into_iter().filter_map(|cell| self.place(cell));
+        nanos(known.map(|at| times[at]).sum())
+    }
+
     /// About how long it takes until all planned cells have finished, so many of them side by side, and until the next
     /// one has.
     pub fn left(&self, going: &[Going<'_>], abreast: u64) -> (Nanos, Nanos) {

@@ -21,10 +21,17 @@ pub fn plan(campaign: &Campaign) -> Vec<Cell> {
 /// memory of a small machine.
 pub const MOST_CELLS: u64 = 1_000_000;
 
+/// Most rounds within a budget: what so many leave open, more would hardly settle.
+pub const MOST_ROUNDS_OF_A_BUDGET: u32 = 100;
+
 /// How many cells a campaign has when all rounds are added that may be; `None` beyond all numbers.
 pub fn most_cells(campaign: &Campaign) -> Option<u64> {
     let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
-    let added = campaign.until.map_or(0, |until| until.max_rounds);
+    let added = match (campaign.until, campaign.budget) {
+        (Some(until), _) => until.max_rounds,
+        (None, Some(_)) => MOST_ROUNDS_OF_A_BUDGET,
+        (None, None) => 0,
+    };
     let rounds = u64::from(campaign.rounds.max(added));
     let pairs = u64::try_from(campaign.contenders.len().checked_mul(tests)?).ok()?;
     pairs.checked_mul(rounds)
@@ -36,6 +43,23 @@ pub fn most_cells(campaign: &Campaign) -> Option<u64> {
 /// to which rounds were added has the plan that it would have had with all of them from the beginning.
 pub fn further_round(campaign: &Campaign, round: u32, planned: u32) -> Vec<Cell> {
     numbered(cells_of_round(campaign, round), planned)
+}
+
+/// The cells of one more round that are wanted, those of each test together, in the order in which they run.
+pub fn wanted_of_round(
+    campaign: &Campaign,
+    round: u32,
+    is_wanted: impl Fn(&Cell) -> bool,
+) -> Vec<Vec<Cell>> {
+    let mut cells = cells_of_round(campaign, round);
+    cells.retain(is_wanted);
+    let of_one_test = |a: &Cell, b: &Cell| (&a.suite, &a.test) == (&b.suite, &b.test);
+    cells.chunk_by(of_one_test).map(<[Cell]>::to_vec).collect()
+}
+
+/// Cells with the numbers that follow a plan of so many.
+pub fn behind(planned: u32, cells: Vec<Cell>) -> Vec<Cell> {
+    numbered(cells, planned)
 }
 
 fn numbered(mut cells: Vec<Cell>, first: u32) -> Vec<Cell> {

@@ -78,6 +78,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         profile,
         rounds: 3,
         until: None,
+        budget: None,
         clock: if guest { Clock::Virtual } else { Clock::Real },
         guest: guest.then(machine),
         seed,

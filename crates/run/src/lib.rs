@@ -35,6 +35,7 @@ pub use guest_cell::{Disk, GuestCell, NotInGuest, volume_in_guest};
 pub use host::HostExecutor;
 pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};
+pub use surroundings::Surroundings;
 
 /// Runs one cell.
 pub trait Executor {

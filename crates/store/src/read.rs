@@ -22,7 +22,7 @@ impl Store {
         self.reading(|view| {
             let (started, mut campaign) = definition(view, id)?;
             let cells = cells(view, id)?;
-            if campaign.until.is_some() {
+            if campaign.until.is_some() || campaign.budget.is_some() {
                 // The definition never changes; rounds that were added are in the plan.
                 let planned = cells.iter().map(|stored| stored.cell.round).max();
                 campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));

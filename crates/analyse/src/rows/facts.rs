@@ -1,16 +1,21 @@
 //! Stored cells as a table to look things up in: contender × test × round.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CampaignResults, CellResult, Measurement, PhaseResult, Status};
+use model::{CampaignResults, CellResult, Measurement, PhaseResult, Status, StoredCell};
 
 use crate::RoundOutcome;
 
 /// What is known of a campaign's cells.
 pub(crate) struct Facts<'a> {
-    cells: BTreeMap<(&'a str, &'a str, u32), &'a CellResult>,
+    cells: BTreeMap<Key<'a>, &'a CellResult>,
+    /// Where not every round has every cell: those that were planned.
+    planned: Option<BTreeSet<Key<'a>>>,
     rounds: u32,
 }
+
+/// Contender, test and round.
+type Key<'a> = (&'a str, &'a str, u32);
 
 /// One phase in one round, with the numbers that follow from it.
 pub(crate) struct PhaseFact<'a> {
@@ -22,27 +27,35 @@ pub(crate) struct PhaseFact<'a> {
 
 impl<'a> Facts<'a> {
     pub fn of(results: &'a CampaignResults) -> Self {
-        let cells = results
-            .cells
-            .iter()
-            .filter_map(|stored| {
-                let cell = &stored.cell;
-                let key = (cell.contender.as_str(), cell.test.as_str(), cell.round);
-                Some((key, stored.result.as_ref()?))
-            })
-            .collect();
+        let cells = || results.cells.iter();
+        let key = |stored: &'a StoredCell| {
+            let cell = &stored.cell;
+            (cell.contender.as_str(), cell.test.as_str(), cell.round)
+        };
+        let budget = results.campaign.budget;
         Self {
-            cells,
+            cells: cells()
+                .filter_map(|stored| Some((key(stored), stored.result.as_ref()?)))
+                .collect(),
+            planned: budget.map(|_| cells().map(key).collect()),
             rounds: results.campaign.rounds,
         }
     }
 
-    /// A phase of a contender in every planned round.
+    /// A phase of a contender in every round.
     pub fn phase(&self, contender: &str, test: &str, phase: &str) -> Vec<PhaseFact<'a>> {
         (1..=self.rounds)
             .map(|round| {
-                let cell = self.cells.get(&(contender, test, round)).copied();
-                phase_fact(round, cell, phase)
+                let key = (contender, test, round);
+                let fact = phase_fact(round, self.cells.get(&key).copied(), phase);
+                let planned = self.planned.as_ref();
+                match planned.is_some_and(|planned| !planned.contains(&key)) {
+                    true => PhaseFact {
+                        outcome: RoundOutcome::NotNeeded,
+                        ..fact
+                    },
+                    false => fact,
+                }
             })
             .collect()
     }

@@ -28,11 +28,13 @@ pub enum RoundOutcome {
     NotMeasured,
     /// Its cell has not run yet.
     NotRun,
+    /// No such cell was planned: no open answer needed it.
+    NotNeeded,
 }
 
 impl RoundOutcome {
     /// Every outcome, in the order of the reports.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::Unsupported,
         Self::Failed,
@@ -42,6 +44,7 @@ impl RoundOutcome {
         Self::Invalid,
         Self::NotMeasured,
         Self::NotRun,
+        Self::NotNeeded,
     ];
 
     /// The word as it is shown.
@@ -56,12 +59,16 @@ impl RoundOutcome {
             Self::Invalid => Status::Invalid.name(),
             Self::NotMeasured => "not measured",
             Self::NotRun => "not run yet",
+            Self::NotNeeded => "not needed",
         }
     }
 
     /// Whether something was tried and did not end well.
     pub const fn is_failure(self) -> bool {
-        !matches!(self, Self::Ok | Self::NotMeasured | Self::NotRun)
+        !matches!(
+            self,
+            Self::Ok | Self::NotMeasured | Self::NotRun | Self::NotNeeded
+        )
     }
 }
 

@@ -24,6 +24,7 @@ fn device() -> RawDevice {
 fn calibration() -> Calibration {
     let cost = |value| spread(value).unwrap();
     Calibration {
+        disturbance: None,
         taken: Nanos(0),
         elapsed: Nanos(0),
         overhead: Overhead {

@@ -84,12 +84,12 @@ impl MetricResult {
         self.estimate.is_some() && !self.has_failed_rounds() && !self.set_apart
     }
 
-    /// The outcomes other than `ok` with how many rounds had each: the most frequent first, and of
+    /// The outcomes other than `ok`, of rounds that were planned, with how many rounds had each: the most frequent first, and of
     /// equally frequent ones in the order of [`RoundOutcome::ALL`].
     pub fn words(&self) -> Vec<(RoundOutcome, u32)> {
         let mut counts = BTreeMap::new();
         for round in &self.rounds {
-            if round.outcome != RoundOutcome::Ok {
+            if !matches!(round.outcome, RoundOutcome::Ok | RoundOutcome::NotNeeded) {
                 *counts.entry(round.outcome).or_insert(0) += 1;
             }
         }

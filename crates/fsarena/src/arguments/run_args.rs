@@ -38,6 +38,9 @@ pub struct RunArgs {
     /// Repeat each test this often, each time on a fresh filesystem.
     #[arg(long, value_name = "N", value_parser = up_to(Campaign::MOST_ROUNDS))]
     pub rounds: Option<u32>,
+    /// Answer as much as this time allows (10min): one round of everything, then only what could settle an open answer.
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["rounds", "until_width", "until_share", "max_rounds", "max_time"])]
+    pub budget: Option<Nanos>,
     /// Add rounds until 95 % intervals are within this of their medians (5%).
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_width: Option<f64>,

@@ -47,14 +47,15 @@ fn go_on(
     };
     let note = |text: &str| progress.note(text);
     leftovers::remove(store, &searched, Some(id), globals, &note)?;
+    let catalog = paths::catalog(globals)?;
     let guest = |campaign: &Campaign| {
-        let catalog = paths::catalog(globals)?;
         let mut say = |text: &str| progress.note(text);
         let build = &args.build;
         let guest = guest_command::obtain_again(&catalog, build, campaign, stop, &mut say)?;
         Ok(Arc::new(guest))
     };
     let means = Means {
+        uses: catalog.uses().cloned().collect(),
         consent: Consent {
             erase: args.erase.clone(),
             yes: args.yes,

@@ -64,6 +64,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     leftovers::remove(&store, &searched, None, globals, &note)?;
 
     let means = Means {
+        uses: catalog.uses().cloned().collect(),
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
         max_written: None,

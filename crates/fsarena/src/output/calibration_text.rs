@@ -33,6 +33,7 @@ mod tests {
             repetitions: 5,
         };
         Calibration {
+            disturbance: None,
             taken: Nanos::from_secs(1_760_000_000),
             elapsed: Nanos(1_900_000_000),
             overhead: Overhead {
@@ -63,6 +64,7 @@ mod tests {
     #[test]
     fn without_a_raw_device_it_says_why() {
         let calibration = Calibration {
+            disturbance: None,
             raw_device: None,
             device: "could not\nbe measured".into(),
             ..calibration()

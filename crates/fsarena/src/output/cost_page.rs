@@ -167,6 +167,13 @@ pub fn text(
         );
         text += &format!("  {:<11} {fact}; what follows is without them\n", "rounds");
     }
+    if let Some(budget) = campaign.budget {
+        let fact = format!(
+            "1 of everything, then more of what could settle an open answer, for {} in all",
+            long(budget)
+        );
+        text += &format!("  {:<11} {fact}; what follows is of the first\n", "rounds");
+    }
     for misfit in misfits {
         text += &format!("  {:<11} {}\n", "unsupported", line(misfit));
     }

@@ -162,8 +162,14 @@ pub fn read(
     let stall_timeout = args.stall_timeout.unwrap_or(STALL_TIMEOUT);
     let own = contenders.iter().filter_map(|c| c.own.memory);
     refuse_too_little(own.chain(memory).min(), stall_timeout)?;
-    let rounds = args.rounds.or(file.rounds).unwrap_or(defaults.rounds);
     let rule = file.rule;
+    let asks_otherwise = args.rounds.is_some() || args.until_width.is_some();
+    let budget = args.budget.or(rule.budget.filter(|_| !asks_otherwise));
+    // Within a budget, the second round is for what the first leaves open.
+    let rounds = match budget {
+        Some(_) => 1,
+        None => args.rounds.or(file.rounds).unwrap_or(defaults.rounds),
+    };
     let here = device.as_ref().filter(|_| args.host.is_none());
     if let Some(found) = here.and_then(|path| path.canonicalize().ok()) {
         paths::require_utf8("--device", &found)?;
@@ -190,7 +196,11 @@ pub fn read(
         suites,
         profile,
         rounds,
-        until: until(args, &rule, rounds)?,
+        until: match budget {
+            Some(_) => None,
+            None => until(args, &rule, rounds)?,
+        },
+        budget,
         seed: args.seed.or(file.seed).unwrap_or_else(|| seed(clock)),
         size,
         memory: parts.as_ref().map(|parts| parts.memory).or(memory),
@@ -287,7 +297,11 @@ fn refuse_too_many_cells(campaign: &Campaign) -> Result<(), BadInput> {
     }
     let count = cells.map_or_else(|| "more than 2^64".to_owned(), |cells| cells.to_string());
     let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
-    let added = campaign.until.map_or(0, |until| until.max_rounds);
+    let added = match (campaign.until, campaign.budget) {
+        (Some(until), _) => until.max_rounds,
+        (None, Some(_)) => plan::MOST_ROUNDS_OF_A_BUDGET,
+        (None, None) => 0,
+    };
     Err(BadInput(format!(
         "{count} cells are too many, {} at most: {} contenders × {tests} tests × {} rounds; take fewer of them \
          (-c, -s, --rounds, --max-rounds), or a smaller --profile, in which sweeps have fewer points",
@@ -385,6 +399,7 @@ fn until(args: &RunArgs, file: &RoundRule, rounds: u32) -> anyhow::Result<Option
         until_share: args.until_share.or(file.until_share),
         max_rounds: args.max_rounds.or(file.max_rounds),
         max_time: args.max_time.or(file.max_time),
+        budget: None,
     };
     let Some(width) = rule.until_width else {
         return match rule == RoundRule::default() {

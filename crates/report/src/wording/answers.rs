@@ -53,9 +53,15 @@ pub(crate) fn of_groups(analysis: &Analysis) -> Vec<Sentence> {
 
 /// How sure the answers are, and what is of no relevance.
 pub(crate) fn how_sure(analysis: &Analysis) -> String {
+    let conclusions = analysis.conclusions.iter();
+    let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
+    let open = match all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. })) {
+        true => " More rounds settle what is open: --budget 1h spends an hour on that alone.",
+        false => "",
+    };
     format!(
         "Each shortlist holds the best with 95 % certainty, all uses together; a cost that is less than {} higher counts \
-         as equal (--relevant).",
+         as equal (--relevant).{open}",
         percent(analysis.margin.0)
     )
 }
@@ -178,11 +184,11 @@ impl Words<'_> {
             ),
             Answer::NotEnoughRounds { rounds } => {
                 let enough = match rounds {
-                    Some(rounds) => format!("{rounds} would do (--rounds {rounds})"),
-                    None => "and how many would do cannot be said yet".to_owned(),
+                    Some(rounds) => format!(", {rounds} would do (--rounds {rounds})"),
+                    None => String::new(),
                 };
                 format!(
-                    "{}: too few rounds to say which, {enough}",
+                    "{}: too few rounds to say which{enough}",
                     self.names(shortlist, "or")
                 )
             }

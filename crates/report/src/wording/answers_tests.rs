@@ -69,7 +69,7 @@ fn space_is_left_and_time_is_spent() {
             "make, mount, check: fast or middle, equal within 5 %; slow costs at least 42 % more.",
             "trees of files: fast; middle costs at least 10 % more, slow at least 3.00 times as much.",
             "names and attributes: fast, middle or slow: too few rounds to say which, 8 would do (--rounds 8).",
-            "durable writes: fast or middle: too few rounds to say which, and how many would do cannot be said yet; \
+            "durable writes: fast or middle: too few rounds to say which; \
              slow costs at least 2.50 times as much.",
             "large files read: nobody has every result of it.",
         ]

@@ -1,8 +1,10 @@
 //! How far the results can be trusted, in sentences that every report for people has. Words only; everything is decided in
 //! the analysis.
 
-use analyse::{Analysis, CellFailure, Crossover, Drift, NoiseFloor, Stop, StopReason};
-use model::{Clock, Disturbance, Status};
+use analyse::{
+    Analysis, CellFailure, Crossover, Drift, NoiseFloor, RoundOutcome, RoundValue, Stop, StopReason,
+};
+use model::{Clock, Disturbance, Nanos, Status};
 
 use crate::wording::answers::listed;
 use crate::wording::text::clean;
@@ -32,6 +34,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     remarks.extend(warm_reads(analysis));
     remarks.extend(disturbed(analysis));
     remarks.extend(analysis.stop.as_ref().map(|s| stop(s, analysis)));
+    remarks.extend(analysis.budget.map(|time| budget(time, analysis)));
     remarks
 }
 
@@ -220,6 +223,34 @@ fn disturbed(analysis: &Analysis) -> Option<String> {
         text += &format!(". Not run again, or disturbed again: {}", some_of(&still));
     }
     Some(text + ".")
+}
+
+/// How often cells ran within a budget, and why no more.
+fn budget(budget: Nanos, analysis: &Analysis) -> String {
+    let results = analysis.rows.iter().flat_map(|row| &row.results);
+    let rounds = results.map(|result| {
+        let ran = |round: &&RoundValue| {
+            !matches!(
+                round.outcome,
+                RoundOutcome::NotNeeded | RoundOutcome::NotRun
+            )
+        };
+        result.rounds.iter().filter(ran).count()
+    });
+    let (least, most) = rounds.fold((usize::MAX, 0), |(least, most), rounds| {
+        (least.min(rounds), most.max(rounds))
+    });
+    let why = match analysis.open().is_empty() {
+        true => "every answer was settled as far as more rounds could settle it",
+        false => "then the time was over; what is open needs more of it",
+    };
+    let rounds = match (least.min(most), most) {
+        (least, most) if least == most => format!("every test ran {least} times"),
+        (least, most) => {
+            format!("a test ran {least} to {most} times, most often where an answer was open")
+        }
+    };
+    format!("Within the budget of {budget} {rounds}: {why}.")
 }
 
 fn stop(stop: &Stop, analysis: &Analysis) -> String {

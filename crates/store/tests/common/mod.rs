@@ -25,6 +25,7 @@ pub fn campaign() -> Campaign {
         profile: Profile::Quick,
         rounds: 3,
         until: None,
+        budget: None,
         clock: model::Clock::Real,
         guest: None,
         seed: u64::MAX,
@@ -79,6 +80,7 @@ pub fn calibration() -> Calibration {
         repetitions: 5,
     };
     Calibration {
+        disturbance: None,
         taken: Nanos::from_secs(1_700_000_000),
         elapsed: Nanos(2_000_000_000),
         overhead: Overhead {

@@ -1,0 +1,143 @@
+//! What a campaign with a budget runs: everything once, then what could settle an answer that is open, as long as it fits.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use catalog::Catalog;
+use model::{Campaign, CampaignResults, Cell, CellResult, Nanos, Test};
+use orchestrate::in_memory::{self, Cells, Results};
+use orchestrate::{Ended, Limits, Observer, Stop};
+
+/// What is noted.
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Observer for Notes {
+    fn note(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+fn campaign(budget: Nanos) -> Campaign {
+    let catalog = Catalog::builtin().unwrap();
+    let contenders = ["ext4", "xfs", "btrfs"].map(|name| catalog.contender(name).unwrap());
+    Campaign {
+        budget: Some(budget),
+        ..in_memory::campaign(contenders.into(), 1)
+    }
+}
+
+/// Two that cost about the same, with noise of a tenth, and one that costs ten times as much.
+fn noisy(cell: &Cell, test: &Test) -> CellResult {
+    let mut rng = model::SeededRng::for_purpose(cell.seed, &cell.contender);
+    let factor = if cell.contender == "btrfs" { 10.0 } else { 1.0 };
+    let mut result = in_memory::success(test);
+    for phase in &mut result.phases {
+        let noise = 0.9 + rng.below(1000) as f64 / 5000.0;
+        phase.wall = Nanos((1e9 * factor * noise) as u64);
+    }
+    result
+}
+
+fn run(
+    campaign: &Campaign,
+    of: impl FnMut(&Cell, &Test) -> CellResult,
+) -> (CampaignResults, Vec<String>) {
+    let mut results = Results::new(campaign);
+    let notes = Notes::default();
+    let (limits, stop) = (Limits::default(), Stop::default());
+    let mut cells = Cells::new(of);
+    let ended = orchestrate::run(&mut results, &mut cells, &limits, &notes, &stop);
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    (results.read().clone(), notes.0.into_inner().unwrap())
+}
+
+fn rounds(results: &CampaignResults) -> BTreeMap<&str, usize> {
+    let mut rounds = BTreeMap::new();
+    for stored in &results.cells {
+        assert!(stored.result.is_some(), "what was planned has run");
+        *rounds.entry(stored.cell.contender.as_str()).or_insert(0) += 1;
+    }
+    rounds
+}
+
+#[test]
+fn rounds_are_for_those_between_whom_an_answer_is_open() {
+    let (results, notes) = run(&campaign(Nanos::from_secs(3600)), noisy);
+    let rounds = rounds(&results);
+    assert!(
+        rounds["ext4"] > 2 && rounds["ext4"] == rounds["xfs"],
+        "{rounds:?}"
+    );
+    assert!(rounds["btrfs"] < rounds["ext4"], "{rounds:?}");
+    let looks = [
+        "after 1 round answers are open between 3",
+        "after 2 rounds answers are open between 2",
+    ];
+    for (note, look) in notes.iter().zip(looks) {
+        assert!(note.starts_with(look), "{notes:?}");
+    }
+}
+
+#[test]
+fn what_is_settled_ends_it_early() {
+    let steady = |cell: &Cell, test: &Test| {
+        let mut result = noisy(cell, test);
+        let cost = 1 + u64::from(cell.contender != "ext4") + cell.seed % 1000 / 999;
+        result
+            .phases
+            .iter_mut()
+            .for_each(|phase| phase.wall = Nanos::from_secs(cost));
+        result
+    };
+    let (results, notes) = run(&campaign(Nanos::from_secs(3600)), steady);
+    assert!(results.campaign.rounds <= 3, "{}", results.campaign.rounds);
+    assert!(
+        notes.last().unwrap().contains("every answer is settled"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn one_round_of_everything_runs_whatever_it_takes_and_no_more_than_fits() {
+    let (results, notes) = run(&campaign(Nanos(1)), noisy);
+    assert_eq!(
+        rounds(&results),
+        BTreeMap::from([("btrfs", 1), ("ext4", 1), ("xfs", 1)])
+    );
+    assert!(
+        notes[0].starts_with("one round of everything takes about"),
+        "{notes:?}"
+    );
+    assert!(
+        notes.last().unwrap().starts_with("the budget is spent"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn what_was_killed_goes_on_with_what_is_left_of_the_budget() {
+    let campaign = campaign(Nanos::from_secs(3600));
+    let stop = Stop::default();
+    let mut results = Results::new(&campaign);
+    let mut done = 0;
+    let mut cells = Cells::new(|cell: &Cell, test: &Test| {
+        done += 1;
+        if done == 4 {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        noisy(cell, test)
+    });
+    let limits = Limits::default();
+    let ended = orchestrate::run(&mut results, &mut cells, &limits, &(), &stop);
+    assert_eq!(ended.unwrap(), Ended::Interrupted);
+    let mut cells = Cells::new(noisy);
+    let ended = orchestrate::run(&mut results, &mut cells, &limits, &(), &Stop::default());
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    let results = results.read();
+    let rounds = rounds(results);
+    assert!(
+        rounds["ext4"] > 2 && rounds["btrfs"] < rounds["ext4"],
+        "{rounds:?}"
+    );
+}
