@@ -48,12 +48,7 @@ fn main() -> ExitCode {
             mean(rates.equals),
             mean(rates.shortlist),
         );
-        broken.extend(
-            rates
-                .broken()
-                .into_iter()
-                .map(|rate| format!("{name}: {rate}")),
-        );
+        broken.extend(above(name, &rates));
     }
     println!(
         "\n{:<42}{:>13}{:>13}{:>13}{:>13}{:>8}",
@@ -73,12 +68,7 @@ fn main() -> ExitCode {
             let (found, half) = rates.found.mean(rates.campaigns);
             let too_few = found + half < LEAST_FOUND && what.stalls == 0.0;
             broken.extend(too_few.then(|| format!("{name}, {rounds} rounds: found too seldom")));
-            broken.extend(
-                rates
-                    .broken()
-                    .into_iter()
-                    .map(|rate| format!("{name}: {rate}")),
-            );
+            broken.extend(above(name, &rates));
         }
     }
     println!(
@@ -99,8 +89,8 @@ fn main() -> ExitCode {
             share(rates.false_equal_uses),
             rates.shortlist.mean(rates.campaigns).0,
         );
-        let above = rates.broken().into_iter();
-        broken.extend(above.map(|rate| format!("{name}, within a budget: {rate}")));
+        let name = format!("{name}, within a budget");
+        broken.extend(above(&name, &rates));
     }
     for line in &broken {
         println!("above its limit: {line}");
@@ -110,6 +100,12 @@ fn main() -> ExitCode {
     } else {
         ExitCode::from(1)
     }
+}
+
+/// A line for each error rate that is above its limit.
+fn above(name: &str, rates: &Rates) -> Vec<String> {
+    let broken = rates.broken().into_iter();
+    broken.map(|rate| format!("{name}: {rate}")).collect()
 }
 
 fn percent(sum: Sum, campaigns: f64) -> String {

@@ -237,6 +237,28 @@ pub struct Pass {
     pub bytes: Bytes,
 }
 
+impl CellResult {
+    /// A cell of which nothing is known but how it ended.
+    pub fn blank(status: Status) -> Self {
+        Self {
+            status,
+            failure: None,
+            phases: Vec::new(),
+            steps: Vec::new(),
+            mounted: None,
+            features: Features::default(),
+            kernel_log: Vec::new(),
+            kernel_log_readable: true,
+            started: Nanos(0),
+            elapsed: Nanos(0),
+            from_cache: false,
+            remarks: Vec::new(),
+            disturbance: None,
+            first: None,
+        }
+    }
+}
+
 impl PhaseResult {
     /// Share of a phase's bytes that may come from the device though the page cache was to serve it: an extent or
     /// directory block of which nobody had need before.

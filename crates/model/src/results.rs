@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Calibration, Campaign, Cell, CellResult, Environment};
+use crate::{Calibration, Campaign, Cell, CellResult, Environment, Nanos};
 
 /// A cell beside its result; `None` where it has not run yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,15 @@ pub struct CampaignResults {
 }
 
 impl CampaignResults {
+    /// What the cells took together, those among them that ran again: what lies between two sessions of a campaign does
+    /// not count.
+    pub fn time_taken(&self) -> Nanos {
+        let ran = self.cells.iter().filter_map(|c| c.result.as_ref());
+        let first = ran.clone().filter_map(|result| result.first.as_deref());
+        let elapsed = ran.chain(first).map(|result| result.elapsed.0);
+        Nanos(elapsed.fold(0, u64::saturating_add))
+    }
+
     /// Refuses more rounds than may be asked for, before anything is made of each of them.
     ///
     /// # Errors

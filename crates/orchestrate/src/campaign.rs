@@ -84,7 +84,7 @@ pub fn run<L: Ledger, B: Backend>(
         }
     }
     let writes = Writes::of(&stored.campaign);
-    let earlier = rounds::taken(&stored);
+    let earlier = stored.time_taken();
     let mut run = Run {
         uses: &limits.uses,
         begun: clock::now(),

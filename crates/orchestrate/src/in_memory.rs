@@ -7,8 +7,8 @@ use std::convert::Infallible;
 use model::{
     Accelerator, Access, Backend as Kind, Bytes, CacheState, Calibration, Campaign,
     CampaignResults, Cell, CellId, CellResult, Clock, Contender, DiskModel, End, Environment,
-    Features, GuestDisk, GuestMachine, Io, Nanos, Op, Phase, PhaseResult, Profile, Status,
-    StoredCell, Suite, Test,
+    GuestDisk, GuestMachine, Io, Nanos, Op, Phase, PhaseResult, Profile, Status, StoredCell, Suite,
+    Test,
 };
 
 use crate::{Backend, Ledger, News};
@@ -235,19 +235,8 @@ pub fn success(test: &Test) -> CellResult {
         ..PhaseResult::blank(phase)
     };
     CellResult {
-        status: Status::Ok,
-        failure: None,
         phases: test.phases.iter().map(phase).collect(),
-        steps: Vec::new(),
-        mounted: None,
-        features: Features::default(),
-        kernel_log: Vec::new(),
-        kernel_log_readable: true,
-        started: Nanos(0),
         elapsed: second,
-        from_cache: false,
-        remarks: Vec::new(),
-        disturbance: None,
-        first: None,
+        ..CellResult::blank(Status::Ok)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analyse::{Pair, Stop, StopReason};
-use model::{CampaignResults, Cell, Nanos, Use};
+use model::{CampaignResults, Cell, Use};
 
 /// What the campaign's rule says of what is stored; `None` where it has no rule.
 pub fn stop(results: &CampaignResults) -> Option<Stop> {
@@ -13,17 +13,9 @@ pub fn stop(results: &CampaignResults) -> Option<Stop> {
 
 /// Whether another round is to be run, as far as that follows from what is stored.
 pub fn wants_more(results: &CampaignResults, uses: &[Use]) -> bool {
-    let has_time = |budget| taken(results) < budget && !open(results, uses).is_empty();
+    let has_time = |budget| results.time_taken() < budget && !open(results, uses).is_empty();
     results.campaign.budget.is_some_and(has_time)
         || stop(results).is_some_and(|stop| stop.reason == StopReason::Wide)
-}
-
-/// What the cells took together: what lies between two sessions of a campaign does not count.
-pub fn taken(results: &CampaignResults) -> Nanos {
-    let ran = results.cells.iter().filter_map(|c| c.result.as_ref());
-    let first = ran.clone().filter_map(|result| result.first.as_deref());
-    let elapsed = ran.chain(first).map(|result| result.elapsed.0);
-    Nanos(elapsed.fold(0, u64::saturating_add))
 }
 
 /// What could settle an answer that is open: those of the groups of tests, and of the uses.
@@ -36,7 +28,7 @@ pub fn open(results: &CampaignResults, uses: &[Use]) -> BTreeSet<Pair> {
 /// The cells of the next round that could, the contenders of a test together.
 pub fn next(results: &CampaignResults, uses: &[Use]) -> Vec<Vec<Cell>> {
     let campaign = &results.campaign;
-    if campaign.rounds >= plan::MOST_ROUNDS_OF_A_BUDGET {
+    if campaign.rounds >= plan::most_rounds(campaign) {
         return Vec::new();
     }
     let open = open(results, uses);

@@ -1,6 +1,6 @@
 //! Small campaigns of which every number is known.
 
-use model::{CellId, Features};
+use model::CellId;
 use proptest::prelude::*;
 
 use super::*;
@@ -17,20 +17,8 @@ fn pace(seconds: u64) -> Pace {
 
 fn result(seconds: u64, status: Status) -> CellResult {
     CellResult {
-        status,
-        failure: None,
-        phases: Vec::new(),
-        steps: Vec::new(),
-        mounted: None,
-        features: Features::default(),
-        kernel_log: Vec::new(),
-        kernel_log_readable: true,
-        started: Nanos(0),
         elapsed: Nanos::from_secs(seconds),
-        from_cache: false,
-        remarks: Vec::new(),
-        disturbance: None,
-        first: None,
+        ..CellResult::blank(status)
     }
 }
 

@@ -17,8 +17,7 @@ pub use allowance::{TooMuch, UNASKED, allowance, wears_disks};
 pub use cost::{Cost, TestCost, cost};
 pub use forecast::{Basis, Experience, Forecast, Going};
 pub use order::{
-    MOST_CELLS, MOST_ROUNDS_OF_A_BUDGET, behind, further_round, most_cells, plan, remaining,
-    wanted_of_round,
+    MOST_CELLS, behind, further_round, most_cells, most_rounds, plan, remaining, wanted_of_round,
 };
 pub use pace::Pace;
 pub use repetition::within;

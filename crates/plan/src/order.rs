@@ -22,17 +22,22 @@ pub fn plan(campaign: &Campaign) -> Vec<Cell> {
 pub const MOST_CELLS: u64 = 1_000_000;
 
 /// Most rounds within a budget: what so many leave open, more would hardly settle.
-pub const MOST_ROUNDS_OF_A_BUDGET: u32 = 100;
+const MOST_ROUNDS_OF_A_BUDGET: u32 = 100;
 
-/// How many cells a campaign has when all rounds are added that may be; `None` beyond all numbers.
-pub fn most_cells(campaign: &Campaign) -> Option<u64> {
-    let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
+/// How many rounds a campaign has when all are added that may be.
+pub fn most_rounds(campaign: &Campaign) -> u32 {
     let added = match (campaign.until, campaign.budget) {
         (Some(until), _) => until.max_rounds,
         (None, Some(_)) => MOST_ROUNDS_OF_A_BUDGET,
         (None, None) => 0,
     };
-    let rounds = u64::from(campaign.rounds.max(added));
+    campaign.rounds.max(added)
+}
+
+/// How many cells a campaign has when all rounds are added that may be; `None` beyond all numbers.
+pub fn most_cells(campaign: &Campaign) -> Option<u64> {
+    let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
+    let rounds = u64::from(most_rounds(campaign));
     let pairs = u64::try_from(campaign.contenders.len().checked_mul(tests)?).ok()?;
     pairs.checked_mul(rounds)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use catalog::Catalog;
 use model::{
-    Accelerator, Backend, Campaign, Cell, CellId, CellResult, Clock, Driver, Features, GuestDisk,
+    Accelerator, Backend, Campaign, Cell, CellId, CellResult, Clock, Driver, GuestDisk,
     GuestMachine, Nanos, Profile, SeededRng, Status,
 };
 use plan::{Experience, Forecast, Going, Pace};
@@ -152,20 +152,8 @@ fn seconds(seconds: f64) -> Nanos {
 
 fn result(time: f64, status: Status) -> CellResult {
     CellResult {
-        status,
-        failure: None,
-        phases: Vec::new(),
-        steps: Vec::new(),
-        mounted: None,
-        features: Features::default(),
-        kernel_log: Vec::new(),
-        kernel_log_readable: true,
-        started: Nanos(0),
         elapsed: seconds(time),
-        from_cache: false,
-        remarks: Vec::new(),
-        disturbance: None,
-        first: None,
+        ..CellResult::blank(status)
     }
 }
 

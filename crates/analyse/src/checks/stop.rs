@@ -8,7 +8,7 @@
 //! Looking after every round and stopping at a narrow interval favours rounds that happen to agree:
 //! such an interval covers the median somewhat less often than one whose rounds were fixed before.
 
-use model::{CampaignResults, Metric, Nanos, Until};
+use model::{CampaignResults, Metric, Until};
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::interval::WANTED_CONFIDENCE;
@@ -75,7 +75,7 @@ impl Stop {
             StopReason::MostRounds
         } else if until
             .max_time
-            .is_some_and(|most| time_taken(results) >= most)
+            .is_some_and(|most| results.time_taken() >= most)
         {
             StopReason::MostTime
         } else {
@@ -89,13 +89,6 @@ impl Stop {
             wide,
         })
     }
-}
-
-/// What the cells took together: what lies between two sessions of a campaign does not count.
-fn time_taken(results: &CampaignResults) -> Nanos {
-    let ran = results.cells.iter().filter_map(|c| c.result.as_ref());
-    let elapsed = ran.map(|result| result.elapsed.0);
-    Nanos(elapsed.fold(0, u64::saturating_add))
 }
 
 /// How many results count, and which of them are wide.

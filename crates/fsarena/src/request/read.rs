@@ -297,17 +297,12 @@ fn refuse_too_many_cells(campaign: &Campaign) -> Result<(), BadInput> {
     }
     let count = cells.map_or_else(|| "more than 2^64".to_owned(), |cells| cells.to_string());
     let tests: usize = campaign.suites.iter().map(|s| s.tests.len()).sum();
-    let added = match (campaign.until, campaign.budget) {
-        (Some(until), _) => until.max_rounds,
-        (None, Some(_)) => plan::MOST_ROUNDS_OF_A_BUDGET,
-        (None, None) => 0,
-    };
     Err(BadInput(format!(
         "{count} cells are too many, {} at most: {} contenders × {tests} tests × {} rounds; take fewer of them \
          (-c, -s, --rounds, --max-rounds), or a smaller --profile, in which sweeps have fewer points",
         plan::MOST_CELLS,
         campaign.contenders.len(),
-        campaign.rounds.max(added),
+        plan::most_rounds(campaign),
     )))
 }
 
