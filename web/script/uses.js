@@ -1,6 +1,6 @@
-// What the results come to for a use: weights that can be moved, and the order that follows. The formula is
-// the one of the analysis: of each round the weighted geometric mean of the groups' scores, and of the
-// rounds the median.
+// What the results come to for a use: weights that can be moved, and the answer and the order that follow. The cost is
+// that of the analysis: of each round the weighted geometric mean of the groups' scores, and of the rounds the
+// median.
 
 function usesSection(section) {
   const uses = [...section.querySelectorAll("[data-use]")];
@@ -56,7 +56,7 @@ function slider(use, weights, index, draw) {
     refresh();
     draw();
   });
-  input.addEventListener("change", () => announce(orderSentence(use, weights)));
+  input.addEventListener("change", () => announce(answerOf(use, weights)));
   const row = element(
     "div",
     { class: "weight" },
@@ -67,21 +67,26 @@ function slider(use, weights, index, draw) {
   return { row, refresh };
 }
 
-// The cost of each contender: how many times what the best of each result takes; null for those who
-// do not qualify or have no whole round.
+// The cost of a contender in each round: how many times what the best of each result takes; null where the round is not
+// whole. Nothing for those who do not qualify.
+function roundsOf(use, weights, contender) {
+  if (use.out[contender] !== "") return [];
+  const parts = use.groups
+    .map((group, index) => ({ scores: group.scores[contender], weight: weights[index] }))
+    .filter(({ scores, weight }) => scores !== null && weight > 0);
+  const whole = parts.reduce((sum, part) => sum + part.weight, 0);
+  const rounds = parts.length > 0 ? parts[0].scores : [];
+  return rounds.map((_, round) => {
+    if (parts.some(({ scores }) => scores[round] === null)) return null;
+    const sum = parts.reduce((total, { scores, weight }) => total + weight * Math.log(scores[round]), 0);
+    return Math.exp(sum / whole);
+  });
+}
+
+// The cost of each contender over rounds; null for those who have no whole round.
 function costsOf(use, weights) {
-  return contenders.map((_, c) => {
-    if (use.out[c].length > 0) return null;
-    const parts = use.groups
-      .map((group, index) => ({ scores: group.scores[c], weight: weights[index] }))
-      .filter(({ scores, weight }) => scores !== null && weight > 0);
-    if (parts.length === 0) return null;
-    const whole = parts.reduce((sum, part) => sum + part.weight, 0);
-    const rounds = parts[0].scores.flatMap((_, round) => {
-      if (parts.some(({ scores }) => scores[round] === null)) return [];
-      const sum = parts.reduce((total, { scores, weight }) => total + weight * Math.log(scores[round]), 0);
-      return [Math.exp(sum / whole)];
-    });
+  return contenders.map((_, contender) => {
+    const rounds = roundsOf(use, weights, contender).filter((cost) => cost !== null);
     return rounds.length > 0 ? estimateOf(rounds) : null;
   });
 }
@@ -102,18 +107,6 @@ function orderedCosts(use, weights) {
     .map((cost, contender) => ({ cost, contender }))
     .filter(({ cost, contender }) => cost !== null && isShown(contender))
     .sort((a, b) => a.cost.median - b.cost.median || a.contender - b.contender);
-}
-
-// With the weights as documented it is the answer of the analysis; other weights give an order, and no test.
-function orderSentence(use, weights) {
-  if (use.groups.every((group, index) => group.weight === weights[index])) return use.answer;
-  const [first, second] = orderedCosts(use, weights);
-  if (!first) return "No contender qualifies with these weights.";
-  const leader = contenders[first.contender].label;
-  if (!second) return `${leader} is the only one that qualifies.`;
-  const more = threeDigits(100 * (second.cost.median / first.cost.median - 1));
-  const next = contenders[second.contender].label;
-  return `By the medians ${leader} costs least with these weights, ${next} ${more} % more; whether that is more than noise is tested for the weights as documented only.`;
 }
 
 function orderOf(use, weights) {
@@ -141,7 +134,7 @@ function orderOf(use, weights) {
     ["Interval", "n"],
     ["", "gauge"],
   ];
-  const said = element("p", { class: "said" }, orderSentence(use, weights));
+  const said = element("p", { class: "said" }, answerOf(use, weights));
   const caption = "Cost: as many times what the best of each result takes, over all groups";
   return rows.length > 0 ? [said, table(caption, heads, rows)] : [said];
 }

@@ -7,8 +7,8 @@ use crate::checks::{disturbed, drift, noise, warm_reads};
 use crate::evidence::{failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
 use crate::groups::{conclusion, contender_groups, phase_counts};
-use crate::inference::Margin;
-use crate::rows::costs::{self, RankedCosts};
+use crate::inference::{Estimates, Margin};
+use crate::rows::costs::{self, RankedCosts, WeighedCosts};
 use crate::rows::facts::Facts;
 use crate::rows::{row, sweep, total};
 use crate::{
@@ -134,20 +134,26 @@ impl Analysis {
         uses: impl IntoIterator<Item = &'a Use>,
         suites: &SuitesByGroup,
     ) {
-        let costs = RankedCosts::of_primary(&self.rows, self.clock);
         let uses: Vec<&Use> = uses.into_iter().collect();
+        let ranked = RankedCosts::of_primary(&self.rows, self.clock);
         let asked = Asked {
             rows: &self.rows,
-            costs: &costs,
+            costs: &WeighedCosts::of(&ranked, uses.len()),
             overall: &self.overall,
             features: &self.features,
             failures: &self.failures,
             margin: self.margin,
-            uses: uses.len(),
             suites,
         };
         let scores = uses.iter();
         self.uses = scores.map(|one| UseScores::of(one, &asked)).collect();
+    }
+
+    /// What is known of each pair of contenders in each row that groups and uses are made of, and the number of each such
+    /// row in [`Self::rows`].
+    pub fn estimates(&self) -> (Estimates, Vec<usize>) {
+        let ranked = RankedCosts::of_primary(&self.rows, self.clock);
+        (ranked.estimates(), ranked.rows())
     }
 }
 

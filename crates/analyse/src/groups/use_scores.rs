@@ -6,7 +6,7 @@
 //! have: a mean over different results would compare nothing. What each of them scores in a group is
 //! what [`crate::Overall`] says, over these results. Groups are weighed as there; the cost of a contender is
 //! the median over rounds. Groups without results have no part in it. Who may be the best is tested by the
-//! weighted cost ([`crate::inference::weighed`]).
+//! weighted cost ([`crate::inference::Estimates::weighed`]).
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::groups::conclusion::conclude;
 use crate::groups::overall::{of_rounds, row_weights, standing, weighted_means};
 use crate::inference::Margin;
-use crate::rows::costs::RankedCosts;
+use crate::rows::costs::WeighedCosts;
 use crate::{
     CellFailure, Conclusion, ContenderFeatures, Found, Overall, Place, RoundOutcome, Row, Score,
     Share,
@@ -165,7 +165,7 @@ impl UseScores {
             .flat_map(|group| row_weights(&group.results, group.weight));
         let margin = one.relevant.map_or(asked.margin, Margin);
         let weights: Vec<(usize, f64)> = weights.collect();
-        let places = asked.costs.weighed(&weights, &comes, margin, asked.uses);
+        let places = asked.costs.places(&weights, &comes, margin);
         let whole: f64 = groups.iter().map(|group| group.weight).sum();
         Self {
             tested: tested.map(|group| group.weight).sum::<f64>() / whole,
@@ -214,7 +214,7 @@ pub(crate) struct Asked<'a> {
     /// The rows of the campaign.
     pub rows: &'a [Row],
     /// What they cost.
-    pub costs: &'a RankedCosts,
+    pub costs: &'a WeighedCosts<'a>,
     /// The groups of tests.
     pub overall: &'a Overall,
     /// What each contender can do.
@@ -223,8 +223,6 @@ pub(crate) struct Asked<'a> {
     pub failures: &'a [CellFailure],
     /// What is of no relevance, where the use does not say.
     pub margin: Margin,
-    /// About how many uses it is asked.
-    pub uses: usize,
     /// Which suites have tests of a group.
     pub suites: &'a SuitesByGroup,
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::fixture::costs::{DOZEN, Deviation, Simulated, Truth, known};
 use crate::fixture::error_rates::Rates;
-use crate::inference::MOST_ROUNDS;
+use crate::inference::{Costs, MOST_ROUNDS};
 
 const MARGIN: Margin = Margin(0.05);
 
@@ -20,6 +20,14 @@ fn costs(rows: &[&[&[f64]]], exact: bool) -> Costs {
         rows: rows.iter().enumerate().map(row).collect(),
         exact,
     }
+}
+
+fn rows_of(costs: &Costs) -> Vec<Standing> {
+    Estimates::of(costs.clone()).rows(MARGIN)
+}
+
+fn uses_of(costs: &Costs, weights: &[Vec<f64>]) -> Vec<Standing> {
+    Estimates::of(costs.clone()).uses(weights, MARGIN)
 }
 
 fn is_worse(verdict: Option<Verdict>, share: f64) -> bool {
@@ -81,13 +89,13 @@ fn more_rounds_find_more() {
 #[test]
 fn one_round_says_nothing_where_there_is_noise_and_everything_where_there_is_none() {
     let rows: &[&[&[f64]]] = &[&[&[100.0], &[103.0], &[130.0], &[100.0]]];
-    let noisy = &super::rows(&costs(rows, false), MARGIN)[0];
+    let noisy = &rows_of(&costs(rows, false))[0];
     assert_eq!(noisy.shortlist, [0, 1, 2, 3]);
     let open = Some(Verdict::NotEnoughRounds { rounds: None });
     assert_eq!(noisy.verdicts[1..3], [open, open]);
     assert_eq!(noisy.verdicts[3], Some(Verdict::Identical));
 
-    let exact = &super::rows(&costs(rows, true), MARGIN)[0];
+    let exact = &rows_of(&costs(rows, true))[0];
     assert_eq!(exact.first, Some(0));
     assert_eq!(exact.shortlist, [0, 1, 3]);
     assert_eq!(exact.verdicts[0], Some(Verdict::EqualWithin(MARGIN)));
@@ -102,11 +110,7 @@ fn without_noise_a_use_is_decided_by_its_weighted_cost() {
         &[&[100.0, 100.0], &[200.0, 210.0]],
         &[&[300.0, 300.0], &[100.0, 100.0]],
     ];
-    let standings = uses(
-        &costs(rows, true),
-        &[vec![1.0, 1.0], vec![3.0, 1.0]],
-        MARGIN,
-    );
+    let standings = uses_of(&costs(rows, true), &[vec![1.0, 1.0], vec![3.0, 1.0]]);
     // √(3/2.1) in the worse round of the first use, and 2³/3 to the fourth root in the better one of the second.
     assert!(is_worse(
         standings[0].verdicts[0],
@@ -126,7 +130,7 @@ fn without_noise_a_use_is_decided_by_its_weighted_cost() {
 #[test]
 fn values_that_never_vary_are_certain_in_any_clock() {
     let rows: &[&[&[f64]]] = &[&[&[100.0; 2], &[120.0; 2], &[102.0; 2], &[100.0; 2]]];
-    let standing = &super::rows(&costs(rows, false), MARGIN)[0];
+    let standing = &rows_of(&costs(rows, false))[0];
     assert!(is_worse(standing.verdicts[1], 0.2));
     assert_eq!(standing.verdicts[2], Some(Verdict::EqualWithin(MARGIN)));
     assert_eq!(standing.verdicts[3], Some(Verdict::Identical));
@@ -136,10 +140,7 @@ fn values_that_never_vary_are_certain_in_any_clock() {
 fn who_has_no_value_has_no_verdict() {
     let rows: &[&[&[f64]]] = &[&[&[100.0, 150.0], &[0.0, 0.0], &[120.0, 110.0]]];
     let costs = costs(rows, false);
-    for standing in [
-        &super::rows(&costs, MARGIN)[0],
-        &uses(&costs, &[vec![1.0]], MARGIN)[0],
-    ] {
+    for standing in [&rows_of(&costs)[0], &uses_of(&costs, &[vec![1.0]])[0]] {
         assert_eq!(standing.verdicts[1], None);
         assert_eq!(standing.differences[1], None);
         assert_eq!(standing.shortlist, [0, 2]);
@@ -150,15 +151,15 @@ fn who_has_no_value_has_no_verdict() {
 fn one_contender_and_no_row_are_no_fault() {
     let alone: &[&[&[f64]]] = &[&[&[100.0, 101.0]]];
     let alone = costs(alone, false);
-    assert_eq!(super::rows(&alone, MARGIN)[0].first, None);
-    assert_eq!(uses(&alone, &[vec![1.0], vec![0.0]], MARGIN)[1].first, None);
+    assert_eq!(rows_of(&alone)[0].first, None);
+    assert_eq!(uses_of(&alone, &[vec![1.0], vec![0.0]])[1].first, None);
     let none = Costs {
         contenders: 3,
         rows: Vec::new(),
         exact: false,
     };
-    assert!(super::rows(&none, MARGIN).is_empty());
-    assert_eq!(uses(&none, &[Vec::new()], MARGIN)[0].verdicts, [None; 3]);
+    assert!(rows_of(&none).is_empty());
+    assert_eq!(uses_of(&none, &[Vec::new()])[0].verdicts, [None; 3]);
 }
 
 #[test]
@@ -170,8 +171,8 @@ fn no_bound_is_within_the_margin_and_no_more_rounds_are_named_than_the_most() {
     };
     for seed in 0..5 {
         let known = known(seed, what);
-        let rows = super::rows(&known.costs, MARGIN);
-        for standing in rows.iter().chain(&uses(&known.costs, &known.uses, MARGIN)) {
+        let rows = rows_of(&known.costs);
+        for standing in rows.iter().chain(&uses_of(&known.costs, &known.uses)) {
             for verdict in standing.verdicts.iter().flatten() {
                 match verdict {
                     Verdict::WorseByAtLeast(share) => assert!(*share > MARGIN.0 - 1e-6, "{share}"),
@@ -198,9 +199,9 @@ fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
     for row in &mut turned.rows {
         row.logs.reverse();
     }
-    let once = uses(&known.costs, &known.uses, MARGIN);
-    assert_eq!(once, uses(&known.costs, &known.uses, MARGIN));
-    for (one, other) in once.iter().zip(uses(&turned, &known.uses, MARGIN)) {
+    let once = uses_of(&known.costs, &known.uses);
+    assert_eq!(once, uses_of(&known.costs, &known.uses));
+    for (one, other) in once.iter().zip(uses_of(&turned, &known.uses)) {
         let back: Vec<usize> = other.shortlist.iter().rev().map(|c| 11 - c).collect();
         assert_eq!(one.shortlist, back);
     }

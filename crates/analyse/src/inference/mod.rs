@@ -10,6 +10,7 @@
 //! random, so that the same numbers always give the same verdicts.
 
 mod best;
+mod estimates;
 mod margin;
 mod moderated;
 mod multiplicity;
@@ -20,9 +21,12 @@ mod stalls;
 mod student;
 mod sum;
 
-pub use best::{Standing, rows, uses, weighed};
+pub use best::{Question, Standing, limit};
+pub use estimates::Estimates;
 pub use margin::{MOST_ROUNDS, Margin, Verdict};
+pub use moderated::Estimate;
 pub use pair::{Beside, Compared, Pairing, overall, pairs};
+pub use sum::quantiles;
 
 /// The largest share of false marks in a report, and the largest chance that its opening holds a false claim.
 pub const FALSE_LIMIT: f64 = 0.05;

@@ -27,7 +27,7 @@ pub(super) struct Series {
 
 /// A mean with what is known of its noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
+pub struct Estimate {
     /// The mean.
     pub mean: f64,
     /// The variance of the mean; 0 where all rounds say the same, infinite where nothing says how noisy they are.

@@ -12,7 +12,7 @@ use super::margin::{Margin, Verdict, rounds_needed, without_noise};
 use super::moderated::{Estimate, Series, moderate};
 use super::multiplicity::level;
 use super::prior::Table;
-use super::sum::{Draws, Sum};
+use super::sum::{Draws, Part, Sum};
 
 /// What rounds of the two sides have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,11 +95,10 @@ pub fn overall(
         contenders.entry(result.contender).or_default().push(result);
     }
     let limit = FALSE_LIMIT / contenders.len().max(1) as f64;
-    let mut draws = Draws::default();
     contenders
         .into_iter()
         .map(|(contender, results)| {
-            let compared = of_contender(&results, pairing, limit, margin, &mut draws);
+            let compared = of_contender(&results, pairing, limit, margin);
             (contender, compared)
         })
         .collect()
@@ -110,7 +109,6 @@ fn of_contender(
     pairing: Pairing,
     limit: f64,
     margin: Margin,
-    draws: &mut Draws,
 ) -> Option<Compared> {
     let share = 1.0 / results.len() as f64;
     let weighed: Vec<(&Beside, f64)> = results.iter().map(|r| (*r, share)).collect();
@@ -120,8 +118,16 @@ fn of_contender(
     let tests = by_test(results);
     let sums: Vec<Beside> = tests.iter().map(|(_, sum)| sum.clone()).collect();
     let estimates = estimates(&sums, pairing).into_iter().zip(&tests);
-    let parts = estimates.map(|(estimate, (count, _))| Some((*count * share, estimate?)));
-    let sum = draws.sum(&parts.collect::<Option<Vec<_>>>()?);
+    let parts = estimates.map(|(estimate, (count, sum))| {
+        Some(Part {
+            share: *count * share,
+            test: sum.test,
+            estimate: estimate?,
+        })
+    });
+    let parts: Vec<Part> = parts.collect::<Option<_>>()?;
+    let draws = Draws::of(parts.len(), parts.iter().map(|part| part.estimate));
+    let sum = draws.sum(&parts, 1.0);
     let rounds = results.iter().map(|r| r.rounds()).max().unwrap_or(0);
     let reach = |chance: f64| match sum.variance > 0.0 {
         true => super::student::falls_to(chance, |error| sum.chance_above(error)),

@@ -7,7 +7,7 @@
 //! normal tails over draws of all χ². The draws are a Latin hypercube (M. D. McKay, R. J. Beckman and
 //! W. J. Conover, Technometrics 21, 1979): each χ² takes each of its quantiles once, in an order that is fixed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::SeededRng;
 use statrs::function::erf::erfc;
@@ -45,8 +45,46 @@ impl Sum {
     }
 }
 
-/// The draws that sums of a campaign share.
-#[derive(Clone, Debug, Default)]
+/// A part of a sum.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Its share.
+    pub share: f64,
+    /// The test that it is a result of.
+    pub test: usize,
+    /// What is known of it.
+    pub estimate: Estimate,
+}
+
+/// The variance of a sum, were the variances of its parts what they are estimated to be.
+pub(super) fn variance(parts: &[Part], shared: f64) -> f64 {
+    of_tests(parts, shared, |_| 1.0)
+}
+
+/// The variance of a sum of parts whose noise goes together within a test with a correlation of `shared`, each part's
+/// variance times a factor: of a test (1 − ρ)·Σ σ² + ρ·(Σ σ)².
+fn of_tests(parts: &[Part], shared: f64, factor: impl Fn(usize) -> f64) -> f64 {
+    let (mut all, mut test, mut squares, mut sum) = (0.0, None, 0.0, 0.0);
+    let of_test = |squares: f64, sum: f64| squares + shared * (sum * sum - squares);
+    for (place, part) in parts.iter().enumerate() {
+        if test != Some(part.test) {
+            all += of_test(squares, sum);
+            (test, squares, sum) = (Some(part.test), 0.0, 0.0);
+        }
+        let variance = match part.estimate.variance {
+            0.0 => 0.0,
+            variance => part.share * part.share * variance * factor(place),
+        };
+        squares += variance;
+        sum += variance.sqrt();
+    }
+    let all = all + of_test(squares, sum);
+    // Infinite less infinite: nothing says how noisy a part is.
+    if all.is_nan() { f64::INFINITY } else { all }
+}
+
+/// The draws that sums share.
+#[derive(Clone, Debug)]
 pub(super) struct Draws {
     /// Quantiles of f/χ² by the bits of f.
     quantiles: BTreeMap<u64, Vec<f64>>,
@@ -55,35 +93,45 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// The sum of estimates with their weights.
-    pub fn sum(&mut self, parts: &[(f64, Estimate)]) -> Sum {
-        let mut variances = vec![0.0; DRAWS];
-        for (place, (weight, part)) in parts.iter().enumerate() {
-            let variance = part.variance * weight * weight;
-            if variance == 0.0 {
-                continue;
-            }
-            while self.orders.len() <= place {
-                self.orders.push(order(self.orders.len() as u64));
-            }
-            let key = part.freedom.to_bits();
-            let quantiles = self.quantiles.entry(key);
-            let quantiles = quantiles.or_insert_with(|| quantiles_of(part.freedom));
-            for (sum, draw) in variances.iter_mut().zip(&self.orders[place]) {
-                *sum += variance * quantiles[*draw];
-            }
+    /// For sums of so many parts of these.
+    pub fn of(parts: usize, estimates: impl Iterator<Item = Estimate>) -> Self {
+        let freedoms = estimates
+            .map(|estimate| estimate.freedom)
+            .filter(|f| f.is_finite());
+        let freedoms: BTreeSet<u64> = freedoms.map(f64::to_bits).collect();
+        let of_each = freedoms
+            .into_iter()
+            .map(|f| (f, quantiles(f64::from_bits(f))));
+        Self {
+            quantiles: of_each.collect(),
+            orders: (0..parts as u64).map(order).collect(),
         }
+    }
+
+    /// The sum of parts, those of one test side by side.
+    pub fn sum(&self, parts: &[Part], shared: f64) -> Sum {
+        // What has infinitely many degrees of freedom has no variance, and no draws.
+        let of_part = |part: &Part| self.quantiles.get(&part.estimate.freedom.to_bits());
+        let quantiles: Vec<Option<&Vec<f64>>> = parts.iter().map(of_part).collect();
+        let deviation = |draw: usize| {
+            let factor =
+                |place: usize| quantiles[place].map_or(1.0, |q| q[self.orders[place][draw]]);
+            of_tests(parts, shared, factor).sqrt()
+        };
         Sum {
-            value: parts.iter().map(|(weight, part)| weight * part.mean).sum(),
-            variance: parts.iter().map(|(w, part)| w * w * part.variance).sum(),
-            is_nothing: parts.iter().all(|(_, part)| part.is_nothing),
-            deviations: variances.into_iter().map(f64::sqrt).collect(),
+            value: parts
+                .iter()
+                .map(|part| part.share * part.estimate.mean)
+                .sum(),
+            variance: variance(parts, shared),
+            is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
+            deviations: (0..DRAWS).map(deviation).collect(),
         }
     }
 }
 
 /// f/χ² at the middle of each of [`DRAWS`] equally likely stretches. Each is found by Newton's method from the one before.
-fn quantiles_of(freedom: f64) -> Vec<f64> {
+pub fn quantiles(freedom: f64) -> Vec<f64> {
     let shape = freedom / 2.0;
     let constant = ln_gamma(shape);
     let chance = |draw: usize| (draw as f64 + 0.5) / DRAWS as f64;
@@ -106,11 +154,8 @@ fn quantiles_of(freedom: f64) -> Vec<f64> {
 
 /// An order of the draws that follows from a number alone.
 fn order(number: u64) -> Vec<usize> {
-    let mut rng = SeededRng::for_purpose(number, "order of draws");
     let mut order: Vec<usize> = (0..DRAWS).collect();
-    for last in (1..DRAWS).rev() {
-        order.swap(last, rng.below(last as u64 + 1) as usize);
-    }
+    SeededRng::new(number).shuffle(&mut order);
     order
 }
 
@@ -119,19 +164,28 @@ mod tests {
     use super::*;
     use crate::inference::student;
 
-    fn estimate(variance: f64, freedom: f64) -> Estimate {
-        Estimate {
+    fn part(test: usize, share: f64, variance: f64, freedom: f64) -> Part {
+        let estimate = Estimate {
             mean: 1.0,
             variance,
             freedom,
             is_nothing: false,
+        };
+        Part {
+            share,
+            test,
+            estimate,
         }
+    }
+
+    fn sum(parts: &[Part], shared: f64) -> Sum {
+        Draws::of(parts.len(), parts.iter().map(|part| part.estimate)).sum(parts, shared)
     }
 
     #[test]
     fn a_sum_of_one_part_is_a_t_distribution() {
         for freedom in [2.0, 5.5, 12.0] {
-            let sum = Draws::default().sum(&[(2.0, estimate(1.0, freedom))]);
+            let sum = sum(&[part(0, 2.0, 1.0, freedom)], 0.5);
             for t in [0.5, 2.0, 4.0] {
                 let exact = student::chance_above(t, freedom);
                 let ratio = sum.chance_above(2.0 * t) / exact;
@@ -140,19 +194,23 @@ mod tests {
         }
     }
 
-    /// With many degrees of freedom a sum of two equal parts is normal, with twice the variance of one.
+    /// With many degrees of freedom a sum of two equal parts is normal, with twice the variance of one where they are
+    /// of different tests, and up to four times where they are of one.
     #[test]
     fn variances_add_up() {
-        let part = estimate(1.0, 1e4);
-        let sum = Draws::default().sum(&[(1.0, part), (1.0, part)]);
         let normal = student::chance_above(2.0, 1e6);
-        let ratio = sum.chance_above(2.0 * f64::sqrt(2.0)) / normal;
-        assert!((0.98..1.02).contains(&ratio), "{ratio}");
+        for (test, shared, variance) in [(1, 0.5, 2.0), (0, 0.0, 2.0), (0, 0.5, 3.0), (0, 1.0, 4.0)]
+        {
+            let parts = [part(0, 1.0, 1.0, 1e4), part(test, 1.0, 1.0, 1e4)];
+            let sum = sum(&parts, shared);
+            let ratio = sum.chance_above(2.0 * f64::sqrt(variance)) / normal;
+            assert!((0.98..1.02).contains(&ratio), "{ratio}");
+        }
     }
 
     #[test]
     fn what_has_no_noise_is_certain() {
-        let sum = Draws::default().sum(&[(1.0, estimate(0.0, f64::INFINITY))]);
+        let sum = sum(&[part(0, 1.0, 0.0, f64::INFINITY)], 1.0);
         assert_eq!([sum.chance_above(0.1), sum.chance_above(-0.1)], [0.0, 1.0]);
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use model::{Clock, Direction, Metric};
 
-use crate::inference::{Beside, Compared, Costs, Margin, Pairing, RowCosts, pairs, rows, weighed};
+use crate::inference::{
+    Beside, Compared, Costs, Estimates, Margin, Pairing, Question, RowCosts, pairs,
+};
 use crate::rows::place::places;
 use crate::{Place, Ranking, Row};
 
@@ -45,28 +47,53 @@ impl RankedCosts {
         Self { costs, numbers }
     }
 
-    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part. `family` is how
-    /// many such questions the report answers.
-    pub fn weighed(
+    /// What is known of every pair of contenders in every row.
+    pub fn estimates(&self) -> Estimates {
+        Estimates::of(self.costs.clone())
+    }
+
+    /// The number of each row in the analysis.
+    pub fn rows(&self) -> Vec<usize> {
+        self.numbers.keys().copied().collect()
+    }
+}
+
+/// What all questions about sums of rows are answered from.
+pub(crate) struct WeighedCosts<'a> {
+    ranked: &'a RankedCosts,
+    estimates: Estimates,
+    /// How many such questions the report answers.
+    family: usize,
+}
+
+impl<'a> WeighedCosts<'a> {
+    pub fn of(ranked: &'a RankedCosts, family: usize) -> Self {
+        Self {
+            ranked,
+            estimates: ranked.estimates(),
+            family,
+        }
+    }
+
+    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part.
+    pub fn places(
         &self,
         weights: &[(usize, f64)],
         candidates: &[bool],
         margin: Margin,
-        family: usize,
     ) -> Vec<Option<Place>> {
-        let mut costs = self.costs.clone();
-        for (contender, _) in candidates.iter().enumerate().filter(|(_, comes)| !**comes) {
-            for row in &mut costs.rows {
-                row.logs[contender].fill(None);
-            }
-        }
-        let mut of_rows = vec![0.0; costs.rows.len()];
+        let mut of_rows = vec![0.0; self.ranked.costs.rows.len()];
         for (row, weight) in weights {
-            if let Some(number) = self.numbers.get(row) {
+            if let Some(number) = self.ranked.numbers.get(row) {
                 of_rows[*number] += weight;
             }
         }
-        places(&weighed(&costs, &of_rows, margin, family))
+        places(&self.estimates.weighed(Question {
+            weights: &of_rows,
+            takes_part: candidates,
+            margin,
+            family: self.family,
+        }))
     }
 }
 
@@ -95,9 +122,9 @@ impl RankedCosts {
 pub(crate) fn give_places(all: &mut [Row], clock: Clock, margin: Margin) {
     for primary in [true, false] {
         let ranked = RankedCosts::of(all, clock, |row| row.primary == primary);
-        let standings = rows(&ranked.costs, margin);
+        let standings = ranked.estimates().rows(margin);
         // The worst of a row is the best of what it gains.
-        let gains = rows(&ranked.costs.negated(), margin);
+        let gains = Estimates::of(ranked.costs.negated()).rows(margin);
         for (number, place_in_costs) in ranked.numbers {
             let mut places = places(&standings[place_in_costs]);
             if let [worst] = gains[place_in_costs].shortlist[..] {

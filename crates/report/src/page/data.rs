@@ -12,7 +12,7 @@ use super::phases::{notes, reading_order};
 use super::{heat, phase_id, sweeps, uses};
 use crate::Scale;
 use crate::tables::overview::{LOWER_BOUND, entry, scale_of, status_counts};
-use crate::wording::answers::of_place;
+use crate::wording::answers::{self, of_place};
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, short_names};
 use crate::wording::words;
@@ -30,6 +30,8 @@ pub(super) struct Data<'a> {
     phases: Vec<PhaseData<'a>>,
     sweeps: Vec<sweeps::SweepData<'a>>,
     uses: Vec<uses::UseData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inference: Option<uses::InferenceData>,
     /// The confidence that an interval over so many rounds reaches, in percent.
     confidence: Vec<String>,
     /// The rank, from below and from above, of the rounds at which such an interval ends.
@@ -41,6 +43,8 @@ pub(super) struct Data<'a> {
 #[derive(Serialize)]
 struct ContenderData {
     name: String,
+    /// For sentences.
+    said: String,
     /// For tables.
     label: String,
     /// For margins of charts.
@@ -193,13 +197,15 @@ pub(crate) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, 
     let (phases, numbers) = phases(results, analysis, &metrics);
     let measured = analysis.rows.iter().flat_map(|row| &row.results);
     let rounds = measured.map(|f| f.rounds.len()).max().unwrap_or(0);
+    let (uses, inference) = uses::data(analysis);
     let data = Data {
         contenders: contenders(analysis),
         groups: groups(analysis),
         tests: tests(results, analysis),
         phases,
         sweeps: sweeps::data(analysis, &metrics),
-        uses: uses::data(analysis),
+        uses,
+        inference,
         confidence: (0..=rounds).map(confidence).collect(),
         ranks: (0..=rounds).map(rank).collect(),
         steps: heat::STEPS,
@@ -243,10 +249,13 @@ fn groups(analysis: &Analysis) -> Vec<GroupData> {
 fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
     let labels = short_names(&analysis.contenders, super::WIDEST_NAME);
     let shorts = short_names(&analysis.contenders, LABEL_COLUMNS);
-    let names = labels.into_iter().zip(shorts).zip(&analysis.features);
+    let said = answers::names(&analysis.contenders);
+    let names = said.into_iter().zip(labels).zip(shorts);
     names
-        .map(|((label, short), found)| ContenderData {
+        .zip(&analysis.features)
+        .map(|(((said, label), short), found)| ContenderData {
             name: clean(&found.contender),
+            said,
             label,
             short,
         })

@@ -26,8 +26,8 @@ pub(super) const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     drawing!(),
     texts!(
-        "script/demand.js" "script/filter.js" "script/phases.js" "script/uses.js"
-        "script/detail.js" "script/heat.js" "script/main.js"
+        "script/demand.js" "script/filter.js" "script/phases.js" "script/verdict.js"
+        "script/uses.js" "script/detail.js" "script/heat.js" "script/main.js"
     ),
     "})();\n",
 );

@@ -1,7 +1,9 @@
 //! Uses on the page: the weights as documented and the order that follows from them, as tables; and what
 //! the script needs to weigh anew.
 
-use analyse::{Analysis, Candidate, UseScores, WeighedGroup, advise};
+use analyse::inference::{self, Estimate, Estimates, MOST_ROUNDS, limit};
+use analyse::{Analysis, Candidate, ENOUGH_TESTED, Share, UseScores, WeighedGroup, advise};
+use model::Clock;
 use serde::{Serialize, Serializer};
 
 use crate::wording::answers::{self, of_place};
@@ -46,11 +48,47 @@ pub(super) struct OrderView {
 #[derive(Serialize)]
 pub(super) struct UseData {
     title: String,
-    /// The answer with the weights as documented.
-    answer: String,
     groups: Vec<GroupData>,
     /// Why each contender is ruled out; empty where it is not.
     out: Vec<String>,
+    /// Features that it needs and that nobody tried on some who qualify.
+    untried: Vec<String>,
+    /// What is of no relevance.
+    margin: f64,
+    /// The chance of a false claim about it.
+    limit: f64,
+}
+
+/// What is known of each pair of contenders in each result, from which any weights are answered.
+#[derive(Serialize)]
+pub(super) struct InferenceData {
+    /// The test of each result.
+    tests: Vec<usize>,
+    /// How many rounds it has.
+    rounds: Vec<usize>,
+    /// Of each result and pair the mean difference of log costs, the variance of that mean, where anything is known of it,
+    /// and which quantiles belong to its degrees of freedom.
+    pairs: Vec<Vec<Option<(Close, Option<Close>, usize)>>>,
+    /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
+    quantiles: Vec<Vec<Close>>,
+    /// How far the noise of results of one test goes together.
+    shared: f64,
+    /// Whether values are free of noise.
+    exact: bool,
+    #[serde(rename = "mostRounds")]
+    most_rounds: u32,
+    #[serde(rename = "enoughTested")]
+    enough_tested: f64,
+}
+
+/// A number with as many digits as make no difference to an answer.
+struct Close(f64);
+
+impl Serialize for Close {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded = format!("{:.9e}", self.0).parse().unwrap_or(self.0);
+        serializer.serialize_f64(rounded)
+    }
 }
 
 #[derive(Serialize)]
@@ -59,6 +97,10 @@ struct GroupData {
     why: String,
     weight: f64,
     tested: bool,
+    /// The suite that tests it.
+    suite: Option<String>,
+    /// The number of each result that counts among those of the inference, and its share in the group.
+    results: Vec<(usize, f64)>,
     /// The scores of each contender, by round; nothing where it has none.
     scores: Vec<Option<Vec<Option<Digits>>>>,
 }
@@ -81,28 +123,83 @@ pub(super) fn views(analysis: &Analysis) -> Vec<UseView> {
         .collect()
 }
 
-pub(super) fn data(analysis: &Analysis) -> Vec<UseData> {
-    let of = |one| of_use(one, &analysis.contenders);
-    analysis.uses.iter().map(of).collect()
+/// The uses, and what they are answered from; nothing where there are none.
+pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, Option<InferenceData>) {
+    if analysis.uses.is_empty() {
+        return (Vec::new(), None);
+    }
+    let (estimates, rows) = analysis.estimates();
+    let limit = limit(analysis.uses.len());
+    let of = |one| of_use(one, &rows, limit);
+    let uses = analysis.uses.iter().map(of).collect();
+    (uses, Some(inference(analysis, &estimates)))
 }
 
-fn of_use(one: &UseScores, contenders: &[String]) -> UseData {
+fn inference(analysis: &Analysis, estimates: &Estimates) -> InferenceData {
+    let mut quantiles: Vec<(f64, Vec<Close>)> = Vec::new();
+    let mut pair = |estimate: &Option<Estimate>| {
+        let estimate = (*estimate)?;
+        let freedom = match estimate.freedom.is_finite() {
+            true => estimate.freedom,
+            false => 1.0,
+        };
+        let known = quantiles.iter().position(|(f, _)| *f == freedom);
+        let number = known.unwrap_or_else(|| {
+            let all = inference::quantiles(freedom).into_iter().map(Close);
+            quantiles.push((freedom, all.collect()));
+            quantiles.len() - 1
+        });
+        let variance = Some(estimate.variance).filter(|v| v.is_finite());
+        Some((Close(estimate.mean), variance.map(Close), number))
+    };
+    let pairs = estimates
+        .pairs()
+        .map(|row| row.iter().map(&mut pair).collect());
+    InferenceData {
+        tests: estimates.tests().collect(),
+        rounds: estimates.rounds().collect(),
+        pairs: pairs.collect(),
+        quantiles: quantiles.into_iter().map(|(_, all)| all).collect(),
+        shared: estimates.shared(),
+        exact: analysis.clock == Clock::Virtual,
+        most_rounds: MOST_ROUNDS,
+        enough_tested: ENOUGH_TESTED,
+    }
+}
+
+fn of_use(one: &UseScores, rows: &[usize], limit: f64) -> UseData {
     let scores = |rounds: &Vec<Option<f64>>| {
         let any = rounds.iter().any(Option::is_some);
         any.then(|| rounds.iter().map(|score| score.map(Digits)).collect())
+    };
+    let results = |group: &WeighedGroup| {
+        let whole: f64 = group.results.iter().map(|share| share.weight).sum();
+        let number = |share: &Share| {
+            let number = rows.iter().position(|row| *row == share.row)?;
+            Some((number, share.weight / whole))
+        };
+        group.results.iter().filter_map(number).collect()
     };
     let groups = one.groups.iter().map(|group| GroupData {
         title: group.group.title(),
         why: prose(&group.why),
         weight: group.weight,
         tested: is_tested(group),
+        suite: group.tested_by.first().cloned(),
+        results: results(group),
         scores: group.rounds.iter().map(scores).collect(),
     });
+    let untried = advise(one).untried;
     UseData {
         title: clean(&one.title),
-        answer: answers::of_use(&advise(one), contenders),
         groups: groups.collect(),
         out: one.candidates.iter().map(why_ruled_out).collect(),
+        untried: untried
+            .iter()
+            .map(|(feature, _)| feature.to_string())
+            .collect(),
+        margin: one.margin.0,
+        limit,
     }
 }
 

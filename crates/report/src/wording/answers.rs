@@ -8,7 +8,7 @@ use analyse::{
 use model::Group;
 
 use crate::wording::scale::three_digits;
-use crate::wording::text::{clean, shorten};
+use crate::wording::text::{clean, short_names};
 use crate::wording::words::percent;
 
 /// The widest a contender's name may be in a sentence.
@@ -158,6 +158,11 @@ pub(crate) fn listed<T: AsRef<str>>(names: &[T], last_word: &str) -> String {
     }
 }
 
+/// Contenders as sentences name them.
+pub(crate) fn names(contenders: &[String]) -> Vec<String> {
+    short_names(contenders, NAME_COLUMNS)
+}
+
 struct Words<'a> {
     contenders: &'a [String],
     conclusion: &'a Conclusion,
@@ -242,7 +247,7 @@ impl Words<'_> {
     }
 
     fn name(&self, contender: usize) -> String {
-        shorten(&clean(&self.contenders[contender]), NAME_COLUMNS)
+        names(self.contenders).swap_remove(contender)
     }
 
     fn names(&self, contenders: &[usize], last_word: &str) -> String {

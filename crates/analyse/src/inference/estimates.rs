@@ -1,0 +1,277 @@
+//! What is known of every pair of contenders in every row: by how much one costs more than the other, and how noisy that
+//! is. It is estimated once, and every question is answered from it: rows one by one, groups and uses by weighted sums.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use super::margin::Margin;
+use super::moderated::{Estimate, Series, moderate};
+use super::prior::Table;
+use super::stalls;
+use super::sum::{Draws, Part, Sum, variance};
+use super::{Costs, RowCosts};
+
+/// The normal quantile that what rows of a cell share is below with a confidence of 90 %.
+const CAUTION: f64 = 1.2816;
+
+/// Estimates of all pairs in all rows of a campaign.
+#[derive(Clone, Debug)]
+pub struct Estimates {
+    /// What they were made from.
+    pub(super) costs: Costs,
+    pub(super) rows: Vec<Pairs>,
+    /// How far the noise of rows of one cell goes together: 0 where each has its own, 1 where they have all of it in common.
+    shared: f64,
+    /// Made when the first sum is asked for.
+    draws: OnceCell<Draws>,
+}
+
+impl Estimates {
+    /// Those of a campaign.
+    pub fn of(costs: Costs) -> Self {
+        let (contenders, columns) = (costs.contenders, all_pairs(costs.contenders).count());
+        let mut calm = costs.rows.clone();
+        let tests = tests(&costs.rows);
+        let replaced = match costs.exact {
+            true => stalls::none(&costs.rows),
+            false => stalls::replace(&mut calm, contenders, tests),
+        };
+        let (mut series, mut rounds_of) = (Vec::new(), Vec::new());
+        for (row, (costs, replaced)) in calm.iter().zip(&replaced).enumerate() {
+            for (column, (one, other)) in all_pairs(contenders).enumerate() {
+                let (rounds, values) = costs.differences(one, other);
+                let was_replaced = |round: &usize| replaced[one][*round] || replaced[other][*round];
+                series.push(Series {
+                    row,
+                    column,
+                    replaced: rounds.iter().filter(|round| was_replaced(round)).count(),
+                    values,
+                });
+                rounds_of.push(rounds);
+            }
+        }
+        let table = Table {
+            rows: calm.len(),
+            columns,
+            across: contenders.saturating_sub(1) as f64,
+            down: tests as f64,
+        };
+        let estimates = moderate(table, &series);
+        let shared = shared(
+            table,
+            |row| calm[row].test,
+            residuals(&series, &rounds_of, &estimates),
+        );
+        let mut estimates = estimates.into_iter();
+        let rows = calm.iter().map(|row| {
+            let of_row = estimates.by_ref().take(columns).collect();
+            Pairs::new(contenders, row.rounds(), of_row)
+        });
+        Self {
+            rows: rows.collect(),
+            shared,
+            costs,
+            draws: OnceCell::new(),
+        }
+    }
+
+    /// How far the noise of rows of one cell goes together, 0 … 1.
+    pub fn shared(&self) -> f64 {
+        self.shared
+    }
+
+    /// The number of the test of each row.
+    pub fn tests(&self) -> impl Iterator<Item = usize> {
+        self.costs.rows.iter().map(|row| row.test)
+    }
+
+    /// How many rounds each row has.
+    pub fn rounds(&self) -> impl Iterator<Item = usize> {
+        self.rows.iter().map(|pairs| pairs.rounds)
+    }
+
+    /// Of each row the estimates of all pairs: the first contender beside each other one, then the second beside those
+    /// behind it, and so on. `None` where no round has both.
+    pub fn pairs(&self) -> impl Iterator<Item = &[Option<Estimate>]> {
+        self.rows.iter().map(|pairs| &pairs.estimates[..])
+    }
+
+    /// All pairs in the sum of rows with their shares, for those who take part. The variances serve to compare them.
+    pub(super) fn sums(&self, used: &[(usize, f64)], takes_part: &[bool]) -> Pairs {
+        let contenders = self.costs.contenders;
+        let sum = |(one, other): (usize, usize)| {
+            let parts = self.parts(used, one, other)?;
+            (takes_part[one] && takes_part[other]).then(|| Estimate {
+                mean: parts
+                    .iter()
+                    .map(|part| part.share * part.estimate.mean)
+                    .sum(),
+                variance: variance(&parts, self.shared),
+                freedom: 1.0,
+                is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
+            })
+        };
+        let rounds = used.iter().map(|(row, _)| self.rows[*row].rounds);
+        let estimates = all_pairs(contenders).map(|pair| sum(pair).filter(|_| !used.is_empty()));
+        Pairs::new(contenders, rounds.max().unwrap_or(0), estimates.collect())
+    }
+
+    /// The distribution of such a sum of one pair.
+    pub(super) fn sum(&self, used: &[(usize, f64)], one: usize, other: usize) -> Option<Sum> {
+        let estimates = || {
+            self.rows
+                .iter()
+                .flat_map(|pairs| pairs.estimates.iter().flatten().copied())
+        };
+        let draws = self
+            .draws
+            .get_or_init(|| Draws::of(self.rows.len(), estimates()));
+        Some(draws.sum(&self.parts(used, one, other)?, self.shared))
+    }
+
+    /// `None` where one of the rows has no estimate.
+    fn parts(&self, used: &[(usize, f64)], one: usize, other: usize) -> Option<Vec<Part>> {
+        let part = |(row, share): &(usize, f64)| {
+            Some(Part {
+                share: *share,
+                test: self.costs.rows[*row].test,
+                estimate: self.rows[*row].between(one, other)?,
+            })
+        };
+        used.iter().map(part).collect()
+    }
+}
+
+fn tests(rows: &[RowCosts]) -> usize {
+    let tests: std::collections::BTreeSet<usize> = rows.iter().map(|row| row.test).collect();
+    tests.len()
+}
+
+/// What a value is off its mean, in standard deviations.
+struct Residual {
+    row: usize,
+    column: usize,
+    round: usize,
+    value: f64,
+}
+
+/// Those of all series of which no value was replaced.
+fn residuals(
+    series: &[Series],
+    rounds: &[Vec<usize>],
+    estimates: &[Option<Estimate>],
+) -> Vec<Residual> {
+    let mut all = Vec::new();
+    for ((one, rounds), estimate) in series.iter().zip(rounds).zip(estimates) {
+        let known = estimate.filter(|e| e.variance > 0.0 && e.variance.is_finite());
+        let Some(estimate) = known.filter(|_| one.replaced == 0) else {
+            continue;
+        };
+        let deviation = (estimate.variance * one.values.len() as f64).sqrt();
+        all.extend(
+            rounds
+                .iter()
+                .zip(&one.values)
+                .map(|(round, value)| Residual {
+                    row: one.row,
+                    column: one.column,
+                    round: *round,
+                    value: (value - estimate.mean) / deviation,
+                }),
+        );
+    }
+    all
+}
+
+/// The correlation of the noise of rows of one cell, the same for all of them, at the upper end of what it may be: the more,
+/// the less is gained by having several rows.
+fn shared(table: Table, test: impl Fn(usize) -> usize, residuals: Vec<Residual>) -> f64 {
+    let mut cells: BTreeMap<(usize, usize, usize), Vec<f64>> = BTreeMap::new();
+    for one in residuals {
+        let cell = (test(one.row), one.column, one.round);
+        cells.entry(cell).or_default().push(one.value);
+    }
+    let (mut products, mut squares, mut others) = (0.0, 0.0, 0.0);
+    for residuals in cells.values() {
+        let sum: f64 = residuals.iter().sum();
+        let own: f64 = residuals.iter().map(|r| r * r).sum();
+        let rest = residuals.len() as f64 - 1.0;
+        products += sum * sum - own;
+        squares += own * rest;
+        others += rest;
+    }
+    let independent = others * table.across / table.columns.max(1) as f64;
+    match squares > 0.0 {
+        true => (products / squares + CAUTION / independent.sqrt()).clamp(0.0, 1.0),
+        false => 1.0,
+    }
+}
+
+/// Every pair of contenders of a row, or of a sum of rows.
+#[derive(Clone, Debug)]
+pub(super) struct Pairs {
+    pub contenders: usize,
+    /// How many of them can be compared with another.
+    pub comparable: usize,
+    pub rounds: usize,
+    /// Who costs least by the estimates.
+    pub first: Option<usize>,
+    /// How much more the first of a pair costs than the second, in the order of [`all_pairs`].
+    estimates: Vec<Option<Estimate>>,
+}
+
+impl Pairs {
+    pub fn new(contenders: usize, rounds: usize, estimates: Vec<Option<Estimate>>) -> Self {
+        let mut pairs = Self {
+            contenders,
+            comparable: 0,
+            rounds,
+            first: None,
+            estimates,
+        };
+        let mean = |one: usize| {
+            let others = (0..contenders).filter_map(|other| pairs.between(one, other));
+            let means: Vec<f64> = others.map(|estimate| estimate.mean).collect();
+            let sum: f64 = means.iter().sum();
+            (!means.is_empty()).then(|| (one, sum / means.len() as f64))
+        };
+        let means: Vec<(usize, f64)> = (0..contenders).filter_map(mean).collect();
+        pairs.comparable = means.len();
+        pairs.first = means
+            .into_iter()
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(one, _)| one);
+        pairs
+    }
+
+    /// How much more one costs than another.
+    pub fn between(&self, one: usize, other: usize) -> Option<Estimate> {
+        let (a, b) = (one.min(other), one.max(other));
+        let before = a * self.contenders - a * (a + 1) / 2;
+        let estimate = *self.estimates.get(before + b.checked_sub(a + 1)?)?;
+        if one < other {
+            return estimate;
+        }
+        estimate.map(Estimate::reversed)
+    }
+
+    pub fn beside_first(&self, one: usize) -> Option<Estimate> {
+        self.between(one, self.first?)
+    }
+
+    /// The other that a contender is most surely worse than; of several that are sure beyond any doubt, the one it is
+    /// farthest from.
+    pub fn farthest(&self, one: usize, margin: Margin) -> Option<usize> {
+        let errors = |other: usize| {
+            let estimate = self.between(one, other)?;
+            Some((other, estimate.errors_above(margin.log()), estimate.mean))
+        };
+        let all = (0..self.contenders).filter_map(errors);
+        all.max_by(|a, b| a.1.total_cmp(&b.1).then(a.2.total_cmp(&b.2)))
+            .map(|(other, ..)| other)
+    }
+}
+
+fn all_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
+}
