@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test fuzz bench bench-report error-rates agreement gallery check-affs build check clean
+.PHONY: shootout test fuzz bench bench-report error-rates error-rates-real agreement gallery check-affs build check clean
 
 # Every filesystem this machine supports: one round of everything, then more of what could settle an open answer until
 # BUDGET is spent; then the answers, tables and an HTML report. With BACKEND=vm
@@ -40,6 +40,10 @@ bench-report:
 CAMPAIGNS := 2000
 error-rates:
 	cargo run --release --locked -p analyse --features fixture --example error_rates -- $(CAMPAIGNS)
+
+# The same, counted over real campaigns: ext4 under four names, three rounds. Half a minute each; needs root.
+error-rates-real: build
+	scripts/real-error-rates.sh $(or $(CAMPAIGNS),30)
 
 # Whether it measures what bonnie++, IOzone and fio measure; writes the table in docs/agreement.md.
 # IOzone is not in Debian's main: apt is shown non-free for as long as it takes to install it.

@@ -91,10 +91,11 @@ function whisker(low, high, y) {
 function sentence(row, contender, result) {
   const name = contenders[contender].name;
   if (result.words) return `${name}: ${result.words}`;
-  const interval =
-    result.numbers.length > 1
-      ? `, interval ${numberOf(row, result.low)} … ${numberOf(row, result.high)} (${result.confidence} %)`
-      : ", one round";
+  let interval = ", one round";
+  if (result.numbers.length > 1) {
+    const varies = result.variation !== 0;
+    interval = varies ? `, interval ${intervalOf(row, result)} (${result.confidence} %)` : `, ${intervalOf(row, result)}`;
+  }
   return `${name}: ${textOf(row, result)}${unitBehind(row)}${interval}`;
 }
 
@@ -125,7 +126,7 @@ function resultCells(row, result) {
   const rounds = result.rounds.map((r) => (typeof r === "number" ? numberOf(row, r) : r));
   return [
     cell(textOf(row, result), tone),
-    cell(`${numberOf(row, result.low)} … ${numberOf(row, result.high)}`),
+    cell(intervalOf(row, result)),
     cell(`${result.confidence} %`),
     cell(rounds.join("; ")),
     cell(result.variation === null ? "" : `${threeDigits(result.variation)} %`),

@@ -49,6 +49,12 @@ function numberOf(row, value) {
   return threeDigits(value);
 }
 
+// The ends of an interval; of rounds that do not vary, that they do not.
+function intervalOf(row, result) {
+  if (result.numbers.length > 1 && result.variation === 0) return "same in each round";
+  return `${numberOf(row, result.low)} … ${numberOf(row, result.high)}`;
+}
+
 // A median with its signs: "≥" stands before the number, the others behind it.
 function textOf(row, result) {
   if (result.words) return result.words;

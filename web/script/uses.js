@@ -98,7 +98,8 @@ function estimateOf(rounds) {
   const upper = sorted[Math.floor(count / 2)];
   const median = count % 2 === 1 ? upper : (sorted[count / 2 - 1] + upper) / 2;
   const rank = data.ranks[count];
-  return { median, low: sorted[rank - 1], high: sorted[count - rank], count };
+  const same = sorted[0] === sorted.at(-1);
+  return { median, low: sorted[rank - 1], high: sorted[count - rank], count, same };
 }
 
 // Those with a cost, the best first.
@@ -122,7 +123,11 @@ function orderOf(use, weights) {
       element(
         "td",
         { class: "n" },
-        cost.count > 1 ? `${threeDigits(cost.low)} … ${threeDigits(cost.high)}` : "one round",
+        cost.count === 1
+          ? "one round"
+          : cost.same
+            ? "same in each round"
+            : `${threeDigits(cost.low)} … ${threeDigits(cost.high)}`,
       ),
       element("td", { class: "gauge" }, gauge(cost, worst)),
     ),

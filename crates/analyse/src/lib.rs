@@ -21,12 +21,12 @@ pub use advice::{Advice, ENOUGH_TESTED, GroupCost, Ranked, Recommendation, Untes
 pub use analysis::{Analysis, analyse, analyse_with};
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
-    compare_campaigns, compare_contenders,
+    compare_campaigns, compare_contenders, compare_sessions,
 };
 pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };
-pub use campaigns::settings::{CannotCompare, SettingChange};
+pub use campaigns::settings::{CannotCompare, SettingChange, are_sessions_of_one};
 pub use checks::disturbed::DisturbedCell;
 pub use checks::drift::Drift;
 pub use checks::noise::NoiseFloor;

@@ -132,6 +132,9 @@ pub struct NotTheSame {
 pub struct Differences {
     /// Whether rounds are paired: two contenders of one campaign.
     pub paired: bool,
+    /// How many sessions each side has, where they and not their rounds are what is compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<[u32; 2]>,
     /// What differs in the setting.
     pub settings: Vec<SettingChange>,
     /// Contenders that only one of the campaigns has.
@@ -207,19 +210,31 @@ pub fn compare_campaigns(
     after: Analysed<'_>,
     wanted: &Wanted,
 ) -> Result<Differences, CannotCompare> {
+    compare_sessions(&[before], &[after], wanted)
+}
+
+/// Compares two campaigns, each the first of several sessions of the same thing: by how much sessions differ is then known.
+///
+/// # Errors
+/// As of [`compare_campaigns`].
+///
+/// # Panics
+/// When there is no campaign on a side.
+pub fn compare_sessions(
+    before_all: &[Analysed<'_>],
+    after_all: &[Analysed<'_>],
+    wanted: &Wanted,
+) -> Result<Differences, CannotCompare> {
+    let (before, after) = (before_all[0], after_all[0]);
     settings::same_ground(before.results, after.results)?;
     let (pairs, only_in_one) = matched(before, after, &wanted.contenders)?;
     let settings = settings::of_campaigns(before.results, after.results, &pairs);
-    let pairing = pairing(before.results, after.results);
-    compare(
-        before,
-        after,
-        &pairs,
-        wanted,
-        pairing,
-        settings,
-        only_in_one,
-    )
+    let pairing = match before_all.len() + after_all.len() {
+        2 => pairing(before.results, after.results),
+        _ => Pairing::Sessions,
+    };
+    let sides = [before_all, after_all];
+    compare(sides, &pairs, wanted, pairing, settings, only_in_one)
 }
 
 /// Compares two contenders of one campaign, by their names.
@@ -236,15 +251,10 @@ pub fn compare_contenders(
     let (second, of_second) = campaign.contender(after)?;
     let settings = settings::of_contenders(of_first, of_second);
     let pairs = [(first, second)];
-    compare(
-        campaign,
-        campaign,
-        &pairs,
-        wanted,
-        of_one_campaign(campaign.results.campaign.clock),
-        settings,
-        Vec::new(),
-    )
+    let pairing = of_one_campaign(campaign.results.campaign.clock);
+    let campaign = [campaign];
+    let sides = [&campaign[..]; 2];
+    compare(sides, &pairs, wanted, pairing, settings, Vec::new())
 }
 
 /// Places of the contenders that are compared, before and after, and names of those that are not.
@@ -299,16 +309,18 @@ fn matched(
 }
 
 fn compare(
-    before: Analysed<'_>,
-    after: Analysed<'_>,
+    sessions: [&[Analysed<'_>]; 2],
     pairs: &[(usize, usize)],
     wanted: &Wanted,
     pairing: Pairing,
     settings: Vec<SettingChange>,
     only_in_one: Vec<String>,
 ) -> Result<Differences, CannotCompare> {
+    let [before, after] = sessions.map(|side| side[0]);
+    let count = |side: usize| u32::try_from(sessions[side].len()).unwrap_or(u32::MAX);
     let mut found = Differences {
-        paired: pairing != Pairing::None,
+        paired: matches!(pairing, Pairing::Rounds | Pairing::Exact),
+        sessions: (pairing == Pairing::Sessions).then(|| [count(0), count(1)]),
         settings,
         only_in_one,
         not_the_same: Vec::new(),
@@ -324,7 +336,14 @@ fn compare(
             let sides = (*b, &a.results[old], &b.results[new]);
             found.new_failures.extend(new_failure(sides));
             let place = Place { number, contender };
-            compared.extend(beside(sides, place, &rows).map(|beside| (sides, beside)));
+            let Some(mut beside) = beside(sides, place, &rows) else {
+                continue;
+            };
+            if pairing == Pairing::Sessions {
+                beside.before = session_means(sessions[0], a, &a.results[old]);
+                beside.after = session_means(sessions[1], b, &b.results[new]);
+            }
+            compared.push((sides, beside));
         }
     }
     found.changes = changes(&compared, pairing, wanted.margin);
@@ -418,34 +437,66 @@ struct Place {
     contender: usize,
 }
 
+/// The mean log cost of a result in each session that has it, taken in the same way.
+fn session_means(sessions: &[Analysed<'_>], row: &Row, result: &MetricResult) -> Vec<Option<f64>> {
+    let key = |row: &Row| {
+        (
+            row.suite.clone(),
+            row.test.clone(),
+            row.phase.clone(),
+            row.metric,
+        )
+    };
+    let wanted = key(row);
+    let mean = |session: &Analysed<'_>| {
+        let row = session
+            .analysis
+            .rows
+            .iter()
+            .find(|row| key(row) == wanted)?;
+        let mut results = row.results.iter();
+        let same = results.find(|other| other.contender == result.contender)?;
+        let same =
+            Some(same).filter(|same| is_sound(row, same) && caches(same) == caches(result))?;
+        let logs: Vec<f64> = logs(row, same).into_iter().flatten().collect();
+        Some(logs.iter().sum::<f64>() / logs.len() as f64)
+    };
+    sessions.iter().map(mean).collect()
+}
+
+/// Whether a result can be compared: in no failed round, and with a logarithm.
+fn is_sound(row: &Row, result: &MetricResult) -> bool {
+    result.estimate.is_some()
+        && !result.has_failed_rounds()
+        && !result.is_lower_bound(row.metric)
+        && result
+            .rounds
+            .iter()
+            .all(|r| r.value.is_none_or(|v| v > 0.0))
+}
+
+/// The log cost of each round.
+fn logs(row: &Row, result: &MetricResult) -> Vec<Option<f64>> {
+    let values = result.rounds.iter().map(|round| round.value);
+    values
+        .map(|value| Some(log_cost(value?, row.direction)))
+        .collect()
+}
+
 /// The costs of a result before and after, where both were taken in the same way, in no failed round, and have logarithms.
 fn beside((row, before, after): Sides<'_>, place: Place, rows: &[(&Row, &Row)]) -> Option<Beside> {
-    let sound = |result: &MetricResult| {
-        result.estimate.is_some()
-            && !result.has_failed_rounds()
-            && !result.is_lower_bound(row.metric)
-            && result
-                .rounds
-                .iter()
-                .all(|r| r.value.is_none_or(|v| v > 0.0))
-    };
-    if !(sound(before) && sound(after) && caches(before) == caches(after)) {
+    let is_comparable = is_sound(row, before) && is_sound(row, after);
+    if !(is_comparable && caches(before) == caches(after)) {
         return None;
     }
     let is_same =
         |(_, other): &(&Row, &Row)| (&other.suite, &other.test) == (&row.suite, &row.test);
-    let logs = |result: &MetricResult| {
-        let values = result.rounds.iter().map(|round| round.value);
-        values
-            .map(|value| Some(log_cost(value?, row.direction)))
-            .collect()
-    };
     Some(Beside {
         row: place.number,
         test: rows.iter().position(is_same)?,
         contender: place.contender,
-        before: logs(before),
-        after: logs(after),
+        before: logs(row, before),
+        after: logs(row, after),
     })
 }
 

@@ -225,3 +225,83 @@ fn a_comparison_reads_back_from_json() {
     let json = serde_json::to_string(&found).unwrap();
     assert_eq!(serde_json::from_str::<Differences>(&json).unwrap(), found);
 }
+
+/// Two contenders in eight results; everything of a session takes up to 30 % longer than it needs.
+fn sessions(count: u64, seed: u64, slower: f64) -> Vec<CampaignResults> {
+    let what = fixture::Simulated {
+        contenders: 2,
+        tests: 2,
+        rounds: 3,
+        slower: 0.0,
+        drift: 0.0,
+    };
+    let of = |session: u64| {
+        let mut results = fixture::simulated(1000 * seed + session, what);
+        let mut rng = SeededRng::for_purpose(1000 * seed + session, "session");
+        let factor = (1.0 + 0.3 * rng.unit()) * slower;
+        let cells = results
+            .cells
+            .iter_mut()
+            .filter_map(|cell| cell.result.as_mut());
+        for phase in cells.flat_map(|result| &mut result.phases) {
+            phase.wall = Nanos((phase.wall.0 as f64 * factor) as u64);
+        }
+        results
+    };
+    (0..count).map(of).collect()
+}
+
+fn of_sessions(before: &[CampaignResults], after: &[CampaignResults]) -> Differences {
+    let analyses = [before, after].map(|side| side.iter().map(analyse).collect::<Vec<Analysis>>());
+    let [old, new] = [(before, &analyses[0]), (after, &analyses[1])].map(|(results, analyses)| {
+        let both = results.iter().zip(analyses);
+        both.map(|(results, analysis)| Analysed::new(results, analysis))
+            .collect::<Vec<_>>()
+    });
+    compare_sessions(&old, &new, &Wanted::default()).unwrap()
+}
+
+/// One campaign against another calls many a value changed that is not; with three sessions on each side at most one pair of
+/// twenty does, and twice the time is found.
+#[test]
+fn sessions_that_differ_for_no_reason_are_told_from_a_regression() {
+    let (mut by_rounds, mut by_sessions, mut found) = (0, 0, 0);
+    for seed in 0..40 {
+        let (before, after) = (sessions(3, 2 * seed, 1.0), sessions(3, 2 * seed + 1, 1.0));
+        let changed = |found: Differences| {
+            let changed = |change: &Change| {
+                matches!(
+                    change.compared.verdict,
+                    Verdict::BetterByAtLeast(_) | Verdict::WorseByAtLeast(_)
+                )
+            };
+            u32::from(found.changes.iter().any(changed))
+        };
+        by_rounds += changed(of_sessions(&before[..1], &after[..1]));
+        let all = of_sessions(&before, &after);
+        assert_eq!((all.sessions, all.paired), (Some([3, 3]), false));
+        by_sessions += changed(all);
+        let slower = of_sessions(&before, &sessions(3, 2 * seed + 1, 2.0));
+        found += u32::from(slower.regressions().count() > 0);
+    }
+    println!(
+        "of 40 pairs that are the same: {by_rounds} changed by rounds, {by_sessions} by sessions; twice the time found in {found}"
+    );
+    assert!(
+        by_sessions <= 5,
+        "{by_sessions}: two of forty are allowed, and chance"
+    );
+    assert!(
+        by_rounds > by_sessions && found >= 36,
+        "{by_rounds}, {found}"
+    );
+}
+
+#[test]
+fn sessions_of_one_thing_differ_in_seed_and_rounds_alone() {
+    let one = campaign(&[("a", 100)], 3, 1);
+    let mut other = campaign(&[("a", 130)], 5, 2);
+    assert!(crate::are_sessions_of_one(&one, &other));
+    other.environments[0].kernel = "Linux 7.0".to_owned();
+    assert!(!crate::are_sessions_of_one(&one, &other));
+}

@@ -65,6 +65,12 @@ pub struct Series {
     pub points: Vec<HistoryPoint>,
     /// Where the level changed.
     pub changes: Vec<LevelChange>,
+    /// The standard deviation of campaigns around their level, as a share; absent with fewer than three.
+    #[serde(default)]
+    pub between: Option<f64>,
+    /// That of the rounds of a campaign, likewise: the middle one of the campaigns.
+    #[serde(default)]
+    pub within: Option<f64>,
 }
 
 /// A campaign that is not comparable.
@@ -144,6 +150,8 @@ impl Collector<'_> {
         for series in &mut self.history.series {
             series.points.reverse();
             series.changes = changes(series);
+            series.between = between(series);
+            series.within = within(series);
         }
         self.history
     }
@@ -209,6 +217,8 @@ impl Collector<'_> {
                     direction: row.direction,
                     points: vec![point],
                     changes: Vec::new(),
+                    between: None,
+                    within: None,
                 }),
             }
         }
@@ -267,6 +277,40 @@ fn changes(series: &Series) -> Vec<LevelChange> {
             }
         })
         .collect()
+}
+
+/// How far campaigns lie around the level that they belong to.
+fn between(series: &Series) -> Option<f64> {
+    let mut levels: Vec<Vec<f64>> = vec![Vec::new()];
+    for (place, point) in series.points.iter().enumerate() {
+        if series.changes.iter().any(|change| change.at == place) {
+            levels.push(Vec::new());
+        }
+        levels
+            .last_mut()?
+            .extend(point.estimate.map(|e| e.median.ln()));
+    }
+    let count: usize = levels.iter().map(Vec::len).sum();
+    let freedom = count
+        .checked_sub(levels.len())
+        .filter(|freedom| *freedom > 1)?;
+    let squares = levels
+        .iter()
+        .filter(|level| !level.is_empty())
+        .map(|level| {
+            let mean = level.iter().sum::<f64>() / level.len() as f64;
+            level.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+        });
+    let deviation = (squares.sum::<f64>() / freedom as f64).sqrt();
+    deviation.is_finite().then_some(deviation)
+}
+
+fn within(series: &Series) -> Option<f64> {
+    let variations = series
+        .points
+        .iter()
+        .filter_map(|point| Some(point.estimate?.variation? / 100.0));
+    median(&variations.collect::<Vec<f64>>())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use model::{CampaignResults, Contender, Environment};
+use model::{Campaign, CampaignResults, Contender, Environment};
 use serde::{Deserialize, Serialize};
 
 /// Why two campaigns cannot be compared.
@@ -91,6 +91,25 @@ pub(crate) fn of_campaigns(
     settings
 }
 
+/// Whether nothing is known to differ between two campaigns: they are sessions of the same thing.
+pub fn are_sessions_of_one(one: &CampaignResults, other: &CampaignResults) -> bool {
+    let (a, b) = (&one.campaign, &other.campaign);
+    let names = |results: &Campaign| {
+        results
+            .contenders
+            .iter()
+            .map(|c| c.name.clone())
+            .collect::<Vec<_>>()
+    };
+    let contenders: Vec<(usize, usize)> = (0..a.contenders.len()).map(|c| (c, c)).collect();
+    same_ground(one, other).is_ok()
+        && a.suites == b.suites
+        && names(a) == names(b)
+        && of_campaigns(one, other, &contenders)
+            .iter()
+            .all(|setting| ["rounds", "seed"].contains(&setting.what.as_str()))
+}
+
 /// What differs between two contenders.
 pub(crate) fn of_contenders(before: &Contender, after: &Contender) -> Vec<SettingChange> {
     different(&options(before), &options(after))
@@ -131,7 +150,7 @@ fn of_environment(environment: &Environment) -> Facts {
         ("processor", environment.cpu.clone()),
         ("processors", environment.cpus.to_string()),
         ("main memory", environment.memory.to_string()),
-        ("put on", environment.device.clone()),
+        ("put on", without_own_directory(&environment.device)),
         ("attached", environment.attachment.clone()),
     ]
     .map(|(what, value)| (what.to_owned(), value))
@@ -141,6 +160,19 @@ fn of_environment(environment: &Environment) -> Facts {
     let tools = environment.tools.iter();
     facts.extend(tools.map(|tool| (tool.program.clone(), tool.version.clone())));
     facts
+}
+
+/// What an image is put on, without the directory that each campaign has of its own.
+fn without_own_directory(device: &str) -> String {
+    let is_own = |part: &&str| {
+        let number = part.strip_prefix("fsarena-");
+        !number.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    device
+        .split('/')
+        .filter(is_own)
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 fn options(contender: &Contender) -> Facts {
@@ -216,6 +248,20 @@ mod tests {
         );
         assert_eq!(settings[2].after, "");
         assert_eq!(settings[3].after, "noatime");
+    }
+
+    #[test]
+    fn the_directory_of_a_campaign_is_no_difference() {
+        let mut before = fixture::plain();
+        let mut after = before.clone();
+        before.environments[0].device =
+            "image of 1 GiB: /tmp/fsarena-3-18ea/image-0 on ext4".to_owned();
+        after.environments[0].device =
+            "image of 1 GiB: /tmp/fsarena-4-18eb/image-0 on ext4".to_owned();
+        assert_eq!(of_campaigns(&before, &after, &[]), []);
+        after.environments[0].device =
+            "image of 1 GiB: /srv/fsarena-4-18eb/image-0 on ext4".to_owned();
+        assert_eq!(of_campaigns(&before, &after, &[]).len(), 1);
     }
 
     #[test]

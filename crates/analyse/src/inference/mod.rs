@@ -17,6 +17,7 @@ mod multiplicity;
 mod pair;
 mod prior;
 mod scale;
+mod sessions;
 mod stalls;
 mod student;
 mod sum;

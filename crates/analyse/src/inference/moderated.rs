@@ -140,7 +140,7 @@ fn estimate(series: &Series, expected: Option<Expected>, independent: f64) -> Op
 }
 
 /// The share of the prior that a series has, in quarters, so that few different degrees of freedom occur.
-fn belief(squares: f64, freedom: f64, expected: Expected, independent: f64) -> f64 {
+pub(super) fn belief(squares: f64, freedom: f64, expected: Expected, independent: f64) -> f64 {
     let freedom = freedom.max(1.0);
     let ratio = squares / freedom / expected.variance;
     // So little is no wonder anywhere.

@@ -12,6 +12,7 @@ use super::margin::{Margin, Verdict, rounds_needed, without_noise};
 use super::moderated::{Estimate, Series, moderate};
 use super::multiplicity::level;
 use super::prior::Table;
+use super::sessions;
 use super::sum::{Draws, Part, Sum};
 
 /// What rounds of the two sides have to do with each other.
@@ -23,6 +24,8 @@ pub enum Pairing {
     Rounds,
     /// The same, and values are free of noise, as in virtual time: one round is enough.
     Exact,
+    /// They are no rounds, but means of sessions ([`super::sessions`]).
+    Sessions,
 }
 
 /// One result on either side.
@@ -115,7 +118,7 @@ fn of_contender(
     if let Some(exact) = certain(&weighed, pairing, margin) {
         return Some(exact);
     }
-    let tests = by_test(results);
+    let tests = by_test(results, pairing);
     let sums: Vec<Beside> = tests.iter().map(|(_, sum)| sum.clone()).collect();
     let estimates = estimates(&sums, pairing).into_iter().zip(&tests);
     let parts = estimates.map(|(estimate, (count, sum))| {
@@ -177,11 +180,17 @@ impl Compared {
     }
 }
 
-/// The means of the results of each test, in rounds that have all of them, with their number.
-fn by_test(results: &[&Beside]) -> Vec<(f64, Beside)> {
+/// The means of the results of each test, in rounds that have all of them, with their number. What sessions have in common is
+/// in all their tests, which are then one.
+fn by_test(results: &[&Beside], pairing: Pairing) -> Vec<(f64, Beside)> {
     let mut tests: BTreeMap<usize, Vec<&Beside>> = BTreeMap::new();
     for result in results {
-        tests.entry(result.test).or_default().push(result);
+        let test = if pairing == Pairing::Sessions {
+            0
+        } else {
+            result.test
+        };
+        tests.entry(test).or_default().push(result);
     }
     let mean = |sides: Vec<&Vec<Option<f64>>>| -> Vec<Option<f64>> {
         let rounds = sides.iter().map(|side| side.len()).min().unwrap_or(0);
@@ -269,6 +278,9 @@ fn estimates(results: &[Beside], pairing: Pairing) -> Vec<Option<Estimate>> {
         across: (sides * count(results.iter().map(|result| result.contender))) as f64,
         down: count(results.iter().map(|result| result.test)) as f64,
     };
+    if pairing == Pairing::Sessions {
+        return sessions::estimates(table, results);
+    }
     let series = |result: &Beside, side: usize, values: Vec<f64>| Series {
         row: result.row,
         column: sides * result.contender + side,

@@ -19,9 +19,15 @@ pub(super) struct LogScale {
 /// `None` where there are not two values, or they do not differ.
 pub(super) fn by_deviation(values: &[f64]) -> Option<LogScale> {
     let (_, squares) = mean_and_squares(values);
-    let half = (values.len() as f64 - 1.0) / 2.0;
-    (values.len() > 1 && squares > 0.0 && !is_constant(values)).then(|| LogScale {
-        value: ((squares / (2.0 * half)).ln() - digamma(half) + half.ln()) / 2.0,
+    let freedom = values.len().checked_sub(1)?;
+    by_squares(squares, freedom as f64).filter(|_| !is_constant(values))
+}
+
+/// The same from the sum of squared deviations and its degrees of freedom.
+pub(super) fn by_squares(squares: f64, freedom: f64) -> Option<LogScale> {
+    let half = freedom / 2.0;
+    (half > 0.0 && squares > 0.0).then(|| LogScale {
+        value: ((squares / freedom).ln() - digamma(half) + half.ln()) / 2.0,
         variance: trigamma(half) / 4.0,
     })
 }

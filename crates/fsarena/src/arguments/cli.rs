@@ -137,6 +137,21 @@ Examples:
   fsarena compare --within 4 ext4 ext4:data=journal
                                                two contenders of campaign 4")]
     Compare(CompareArgs),
+    /// Run two contenders in one campaign, in turns, and say whether the second is worse.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena guard ext4 ext4:commit=60 -s durable        another mount option
+  sudo fsarena guard ext4 ext4:noatime --rounds 20 --only 'tree/*' --detect 3%
+                                                           more rounds, some results, and sure to see 3 %
+
+Two kernels, or two versions of fsarena, are compared in virtual time, where equal seeds give equal rounds and
+nothing differs between sessions:
+  fsarena guest build --kernel OLD --modules DIR && fsarena run --backend vm -c ext4
+  fsarena guest build --kernel NEW --modules DIR && fsarena run --backend vm -c ext4
+  fsarena compare 1 2 --threshold 5%
+
+Exit codes: 1 if NEW is worse by more than --threshold, or fails where OLD does not; 3 if --detect cannot be kept.")]
+    Guard(Box<GuardArgs>),
     /// Show one result over all campaigns, with the points where its level changed.
     #[command(after_help = "\
 Examples:
@@ -278,6 +293,10 @@ pub struct CompareArgs {
     /// Compare contenders A and B of this campaign.
     #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
     pub within: Option<String>,
+    /// Compare these two alone [default: also the database's other sessions of the same thing: same plan, machine and
+    /// system].
+    #[arg(long, conflicts_with = "within")]
+    pub alone: bool,
     /// A contender to compare [default: all that both have].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
@@ -300,6 +319,33 @@ pub struct CompareArgs {
     /// Write Markdown.
     #[arg(long)]
     pub markdown: bool,
+}
+
+/// Options of `guard`.
+#[derive(Clone, Debug, Args)]
+pub struct GuardArgs {
+    /// The contender that is known.
+    #[arg(value_name = "OLD")]
+    pub old: String,
+    /// The one that must not be worse.
+    #[arg(value_name = "NEW")]
+    pub new: String,
+    /// Exit with 1 if a result of NEW is shown to cost more than this more, or fails and does not with OLD.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
+    pub threshold: f64,
+    /// Exit with 3 if a result that costs this much more might have been missed.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub detect: Option<f64>,
+    /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
+    /// each phase].
+    #[arg(long, value_name = "RESULT")]
+    pub only: Vec<MetricPattern>,
+    /// Write Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Options of `history`.
@@ -437,8 +483,10 @@ mod tests {
                 None => {
                     let before = command.get_positionals();
                     let before = before.take_while(|other| other.get_id() != arg.get_id());
-                    let first =
-                        |arg: &clap::Arg| arg.get_possible_values()[0].get_name().to_owned();
+                    let first = |arg: &clap::Arg| match &arg.get_possible_values()[..] {
+                        [first, ..] => first.get_name().to_owned(),
+                        [] => "ext4".to_owned(),
+                    };
                     words.extend(before.map(first));
                 }
             }

@@ -11,6 +11,9 @@ use crate::arguments::machine_args::MachineArgs;
 use crate::arguments::storage_args::StorageArgs;
 use crate::request::contender_groups::{TypedGroup, typed};
 
+/// More sessions of one thing are not compared.
+const MOST_SESSIONS: u32 = 100;
+
 /// Options of `run`; what is not given comes from the campaign file, then from the profile.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunArgs {
@@ -41,6 +44,10 @@ pub struct RunArgs {
     /// Answer as much as this time allows (10min): one round of everything, then only what could settle an open answer.
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["rounds", "until_width", "until_share", "max_rounds", "max_time"])]
     pub budget: Option<Nanos>,
+    /// Run it all this often, one campaign after the other: `compare` and `history` then know by how much sessions differ
+    /// for no reason.
+    #[arg(long, value_name = "N", value_parser = up_to(MOST_SESSIONS))]
+    pub sessions: Option<u32>,
     /// Add rounds until 95 % intervals are within this of their medians (5%).
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_width: Option<f64>,

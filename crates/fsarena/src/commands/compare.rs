@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysed, CannotCompare, Differences, Margin, Wanted, analyse};
+use analyse::{Analysed, Analysis, CannotCompare, Differences, Margin, Wanted, analyse};
+use model::CampaignResults;
 use report::{Form, Sides};
 use serde_json::json;
 
@@ -59,14 +60,25 @@ type Compared = (Differences, String, String);
 fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::Result<Compared> {
     let before = chosen::campaign(Some(&args.before), globals)?;
     let after = chosen::campaign(Some(&args.after), globals)?;
-    let (old, new) = (analyse(&before), analyse(&after));
-    let found = analyse::compare_campaigns(
-        Analysed::new(&before, &old),
-        Analysed::new(&after, &new),
-        wanted,
-    );
-    let found = found.map_err(refused)?;
-    Ok((found, chosen::called(&before), chosen::called(&after)))
+    let called = [&before, &after].map(chosen::called);
+    let named = [args.before.as_str(), args.after.as_str()];
+    let sides = match args.alone {
+        true => [vec![before], vec![after]],
+        false => chosen::with_sessions(named, [before, after], globals)?,
+    };
+    let analyses = sides
+        .each_ref()
+        .map(|side| side.iter().map(analyse).collect());
+    let [old, new] = [0, 1].map(|side| analysed(&sides[side], &analyses[side]));
+    let found = analyse::compare_sessions(&old, &new, wanted).map_err(refused)?;
+    let [before, after] = called;
+    Ok((found, before, after))
+}
+
+fn analysed<'a>(results: &'a [CampaignResults], analyses: &'a Vec<Analysis>) -> Vec<Analysed<'a>> {
+    let both = results.iter().zip(analyses);
+    both.map(|(results, analysis)| Analysed::new(results, analysis))
+        .collect()
 }
 
 fn contenders(

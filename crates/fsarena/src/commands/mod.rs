@@ -7,6 +7,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod format;
+pub mod guard;
 pub mod guest;
 pub mod history;
 pub mod list;

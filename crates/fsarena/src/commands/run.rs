@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use model::{Bytes, Campaign, Cell};
+use model::{Bytes, Campaign, Cell, Clock};
 use orchestrate::Ended;
 use plan::{Cost, Experience};
 use serde_json::json;
@@ -19,7 +20,7 @@ use crate::experience;
 use crate::leftovers::{self, Searched};
 use crate::output::cost_page;
 use crate::output::erase_question::Asked;
-use crate::output::exit::{Code, Refused};
+use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::progress::Progress;
 use crate::output::text as output;
 use crate::paths;
@@ -29,14 +30,67 @@ use crate::stop;
 use machine::fit::{self, Misfits};
 use wire::machine::Kind;
 
-/// Plans a campaign, stores it, runs it and reports.
+/// Plans a campaign, stores it, runs it and reports; as many times as sessions are asked for.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
+    let sessions = match args.dry_run {
+        true => 1,
+        false => args.sessions.unwrap_or(1),
+    };
+    let mut worst = Code::Done.into();
+    for session in 0..sessions {
+        let code = match campaign(args, session, globals, &stop)? {
+            Ran::Planned(code) => code,
+            Ran::Campaign { ended, id, store } => finish(ended, id, &store, args.strict, globals)?,
+        };
+        if code != Code::Done.into() {
+            worst = code;
+        }
+        if stop.load(Ordering::SeqCst) {
+            break;
+        }
+        if sessions > 1 {
+            output::remark(&format!("session {} of {sessions} is over", session + 1));
+        }
+    }
+    Ok(worst)
+}
+
+/// What became of one session.
+pub enum Ran {
+    /// Only its plan was asked for.
+    Planned(ExitCode),
+    /// It was begun.
+    Campaign {
+        /// How it ended.
+        ended: anyhow::Result<Ended>,
+        /// Its number.
+        id: store::CampaignId,
+        /// Where it is stored.
+        store: Store,
+    },
+}
+
+/// Plans a campaign, stores it and runs it. The seed that is asked for is that of the first session.
+pub fn campaign(
+    args: &RunArgs,
+    session: u32,
+    globals: &Globals,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<Ran> {
     let progress = Progress::choose(globals.json, globals.quiet);
     let catalog = paths::catalog(globals)?;
     let reach = paths::reach(args.host.as_deref())?;
-    let Request { campaign, guest } =
-        request::read(args, globals, &catalog, &*reach, &progress, &stop)?;
+    let Request {
+        mut campaign,
+        guest,
+    } = request::read(args, globals, &catalog, &*reach, &progress, stop)?;
+    if args.sessions.is_some() && campaign.clock == Clock::Virtual {
+        let why =
+            "in virtual time nothing differs between sessions: leave --sessions out".to_owned();
+        return Err(BadInput(why).into());
+    }
+    campaign.seed = campaign.seed.wrapping_add(session.into());
     let plan = plan::plan(&campaign);
     let store = match args.dry_run {
         true => paths::store_if_any(globals)?,
@@ -46,7 +100,7 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let experience = experience.unwrap_or_default();
     let cost = cost(&campaign, store.as_ref(), &experience, args.machine.jobs)?;
     let Some(mut store) = store.filter(|_| !args.dry_run) else {
-        return dry_run(&campaign, &plan, &cost, globals);
+        return Ok(Ran::Planned(dry_run(&campaign, &plan, &cost, globals)?));
     };
     let most = allowance(&campaign, &cost)?;
     if cost.is_large() {
@@ -81,19 +135,18 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let asked = Asked {
         progress: &progress,
         yes: means.consent.yes,
-        stop: &stop,
+        stop,
     };
     let consent = &means.consent;
-    let (id, taken) = campaign::begin(
-        &mut store, &campaign, &plan, consent, &*reach, &asked, &stop,
-    )?;
+    let (id, taken) =
+        campaign::begin(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;
     progress.note(&format!(
         "campaign {id}: {} cells, seed {}",
         plan.len(),
         campaign.seed
     ));
-    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, &stop);
-    finish(ended, id, &store, args.strict, globals)
+    let ended = campaign::drive(&mut store, id, Some(taken), &means, &*reach, &asked, stop);
+    Ok(Ran::Campaign { ended, id, store })
 }
 
 /// What the campaign would cost: as earlier ones took, else at the pace of the device as it was measured last.

@@ -7,7 +7,7 @@ use crate::tables::standing_tables;
 use crate::wording::answers::of_place;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, shorten};
-use crate::wording::words::counted;
+use crate::wording::words::{self, counted};
 
 /// The widest a contender's name may be in a sentence.
 const NAME_COLUMNS: usize = 40;
@@ -106,10 +106,7 @@ fn score(score: &Score) -> ScoreView {
             notes: missing.into_iter().collect(),
         };
     };
-    let interval = (ratio.rounds > 1).then(|| {
-        let (low, high) = (ratio.interval.low, ratio.interval.high);
-        format!("{} … {}", three_digits(low), three_digits(high))
-    });
+    let interval = (ratio.rounds > 1).then(|| words::interval(ratio, three_digits));
     let place = score.place.as_ref().map(of_place);
     ScoreView {
         text: format!("{}×", three_digits(ratio.median)),

@@ -175,13 +175,7 @@ fn result(row: &Row, place: usize, scale: &Scale) -> ResultView {
             Some(_) => format!("{}{}", shown.text, shown.signs),
             None => status_counts(result),
         },
-        interval: estimate.map_or_else(String::new, |e| {
-            format!(
-                "{} … {}",
-                scale.number(e.interval.low),
-                scale.number(e.interval.high)
-            )
-        }),
+        interval: estimate.map_or_else(String::new, |e| words::interval(e, |v| scale.number(v))),
         confidence: estimate.map_or_else(String::new, |e| {
             format!("{} %", three_digits(e.interval.confidence * 100.0))
         }),

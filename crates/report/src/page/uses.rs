@@ -10,6 +10,7 @@ use crate::wording::answers::{self, of_place};
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, short_names};
+use crate::wording::words;
 
 /// A use with what it comes to.
 pub(super) struct UseView {
@@ -68,7 +69,7 @@ pub(super) struct InferenceData {
     rounds: Vec<usize>,
     /// Of each result and pair the mean difference of log costs, the variance of that mean, where anything is known of it,
     /// and which quantiles belong to its degrees of freedom.
-    pairs: Vec<Vec<Option<(Close, Option<Close>, usize)>>>,
+    pairs: Vec<Vec<Option<PairData>>>,
     /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
     quantiles: Vec<Vec<Close>>,
     /// How far the noise of results of one test goes together.
@@ -80,6 +81,8 @@ pub(super) struct InferenceData {
     #[serde(rename = "enoughTested")]
     enough_tested: f64,
 }
+
+type PairData = (Close, Option<Close>, usize);
 
 /// A number with as many digits as make no difference to an answer.
 struct Close(f64);
@@ -254,14 +257,7 @@ fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
                 .map_or_else(String::new, of_place),
             interval: match ratio.rounds {
                 1 => "one round".to_owned(),
-                _ => {
-                    let interval = ratio.interval;
-                    format!(
-                        "{} … {}",
-                        three_digits(interval.low),
-                        three_digits(interval.high)
-                    )
-                }
+                _ => words::interval(&ratio, three_digits),
             },
         })
         .collect()

@@ -79,9 +79,9 @@ pub fn compare_text(found: &Differences, sides: Sides<'_>, form: Form) -> String
         changes.filter(move |change| Kind::of(&change.compared.verdict) == wanted)
     };
     let equal = of(Kind::Equal).count();
-    out += &changes("Worse", of(Kind::Worse), form);
-    out += &changes("Better", of(Kind::Better), form);
-    out += &open(of(Kind::Open).collect(), form);
+    out += &changes("Worse", of(Kind::Worse), unit(found), form);
+    out += &changes("Better", of(Kind::Better), unit(found), form);
+    out += &open(of(Kind::Open).collect(), unit(found), form);
     if equal > 0 {
         let margin = percent(found.margin.0);
         let results = counted(equal as u64, "result");
@@ -131,15 +131,35 @@ fn verdict(found: &Differences) -> String {
                 " Every result that cost {} or more would have been called so.",
                 more(detectable)
             ),
-            false => {
-                " So few rounds could not have shown every regression, however large.".to_owned()
-            }
+            false => format!(
+                " So few {} could not have shown every regression, however large.",
+                unit(found)
+            ),
         };
     }
-    if !found.paired {
-        text += " By how much two sessions of one machine differ for other reasons, these rounds do not say.";
+    match found.sessions {
+        Some([before, after]) => {
+            text += &format!(
+                " Compared are the means of {} before and of {after} after, with the variation between them.",
+                counted(u64::from(before), "session")
+            );
+        }
+        None if !found.paired => {
+            text += " By how much two sessions of one machine differ for other reasons, these rounds do not say: \
+                     `fsarena run --sessions 3` before and after would, and `fsarena guard` runs both in one campaign.";
+        }
+        None => {}
     }
     text
+}
+
+/// What more of would tell more.
+const fn unit(found: &Differences) -> &'static str {
+    if found.sessions.is_some() {
+        "sessions"
+    } else {
+        "rounds"
+    }
 }
 
 fn settings(found: &Differences, form: Form) -> String {
@@ -177,7 +197,7 @@ fn overall(found: &Differences, form: Form) -> String {
             clean(&overall.contender),
             overall.results.to_string(),
             ratio(cost),
-            in_words(&cost.verdict),
+            in_words(&cost.verdict, unit(found)),
         ]);
     }
     match any {
@@ -204,21 +224,26 @@ fn failures(found: &Differences, form: Form) -> String {
     form.heading("Failed after, and not before") + &lines.collect::<String>()
 }
 
-fn changes<'a>(title: &str, changes: impl Iterator<Item = &'a Change>, form: Form) -> String {
+fn changes<'a>(
+    title: &str,
+    changes: impl Iterator<Item = &'a Change>,
+    unit: &str,
+    form: Form,
+) -> String {
     let mut changes: Vec<&Change> = changes.collect();
     if changes.is_empty() {
         return String::new();
     }
     // The largest first, whichever way.
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    form.heading(title) + &form.table(&table(&changes))
+    form.heading(title) + &form.table(&table(&changes, unit))
 }
 
 fn size(change: &Change) -> f64 {
     change.compared.ratio.ln().abs()
 }
 
-fn table(changes: &[&Change]) -> PlainTable {
+fn table(changes: &[&Change], unit: &str) -> PlainTable {
     let mut table = PlainTable::new(&[
         "contender",
         "result",
@@ -241,38 +266,38 @@ fn table(changes: &[&Change]) -> PlainTable {
             scale.number(change.after.median),
             format!("{} {}", scale.symbol(), arrow(change.direction)),
             ratio(&change.compared),
-            in_words(&change.compared.verdict),
+            in_words(&change.compared.verdict, unit),
         ]);
     }
     table
 }
 
 /// What a verdict says of after beside before.
-fn in_words(verdict: &Verdict) -> String {
+fn in_words(verdict: &Verdict, unit: &str) -> String {
     match verdict {
         Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(*share)),
         Verdict::BetterByAtLeast(share) => format!("cost at least {} before", more(*share)),
         Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         Verdict::Identical => "identical".to_owned(),
         Verdict::NotEnoughRounds { rounds } => match rounds {
-            Some(rounds) => format!("not enough rounds: {rounds} would do"),
-            None => "not enough rounds".to_owned(),
+            Some(rounds) => format!("not enough {unit}: {rounds} would do"),
+            None => format!("not enough {unit}"),
         },
     }
 }
 
 /// The largest of those of which nothing is known.
-fn open(mut open: Vec<&Change>, form: Form) -> String {
+fn open(mut open: Vec<&Change>, unit: &str, form: Form) -> String {
     if open.is_empty() {
         return String::new();
     }
     open.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let shown = open.len().min(MOST_OPEN);
     let title = match shown < open.len() {
-        true => format!("Not enough rounds: {}, the {shown} largest", open.len()),
-        false => "Not enough rounds".to_owned(),
+        true => format!("Not enough {unit}: {}, the {shown} largest", open.len()),
+        false => format!("Not enough {unit}"),
     };
-    form.heading(&title) + &form.table(&table(&open[..shown]))
+    form.heading(&title) + &form.table(&table(&open[..shown], unit))
 }
 
 fn not_compared(found: &Differences, form: Form) -> String {

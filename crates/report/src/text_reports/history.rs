@@ -7,7 +7,7 @@ use crate::tables::plain_table::PlainTable;
 use crate::wording::date::moment;
 use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
-use crate::wording::words::arrow;
+use crate::wording::words::{self, arrow, percent};
 
 /// Eight heights (Unicode, block elements).
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -77,6 +77,13 @@ fn of_series(series: &Series) -> String {
         ]);
     }
     out += &table.text("  ");
+    if let (Some(between), Some(within)) = (series.between, series.within) {
+        out += &format!(
+            "  Campaigns vary by {} around their level, rounds of a campaign by {}.\n",
+            percent(between),
+            percent(within)
+        );
+    }
     out
 }
 
@@ -110,10 +117,7 @@ pub(crate) fn sparkline(series: &Series) -> String {
 
 fn interval(point: &HistoryPoint, scale: &Scale) -> String {
     let estimate = point.estimate.filter(|e| e.rounds > 1);
-    estimate.map_or_else(String::new, |e| {
-        let (low, high) = (e.interval.low, e.interval.high);
-        format!("{} … {}", scale.number(low), scale.number(high))
-    })
+    estimate.map_or_else(String::new, |e| words::interval(&e, |v| scale.number(v)))
 }
 
 /// What changes with a campaign: `0.80 × (worse, p = 0.004)`.

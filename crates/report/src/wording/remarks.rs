@@ -40,9 +40,25 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
 
 /// What the rounds of a campaign stand for.
 fn what_rounds_are(analysis: &Analysis) -> Option<String> {
-    (analysis.clock == Clock::Virtual).then(|| {
-        "In virtual time nothing is noise: what varies between rounds is what their seeds decide.".to_owned()
-    })
+    if analysis.clock != Clock::Virtual {
+        return None;
+    }
+    let results = analysis.rows.iter().flat_map(|row| &row.results);
+    let several: Vec<_> = results
+        .filter_map(|r| r.estimate)
+        .filter(|e| e.rounds > 1)
+        .collect();
+    let same = several.iter().filter(|e| e.variation == Some(0.0)).count();
+    let same = match same {
+        0 => String::new(),
+        some => format!(
+            " {some} of {} are the same in each round: seeds decide nothing of them, and one round would do.",
+            counted(several.len() as u64, "result")
+        ),
+    };
+    Some(format!(
+        "In virtual time nothing is noise: what varies between rounds is what their seeds decide.{same}"
+    ))
 }
 
 /// Where the order depends on the weights, in one sentence.

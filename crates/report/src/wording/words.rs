@@ -1,6 +1,6 @@
 //! The words of the reports: what every metric, state and rule is called and how it is defined.
 
-use analyse::{ContenderFeatures, Found, Ranking};
+use analyse::{ContenderFeatures, Estimate, Found, Interval, Ranking};
 use model::{CacheState, Class, Clock, Direction, Driver, End, FACTS, Feature, Metric};
 
 use crate::wording::text::clean;
@@ -308,6 +308,18 @@ pub(crate) fn percent(share: f64) -> String {
         false => &text,
     };
     format!("{text} %")
+}
+
+/// What stands where an interval would, of several rounds that all say the same.
+pub(crate) const NO_VARIATION: &str = "same in each round";
+
+/// The interval of an estimate; of rounds that do not vary, that they do not.
+pub(crate) fn interval(estimate: &Estimate, number: impl Fn(f64) -> String) -> String {
+    let Interval { low, high, .. } = estimate.interval;
+    match estimate.rounds > 1 && estimate.variation == Some(0.0) {
+        true => NO_VARIATION.to_owned(),
+        false => format!("{} … {}", number(low), number(high)),
+    }
 }
 
 /// What intervals are over: in virtual time rounds differ by their seeds alone.

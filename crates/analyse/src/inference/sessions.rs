@@ -1,0 +1,148 @@
+//! Two series of sessions beside each other.
+//!
+//! A campaign is a session: what it has in common — where files came to lie, what else the machine did that hour — its rounds
+//! cannot show, and two campaigns of the same thing differ by more than their rounds do. So where there are several
+//! sessions, the mean of each is one value, and the variation of these means decides (T. Kalibera and R. Jones, "Rigorous
+//! benchmarking in reasonable time", ISMM 2013: the repetitions of the highest level are the ones that count).
+
+use super::moderated::{Estimate, belief};
+use super::pair::Beside;
+use super::prior::{Expected, Prior, Table, Trust};
+use super::scale::{by_squares, mean_and_squares};
+
+/// How much more each result costs after than before; the values of either side are means of sessions. Both sides are as
+/// noisy as each other. `None` where a side has no value.
+pub(super) fn estimates(table: Table, results: &[Beside]) -> Vec<Option<Estimate>> {
+    let sums: Vec<Option<Sums>> = results.iter().map(Sums::of).collect();
+    let known = results.iter().zip(&sums).filter_map(|(result, sums)| {
+        let sums = sums.as_ref()?;
+        Some((
+            result.row,
+            result.contender,
+            by_squares(sums.squares, sums.freedom)?,
+        ))
+    });
+    let known: Vec<_> = known.collect();
+    let prior = Prior::fit(table, &known, Trust::Cautious);
+    let both = results.iter().zip(&sums);
+    both.map(|(result, sums)| {
+        let expected = prior
+            .as_ref()
+            .map(|p| p.expected(result.row, result.contender));
+        Some(sums.as_ref()?.estimate(expected, table.across * table.down))
+    })
+    .collect()
+}
+
+/// What the sessions of a result come to.
+struct Sums {
+    /// After less before.
+    difference: f64,
+    /// The squared deviations from the means of the sides.
+    squares: f64,
+    /// Sessions, less one for each side.
+    freedom: f64,
+    /// One by the sessions before, and one by those after.
+    inverses: f64,
+}
+
+impl Sums {
+    fn of(result: &Beside) -> Option<Self> {
+        let values = |side: &[Option<f64>]| side.iter().flatten().copied().collect::<Vec<f64>>();
+        let sides = [values(&result.before), values(&result.after)];
+        let counts = [sides[0].len() as f64, sides[1].len() as f64];
+        let [before, after] = [mean_and_squares(&sides[0]), mean_and_squares(&sides[1])];
+        (counts[0] > 0.0 && counts[1] > 0.0).then(|| Self {
+            difference: after.0 - before.0,
+            squares: before.1 + after.1,
+            freedom: counts[0] + counts[1] - 2.0,
+            inverses: 1.0 / counts[0] + 1.0 / counts[1],
+        })
+    }
+
+    /// Other results make the variance more certain only so far: what a session has in common is in all of them. So the
+    /// degrees of freedom stay those of the sessions.
+    fn estimate(&self, expected: Option<Expected>, independent: f64) -> Estimate {
+        let variance = match expected {
+            Some(expected) => {
+                let belief =
+                    expected.freedom * belief(self.squares, self.freedom, expected, independent);
+                (belief * expected.variance + self.squares) / (belief + self.freedom)
+            }
+            None if self.freedom > 0.0 => self.squares / self.freedom,
+            None => f64::INFINITY,
+        };
+        Estimate {
+            mean: self.difference,
+            variance: variance * self.inverses,
+            freedom: self.freedom.max(1.0),
+            is_nothing: self.difference == 0.0 && self.squares == 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inference::{Margin, Pairing, Verdict, overall, pairs};
+
+    fn result(row: usize, before: &[f64], after: &[f64]) -> Beside {
+        let some = |values: &[f64]| values.iter().map(|v| Some(*v)).collect();
+        Beside {
+            row,
+            test: row,
+            contender: 0,
+            before: some(before),
+            after: some(after),
+        }
+    }
+
+    /// Two sessions on each side, 1 % apart: the standard error of their difference is √(0.5·(0.01² + 0.01²)/2·(1/2 + 1/2)).
+    #[test]
+    fn one_result_is_a_t_test_of_its_sessions() {
+        let all = overall(
+            &[result(0, &[0.0, 0.01], &[0.5, 0.51])],
+            Pairing::Sessions,
+            Margin(0.05),
+        );
+        let compared = all[0].1.unwrap();
+        assert!((compared.ratio - 0.5f64.exp()).abs() < 1e-9);
+        // 4.303 is the quantile for two degrees of freedom; tails are computed from 400 draws.
+        let reach = 4.303 * (0.5 * 0.0001f64).sqrt();
+        assert!(
+            (compared.high.ln() - 0.5 - reach).abs() < 0.05 * reach,
+            "{compared:?}"
+        );
+        assert!(matches!(compared.verdict, Verdict::WorseByAtLeast(_)));
+    }
+
+    /// What all results of a session have in common does not become certain by looking at many of them.
+    #[test]
+    fn a_session_that_is_slow_in_everything_is_no_regression() {
+        let wave = |row: usize, session: usize| 0.001 * ((7 * row + 3 * session) % 5) as f64;
+        let shift = [0.0, 0.06, 0.02, 0.08];
+        let value = |row, session: usize| shift[session] + wave(row, session);
+        let results: Vec<Beside> = (0..40)
+            .map(|row| {
+                result(
+                    row,
+                    &[value(row, 0), value(row, 1)],
+                    &[value(row, 2), value(row, 3)],
+                )
+            })
+            .collect();
+        for compared in pairs(&results, Pairing::Sessions, Margin(0.01))
+            .into_iter()
+            .flatten()
+        {
+            assert!(
+                matches!(compared.verdict, Verdict::NotEnoughRounds { .. }),
+                "{compared:?}"
+            );
+        }
+        let of_rounds = pairs(&results, Pairing::None, Margin(0.0))
+            .into_iter()
+            .flatten();
+        assert!(of_rounds.count() == 40);
+    }
+}

@@ -1,0 +1,69 @@
+//! `fsarena guard`: two contenders of one campaign, interleaved, and whether the second is worse.
+//!
+//! Each round has both, one after the other in an order of its own, so that what differs between hours of a machine does not
+//! come between them.
+
+use std::process::ExitCode;
+
+use orchestrate::Ended;
+
+use crate::arguments::cli::{CompareArgs, Globals, GuardArgs};
+use crate::arguments::run_args::RunArgs;
+use crate::commands::compare;
+use crate::commands::run::{self, Ran};
+use crate::output::exit::BadInput;
+use crate::stop;
+
+/// Rounds where nobody says how many.
+const ROUNDS: u32 = 7;
+
+/// Runs both and compares them; ends with 1 where the second is worse.
+pub fn run(args: &GuardArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let stop = stop::on_signals()?;
+    let wanted = campaign(args)?;
+    match run::campaign(&wanted, 0, globals, &stop)? {
+        Ran::Planned(code) => Ok(code),
+        Ran::Campaign {
+            ended: Ok(Ended::Complete),
+            id,
+            store,
+        } => {
+            let campaign = store.load(id)?.campaign;
+            let [old, new] = &campaign.contenders[..] else {
+                return Err(BadInput("a guard compares two contenders".to_owned()).into());
+            };
+            let asked = CompareArgs {
+                before: old.name.clone(),
+                after: new.name.clone(),
+                within: Some(id.to_string()),
+                alone: false,
+                contenders: Vec::new(),
+                only: args.only.clone(),
+                all: false,
+                relevant: None,
+                threshold: Some(args.threshold),
+                detect: args.detect,
+                markdown: args.markdown,
+            };
+            compare::run(&asked, globals)
+        }
+        Ran::Campaign { ended, id, store } => run::finish(ended, id, &store, false, globals),
+    }
+}
+
+/// The campaign that has both.
+fn campaign(args: &GuardArgs) -> anyhow::Result<RunArgs> {
+    let run = &args.run;
+    if !run.contenders.is_empty() || !run.directories.is_empty() {
+        let why = "OLD and NEW are the contenders of a guard: leave -c and --dir out".to_owned();
+        return Err(BadInput(why).into());
+    }
+    let has_rule = run.rounds.is_some() || run.budget.is_some() || run.until_width.is_some();
+    Ok(RunArgs {
+        contenders: vec![args.old.clone(), args.new.clone()],
+        rounds: run
+            .rounds
+            .or((!has_rule && run.file.is_none()).then_some(ROUNDS)),
+        ..run.clone()
+    })
+}

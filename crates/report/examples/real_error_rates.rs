@@ -1,0 +1,131 @@
+//! How often verdicts are wrong in real campaigns in which nothing differs: `make error-rates-real`.
+//!
+//! Takes reports in JSON, in the order in which their campaigns ran, of one plan whose contenders are all the same. What they
+//! call better or worse is false. Each pair of neighbours is compared, too, by their rounds and as sessions.
+
+use std::process::ExitCode;
+
+use analyse::{
+    Analysed, Analysis, Answer, Change, Conclusion, Differences, SuitesByGroup, Verdict, Wanted,
+    analyse, compare_campaigns, compare_sessions,
+};
+use model::CampaignResults;
+
+/// Sessions on each side of a comparison.
+const SESSIONS: usize = 3;
+/// The share that may be false.
+const LIMIT: f64 = 0.05;
+
+fn main() -> ExitCode {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    let read = |file: &String| {
+        let bytes = std::fs::read(file).unwrap_or_else(|why| panic!("{file}: {why}"));
+        report::read_json(&bytes).unwrap_or_else(|why| panic!("{file}: {why}"))
+    };
+    let campaigns: Vec<(CampaignResults, Analysis)> =
+        files.iter().map(read).map(analysed).collect();
+    let all = campaigns.len();
+    println!(
+        "{all} campaigns, each of one filesystem under several names; false of them, in %, ± half a 95 % interval\n"
+    );
+    let mut is_above = false;
+    let mut line = |what: &str, values: &[f64]| {
+        let (mean, half) = mean(values);
+        println!(
+            "{what:<70} {:>5.1} ± {:.1}   (of {})",
+            100.0 * mean,
+            100.0 * half,
+            values.len()
+        );
+        is_above |= mean - half > LIMIT;
+    };
+    let analyses = || campaigns.iter().map(|(_, analysis)| analysis);
+    line(
+        "reports of which an answer leaves one of them out",
+        &analyses().map(opens_falsely).collect::<Vec<_>>(),
+    );
+    line(
+        "of what a report marks as best or worst, and puts off a shortlist",
+        &analyses().map(false_marks).collect::<Vec<_>>(),
+    );
+    let pairs: Vec<f64> = campaigns
+        .windows(2)
+        .map(|two| f64::from(u8::from(by_rounds(&two[0], &two[1]))))
+        .collect();
+    let (mean_of_pairs, half) = mean(&pairs);
+    println!(
+        "{:<70} {:>5.1} ± {:.1}   (of {}; no more is known of two campaigns alone)",
+        "pairs of campaigns of which a value is called changed, by rounds",
+        100.0 * mean_of_pairs,
+        100.0 * half,
+        pairs.len()
+    );
+    let sixes = campaigns.windows(2 * SESSIONS);
+    let sixes: Vec<f64> = sixes
+        .map(|six| f64::from(u8::from(by_sessions(six))))
+        .collect();
+    line(
+        "threes of campaigns beside the three that follow, by sessions",
+        &sixes,
+    );
+    match is_above {
+        true => ExitCode::from(1),
+        false => ExitCode::SUCCESS,
+    }
+}
+
+fn analysed(results: CampaignResults) -> (CampaignResults, Analysis) {
+    let catalog = catalog::Catalog::builtin().expect("the catalog is sound");
+    let mut analysis = analyse(&results);
+    analysis.weigh_uses(catalog.uses(), &SuitesByGroup::new());
+    (results, analysis)
+}
+
+fn opens_falsely(analysis: &Analysis) -> f64 {
+    let uses = analysis.uses.iter().map(|one| &one.conclusion);
+    let mut all = analysis.conclusions.iter().chain(uses);
+    let is_false =
+        |conclusion: &Conclusion| !conclusion.worse.is_empty() || conclusion.answer == Answer::Best;
+    f64::from(u8::from(all.any(is_false)))
+}
+
+/// The share of marks that are false, which all of them are: 1 where there is any.
+fn false_marks(analysis: &Analysis) -> f64 {
+    let places = analysis.rows.iter().flat_map(|row| &row.results);
+    let mut places = places.filter_map(|result| result.place);
+    f64::from(u8::from(
+        places.any(|place| place.best || place.worst || !place.shortlisted),
+    ))
+}
+
+type Campaign = (CampaignResults, Analysis);
+
+fn by_rounds(before: &Campaign, after: &Campaign) -> bool {
+    let found = compare_campaigns(side(before), side(after), &Wanted::default());
+    has_changed(&found.expect("they are comparable"))
+}
+
+fn by_sessions(six: &[Campaign]) -> bool {
+    let sides: Vec<Analysed<'_>> = six.iter().map(side).collect();
+    let (before, after) = sides.split_at(SESSIONS);
+    has_changed(&compare_sessions(before, after, &Wanted::default()).expect("they are comparable"))
+}
+
+fn side(campaign: &Campaign) -> Analysed<'_> {
+    Analysed::new(&campaign.0, &campaign.1)
+}
+
+fn has_changed(found: &Differences) -> bool {
+    found.changes.iter().any(|change: &Change| {
+        matches!(
+            change.compared.verdict,
+            Verdict::BetterByAtLeast(_) | Verdict::WorseByAtLeast(_)
+        )
+    })
+}
+
+fn mean(values: &[f64]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (mean, 1.96 * (mean * (1.0 - mean) / count).sqrt())
+}
