@@ -225,3 +225,78 @@ fn a_history_has_a_point_for_each_campaign_that_is_comparable() {
     run(sandbox.fsarena().args(["history", "data"])).with(2);
     sandbox.assert_clean();
 }
+
+#[test]
+fn sessions_of_one_thing_are_compared_by_their_means() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("one"));
+    let mut command = sandbox.campaign(&["one"], "trial");
+    let ended = run(command.args(["--rounds", "1", "--sessions", "3"])).with(0);
+    assert!(
+        ended.stderr.contains("session 3 of 3 is over"),
+        "{}",
+        ended.stderr
+    );
+    let text = compare(&sandbox, &["2", "3"])
+        .with(0)
+        .stdout
+        .replace('\n', " ");
+    assert!(
+        text.contains("means of 2 sessions before and of 1 after"),
+        "{text}"
+    );
+    let text = compare(&sandbox, &["1", "2"])
+        .with(0)
+        .stdout
+        .replace('\n', " ");
+    assert!(
+        text.contains("means of 1 session before and of 2 after"),
+        "{text}"
+    );
+    let alone = compare(&sandbox, &["2", "3", "--alone"])
+        .with(0)
+        .stdout
+        .replace('\n', " ");
+    assert!(alone.contains("these rounds do not say"), "{alone}");
+    let text = run(sandbox.fsarena().args(["history", "data/write"]))
+        .with(0)
+        .stdout;
+    assert!(
+        !text.contains("rounds of a campaign by"),
+        "with one round nothing is known of rounds: {text}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_guard_runs_both_in_turns_and_ends_with_1_where_the_second_is_worse() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("one"));
+    let guard = |words: &[&str]| {
+        let mut command = sandbox.fsarena();
+        command
+            .arg("guard")
+            .args(words)
+            .args(["--suite", "trial", "--work-dir"]);
+        run(command
+            .arg(sandbox.path("work"))
+            .arg(sandbox.path("small.toml")))
+    };
+    let ended = guard(&["one", "again=one", "--rounds", "3", "--threshold", "900%"]).with(0);
+    assert!(
+        ended.stdout.starts_with("one → again\n"),
+        "{}",
+        ended.stdout
+    );
+    let listed = run(sandbox.fsarena().args(["list", "campaigns", "--json"])).with(0);
+    assert!(listed.stdout.contains("again"), "{}", listed.stdout);
+    let refused = guard(&["one", "again=one", "-c", "one"]).with(2);
+    assert!(
+        refused.stderr.contains("leave -c and --dir out"),
+        "{}",
+        refused.stderr
+    );
+    // Who cannot be mounted fails where the other does not.
+    guard(&["one", "bad=one:nonsense", "--rounds", "2"]).with(1);
+    sandbox.assert_clean();
+}

@@ -143,6 +143,7 @@ Examples:
   sudo fsarena guard ext4 ext4:commit=60 -s durable        another mount option
   sudo fsarena guard ext4 ext4:noatime --rounds 20 --only 'tree/*' --detect 3%
                                                            more rounds, some results, and sure to see 3 %
+  sudo fsarena guard old new defaults.toml                 two contenders of a campaign file, with their mkfs_options
 
 Two kernels, or two versions of fsarena, are compared in virtual time, where equal seeds give equal rounds and
 nothing differs between sessions:

@@ -18,7 +18,7 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The contenders that are named, on the command line or else in the file, each of which must be able to
+    /// The contenders that are named, on the command line (as the file or the catalog knows them) or else in the file, each of which must be able to
     /// run; or all that are, or those among them that a study had.
     pub fn contenders(
         &self,
@@ -30,7 +30,11 @@ impl Choice<'_> {
         let named = if specs.is_empty() {
             file.contenders.clone()
         } else {
-            let named = specs.iter().map(|spec| self.catalog.contender(spec));
+            let of_file = |spec: &String| file.contenders.iter().find(|c| c.name == *spec).cloned();
+            let named = specs.iter().map(|spec| match of_file(spec) {
+                Some(contender) => Ok(contender),
+                None => self.catalog.contender(spec),
+            });
             named.collect::<Result<_, _>>()?
         };
         for contender in &named {
