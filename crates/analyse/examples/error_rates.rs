@@ -24,10 +24,11 @@ fn main() -> ExitCode {
     let mut broken = Vec::new();
     println!("{campaigns} campaigns each, in %, ± half a 95 % interval; false: at most 5 %\n");
     println!(
-        "{:<42}{:>13}{:>13}{:>13}{:>13}{:>8}{:>8}{:>8}",
+        "{:<42}{:>13}{:>13}{:>13}{:>13}{:>13}{:>8}{:>8}{:>8}",
         "",
         "false openings",
         "false marks",
+        "false worst",
         "false equals",
         "equal uses",
         "marks",
@@ -39,9 +40,10 @@ fn main() -> ExitCode {
         let share = |sum: Sum| percent(sum, rates.campaigns);
         let mean = |sum: Sum| sum.mean(rates.campaigns).0;
         println!(
-            "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>8.1}{:>8.1}{:>8.1}",
+            "{name:<42}{:>13}{:>13}{:>13}{:>13}{:>13}{:>8.1}{:>8.1}{:>8.1}",
             share(rates.false_openings),
             share(rates.false_marks),
+            share(rates.false_worst),
             share(rates.false_equals),
             share(rates.false_equal_uses),
             mean(rates.marks),

@@ -90,6 +90,7 @@ pub fn run<L: Ledger, B: Backend>(
         begun: clock::now(),
         earlier: Nanos(earlier.0 / (backend.side_by_side() as u64).max(1)),
         blocks: VecDeque::new(),
+        left_out: BTreeSet::new(),
         ledger,
         backend,
         observer,
@@ -176,6 +177,8 @@ struct Run<'a, L, B> {
     earlier: Nanos,
     /// Cells of the present round that could settle something, the contenders of a test together; not planned yet.
     blocks: VecDeque<Vec<Cell>>,
+    /// Suite and name of tests that do not fit into the budget.
+    left_out: BTreeSet<(String, String)>,
 }
 
 /// A cell that runs.
@@ -242,6 +245,7 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         let mut over = After::GoOn;
         loop {
             while matches!(over, After::GoOn) && self.has_room() {
+                self.leave_out_what_does_not_fit(&mut waiting);
                 let Some(cell) = waiting.pop_front() else {
                     break;
                 };
@@ -434,8 +438,42 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         }
     }
 
-    /// Says where the first round alone would take longer than the budget; it runs all the same, for what was not
-    /// looked at once has no answer.
+    /// Takes the tests at the front that do not fit into what is left of the budget, and of which no cell has begun. The first
+    /// test of a campaign runs whatever it takes.
+    fn leave_out_what_does_not_fit(&mut self, waiting: &mut VecDeque<Cell>) {
+        let Some(budget) = self.campaign.budget else {
+            return;
+        };
+        while let Some(first) = waiting.front() {
+            let is_of_it = |cell: &&Cell| (&cell.suite, &cell.test) == (&first.suite, &first.test);
+            let block: Vec<Cell> = waiting.iter().take_while(is_of_it).cloned().collect();
+            let running = self.running.values().map(|running| &running.cell);
+            let finished = self.plan.iter().filter(|c| self.finished.contains(&c.id));
+            let mut begun = running.chain(finished).peekable();
+            if begun.peek().is_none() || begun.any(|cell| is_of_it(&cell)) {
+                return;
+            }
+            if self.time_of(&block) <= self.left_of(budget) {
+                return;
+            }
+            waiting.drain(..block.len());
+            let test = (block[0].suite.clone(), block[0].test.clone());
+            if self.left_out.insert(test) {
+                self.observer.note(&format!(
+                    "{} does not fit into the budget any more and is left out",
+                    block[0].test
+                ));
+            }
+        }
+    }
+
+    /// About how long cells take that the backend runs together.
+    fn time_of(&self, cells: &[Cell]) -> Nanos {
+        let abreast = (self.backend.side_by_side() as u64).max(1);
+        Nanos(self.forecast.of(cells).0 / abreast)
+    }
+
+    /// Says where the first round alone would take longer than the budget.
     fn warn_of_budget(&self) {
         let Some(budget) = self.campaign.budget else {
             return;
@@ -443,8 +481,8 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         let left = self.position().left;
         if self.finished.is_empty() && left > self.left_of(budget) {
             self.observer.note(&format!(
-                "one round of everything takes about {left}, longer than the budget of {budget}: take fewer \
-                 contenders or suites (-c, -s), or a longer budget"
+                "one round of everything takes about {left}, longer than the budget of {budget}: tests that do not fit are \
+                 left out; a longer budget, or fewer contenders or suites (-c, -s), has them all"
             ));
         }
     }
@@ -467,10 +505,8 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             let words = rounds::words_of_open(results.campaign.rounds, open);
             self.observer.note(&words);
         }
-        let abreast = (self.backend.side_by_side() as u64).max(1);
         while let Some(block) = self.blocks.pop_front() {
-            let takes = Nanos(self.forecast.of(&block).0 / abreast);
-            if takes <= self.left_of(budget) {
+            if self.time_of(&block) <= self.left_of(budget) {
                 let planned = u32::try_from(self.plan.len()).unwrap_or(u32::MAX);
                 self.add(plan::behind(planned, block))?;
                 return Ok(true);

@@ -2,7 +2,7 @@
 //! is. It is estimated once, and every question is answered from it: rows one by one, groups and uses by weighted sums.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::margin::Margin;
 use super::moderated::{Estimate, Series, moderate};
@@ -36,20 +36,7 @@ impl Estimates {
             true => stalls::none(&costs.rows),
             false => stalls::replace(&mut calm, contenders, tests),
         };
-        let (mut series, mut rounds_of) = (Vec::new(), Vec::new());
-        for (row, (costs, replaced)) in calm.iter().zip(&replaced).enumerate() {
-            for (column, (one, other)) in all_pairs(contenders).enumerate() {
-                let (rounds, values) = costs.differences(one, other);
-                let was_replaced = |round: &usize| replaced[one][*round] || replaced[other][*round];
-                series.push(Series {
-                    row,
-                    column,
-                    replaced: rounds.iter().filter(|round| was_replaced(round)).count(),
-                    values,
-                });
-                rounds_of.push(rounds);
-            }
-        }
+        let (series, rounds) = differences(&calm, &replaced, contenders);
         let table = Table {
             rows: calm.len(),
             columns,
@@ -60,7 +47,7 @@ impl Estimates {
         let shared = shared(
             table,
             |row| calm[row].test,
-            residuals(&series, &rounds_of, &estimates),
+            residuals(&series, &rounds, &estimates),
         );
         let mut estimates = estimates.into_iter();
         let rows = calm.iter().map(|row| {
@@ -143,8 +130,31 @@ impl Estimates {
 }
 
 fn tests(rows: &[RowCosts]) -> usize {
-    let tests: std::collections::BTreeSet<usize> = rows.iter().map(|row| row.test).collect();
+    let tests: BTreeSet<usize> = rows.iter().map(|row| row.test).collect();
     tests.len()
+}
+
+/// The differences of all pairs in all rows, and of which rounds they are.
+fn differences(
+    rows: &[RowCosts],
+    replaced: &[Vec<Vec<bool>>],
+    contenders: usize,
+) -> (Vec<Series>, Vec<Vec<usize>>) {
+    let (mut series, mut rounds_of) = (Vec::new(), Vec::new());
+    for (row, (costs, replaced)) in rows.iter().zip(replaced).enumerate() {
+        for (column, (one, other)) in all_pairs(contenders).enumerate() {
+            let (rounds, values) = costs.differences(one, other);
+            let was_replaced = |round: &&usize| replaced[one][**round] || replaced[other][**round];
+            series.push(Series {
+                row,
+                column,
+                replaced: rounds.iter().filter(was_replaced).count(),
+                values,
+            });
+            rounds_of.push(rounds);
+        }
+    }
+    (series, rounds_of)
 }
 
 /// What a value is off its mean, in standard deviations.

@@ -2,7 +2,8 @@
 //! the analysis.
 
 use analyse::{
-    Analysis, CellFailure, Crossover, Drift, NoiseFloor, RoundOutcome, RoundValue, Stop, StopReason,
+    Analysis, CellFailure, Crossover, Drift, MetricResult, NoiseFloor, RoundOutcome, RoundValue,
+    Row, Stop, StopReason,
 };
 use model::{Clock, Disturbance, Nanos, Status};
 
@@ -241,32 +242,49 @@ fn disturbed(analysis: &Analysis) -> Option<String> {
     Some(text + ".")
 }
 
-/// How often cells ran within a budget, and why no more.
+/// How often cells ran within a budget, why no more, and what did not run at all.
 fn budget(budget: Nanos, analysis: &Analysis) -> String {
-    let results = analysis.rows.iter().flat_map(|row| &row.results);
-    let rounds = results.map(|result| {
-        let ran = |round: &&RoundValue| {
+    let ran = |result: &MetricResult| {
+        let has_run = |round: &&RoundValue| {
             !matches!(
                 round.outcome,
                 RoundOutcome::NotNeeded | RoundOutcome::NotRun
             )
         };
-        result.rounds.iter().filter(ran).count()
-    });
+        result.rounds.iter().filter(has_run).count()
+    };
+    let (begun, left_out): (Vec<&Row>, Vec<&Row>) = analysis
+        .rows
+        .iter()
+        .partition(|row| row.results.iter().any(|result| ran(result) > 0));
+    let rounds = begun.iter().flat_map(|row| row.results.iter().map(ran));
     let (least, most) = rounds.fold((usize::MAX, 0), |(least, most), rounds| {
         (least.min(rounds), most.max(rounds))
     });
-    let why = match analysis.open().is_empty() {
+    let why = match analysis.open().is_empty() && left_out.is_empty() {
         true => "every answer was settled as far as more rounds could settle it",
         false => "then the time was over; what is open needs more of it",
     };
+    let mut tests: Vec<String> = left_out.iter().map(|row| clean(&row.test)).collect();
+    tests.dedup();
+    let left_out = match &tests[..] {
+        [] => String::new(),
+        [test] => format!(" {test} was left out, as it did not fit."),
+        tests => format!(
+            " {} were left out, as they did not fit.",
+            listed(tests, "and")
+        ),
+    };
     let rounds = match (least.min(most), most) {
-        (least, most) if least == most => format!("every test ran {least} times"),
+        (least, most) if least == most => match least {
+            1 => "every test ran once".to_owned(),
+            least => format!("every test ran {least} times"),
+        },
         (least, most) => {
             format!("a test ran {least} to {most} times, most often where an answer was open")
         }
     };
-    format!("Within the budget of {budget} {rounds}: {why}.")
+    format!("Within the budget of {budget} {rounds}: {why}.{left_out}")
 }
 
 fn stop(stop: &Stop, analysis: &Analysis) -> String {
