@@ -1,7 +1,7 @@
 //! The report's page in a real browser: it loads from a file, asks for nothing, complains of nothing, shows
 //! hostile text as text, and sorts, filters, opens and weighs as it says. Needs the Debian package chromium.
 
-use analyse::{WeighedGroup, analyse, fixture};
+use analyse::{analyse, fixture};
 use end_to_end::{Browser, Page, View};
 use model::{
     Access, Bytes, CacheState, CampaignResults, Cell, CellResult, Clock, Driver, End, Group, Io,
@@ -528,14 +528,13 @@ fn sliders_weigh_as_the_analysis_does() {
     let results = fixture::realistic();
     let mut analysis = analyse(&results);
     analysis.weigh_uses([&use_of_files()], &analyse::SuitesByGroup::new());
-    let scores = &analysis.uses[0];
     let html = render(Format::Html, &results, &analysis, &Options::default());
     look(&html, View::DESK, |page| {
         let mut orders = std::collections::BTreeSet::new();
         for weights in [
             [60.0, 30.0, 10.0],
-            [1.0, 90.0, 0.0],
-            [100.0, 0.0, 0.0],
+            [1.0, 90.0, 1.0],
+            [100.0, 1.0, 1.0],
             [7.0, 13.0, 99.0],
         ] {
             let set = weights.map(|w| w.to_string()).join(",");
@@ -546,21 +545,16 @@ fn sliders_weigh_as_the_analysis_does() {
             ));
             let shown = page.texts(
                 "[...document.querySelectorAll('#uses .order tbody tr')].map(row => \
-                 row.children[1].textContent + ' ' + row.children[2].textContent)",
+                 row.children[0].textContent + ' ' + row.children[1].textContent)",
             );
-            let weight = |group: &WeighedGroup| {
-                let place = scores.groups.iter().position(|g| g.group == group.group);
-                place
-                    .and_then(|place| weights.get(place))
-                    .copied()
-                    .unwrap_or(20.0)
-            };
-            let costs = scores.weighed(weight);
-            let mut expected: Vec<(f64, String)> = analysis
-                .contenders
-                .iter()
-                .zip(&costs)
-                .filter_map(|(name, cost)| Some((cost.ratio?.median, name.clone())))
+            let mut used = use_of_files();
+            for (weight, value) in used.weights.iter_mut().zip(weights) {
+                weight.weight = value;
+            }
+            analysis.weigh_uses([&used], &analyse::SuitesByGroup::new());
+            let places = analysis.contenders.iter().zip(&analysis.uses[0].places);
+            let mut expected: Vec<(f64, String)> = places
+                .filter_map(|(name, place)| Some((place.as_ref()?.ratio, name.clone())))
                 .collect();
             expected.sort_by(|a, b| a.0.total_cmp(&b.0));
             assert_eq!(shown.len(), expected.len());

@@ -132,6 +132,7 @@ const reversed = (verdict) =>
 function withoutNoise(differences, margin) {
   if (differences.length === 0) return null;
   const [least, most] = [Math.min(...differences), Math.max(...differences)];
+  if (least === 0 && most === 0) return { equal: true, same: true };
   if (least > margin) return { worse: least };
   if (most < -margin) return { better: -most };
   return least >= -margin && most <= margin ? { equal: true } : null;
@@ -148,7 +149,8 @@ function worseThan(sum, { comparable, limit, margin }) {
 function equalTo(sum, { comparable, limit, margin, rounds }) {
   const level = limit / (comparable - 1);
   const room = margin - Math.abs(sum.value);
-  if (sum.isNothing || (room >= 0 && sum.chanceAbove(room) <= level)) return { equal: true };
+  if (sum.isNothing) return { equal: true, same: true };
+  if (room >= 0 && sum.chanceAbove(room) <= level) return { equal: true };
   const chance = (error) =>
     room >= 0 ? sum.chanceAbove(error) : among(comparable, sum.chanceAbove(error), 0);
   return { rounds: roundsNeeded(sum.value, margin, rounds, room >= 0 ? level : limit, chance) };
@@ -162,7 +164,8 @@ function ofFirst(verdicts) {
     if (isWorse(a) && isWorse(b)) return { worse: Math.min(a.worse, b.worse) };
     if (isWorse(a) || isWorse(b)) return isWorse(a) ? b : a;
     if (isOpen(a) && isOpen(b)) return { rounds: mostOf([a.rounds, b.rounds]) };
-    return isOpen(b) ? b : a;
+    if (isOpen(a) || isOpen(b)) return isOpen(a) ? a : b;
+    return a.same ? b : a;
   });
   return reversed(nearest);
 }
@@ -205,7 +208,7 @@ function standingOf(use, weights) {
   const placed = ranked
     .filter((one) => difference(one) !== undefined && verdicts.get(one) !== null)
     .sort((a, b) => difference(a) - difference(b) || a - b)
-    .map((contender) => ({ contender, verdict: verdicts.get(contender) }));
+    .map((contender) => ({ contender, verdict: verdicts.get(contender), difference: difference(contender) }));
   return { ranked: placed, all };
 }
 
@@ -236,12 +239,29 @@ function verdictOn(one, first, others, beside, asked, use, weights) {
   return beside(one, first) ? equalTo(beside(one, first), asked) : null;
 }
 
+// The cost of a contender in each round: how many times what the best of each result takes; null where the round is not
+// whole. Nothing for those who do not qualify.
+function roundsOf(use, weights, contender) {
+  if (use.out[contender] !== "") return [];
+  const parts = use.groups
+    .map((group, index) => ({ scores: group.scores[contender], weight: weights[index] }))
+    .filter(({ scores, weight }) => scores !== null && weight > 0);
+  const whole = parts.reduce((sum, part) => sum + part.weight, 0);
+  const rounds = parts.length > 0 ? parts[0].scores : [];
+  return rounds.map((_, round) => {
+    if (parts.some(({ scores }) => scores[round] === null)) return null;
+    const sum = parts.reduce((total, { scores, weight }) => total + weight * Math.log(scores[round]), 0);
+    return Math.exp(sum / whole);
+  });
+}
+
 // The same in words, as every report has them.
 function answerOf(use, weights) {
-  if (use.out.every((why) => why !== "")) return "nothing; each contender is ruled out.";
+  if (weights.every((weight) => weight === 0)) return "Give at least one group a weight.";
   const part = (tested) =>
     use.groups.reduce((sum, group, index) => sum + (!tested || group.tested ? weights[index] : 0), 0);
   const tested = part(true) / part(false);
+  if (tested > 0 && use.out.every((why) => why !== "")) return "nothing; each contender is ruled out.";
   const isEnough = tested >= inference.enoughTested;
   const { ranked, all } = isEnough ? standingOf(use, weights) : { ranked: [], all: [] };
   if (!isEnough || use.untried.length > 0 || (ranked.length === 0 && all.length !== 1)) {
@@ -261,14 +281,25 @@ function answerOf(use, weights) {
 const isWorse = ({ verdict }) => verdict.worse !== undefined;
 
 function firstOf(shortlist, margin) {
-  const names = namesOf(shortlist.map(({ contender }) => contender), "or");
+  const who = shortlist.map(({ contender }) => contender);
+  const names = namesOf(who, "or");
   if (shortlist.length === 0) return "nobody has every result of it";
   if (shortlist.length === 1) return names;
   const others = shortlist.slice(1).map(({ verdict }) => verdict);
   if (others.every((verdict) => verdict.equal)) return `${names}, equal within ${percent(margin)}`;
   const rounds = mostOf(others.flatMap((verdict) => (verdict.rounds === undefined ? [] : [verdict.rounds])));
   const enough = rounds === null ? "" : `, ${rounds} would do (--rounds ${rounds})`;
-  return `${names}: too few rounds to say which${enough}`;
+  const ratios = shortlist.map(({ difference }) => threeDigits(Math.exp(difference - shortlist[0].difference)));
+  const open = who.map((one, place) => nameOfOne(one) + (ratios[place] === "1.00" ? "" : ` (${ratios[place]}×)`));
+  return `${someOf(open, "or")}: too few rounds to say which${enough}`;
+}
+
+// What a verdict says beside the best.
+function placeWords(verdict, margin) {
+  if (verdict.better !== undefined) return "best";
+  if (verdict.worse !== undefined) return `costs at least ${more(verdict.worse)}`;
+  if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
+  return verdict.rounds === null ? "not enough rounds" : `not enough rounds: ${verdict.rounds} would do`;
 }
 
 // By how much the others are worse: the nearest by name, and everybody else.
@@ -298,8 +329,9 @@ function noAdvice(use, tested, isEnough) {
 
 const nameOfOne = (contender) => contenders[contender].said;
 
-function namesOf(some, lastWord) {
-  const names = some.map(nameOfOne);
+const namesOf = (some, lastWord) => someOf(some.map(nameOfOne), lastWord);
+
+function someOf(names, lastWord) {
   if (names.length <= 5) return listed(names, lastWord);
   return `${names.slice(0, 4).join(", ")} ${lastWord} ${names.length - 4} others`;
 }

@@ -103,7 +103,7 @@ pub fn advise(scores: &UseScores) -> Advice {
         .partition(|c| !c.ruled_out.is_empty());
     let untested = untested(scores);
     let untried = untried(&comes);
-    let recommendation = if comes.is_empty() {
+    let recommendation = if comes.is_empty() && scores.tested > 0.0 {
         Recommendation::None
     } else if scores.tested < ENOUGH_TESTED || !untried.is_empty() {
         Recommendation::NoAdvice

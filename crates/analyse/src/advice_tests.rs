@@ -125,7 +125,7 @@ fn what_was_not_tested_is_named_and_how_much_it_would_take() {
         "half of it is not enough"
     );
     let nothing = advice_on(&[(Group::Durable, 1.0)], &results);
-    assert_eq!(nothing.recommendation, Recommendation::None);
+    assert_eq!(nothing.recommendation, Recommendation::NoAdvice);
     assert_eq!(nothing.ruled_out[0].ruled_out, [crate::RuledOut::NoResults]);
 }
 

@@ -13,6 +13,8 @@ use crate::{Analysis, Answer, Conclusion, Place, Share};
 const FAR: f64 = 3.0;
 /// Rounds after which who is far behind is left alone: a first one may have met a stall.
 const LOOKS: usize = 2;
+/// Whose cost is above so many times that of the first is left alone after one: no stall takes so long.
+const HOPELESS: f64 = 10.0;
 
 /// A contender, by its place in the campaign's order, in a test of a suite.
 pub type Pair = (usize, (String, String));
@@ -73,7 +75,8 @@ impl Analysis {
 /// Who of a shortlist runs a test again, each given with its cost as a multiple of the first's: those who are not far
 /// behind or have run it but once, and all where that leaves nobody to compare.
 pub(crate) fn contest(shortlist: &[(usize, f64)], ran: impl Fn(usize) -> usize) -> Vec<usize> {
-    let is_near = |(one, ratio): &&(usize, f64)| *ratio <= FAR || ran(*one) < LOOKS;
+    let is_near =
+        |(one, ratio): &&(usize, f64)| *ratio <= FAR || (ran(*one) < LOOKS && *ratio <= HOPELESS);
     let near: Vec<usize> = shortlist
         .iter()
         .filter(is_near)
@@ -98,6 +101,8 @@ mod tests {
         assert_eq!(contest(&shortlist, |_| 1), [4, 2, 0], "a second look");
         assert_eq!(contest(&shortlist, |_| 2), [4, 2], "and no third");
         assert_eq!(contest(&[(4, 1.0), (0, 7.0)], |_| 2), [4, 0]);
+        let hopeless = [(4, 1.0), (2, 1.3), (0, 70.0)];
+        assert_eq!(contest(&hopeless, |_| 1), [4, 2]);
     }
 
     #[test]

@@ -500,7 +500,10 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     fn cells_within(&mut self, budget: Nanos) -> Outcome<bool, L, B> {
         if self.blocks.is_empty() {
             let results = self.ledger.load().map_err(Error::Ledger)?;
-            self.blocks = rounds::next(&results, self.uses).into();
+            let mut blocks = rounds::next(&results, self.uses);
+            // As many as possible get their turn.
+            blocks.sort_by_key(|block| self.time_of(block));
+            self.blocks = blocks.into();
             let open = self.blocks.make_contiguous();
             let words = rounds::words_of_open(results.campaign.rounds, open);
             self.observer.note(&words);

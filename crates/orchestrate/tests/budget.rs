@@ -27,10 +27,10 @@ fn campaign(budget: Nanos) -> Campaign {
     }
 }
 
-/// Two that cost about the same, with noise of a tenth, and one that costs ten times as much.
+/// Two that cost about the same, with noise of a tenth, and one that costs six times as much.
 fn noisy(cell: &Cell, test: &Test) -> CellResult {
     let mut rng = model::SeededRng::for_purpose(cell.seed, &cell.contender);
-    let factor = if cell.contender == "btrfs" { 10.0 } else { 1.0 };
+    let factor = if cell.contender == "btrfs" { 6.0 } else { 1.0 };
     let mut result = in_memory::success(test);
     for phase in &mut result.phases {
         let noise = 0.9 + rng.below(1000) as f64 / 5000.0;

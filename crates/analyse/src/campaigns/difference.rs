@@ -77,6 +77,8 @@ pub struct Change {
     pub before: Estimate,
     /// After.
     pub after: Estimate,
+    /// The geometric means before and after, over rounds or sessions: what its cost divides.
+    pub means: [f64; 2],
     /// What its cost is after, beside before.
     pub compared: Compared,
 }
@@ -103,6 +105,9 @@ pub struct NewFailure {
     pub rounds: u32,
     /// Of how many.
     pub of: u32,
+    /// Why, in one line; empty where nothing was said.
+    #[serde(default)]
+    pub why: String,
 }
 
 /// A contender over all its results.
@@ -132,9 +137,11 @@ pub struct NotTheSame {
 pub struct Differences {
     /// Whether rounds are paired: two contenders of one campaign.
     pub paired: bool,
-    /// How many sessions each side has, where they and not their rounds are what is compared.
+    /// The numbers of the campaigns of each side, where these sessions and not their rounds are what is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sessions: Option<[u32; 2]>,
+    pub sessions: Option<[Vec<i64>; 2]>,
+    /// How many cells of each side ran while the machine did much else, and how many there are.
+    pub disturbed: [[u32; 2]; 2],
     /// What differs in the setting.
     pub settings: Vec<SettingChange>,
     /// Contenders that only one of the campaigns has.
@@ -152,6 +159,16 @@ pub struct Differences {
 }
 
 impl Differences {
+    /// Contenders that are shown to be worse over all their results by more than the margin.
+    pub fn worse_overall(&self) -> impl Iterator<Item = (&OverallChange, f64)> {
+        self.overall
+            .iter()
+            .filter_map(|overall| match overall.cost?.verdict {
+                Verdict::WorseByAtLeast(share) => Some((overall, share)),
+                _ => None,
+            })
+    }
+
     /// Results that are shown to be worse by more than the margin.
     pub fn regressions(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.is_regression())
@@ -317,10 +334,11 @@ fn compare(
     only_in_one: Vec<String>,
 ) -> Result<Differences, CannotCompare> {
     let [before, after] = sessions.map(|side| side[0]);
-    let count = |side: usize| u32::try_from(sessions[side].len()).unwrap_or(u32::MAX);
+    let numbers = |side: usize| sessions[side].iter().map(|one| one.results.id).collect();
     let mut found = Differences {
         paired: matches!(pairing, Pairing::Rounds | Pairing::Exact),
-        sessions: (pairing == Pairing::Sessions).then(|| [count(0), count(1)]),
+        sessions: (pairing == Pairing::Sessions).then(|| [numbers(0), numbers(1)]),
+        disturbed: sessions.map(disturbed),
         settings,
         only_in_one,
         not_the_same: Vec::new(),
@@ -334,7 +352,7 @@ fn compare(
     for (contender, &(old, new)) in pairs.iter().enumerate() {
         for (number, (a, b)) in rows.iter().enumerate() {
             let sides = (*b, &a.results[old], &b.results[new]);
-            found.new_failures.extend(new_failure(sides));
+            found.new_failures.extend(new_failure(sides, sessions[1]));
             let place = Place { number, contender };
             let Some(mut beside) = beside(sides, place, &rows) else {
                 continue;
@@ -352,6 +370,27 @@ fn compare(
         return Err(CannotCompare::NothingInCommon);
     }
     Ok(found)
+}
+
+/// How many cells of these sessions were disturbed, and how many ran.
+fn disturbed(sessions: &[Analysed<'_>]) -> [u32; 2] {
+    let count = |of: &dyn Fn(&Analysed<'_>) -> usize| {
+        u32::try_from(sessions.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
+    };
+    let last = |one: &Analysed<'_>| {
+        let cells = one.analysis.disturbed.iter();
+        cells.filter(|cell| cell.disturbance.is_some()).count()
+    };
+    [
+        count(&last),
+        count(&|one| {
+            one.results
+                .cells
+                .iter()
+                .filter(|c| c.result.is_some())
+                .count()
+        }),
+    ]
 }
 
 /// Rows that both campaigns have and that are wanted, before and after; those that are not the same
@@ -415,17 +454,31 @@ fn differs(before: &Phase, after: &Phase) -> Option<&'static str> {
 }
 
 /// What fails after and was ok in every round before.
-fn new_failure((row, before, after): Sides<'_>) -> Option<NewFailure> {
+fn new_failure<'a>(
+    (row, before, after): Sides<'_>,
+    sessions: &[Analysed<'a>],
+) -> Option<NewFailure> {
     let was_ok = before.estimate.is_some() && !before.has_failed_rounds();
     let failed = |(outcome, _): &(RoundOutcome, u32)| outcome.is_failure();
-    let (outcome, rounds) = after.words().into_iter().find(failed)?;
+    let failure = |of: Analysed<'a>| {
+        let (_, after) = result_in(&of, row, &after.contender)?;
+        let (outcome, rounds) = after.words().into_iter().find(failed)?;
+        Some((of, after.planned_rounds(), outcome, rounds))
+    };
+    let (of, planned, outcome, rounds) = sessions.iter().copied().find_map(failure)?;
     (was_ok && row.primary).then(|| NewFailure {
         contender: after.contender.clone(),
         test: row.test.clone(),
         phase: row.phase.clone(),
         outcome,
         rounds,
-        of: u32::try_from(after.rounds.len()).unwrap_or(u32::MAX),
+        of: planned,
+        why: {
+            let mut failures = of.analysis.failures.iter();
+            let key = (&after.contender, &row.suite, &row.test);
+            let found = failures.find(|f| (&f.contender, &f.suite, &f.test) == key);
+            found.map_or_else(String::new, |found| found.reason.clone())
+        },
     })
 }
 
@@ -437,25 +490,25 @@ struct Place {
     contender: usize,
 }
 
+/// The same result in another session.
+fn result_in<'a>(
+    of: &Analysed<'a>,
+    row: &Row,
+    contender: &str,
+) -> Option<(&'a Row, &'a MetricResult)> {
+    let is_same = |other: &&Row| {
+        (&other.suite, &other.test, &other.phase, other.metric)
+            == (&row.suite, &row.test, &row.phase, row.metric)
+    };
+    let row = of.analysis.rows.iter().find(is_same)?;
+    let mut results = row.results.iter();
+    Some((row, results.find(|other| other.contender == contender)?))
+}
+
 /// The mean log cost of a result in each session that has it, taken in the same way.
 fn session_means(sessions: &[Analysed<'_>], row: &Row, result: &MetricResult) -> Vec<Option<f64>> {
-    let key = |row: &Row| {
-        (
-            row.suite.clone(),
-            row.test.clone(),
-            row.phase.clone(),
-            row.metric,
-        )
-    };
-    let wanted = key(row);
     let mean = |session: &Analysed<'_>| {
-        let row = session
-            .analysis
-            .rows
-            .iter()
-            .find(|row| key(row) == wanted)?;
-        let mut results = row.results.iter();
-        let same = results.find(|other| other.contender == result.contender)?;
+        let (row, same) = result_in(session, row, &result.contender)?;
         let same =
             Some(same).filter(|same| is_sound(row, same) && caches(same) == caches(result))?;
         let logs: Vec<f64> = logs(row, same).into_iter().flatten().collect();
@@ -504,7 +557,7 @@ fn beside((row, before, after): Sides<'_>, place: Place, rows: &[(&Row, &Row)]) 
 fn changes(compared: &[(Sides<'_>, Beside)], pairing: Pairing, margin: Margin) -> Vec<Change> {
     let besides: Vec<Beside> = compared.iter().map(|(_, beside)| beside.clone()).collect();
     let changes = compared.iter().zip(pairs(&besides, pairing, margin));
-    let changes = changes.filter_map(|(((row, before, after), _), compared)| {
+    let changes = changes.filter_map(|(((row, before, after), beside), compared)| {
         Some(Change {
             contender: after.contender.clone(),
             suite: row.suite.clone(),
@@ -515,10 +568,21 @@ fn changes(compared: &[(Sides<'_>, Beside)], pairing: Pairing, margin: Margin) -
             direction: row.direction,
             before: before.estimate?,
             after: after.estimate?,
+            means: [&beside.before, &beside.after].map(|logs| mean(logs, row.direction)),
             compared: compared?,
         })
     });
     changes.collect()
+}
+
+/// The geometric mean of values, from the logarithms of their costs.
+fn mean(logs: &[Option<f64>], direction: Direction) -> f64 {
+    let logs: Vec<f64> = logs.iter().flatten().copied().collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    match direction {
+        Direction::Higher => (-mean).exp(),
+        Direction::Lower | Direction::Neutral => mean.exp(),
+    }
 }
 
 /// What became of each contender, over the results of primary metrics.

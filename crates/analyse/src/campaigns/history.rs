@@ -5,10 +5,12 @@
 //! named. The value of a campaign is the median over its rounds; campaigns in which a round failed are
 //! shown with their word and are no part of the search for changes.
 
-use model::{CampaignResults, Direction, Metric, MetricPattern, Nanos, Phase, Unit};
+use std::collections::BTreeMap;
+
+use model::{CampaignResults, Contender, Direction, Metric, MetricPattern, Nanos, Phase, Unit};
 use serde::{Deserialize, Serialize};
 
-use crate::campaigns::settings::clock;
+use crate::campaigns::settings::{clock, of_contenders};
 use crate::statistics::change_points::change_points;
 use crate::{Analysed, Estimate, Row, median};
 
@@ -97,7 +99,7 @@ struct Reference {
     test: String,
     phase: Phase,
     metric: Metric,
-    conditions: [String; 2],
+    conditions: [String; 3],
 }
 
 /// Collects a history campaign by campaign, so that only one has to be in memory.
@@ -105,6 +107,8 @@ pub struct Collector<'a> {
     result: &'a MetricPattern,
     contenders: &'a [String],
     references: Vec<Reference>,
+    /// Each contender as the latest campaign has it.
+    seen: BTreeMap<String, Contender>,
     history: History,
 }
 
@@ -114,6 +118,7 @@ pub const fn history<'a>(result: &'a MetricPattern, contenders: &'a [String]) ->
         result,
         contenders,
         references: Vec::new(),
+        seen: BTreeMap::new(),
         history: History {
             series: Vec::new(),
             left_out: Vec::new(),
@@ -157,7 +162,12 @@ impl Collector<'_> {
     }
 
     fn is_comparable(&mut self, results: &CampaignResults, row: &Row, phase: &Phase) -> bool {
-        let conditions = [clock(results), results.campaign.backend.to_string()];
+        let memory = results.campaign.memory;
+        let memory = memory.map_or_else(
+            || "no limit of memory".to_owned(),
+            |m| format!("{m} of memory"),
+        );
+        let conditions = [clock(results), results.campaign.backend.to_string(), memory];
         let known = self
             .references
             .iter()
@@ -175,20 +185,44 @@ impl Collector<'_> {
         let Some(why) = reference.differs(&conditions, phase) else {
             return true;
         };
+        self.leave_out(results, why);
+        false
+    }
+
+    fn leave_out(&mut self, results: &CampaignResults, why: String) {
         let campaign = results.id;
         if self.history.left_out.iter().all(|l| l.campaign != campaign) {
             self.history
                 .left_out
                 .push(LeftOutCampaign { campaign, why });
         }
+    }
+
+    /// Whether a contender is what the latest campaign means by its name.
+    fn is_the_same(&mut self, results: &CampaignResults, name: &str) -> bool {
+        let mut contenders = results.campaign.contenders.iter();
+        let Some(contender) = contenders.find(|contender| contender.name == name) else {
+            return false;
+        };
+        let known = self.seen.entry(name.to_owned());
+        let known = known.or_insert_with(|| contender.clone());
+        let differ = of_contenders(known, contender);
+        let Some(first) = differ.first() else {
+            return true;
+        };
+        let why = format!("{name} has another {}", first.what);
+        self.leave_out(results, why);
         false
     }
 
     fn take(&mut self, results: &CampaignResults, row: &Row) {
-        let is_wanted =
-            |name: &String| self.contenders.is_empty() || self.contenders.contains(name);
+        let wanted = self.contenders;
+        let is_wanted = |name: &String| wanted.is_empty() || wanted.contains(name);
         let environment = results.environments.last();
         for result in row.results.iter().filter(|f| is_wanted(&f.contender)) {
+            if !self.is_the_same(results, &result.contender) {
+                continue;
+            }
             let sound = result.estimate.filter(|_| !result.has_failed_rounds());
             let words = result.words();
             let point = HistoryPoint {
@@ -231,12 +265,14 @@ impl Reference {
     }
 
     /// Why a campaign's result is not comparable.
-    fn differs(&self, conditions: &[String; 2], phase: &Phase) -> Option<String> {
-        let [clock, backend] = conditions;
+    fn differs(&self, conditions: &[String; 3], phase: &Phase) -> Option<String> {
+        let [clock, backend, memory] = conditions;
         if *clock != self.conditions[0] {
             Some(format!("it is in {clock}"))
         } else if *backend != self.conditions[1] {
             Some(format!("its backend is {backend}"))
+        } else if *memory != self.conditions[2] {
+            Some(format!("it has {memory}"))
         } else if phase.op != self.phase.op {
             Some(format!("the work of {} is another", phase.name))
         } else if phase.cache != self.phase.cache || phase.ends != self.phase.ends {

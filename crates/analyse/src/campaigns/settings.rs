@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use model::{Campaign, CampaignResults, Contender, Environment};
+use model::{CampaignResults, Contender, Environment};
 use serde::{Deserialize, Serialize};
 
 /// Why two campaigns cannot be compared.
@@ -91,23 +91,21 @@ pub(crate) fn of_campaigns(
     settings
 }
 
-/// Whether nothing is known to differ between two campaigns: they are sessions of the same thing.
+/// Whether nothing but the seed is known to differ between two campaigns: they are sessions of the same thing.
 pub fn are_sessions_of_one(one: &CampaignResults, other: &CampaignResults) -> bool {
     let (a, b) = (&one.campaign, &other.campaign);
-    let names = |results: &Campaign| {
-        results
-            .contenders
-            .iter()
-            .map(|c| c.name.clone())
-            .collect::<Vec<_>>()
-    };
     let contenders: Vec<(usize, usize)> = (0..a.contenders.len()).map(|c| (c, c)).collect();
     same_ground(one, other).is_ok()
         && a.suites == b.suites
-        && names(a) == names(b)
+        && a.contenders == b.contenders
         && of_campaigns(one, other, &contenders)
             .iter()
-            .all(|setting| ["rounds", "seed"].contains(&setting.what.as_str()))
+            .all(|setting| match setting.what.as_str() {
+                "seed" => true,
+                // Rounds that were added as results wanted it.
+                "rounds" => a.budget.is_some() || a.until.is_some(),
+                _ => false,
+            })
 }
 
 /// What differs between two contenders.
@@ -181,7 +179,12 @@ fn options(contender: &Contender) -> Facts {
     let own = &contender.own;
     [
         ("filesystem", contender.filesystem.name.clone()),
-        ("mkfs options", contender.mkfs_options.join(" ")),
+        (
+            "mkfs options",
+            [&contender.mkfs_options[..], &commands.mkfs_options[..]]
+                .concat()
+                .join(" "),
+        ),
         ("mount options", contender.mount_options.join(",")),
         ("mkfs", commands.mkfs.join(" ")),
         ("mount", commands.mount.join(" ")),

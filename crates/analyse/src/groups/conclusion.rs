@@ -19,6 +19,9 @@ pub struct Conclusion {
     pub answer: Answer,
     /// Who may be the best, by cost.
     pub shortlist: Vec<usize>,
+    /// What each of these costs as a multiple of the first, by the estimates.
+    #[serde(default)]
+    pub ratios: Vec<f64>,
     /// Everybody else who is ranked, by cost.
     pub worse: Vec<Worse>,
     /// Who lacks results, and is not ranked.
@@ -87,6 +90,9 @@ pub(crate) fn conclude(places: &[Option<Place>], has_all: impl Fn(usize) -> bool
     ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     let (shortlist, worse): (Vec<_>, Vec<_>) =
         ranked.iter().partition(|(_, place)| place.shortlisted);
+    let lowest = shortlist.first().map_or(1.0, |(_, place)| place.ratio);
+    let ratios = shortlist.iter().map(|(_, place)| place.ratio / lowest);
+    let ratios: Vec<f64> = ratios.collect();
     let worse = worse.into_iter().filter_map(|(contender, place)| {
         let Verdict::WorseByAtLeast(at_least) = place.verdict else {
             return None;
@@ -112,6 +118,7 @@ pub(crate) fn conclude(places: &[Option<Place>], has_all: impl Fn(usize) -> bool
     Conclusion {
         group: None,
         answer,
+        ratios,
         worse: worse.collect(),
         unranked: (0..places.len())
             .filter(|one| places[*one].is_none() && !named.contains(one))

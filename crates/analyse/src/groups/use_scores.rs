@@ -289,7 +289,7 @@ fn failures(contender: usize, counting: &[&Row], cells: &[CellFailure]) -> Vec<R
                 phase: row.phase.clone(),
                 outcome,
                 rounds,
-                of: u32::try_from(result.rounds.len()).unwrap_or(u32::MAX),
+                of: result.planned_rounds(),
             });
         }
     }
@@ -339,13 +339,12 @@ fn failed_around(
             (&other.contender, &other.suite, &other.test, other.status)
                 == (&cell.contender, &cell.suite, &cell.test, cell.status)
         });
-        let rounds = row.results[contender].rounds.len();
         found.push(RuledOut::Failure {
             test: cell.test.clone(),
             phase: cell.step.clone(),
             outcome,
             rounds: u32::try_from(same.count()).unwrap_or(u32::MAX),
-            of: u32::try_from(rounds).unwrap_or(u32::MAX),
+            of: row.results[contender].planned_rounds(),
         });
     }
     found

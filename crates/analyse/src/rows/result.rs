@@ -98,6 +98,15 @@ impl MetricResult {
         words
     }
 
+    /// How many rounds were planned: within a budget not everybody needs every round.
+    pub fn planned_rounds(&self) -> u32 {
+        let planned = self
+            .rounds
+            .iter()
+            .filter(|r| r.outcome != RoundOutcome::NotNeeded);
+        u32::try_from(planned.count()).unwrap_or(u32::MAX)
+    }
+
     /// Whether a round failed, so that the estimate rests on the rounds that survived.
     pub fn has_failed_rounds(&self) -> bool {
         self.rounds.iter().any(|r| r.outcome.is_failure())

@@ -108,8 +108,17 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
     if steps.len() < LEAST_STEPS {
         return None;
     }
+    let budget = results.campaign.budget;
+    let is_planned = |contender: &str, round: u32| {
+        let mut planned = results.cells.iter().map(|stored| &stored.cell);
+        // Without one each round has everything.
+        budget.is_none()
+            || planned
+                .any(|c| (c.contender.as_str(), &c.test, c.round) == (contender, &test.name, round))
+    };
     let contenders = results.campaign.contenders.iter().map(|contender| {
-        let rounds = 1..=results.campaign.rounds;
+        let rounds =
+            (1..=results.campaign.rounds).filter(|round| is_planned(&contender.name, *round));
         let attempts = rounds.flat_map(|round| {
             let key = (contender.name.as_str(), test.name.as_str(), round);
             attempts(round, cells.get(&key).copied(), &steps)

@@ -122,7 +122,8 @@ Examples:
     /// Recommend a contender for a use, with the reasons.
     #[command(after_help = "\
 Examples:
-  fsarena advise --use file-server           by the latest campaign
+  fsarena advise                             a sentence for each use, by the latest campaign
+  fsarena advise --use file-server           one of them, with the reasons
   fsarena advise --use mail-spool 7          by campaign 7
   fsarena advise --use desktop report.json   by a report in JSON
   fsarena --catalog ~/my-catalog advise --use photos --json")]
@@ -131,7 +132,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   fsarena compare 3 4                          campaign 3 and campaign 4
-  fsarena compare nightly 12 --only 'tree/*'   the latest campaign of a name, some results
+  fsarena compare old new --only 'tree/*'      all sessions of two names, some results
   fsarena compare old.json new.json --threshold 5%
                                                exit with 1 if a result is worse by more than 5 %
   fsarena compare --within 4 ext4 ext4:data=journal
@@ -141,8 +142,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   sudo fsarena guard ext4 ext4:commit=60 -s durable        another mount option
-  sudo fsarena guard ext4 ext4:noatime --rounds 20 --only 'tree/*' --detect 3%
-                                                           more rounds, some results, and sure to see 3 %
+  sudo fsarena guard ext4 ext4:noatime --rounds 20 --only 'tree/*' --detect 20%
+                                                           more rounds, some results, and sure to see 20 %
   sudo fsarena guard old new defaults.toml                 two contenders of a campaign file, with their mkfs_options
 
 Two kernels, or two versions of fsarena, are compared in virtual time, where equal seeds give equal rounds and
@@ -271,9 +272,9 @@ pub struct ReportArgs {
 /// Options of `advise`.
 #[derive(Clone, Debug, Args)]
 pub struct AdviseArgs {
-    /// The use: see `fsarena list uses`.
+    /// The use: see `fsarena list uses` [default: all of them, a sentence each].
     #[arg(long = "use", value_name = "USE")]
-    pub for_use: String,
+    pub for_use: Option<String>,
     /// Count costs that differ by less than this as equal [default: 5 %].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub relevant: Option<f64>,
@@ -285,7 +286,8 @@ pub struct AdviseArgs {
 /// Options of `compare`.
 #[derive(Clone, Debug, Args)]
 pub struct CompareArgs {
-    /// Before: a campaign by its number or name, or a file: a report in JSON, a database.
+    /// Before: a campaign by its number, a file (a report in JSON, a database), or a name: the latest campaign of that name
+    /// with all earlier ones of the same plan, machine and system.
     #[arg(value_name = "A")]
     pub before: String,
     /// After.
@@ -294,10 +296,6 @@ pub struct CompareArgs {
     /// Compare contenders A and B of this campaign.
     #[arg(long, value_name = "CAMPAIGN", conflicts_with = "contenders")]
     pub within: Option<String>,
-    /// Compare these two alone [default: also the database's other sessions of the same thing: same plan, machine and
-    /// system].
-    #[arg(long, conflicts_with = "within")]
-    pub alone: bool,
     /// A contender to compare [default: all that both have].
     #[arg(short, long = "contender", value_name = "NAME")]
     pub contenders: Vec<String>,
@@ -331,18 +329,18 @@ pub struct GuardArgs {
     /// The one that must not be worse.
     #[arg(value_name = "NEW")]
     pub new: String,
-    /// Exit with 1 if a result of NEW is shown to cost more than this more, or fails and does not with OLD.
-    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%")]
+    /// Exit with 1 if a result of NEW surely costs at least this much more, or fails and does not with OLD.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "5%", help_heading = "Guard")]
     pub threshold: f64,
     /// Exit with 3 if a result that costs this much more might have been missed.
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = share, help_heading = "Guard")]
     pub detect: Option<f64>,
     /// Results to compare, as TEST/PHASE or TEST/PHASE:METRIC; `*` matches anything [default: the primary metric of
     /// each phase].
-    #[arg(long, value_name = "RESULT")]
+    #[arg(long, value_name = "RESULT", help_heading = "Guard")]
     pub only: Vec<MetricPattern>,
     /// Write Markdown.
-    #[arg(long)]
+    #[arg(long, help_heading = "Guard")]
     pub markdown: bool,
     /// The campaign.
     #[command(flatten)]

@@ -41,11 +41,14 @@ pub struct RunArgs {
     /// Repeat each test this often, each time on a fresh filesystem.
     #[arg(long, value_name = "N", value_parser = up_to(Campaign::MOST_ROUNDS))]
     pub rounds: Option<u32>,
+    /// What is repeated where neither the command line nor a file says how often.
+    #[arg(skip)]
+    pub rounds_by_default: Option<u32>,
     /// Answer as much as this time allows (10min): one round of everything, then only what could settle an open answer.
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["rounds", "until_width", "until_share", "max_rounds", "max_time"])]
     pub budget: Option<Nanos>,
-    /// Run it all this often, one campaign after the other: `compare` and `history` then know by how much sessions differ
-    /// for no reason.
+    /// Run it all this often, one campaign after the other, to know by how much two campaigns of the same thing
+    /// differ: see `compare`.
     #[arg(long, value_name = "N", value_parser = up_to(MOST_SESSIONS))]
     pub sessions: Option<u32>,
     /// Add rounds until 95 % intervals are within this of their medians (5%).

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use analyse::{Analysed, Analysis, CannotCompare, Differences, Margin, Wanted, analyse};
-use model::CampaignResults;
+use model::{CampaignResults, Clock};
 use report::{Form, Sides};
 use serde_json::json;
 
@@ -14,6 +14,14 @@ use crate::request::chosen;
 
 /// Writes the comparison; ends with 1 where a threshold is given and passed.
 pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    if args
+        .detect
+        .zip(args.threshold)
+        .is_some_and(|(detect, threshold)| detect < threshold)
+    {
+        let why = "what costs less than --threshold more is not looked for: --detect must not be below it";
+        return Err(BadInput(why.to_owned()).into());
+    }
     let wanted = Wanted {
         contenders: args.contenders.clone(),
         results: args.only.clone(),
@@ -26,7 +34,8 @@ pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     show(args, &found, &before, &after, globals)?;
     let is_guard = args.threshold.is_some();
-    let regressed = found.regressions().next().is_some() || !found.new_failures.is_empty();
+    let is_worse = found.regressions().next().is_some() || found.worse_overall().next().is_some();
+    let regressed = is_worse || !found.new_failures.is_empty();
     if is_guard && regressed {
         return Ok(Code::NotAllOk.into());
     }
@@ -58,14 +67,25 @@ fn margin(args: &CompareArgs) -> Margin {
 type Compared = (Differences, String, String);
 
 fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::Result<Compared> {
-    let before = chosen::campaign(Some(&args.before), globals)?;
-    let after = chosen::campaign(Some(&args.after), globals)?;
-    let called = [&before, &after].map(chosen::called);
-    let named = [args.before.as_str(), args.after.as_str()];
-    let sides = match args.alone {
-        true => [vec![before], vec![after]],
-        false => chosen::with_sessions(named, [before, after], globals)?,
-    };
+    let mut before = chosen::sessions(&args.before, globals)?;
+    let mut after = chosen::sessions(&args.after, globals)?;
+    if before[0] == after[0] {
+        let why = format!(
+            "both sides are {}: name two campaigns",
+            chosen::called(&before[0])
+        );
+        return Err(BadInput(why).into());
+    }
+    let called = [&before[0], &after[0]].map(chosen::called);
+    // In virtual time every session says the same.
+    if before[0].campaign.clock == Clock::Virtual {
+        before.truncate(1);
+        after.truncate(1);
+    }
+    let named = [before[0].clone(), after[0].clone()];
+    before.retain(|one| *one != named[1]);
+    after.retain(|one| *one != named[0]);
+    let sides = [before, after];
     let analyses = sides
         .each_ref()
         .map(|side| side.iter().map(analyse).collect());
@@ -91,7 +111,21 @@ fn contenders(
     let analysis = analyse(&results);
     let side = Analysed::new(&results, &analysis);
     let found = analyse::compare_contenders(side, &args.before, &args.after, wanted);
-    let found = found.map_err(refused)?;
+    let failed = analysis
+        .failures
+        .iter()
+        .find(|f| f.contender == args.before);
+    let found = match (found, failed) {
+        (Err(CannotCompare::NothingInCommon), Some(failed)) => {
+            let (name, id) = (line(&args.before), results.id);
+            let (test, reason) = (line(&failed.test), line(&failed.reason));
+            let why = format!(
+                "nothing can be compared, since {name} failed in {test}: {reason} (campaign {id})"
+            );
+            return Err(Refused(why).into());
+        }
+        (found, _) => found.map_err(refused)?,
+    };
     Ok((found, line(&args.before), line(&args.after)))
 }
 

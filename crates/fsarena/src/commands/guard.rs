@@ -12,6 +12,7 @@ use crate::arguments::run_args::RunArgs;
 use crate::commands::compare;
 use crate::commands::run::{self, Ran};
 use crate::output::exit::BadInput;
+use crate::output::text::{line, remark};
 use crate::stop;
 
 /// Rounds where nobody says how many.
@@ -36,7 +37,6 @@ pub fn run(args: &GuardArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
                 before: old.name.clone(),
                 after: new.name.clone(),
                 within: Some(id.to_string()),
-                alone: false,
                 contenders: Vec::new(),
                 only: args.only.clone(),
                 all: false,
@@ -47,7 +47,16 @@ pub fn run(args: &GuardArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             };
             compare::run(&asked, globals)
         }
-        Ran::Campaign { ended, id, store } => run::finish(ended, id, &store, false, globals),
+        Ran::Campaign { ended, id, store } => {
+            let code = run::finish(ended, id, &store, false, globals)?;
+            let campaign = store.load(id)?.campaign;
+            let names: Vec<String> = campaign.contenders.iter().map(|c| line(&c.name)).collect();
+            let (names, threshold) = (names.join(" "), 100.0 * args.threshold);
+            remark(&format!(
+                "then for the verdict: fsarena compare --within {id} {names} --threshold {threshold}%"
+            ));
+            Ok(code)
+        }
     }
 }
 
@@ -58,12 +67,18 @@ fn campaign(args: &GuardArgs) -> anyhow::Result<RunArgs> {
         let why = "OLD and NEW are the contenders of a guard: leave -c and --dir out".to_owned();
         return Err(BadInput(why).into());
     }
-    let has_rule = run.rounds.is_some() || run.budget.is_some() || run.until_width.is_some();
+    if run.sessions.is_some() {
+        let why = "a guard runs both sides in one campaign: leave --sessions out".to_owned();
+        return Err(BadInput(why).into());
+    }
+    if args.detect.is_some_and(|detect| detect < args.threshold) {
+        let why = "what costs less than --threshold more is not looked for: --detect must not be below it";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    let has_rule = run.budget.is_some() || run.until_width.is_some();
     Ok(RunArgs {
         contenders: vec![args.old.clone(), args.new.clone()],
-        rounds: run
-            .rounds
-            .or((!has_rule && run.file.is_none()).then_some(ROUNDS)),
+        rounds_by_default: (!has_rule).then_some(ROUNDS),
         ..run.clone()
     })
 }

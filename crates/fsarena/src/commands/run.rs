@@ -37,6 +37,17 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         true => 1,
         false => args.sessions.unwrap_or(1),
     };
+    if sessions > 1 && args.storage.device.is_some() && args.storage.erase.is_none() {
+        let why = "each session finds the last one's filesystem on the device: --sessions takes --erase there";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    if args.dry_run
+        && let Some(sessions) = args.sessions
+    {
+        output::remark(&format!(
+            "{sessions} sessions, each of which is what follows"
+        ));
+    }
     let mut worst = Code::Done.into();
     for session in 0..sessions {
         let code = match campaign(args, session, globals, &stop)? {
@@ -49,9 +60,14 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         if stop.load(Ordering::SeqCst) {
             break;
         }
-        if sessions > 1 {
+        if sessions > 1 && !globals.quiet {
             output::remark(&format!("session {} of {sessions} is over", session + 1));
         }
+    }
+    if sessions > 1 && !globals.quiet && !stop.load(Ordering::SeqCst) {
+        output::remark(
+            "`fsarena compare` takes these together where it is given their name: --name keeps sides apart",
+        );
     }
     Ok(worst)
 }

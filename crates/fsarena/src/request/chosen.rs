@@ -6,7 +6,7 @@ use std::path::Path;
 
 use analyse::are_sessions_of_one;
 use anyhow::Context;
-use model::{CampaignResults, Clock};
+use model::CampaignResults;
 
 use crate::arguments::cli::Globals;
 use crate::output::exit::BadInput;
@@ -53,48 +53,29 @@ pub fn campaign(named: Option<&str>, globals: &Globals) -> anyhow::Result<Campai
     }
 }
 
-/// The most sessions of each side that are compared.
+/// The most sessions that are taken together.
 const MOST_SESSIONS: usize = 10;
 
-/// Two campaigns of the database, each with the other sessions of the same thing that the database has, itself first. Where
-/// nothing is known to differ between the two, those that were begun no later than the earlier one are its sessions,
-/// and those begun no earlier than the later one are its. Files have no sessions, nor has virtual time.
-pub fn with_sessions(
-    named: [&str; 2],
-    campaigns: [CampaignResults; 2],
-    globals: &Globals,
-) -> anyhow::Result<[Vec<CampaignResults>; 2]> {
-    let mut sides = campaigns.map(|one| vec![one]);
-    let is_file = |name: &&str| name.parse::<i64>().is_err() && Path::new(name).is_file();
-    let clocks = sides.each_ref().map(|side| side[0].campaign.clock);
-    if named.iter().any(is_file) || clocks.contains(&Clock::Virtual) {
-        return Ok(sides);
+/// The campaign that is meant, and where a name is given the other sessions of the same thing that have this name: the same
+/// plan, machine and system, complete, the latest first.
+pub fn sessions(named: &str, globals: &Globals) -> anyhow::Result<Vec<CampaignResults>> {
+    let mut sessions = vec![campaign(Some(named), globals)?];
+    if named.parse::<i64>().is_ok() || Path::new(named).exists() {
+        return Ok(sessions);
     }
     let store = paths::existing_store(globals)?;
-    let are_the_same = are_sessions_of_one(&sides[0][0], &sides[1][0]);
-    let started = sides.each_ref().map(|side| side[0].started);
-    let own = sides.each_ref().map(|side| side[0].id);
-    for (id, campaign) in store.definitions()?.into_iter().rev() {
-        let may_be = |side: &Vec<CampaignResults>| {
-            side.len() < MOST_SESSIONS && campaign.suites == side[0].campaign.suites
-        };
-        if own.contains(&id.0) || !sides.iter().any(may_be) {
+    for known in store.campaigns()?.iter().rev() {
+        let is_other = known.name == named && known.id.0 != sessions[0].id;
+        let is_other = is_other && known.done == known.planned;
+        if !is_other || sessions.len() == MOST_SESSIONS {
             continue;
         }
-        let other = store.load(id)?;
-        let is_before = |a: usize, b: usize| match started[a] <= started[b] {
-            true => other.started <= started[a],
-            false => other.started >= started[a],
-        };
-        let side = (0..2).find(|side| {
-            are_sessions_of_one(&sides[*side][0], &other)
-                && (!are_the_same || is_before(*side, 1 - side))
-        });
-        if let Some(side) = side.filter(|side| may_be(&sides[*side])) {
-            sides[side].push(other);
+        let other = store.load(known.id)?;
+        if are_sessions_of_one(&sessions[0], &other) {
+            sessions.push(other);
         }
     }
-    Ok(sides)
+    Ok(sessions)
 }
 
 fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {

@@ -168,7 +168,10 @@ pub fn read(
     // Within a budget, the second round is for what the first leaves open.
     let rounds = match budget {
         Some(_) => 1,
-        None => args.rounds.or(file.rounds).unwrap_or(defaults.rounds),
+        None => {
+            let said = args.rounds.or(file.rounds).or(args.rounds_by_default);
+            said.unwrap_or(defaults.rounds)
+        }
     };
     let here = device.as_ref().filter(|_| args.host.is_none());
     if let Some(found) = here.and_then(|path| path.canonicalize().ok()) {

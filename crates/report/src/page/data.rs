@@ -34,8 +34,6 @@ pub(super) struct Data<'a> {
     inference: Option<uses::InferenceData>,
     /// The confidence that an interval over so many rounds reaches, in percent.
     confidence: Vec<String>,
-    /// The rank, from below and from above, of the rounds at which such an interval ends.
-    ranks: Vec<usize>,
     /// Where the steps of the colour scale end: as many times the best, at most.
     steps: [f64; 6],
 }
@@ -207,7 +205,6 @@ pub(crate) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, 
         uses,
         inference,
         confidence: (0..=rounds).map(confidence).collect(),
-        ranks: (0..=rounds).map(rank).collect(),
         steps: heat::STEPS,
         metrics: metrics.0.iter().map(|m| metric(*m)).collect(),
     };
@@ -323,12 +320,6 @@ pub(super) fn rows_of_phases(analysis: &Analysis) -> BTreeMap<(&str, &str, &str)
 fn confidence(rounds: usize) -> String {
     let interval = median_interval(&vec![1.0; rounds]);
     interval.map_or_else(String::new, |i| three_digits(i.confidence * 100.0))
-}
-
-/// The rank at which an interval over so many rounds ends.
-fn rank(rounds: usize) -> usize {
-    let ranks: Vec<f64> = (1..=rounds).map(|rank| rank as f64).collect();
-    median_interval(&ranks).map_or(0, |i| i.low as usize)
 }
 
 impl Serialize for ResultData<'_> {

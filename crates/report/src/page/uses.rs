@@ -10,7 +10,6 @@ use crate::wording::answers::{self, of_place};
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, short_names};
-use crate::wording::words;
 
 /// A use with what it comes to.
 pub(super) struct UseView {
@@ -39,8 +38,8 @@ pub(super) struct GroupView {
 pub(super) struct OrderView {
     pub number: usize,
     pub contender: String,
+    /// As a multiple of the first's.
     pub cost: String,
-    pub interval: String,
     /// What it is beside the best.
     pub place: String,
 }
@@ -104,7 +103,8 @@ struct GroupData {
     suite: Option<String>,
     /// The number of each result that counts among those of the inference, and its share in the group.
     results: Vec<(usize, f64)>,
-    /// The scores of each contender, by round; nothing where it has none.
+    /// In virtual time the scores of each contender, by round; nothing where it has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     scores: Vec<Option<Vec<Option<Digits>>>>,
 }
 
@@ -133,7 +133,8 @@ pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, Option<InferenceData>)
     }
     let (estimates, rows) = analysis.estimates();
     let limit = limit(analysis.uses.len());
-    let of = |one| of_use(one, &rows, limit);
+    let is_exact = analysis.clock == Clock::Virtual;
+    let of = |one| of_use(one, &rows, limit, is_exact);
     let uses = analysis.uses.iter().map(of).collect();
     (uses, Some(inference(analysis, &estimates)))
 }
@@ -170,7 +171,7 @@ fn inference(analysis: &Analysis, estimates: &Estimates) -> InferenceData {
     }
 }
 
-fn of_use(one: &UseScores, rows: &[usize], limit: f64) -> UseData {
+fn of_use(one: &UseScores, rows: &[usize], limit: f64, is_exact: bool) -> UseData {
     let scores = |rounds: &Vec<Option<f64>>| {
         let any = rounds.iter().any(Option::is_some);
         any.then(|| rounds.iter().map(|score| score.map(Digits)).collect())
@@ -190,7 +191,10 @@ fn of_use(one: &UseScores, rows: &[usize], limit: f64) -> UseData {
         tested: is_tested(group),
         suite: group.tested_by.first().cloned(),
         results: results(group),
-        scores: group.rounds.iter().map(scores).collect(),
+        scores: match is_exact {
+            true => group.rounds.iter().map(scores).collect(),
+            false => Vec::new(),
+        },
     });
     let untried = advise(one).untried;
     UseData {
@@ -237,28 +241,20 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
     }
 }
 
-/// Those who qualify, the cheapest first.
+/// Those who are ranked, the cheapest first.
 fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
-    let scores = one.weighed(|group| group.weight);
-    let mut known: Vec<_> = scores
-        .iter()
-        .enumerate()
-        .filter_map(|(place, score)| Some((place, score.ratio?)))
+    let places = one.places.iter().enumerate();
+    let mut ranked: Vec<_> = places
+        .filter_map(|(number, place)| Some((number, place.as_ref()?)))
         .collect();
-    known.sort_by(|a, b| a.1.median.total_cmp(&b.1.median));
-    known
-        .into_iter()
-        .map(|(place, ratio)| OrderView {
-            number: place,
-            contender: names[place].clone(),
-            cost: format!("{}×", three_digits(ratio.median)),
-            place: one.places[place]
-                .as_ref()
-                .map_or_else(String::new, of_place),
-            interval: match ratio.rounds {
-                1 => "one round".to_owned(),
-                _ => words::interval(&ratio, three_digits),
-            },
+    ranked.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let ranked = ranked.into_iter();
+    ranked
+        .map(|(number, place)| OrderView {
+            number,
+            contender: names[number].clone(),
+            cost: format!("{}×", three_digits(place.ratio)),
+            place: of_place(place),
         })
         .collect()
 }

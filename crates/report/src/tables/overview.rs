@@ -228,7 +228,7 @@ pub(crate) fn status_words(result: &MetricResult) -> String {
 
 /// The words with how many rounds had each: `failed in 2 of 3 rounds`.
 pub(crate) fn status_counts(result: &MetricResult) -> String {
-    let rounds = result.rounds.len();
+    let rounds = result.planned_rounds();
     let counts: Vec<String> = result
         .words()
         .iter()

@@ -1,11 +1,11 @@
 //! An advice in words: what to take and why, what the runner-up costs, who was ruled out, and on how
 //! much of the weight it rests.
 
-use analyse::{Advice, Ranked};
+use analyse::{Advice, Analysis, Ranked};
 use model::CampaignResults;
 
 use crate::tables::plain_table::{PlainTable, percent};
-use crate::wording::answers::{listed, of_place, of_use};
+use crate::wording::answers::{how_sure, listed, of_place, of_use, of_uses};
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
 use crate::wording::summary;
@@ -33,6 +33,21 @@ pub fn advice_text(advice: &Advice, results: &CampaignResults) -> String {
     out
 }
 
+/// The answer for each use, a sentence each.
+pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
+    let mut out = format!("{}\n\n", summary::line(results));
+    for sentence in of_uses(analysis) {
+        out += &format!(
+            "{}\n",
+            wrapped(&format!("{}: {}", sentence.question, sentence.answer))
+        );
+    }
+    out + &format!(
+        "\n{}\nReasons: fsarena advise --use NAME (fsarena list uses)\n",
+        wrapped(&how_sure(analysis))
+    )
+}
+
 fn name(ranked: &Ranked) -> String {
     clean(&ranked.contender)
 }
@@ -41,19 +56,16 @@ fn ranking(advice: &Advice) -> String {
     if advice.ranking.is_empty() {
         return String::new();
     }
-    let mut table =
-        PlainTable::new(&["contender", ">cost", ">times the lowest", "beside the best"]);
+    let mut table = PlainTable::new(&["contender", ">times the lowest", "beside the best"]);
     for ranked in &advice.ranking {
         let place = ranked.place.as_ref();
         table.push(vec![
             name(ranked),
-            three_digits(ranked.cost.median),
             place.map_or_else(String::new, |place| three_digits(place.ratio)),
             place.map_or_else(String::new, of_place),
         ]);
     }
-    let note = "Cost: the time for the same work, as a multiple of the best in each result; weighted \
-                geometric mean.";
+    let note = "Times the lowest: what the same work costs in time, weighted over the groups, as a multiple of the first's.";
     format!("\n{}{}\n", table.text("  "), wrapped(note))
 }
 
@@ -65,6 +77,7 @@ fn sentence(text: &str) -> String {
         Some(first) if text.starts_with("no advice") || text.starts_with("nothing") => {
             first.to_uppercase().chain(letters).collect()
         }
+        _ if text.contains(": too few rounds") => format!("Undecided: {text}"),
         _ => format!("Take {text}"),
     }
 }
@@ -77,11 +90,11 @@ fn price(advice: &Advice) -> String {
     if second.groups.is_empty() {
         return String::new();
     }
-    let mut table = PlainTable::new(&["group", ">weight", "times the first", "order turns"]);
+    let mut table = PlainTable::new(&["group", ">weight", "times the first", "they change places"]);
     for group in &second.groups {
         let turns = group.turns_at.map_or_else(String::new, |at| {
             let way = if at > group.share { "above" } else { "below" };
-            format!("{way} {} %", percent(at))
+            format!("at a weight {way} {} %", percent(at))
         });
         table.push(vec![
             group.group.title().to_owned(),

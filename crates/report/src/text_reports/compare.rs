@@ -6,7 +6,7 @@ use analyse::{Change, Differences, OverallChange, Verdict};
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, ratio};
 use crate::text_reports::{advice::wrapped, markdown};
-use crate::wording::answers::more;
+use crate::wording::answers::{listed, more};
 use crate::wording::text::clean;
 use crate::wording::words::{arrow, counted, percent};
 
@@ -111,46 +111,84 @@ impl Kind {
     }
 }
 
-/// What it comes to, in a sentence or two.
+/// What it comes to, in a few sentences.
 fn verdict(found: &Differences) -> String {
+    if found.changes.is_empty() {
+        let phases = counted(found.new_failures.len() as u64, "phase");
+        return format!("Nothing could be compared: {phases} failed after and not before.");
+    }
     let margin = percent(found.margin.0);
-    let mut text = match found.regressions().count() {
-        0 => format!("No result is shown to be worse by more than {margin}"),
-        1 => format!("1 result is worse by more than {margin}"),
-        count => format!("{count} results are worse by more than {margin}"),
+    let count = |wanted: Kind| {
+        let all = found.changes.iter();
+        all.filter(|change| Kind::of(&change.compared.verdict) == wanted)
+            .count()
     };
-    let of = counted(found.changes.len() as u64, "comparison");
-    text += &format!(", of {of}; at most 5 % of what is called worse is not.");
+    let results = counted(found.changes.len() as u64, "result");
+    let mut text = format!(
+        "Of {results} {} worse by more than {margin}, {} better, {} equal within {margin}; {} undecided.",
+        counted_are(count(Kind::Worse)),
+        count(Kind::Better),
+        count(Kind::Equal),
+        counted_are(count(Kind::Open))
+    );
+    for (overall, share) in found.worse_overall() {
+        let contender = clean(&overall.contender);
+        text += &format!(
+            " Over all its results {contender} costs at least {}.",
+            more(share)
+        );
+    }
     if !found.new_failures.is_empty() {
         let phases = counted(found.new_failures.len() as u64, "phase");
         text += &format!(" {phases} failed after and not before.");
     }
+    text += " Up to 5 % of what is called worse may be chance.";
     if let Some(detectable) = found.detectable() {
         text += &match detectable < MOST_DETECTABLE {
             true => format!(
-                " Every result that cost {} or more would have been called so.",
+                " Every result that cost {} or more would have been called worse.",
                 more(detectable)
             ),
             false => format!(
-                " So few {} could not have shown every regression, however large.",
+                " With so few {} even a result that costs twice as much may have been missed.",
                 unit(found)
             ),
         };
     }
-    match found.sessions {
-        Some([before, after]) => {
-            text += &format!(
-                " Compared are the means of {} before and of {after} after, with the variation between them.",
-                counted(u64::from(before), "session")
-            );
+    let [before, after] = found.disturbed;
+    if before[0] + after[0] > 0 {
+        text += &format!(
+            " While {} of {} cells before and {} of {} after ran, other processes were busy.",
+            before[0], before[1], after[0], after[1]
+        );
+    }
+    text + &of_sessions(found)
+}
+
+/// `2 are`, `1 is`.
+fn counted_are(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "is" } else { "are" })
+}
+
+/// What is known of the variation between sessions.
+fn of_sessions(found: &Differences) -> String {
+    match &found.sessions {
+        Some(sessions) => {
+            let [before, after] = sessions.each_ref().map(|numbers| {
+                let names: Vec<String> = numbers.iter().map(i64::to_string).collect();
+                listed(&names, "and")
+            });
+            format!(
+                " Compared are the means of campaigns: {before} before, {after} after (by number each is compared alone)."
+            )
         }
         None if !found.paired => {
-            text += " By how much two sessions of one machine differ for other reasons, these rounds do not say: \
-                     `fsarena run --sessions 3` before and after would, and `fsarena guard` runs both in one campaign.";
+            " By how much two campaigns of the same thing differ, these rounds do not say. `fsarena run --sessions 3 --name NAME` \
+             for each side shows it, and `fsarena guard` runs both sides in one campaign."
+                .to_owned()
         }
-        None => {}
+        None => String::new(),
     }
-    text
 }
 
 /// What more of would tell more.
@@ -211,8 +249,12 @@ fn failures(found: &Differences, form: Form) -> String {
         return String::new();
     }
     let lines = found.new_failures.iter().map(|failure| {
+        let why = match failure.why.is_empty() {
+            true => String::new(),
+            false => format!(": {}", clean(&failure.why)),
+        };
         form.item(&format!(
-            "{}, {}/{}: {} in {} of {} rounds",
+            "{}, {}/{}: {} in {} of {} rounds{why}",
             clean(&failure.contender),
             clean(&failure.test),
             clean(&failure.phase),
@@ -254,16 +296,15 @@ fn table(changes: &[&Change], unit: &str) -> PlainTable {
         "what it comes to",
     ]);
     for change in changes {
-        let medians = [change.before.median, change.after.median];
-        let scale = Scale::for_metric(change.metric, medians);
+        let scale = Scale::for_metric(change.metric, change.means);
         table.push(vec![
             clean(&change.contender),
             clean(&format!(
                 "{}/{}:{}",
                 change.test, change.phase, change.metric
             )),
-            scale.number(change.before.median),
-            scale.number(change.after.median),
+            scale.number(change.means[0]),
+            scale.number(change.means[1]),
             format!("{} {}", scale.symbol(), arrow(change.direction)),
             ratio(&change.compared),
             in_words(&change.compared.verdict, unit),
@@ -276,7 +317,9 @@ fn table(changes: &[&Change], unit: &str) -> PlainTable {
 fn in_words(verdict: &Verdict, unit: &str) -> String {
     match verdict {
         Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(*share)),
-        Verdict::BetterByAtLeast(share) => format!("cost at least {} before", more(*share)),
+        Verdict::BetterByAtLeast(share) => {
+            format!("costs at least {} less", percent(share / (1.0 + share)))
+        }
         Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         Verdict::Identical => "identical".to_owned(),
         Verdict::NotEnoughRounds { rounds } => match rounds {
@@ -383,7 +426,7 @@ mod tests {
     #[test]
     fn what_could_have_been_seen_is_said() {
         let text = shown(3, Form::Text).replace('\n', " ");
-        assert!(text.contains("would have been called so"), "{text}");
+        assert!(text.contains("would have been called worse"), "{text}");
     }
 
     #[test]

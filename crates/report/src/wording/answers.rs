@@ -56,7 +56,10 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
     let conclusions = analysis.conclusions.iter();
     let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
     let open = match all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. })) {
-        true => " More rounds settle what is open: --budget 1h spends an hour on that alone.",
+        true => {
+            " Where rounds are too few, (1.04×) is what one costs so far, beside the first. More rounds settle what is \
+             open: --budget 1h spends an hour on that alone, and with -c on fewer contenders."
+        }
         false => "",
     };
     format!(
@@ -194,10 +197,25 @@ impl Words<'_> {
                 };
                 format!(
                     "{}: too few rounds to say which{enough}",
-                    self.names(shortlist, "or")
+                    self.with_ratios()
                 )
             }
         }
+    }
+
+    /// Who may be the best, each with what it costs so far: `ext4, xfs (1.04×) or btrfs (1.20×)`.
+    fn with_ratios(&self) -> String {
+        let ratios = self.conclusion.ratios.iter();
+        let ratios = ratios.map(|ratio| match three_digits(*ratio).as_str() {
+            "1.00" => String::new(),
+            ratio => format!(" ({ratio}×)"),
+        });
+        let names = self.names_of(&self.conclusion.shortlist).into_iter();
+        let names: Vec<String> = names
+            .zip(ratios)
+            .map(|(name, ratio)| name + &ratio)
+            .collect();
+        shortened(&names, "or")
     }
 
     /// By how much the others are worse: the nearest by name, and everybody else.
@@ -250,16 +268,24 @@ impl Words<'_> {
         names(self.contenders).swap_remove(contender)
     }
 
+    fn names_of(&self, contenders: &[usize]) -> Vec<String> {
+        contenders.iter().map(|c| self.name(*c)).collect()
+    }
+
     fn names(&self, contenders: &[usize], last_word: &str) -> String {
-        let names: Vec<String> = contenders.iter().map(|c| self.name(*c)).collect();
-        match names.len() {
-            few if few <= MOST_NAMES => listed(&names, last_word),
-            many => format!(
-                "{} {last_word} {} others",
-                names[..MOST_NAMES - 1].join(", "),
-                many - (MOST_NAMES - 1)
-            ),
-        }
+        shortened(&self.names_of(contenders), last_word)
+    }
+}
+
+/// Names in a list, of many the first few.
+fn shortened(names: &[String], last_word: &str) -> String {
+    match names.len() {
+        few if few <= MOST_NAMES => listed(names, last_word),
+        many => format!(
+            "{} {last_word} {} others",
+            names[..MOST_NAMES - 1].join(", "),
+            many - (MOST_NAMES - 1)
+        ),
     }
 }
 

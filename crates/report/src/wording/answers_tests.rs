@@ -25,7 +25,7 @@ fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
     results.campaign.rounds = 1;
     results.cells.retain(|stored| stored.cell.round == 1);
     let lines = said(of_groups(&analyse(&results)));
-    assert!(lines[0].contains("fast, middle or slow: too few rounds to say which"));
+    assert!(lines[0].contains("fast, middle (2.00×) or slow (4.00×): too few rounds to say which"));
     assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
 }
 
@@ -45,6 +45,10 @@ fn concluded(
         group: Some(group),
         answer,
         shortlist: shortlist.to_vec(),
+        ratios: shortlist
+            .iter()
+            .map(|place| 1.0 + 0.1 * *place as f64)
+            .collect(),
         worse: worse.collect(),
         unranked: Vec::new(),
     }
@@ -68,8 +72,8 @@ fn space_is_left_and_time_is_spent() {
             "space left: fast; slow leaves at least 20 % less.",
             "make, mount, check: fast or middle, equal within 5 %; slow costs at least 42 % more.",
             "trees of files: fast; middle costs at least 10 % more, slow at least 3.00 times as much.",
-            "names and attributes: fast, middle or slow: too few rounds to say which, 8 would do (--rounds 8).",
-            "durable writes: fast or middle: too few rounds to say which; \
+            "names and attributes: fast, middle (1.10×) or slow (1.20×): too few rounds to say which, 8 would do (--rounds 8).",
+            "durable writes: fast or middle (1.10×): too few rounds to say which; \
              slow costs at least 2.50 times as much.",
             "large files read: nobody has every result of it.",
         ]

@@ -281,7 +281,7 @@ fn budget(budget: Nanos, analysis: &Analysis) -> String {
             least => format!("every test ran {least} times"),
         },
         (least, most) => {
-            format!("a test ran {least} to {most} times, most often where an answer was open")
+            format!("tests ran {least} to {most} times, most often where an answer was open")
         }
     };
     format!("Within the budget of {budget} {rounds}: {why}.{left_out}")
