@@ -1,4 +1,4 @@
-//! Guests that die: each way is told from the others, with the step that was running and what was said last,
+//! Guests that die: each way is distinguished from the others, with the step that was running and what was said last,
 //! and nothing outlives whoever started it.
 
 use std::fs;

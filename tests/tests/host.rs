@@ -23,6 +23,7 @@ mod mount_safety;
 mod opening_and_closing;
 mod process_limits;
 mod report_page;
+mod report_page_uses;
 mod shell;
 mod shootout_smoke;
 mod source;

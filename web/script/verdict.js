@@ -55,10 +55,10 @@ function between(row, one, other) {
   return { mean: one < other ? mean : -mean, variance: variance ?? Infinity, quantiles };
 }
 
-// The variance of a sum; noise of results of one test goes together as far as `shared` says.
+// The variance of a sum; noise of results of one test goes together as far as `correlation` says.
 function varianceOf(parts, factor) {
   let [all, test, squares, sum] = [0, null, 0, 0];
-  const ofTest = () => squares + inference.shared * (sum * sum - squares);
+  const ofTest = () => squares + inference.correlation * (sum * sum - squares);
   parts.forEach((part, place) => {
     if (part.test !== test) {
       all += ofTest();
@@ -289,9 +289,17 @@ function firstOf(shortlist, margin) {
   if (others.every((verdict) => verdict.equal)) return `${names}, equal within ${percent(margin)}`;
   const rounds = mostOf(others.flatMap((verdict) => (verdict.rounds === undefined ? [] : [verdict.rounds])));
   const enough = rounds === null ? "" : `, ${rounds} would do (--rounds ${rounds})`;
-  const ratios = shortlist.map(({ difference }) => threeDigits(Math.exp(difference - shortlist[0].difference)));
-  const open = who.map((one, place) => nameOfOne(one) + (ratios[place] === "1.00" ? "" : ` (${ratios[place]}×)`));
-  return `${someOf(open, "or")}: too few rounds to say which${enough}`;
+  const ratios = shortlist.map(({ difference }) => Math.exp(difference - shortlist[0].difference));
+  const shown = ratios.map(threeDigits);
+  const named = who.map((one, place) => nameOfOne(one) + (shown[place] === "1.00" ? "" : ` (${shown[place]}×)`));
+  const near = named.filter((_, place) => ratios[place] <= inference.farBehind);
+  const far = named.slice(near.length);
+  const answer =
+    near.length === 1
+      ? `${near[0]}, as far as so few rounds say${enough}`
+      : `${someOf(near, "or")}: too few rounds to say which${enough}`;
+  if (far.length === 0) return answer;
+  return `${answer}; ${someOf(far, "and")} ${far.length === 1 ? "is" : "are"} far behind, but ran too seldom to be ruled out`;
 }
 
 // What a verdict says beside the best.

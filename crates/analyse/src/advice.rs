@@ -184,7 +184,7 @@ fn group_costs(one: usize, first: usize, scores: &UseScores) -> Vec<GroupCost> {
 /// the remaining weight as they do now.
 fn turns_at(rest: f64, here: f64) -> Option<f64> {
     let share = rest / (rest - here);
-    (rest * here < 0.0 && share.is_finite()).then_some(share)
+    (rest * here < 0.0).then_some(share)
 }
 
 /// Features that the use needs and that nobody tried on some who qualify.

@@ -8,7 +8,7 @@ use crate::evidence::{failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
 use crate::groups::{conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
-use crate::rows::costs::{self, RankedCosts, WeighedCosts};
+use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;
 use crate::rows::{row, sweep, total};
 use crate::{
@@ -96,15 +96,14 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         .collect();
     let clock = results.campaign.clock;
     let mut rows = row::rows(results, &Facts::of(results));
-    costs::give_places(&mut rows, clock, margin);
-    let ranked = RankedCosts::of_primary(&rows, clock);
+    let ranked = costs::give_places(&mut rows, clock, margin);
     let counts = Counts::of(results);
     let overall = Overall::of(results, &rows, &ranked, margin);
     Analysis {
         clock,
         margin,
         drifts: drift::drifts(contenders.len(), &rows),
-        noise: noise::floors(results, &rows, margin),
+        noise: noise::floors(results, &rows, &ranked, margin),
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
         stop: Stop::of(results, &counts, &rows),
@@ -138,7 +137,8 @@ impl Analysis {
         let ranked = RankedCosts::of_primary(&self.rows, self.clock);
         let asked = Asked {
             rows: &self.rows,
-            costs: &WeighedCosts::of(&ranked, uses.len()),
+            costs: &ranked,
+            uses: uses.len(),
             overall: &self.overall,
             features: &self.features,
             failures: &self.failures,
@@ -153,7 +153,7 @@ impl Analysis {
     /// row in [`Self::rows`].
     pub fn estimates(&self) -> (Estimates, Vec<usize>) {
         let ranked = RankedCosts::of_primary(&self.rows, self.clock);
-        (ranked.estimates(), ranked.rows())
+        (ranked.estimates().clone(), ranked.rows())
     }
 }
 

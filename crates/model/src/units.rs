@@ -190,7 +190,7 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Nanos {
-    /// Three significant figures in the unit that suits the size.
+    /// Three significant digits in the unit that suits the size.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.0 as f64;
         let (value, unit) = match self.0 {

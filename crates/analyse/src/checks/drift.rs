@@ -18,7 +18,7 @@ use crate::{Ranking, Row};
 
 /// The largest chance of naming a drift where there is none.
 pub const FALSE_DRIFT_LIMIT: f64 = 0.05;
-/// Rounds from which on a trend can be told from chance: with four, two of 24 orders are 8 %.
+/// Rounds from which on a trend can be distinguished from chance: with four, two of 24 orders are 8 %.
 pub const DRIFT_FROM: u32 = 5;
 
 /// The trend of one contender, or of all together.

@@ -29,12 +29,16 @@ pub struct NoiseFloor {
 }
 
 /// The noise floors of a campaign: one for each pair of contenders that are the same.
-pub(crate) fn floors(results: &CampaignResults, rows: &[Row], margin: Margin) -> Vec<NoiseFloor> {
+pub(crate) fn floors(
+    results: &CampaignResults,
+    rows: &[Row],
+    costs: &RankedCosts,
+    margin: Margin,
+) -> Vec<NoiseFloor> {
     let contenders = &results.campaign.contenders;
     let pairs = (0..contenders.len()).flat_map(|a| (a + 1..contenders.len()).map(move |b| (a, b)));
     let same = pairs.filter(|(a, b)| are_the_same(&contenders[*a], &contenders[*b]));
-    let costs = RankedCosts::of_primary(rows, results.campaign.clock);
-    same.map(|(a, b)| floor(a, b, &costs, rows, margin))
+    same.map(|(a, b)| floor(a, b, costs, rows, margin))
         .collect()
 }
 

@@ -55,6 +55,13 @@ pub struct CellFailure {
     pub kernel_log_readable: bool,
 }
 
+impl CellFailure {
+    /// Whether the filesystem's own check, run behind the phases, calls it damaged.
+    pub fn is_damage(&self) -> bool {
+        self.step == "fsck"
+    }
+}
+
 /// What the kernel complained of during a cell that is ok.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -19,7 +19,7 @@ use model::{CampaignResults, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::inference::Margin;
-use crate::rows::costs::{RankedCosts, WeighedCosts, log_cost};
+use crate::rows::costs::{RankedCosts, log_cost};
 use crate::{Estimate, Group, Place, Ranking, Row};
 
 /// A row with its share in the score of its group.
@@ -121,15 +121,16 @@ impl Overall {
             return;
         }
         let everybody = vec![true; self.total.len()];
-        let costs = WeighedCosts::of(costs, self.groups.len() + 1);
+        let family = self.groups.len() + 1;
         let mut all = Vec::new();
         for group in &mut self.groups {
             let weights = row_weights(&group.shares, 1.0);
-            let places = costs.places(&weights, &everybody, margin);
+            let places = costs.weighed(&weights, &everybody, margin, family);
             set_places(&mut group.scores, places);
             all.extend(weights);
         }
-        set_places(&mut self.total, costs.places(&all, &everybody, margin));
+        let places = costs.weighed(&all, &everybody, margin, family);
+        set_places(&mut self.total, places);
     }
 
     /// Scores under weights of the groups, in the campaign's order. Groups of weight 0 or less count

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::groups::conclusion::conclude;
 use crate::groups::overall::{of_rounds, row_weights, standing, weighted_means};
 use crate::inference::Margin;
-use crate::rows::costs::WeighedCosts;
+use crate::rows::costs::RankedCosts;
 use crate::{
     CellFailure, Conclusion, ContenderFeatures, Found, Overall, Place, RoundOutcome, Row, Score,
     Share,
@@ -146,7 +146,7 @@ impl UseScores {
             .map(|features| candidate(one, features))
             .collect();
         for (index, candidate) in candidates.iter_mut().enumerate() {
-            let failures = failures(index, &counting, asked.failures);
+            let failures = failures(index, &counting, asked);
             candidate.ruled_out.extend(failures);
         }
         let comes: Vec<bool> = candidates.iter().map(|c| c.ruled_out.is_empty()).collect();
@@ -165,7 +165,7 @@ impl UseScores {
             .flat_map(|group| row_weights(&group.results, group.weight));
         let margin = one.relevant.map_or(asked.margin, Margin);
         let weights: Vec<(usize, f64)> = weights.collect();
-        let places = asked.costs.places(&weights, &comes, margin);
+        let places = asked.costs.weighed(&weights, &comes, margin, asked.uses);
         let whole: f64 = groups.iter().map(|group| group.weight).sum();
         Self {
             tested: tested.map(|group| group.weight).sum::<f64>() / whole,
@@ -214,7 +214,7 @@ pub(crate) struct Asked<'a> {
     /// The rows of the campaign.
     pub rows: &'a [Row],
     /// What they cost.
-    pub costs: &'a WeighedCosts<'a>,
+    pub costs: &'a RankedCosts,
     /// The groups of tests.
     pub overall: &'a Overall,
     /// What each contender can do.
@@ -223,6 +223,8 @@ pub(crate) struct Asked<'a> {
     pub failures: &'a [CellFailure],
     /// What is of no relevance, where the use does not say.
     pub margin: Margin,
+    /// About how many uses it is asked.
+    pub uses: usize,
     /// Which suites have tests of a group.
     pub suites: &'a SuitesByGroup,
 }
@@ -279,7 +281,7 @@ fn unread(readers: &Readers, features: &ContenderFeatures) -> Option<RuledOut> {
 
 /// What failed of the results that count, or of the tests that they are of, a failed check among them; else whether there
 /// are no results at all.
-fn failures(contender: usize, counting: &[&Row], cells: &[CellFailure]) -> Vec<RuledOut> {
+fn failures(contender: usize, counting: &[&Row], asked: &Asked<'_>) -> Vec<RuledOut> {
     let mut found = Vec::new();
     for row in counting {
         let result = &row.results[contender];
@@ -293,7 +295,7 @@ fn failures(contender: usize, counting: &[&Row], cells: &[CellFailure]) -> Vec<R
             });
         }
     }
-    found.extend(failed_around(contender, counting, cells, &found));
+    found.extend(failed_around(contender, counting, asked, &found));
     let has_one = counting
         .iter()
         .any(|row| row.results[contender].is_comparable());
@@ -307,20 +309,24 @@ fn is_against(outcome: RoundOutcome) -> bool {
     outcome.is_failure() && outcome != RoundOutcome::Unsupported
 }
 
-/// Failures of cells of these tests outside the phases that count, such as that of the check behind them.
+/// Failures of cells of these tests outside the phases that count; and in any test that the filesystem's own check calls it damaged,
+/// which counts for every use.
 fn failed_around(
     contender: usize,
     counting: &[&Row],
-    cells: &[CellFailure],
+    asked: &Asked<'_>,
     known: &[RuledOut],
 ) -> Vec<RuledOut> {
+    let cells = asked.failures;
     let mut found: Vec<RuledOut> = Vec::new();
     for cell in cells {
-        let row = counting.iter().find(|row| {
+        let is_of = |row: &Row| {
             row.suite == cell.suite
                 && row.test == cell.test
                 && row.results[contender].contender == cell.contender
-        });
+        };
+        let row = asked.rows.iter().find(|row| is_of(row));
+        let counts = counting.iter().any(|row| is_of(row));
         let outcome = RoundOutcome::from(cell.status);
         let is_known = |known: &[RuledOut]| {
             known.iter().any(
@@ -328,7 +334,8 @@ fn failed_around(
             )
         };
         // A phase that failed counts where the phase does.
-        let is_around = cell.phases.is_empty() && is_against(outcome);
+        let is_around = counts && cell.phases.is_empty() || cell.is_damage();
+        let is_around = is_around && is_against(outcome);
         let Some(row) = row.filter(|_| is_around) else {
             continue;
         };

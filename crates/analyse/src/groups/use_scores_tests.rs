@@ -130,6 +130,25 @@ fn a_failure_where_nothing_counts_rules_nobody_out() {
     assert!(scores.candidates.iter().all(|c| c.ruled_out.is_empty()));
 }
 
+/// A filesystem that its own check calls damaged is none to choose, whatever the test was.
+#[test]
+fn damage_in_a_test_that_does_not_count_rules_out() {
+    let mut results = fixture::realistic();
+    for stored in &mut results.cells {
+        if stored.cell.contender == "xfs" && stored.cell.test == "large-file" {
+            let result = stored.result.as_mut().unwrap();
+            result.status = Status::Failed;
+            result.failure = Some(fixture::failure("fsck", "errors were found", None));
+        }
+    }
+    let trees = fixture::use_of(&[(Group::Trees, 1.0)]);
+    let scores = scores(&analyse(&results), &trees);
+    for candidate in &scores.candidates {
+        let is_out = ["xfs", "zfs-fuse"].contains(&candidate.contender.as_str());
+        assert_eq!(!candidate.ruled_out.is_empty(), is_out, "{candidate:?}");
+    }
+}
+
 #[test]
 fn a_result_that_one_cannot_have_does_not_count_and_is_named() {
     let mut results = fixture::plain();

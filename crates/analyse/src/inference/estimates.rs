@@ -21,7 +21,7 @@ pub struct Estimates {
     pub(super) costs: Costs,
     pub(super) rows: Vec<Pairs>,
     /// How far the noise of rows of one cell goes together: 0 where each has its own, 1 where they have all of it in common.
-    shared: f64,
+    correlation: f64,
     /// Made when the first sum is asked for.
     draws: OnceCell<Draws>,
 }
@@ -44,7 +44,7 @@ impl Estimates {
             down: tests as f64,
         };
         let estimates = moderate(table, &series);
-        let shared = shared(
+        let correlation = correlation(
             table,
             |row| calm[row].test,
             residuals(&series, &rounds, &estimates),
@@ -56,15 +56,15 @@ impl Estimates {
         });
         Self {
             rows: rows.collect(),
-            shared,
+            correlation,
             costs,
             draws: OnceCell::new(),
         }
     }
 
     /// How far the noise of rows of one cell goes together, 0 … 1.
-    pub fn shared(&self) -> f64 {
-        self.shared
+    pub fn correlation(&self) -> f64 {
+        self.correlation
     }
 
     /// The number of the test of each row.
@@ -93,7 +93,7 @@ impl Estimates {
                     .iter()
                     .map(|part| part.share * part.estimate.mean)
                     .sum(),
-                variance: variance(&parts, self.shared),
+                variance: variance(&parts, self.correlation),
                 freedom: 1.0,
                 is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
             })
@@ -113,7 +113,7 @@ impl Estimates {
         let draws = self
             .draws
             .get_or_init(|| Draws::of(self.rows.len(), estimates()));
-        Some(draws.sum(&self.parts(used, one, other)?, self.shared))
+        Some(draws.sum(&self.parts(used, one, other)?, self.correlation))
     }
 
     /// `None` where one of the rows has no estimate.
@@ -195,7 +195,7 @@ fn residuals(
 
 /// The correlation of the noise of rows of one cell, the same for all of them, at the upper end of what it may be: the more,
 /// the less is gained by having several rows.
-fn shared(table: Table, test: impl Fn(usize) -> usize, residuals: Vec<Residual>) -> f64 {
+fn correlation(table: Table, test: impl Fn(usize) -> usize, residuals: Vec<Residual>) -> f64 {
     let mut cells: BTreeMap<(usize, usize, usize), Vec<f64>> = BTreeMap::new();
     for one in residuals {
         let cell = (test(one.row), one.column, one.round);

@@ -144,7 +144,7 @@ impl Parts {
     }
 
     /// Means of the values of each, of which so many are independent, drawn towards 0 as far as they could be chance.
-    /// A single value is no mean: its part would be what it is to be told from.
+    /// A single value is no mean: its part would be what it is to be distinguished from.
     fn of(
         count: usize,
         values: impl Iterator<Item = (usize, f64)>,

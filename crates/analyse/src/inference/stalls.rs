@@ -13,7 +13,7 @@ use super::scale::by_median;
 use super::student::value_above;
 use crate::median;
 
-/// The fewest contenders by which a round's own part can be told from a contender's.
+/// The fewest contenders by which a round's own part can be distinguished from a contender's.
 const FEWEST_CONTENDERS: usize = 4;
 /// A stall lies beyond what a value reaches with this chance by the square of the rounds, by the t distribution of the
 /// prior, and farther by this factor: the more rounds there are, the less one of them matters, and the more it

@@ -57,15 +57,15 @@ pub(super) struct Part {
 }
 
 /// The variance of a sum, were the variances of its parts what they are estimated to be.
-pub(super) fn variance(parts: &[Part], shared: f64) -> f64 {
-    of_tests(parts, shared, |_| 1.0)
+pub(super) fn variance(parts: &[Part], correlation: f64) -> f64 {
+    of_tests(parts, correlation, |_| 1.0)
 }
 
-/// The variance of a sum of parts whose noise goes together within a test with a correlation of `shared`, each part's
+/// The variance of a sum of parts whose noise goes together within a test with a correlation of `correlation`, each part's
 /// variance times a factor: of a test (1 − ρ)·Σ σ² + ρ·(Σ σ)².
-fn of_tests(parts: &[Part], shared: f64, factor: impl Fn(usize) -> f64) -> f64 {
+fn of_tests(parts: &[Part], correlation: f64, factor: impl Fn(usize) -> f64) -> f64 {
     let (mut all, mut test, mut squares, mut sum) = (0.0, None, 0.0, 0.0);
-    let of_test = |squares: f64, sum: f64| squares + shared * (sum * sum - squares);
+    let of_test = |squares: f64, sum: f64| squares + correlation * (sum * sum - squares);
     for (place, part) in parts.iter().enumerate() {
         if test != Some(part.test) {
             all += of_test(squares, sum);
@@ -109,21 +109,21 @@ impl Draws {
     }
 
     /// The sum of parts, those of one test side by side.
-    pub fn sum(&self, parts: &[Part], shared: f64) -> Sum {
+    pub fn sum(&self, parts: &[Part], correlation: f64) -> Sum {
         // What has infinitely many degrees of freedom has no variance, and no draws.
         let of_part = |part: &Part| self.quantiles.get(&part.estimate.freedom.to_bits());
         let quantiles: Vec<Option<&Vec<f64>>> = parts.iter().map(of_part).collect();
         let deviation = |draw: usize| {
             let factor =
                 |place: usize| quantiles[place].map_or(1.0, |q| q[self.orders[place][draw]]);
-            of_tests(parts, shared, factor).sqrt()
+            of_tests(parts, correlation, factor).sqrt()
         };
         Sum {
             value: parts
                 .iter()
                 .map(|part| part.share * part.estimate.mean)
                 .sum(),
-            variance: variance(parts, shared),
+            variance: variance(parts, correlation),
             is_nothing: parts.iter().all(|part| part.estimate.is_nothing),
             deviations: (0..DRAWS).map(deviation).collect(),
         }
@@ -178,8 +178,8 @@ mod tests {
         }
     }
 
-    fn sum(parts: &[Part], shared: f64) -> Sum {
-        Draws::of(parts.len(), parts.iter().map(|part| part.estimate)).sum(parts, shared)
+    fn sum(parts: &[Part], correlation: f64) -> Sum {
+        Draws::of(parts.len(), parts.iter().map(|part| part.estimate)).sum(parts, correlation)
     }
 
     #[test]
@@ -199,10 +199,11 @@ mod tests {
     #[test]
     fn variances_add_up() {
         let normal = student::chance_above(2.0, 1e6);
-        for (test, shared, variance) in [(1, 0.5, 2.0), (0, 0.0, 2.0), (0, 0.5, 3.0), (0, 1.0, 4.0)]
+        for (test, correlation, variance) in
+            [(1, 0.5, 2.0), (0, 0.0, 2.0), (0, 0.5, 3.0), (0, 1.0, 4.0)]
         {
             let parts = [part(0, 1.0, 1.0, 1e4), part(test, 1.0, 1.0, 1e4)];
-            let sum = sum(&parts, shared);
+            let sum = sum(&parts, correlation);
             let ratio = sum.chance_above(2.0 * f64::sqrt(variance)) / normal;
             assert!((0.98..1.02).contains(&ratio), "{ratio}");
         }

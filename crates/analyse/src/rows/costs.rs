@@ -1,5 +1,6 @@
 //! What the rows of a campaign cost, as [`crate::inference`] takes it: natural logarithms, of which less is better.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use model::{Clock, Direction, Metric};
@@ -15,6 +16,8 @@ pub(crate) struct RankedCosts {
     costs: Costs,
     /// The number of each row in the costs, by its number in the analysis.
     numbers: BTreeMap<usize, usize>,
+    /// What is known of every pair of contenders in every row; made when it is first asked for.
+    estimates: OnceCell<Estimates>,
 }
 
 impl RankedCosts {
@@ -44,60 +47,47 @@ impl RankedCosts {
             rows: costs,
             exact: clock == Clock::Virtual,
         };
-        Self { costs, numbers }
+        Self {
+            costs,
+            numbers,
+            estimates: OnceCell::new(),
+        }
     }
 
     /// What is known of every pair of contenders in every row.
-    pub fn estimates(&self) -> Estimates {
-        Estimates::of(self.costs.clone())
+    pub fn estimates(&self) -> &Estimates {
+        let make = || Estimates::of(self.costs.clone());
+        self.estimates.get_or_init(make)
     }
 
     /// The number of each row in the analysis.
     pub fn rows(&self) -> Vec<usize> {
         self.numbers.keys().copied().collect()
     }
-}
 
-/// What all questions about sums of rows are answered from.
-pub(crate) struct WeighedCosts<'a> {
-    ranked: &'a RankedCosts,
-    estimates: Estimates,
-    /// How many such questions the report answers.
-    family: usize,
-}
-
-impl<'a> WeighedCosts<'a> {
-    pub fn of(ranked: &'a RankedCosts, family: usize) -> Self {
-        Self {
-            ranked,
-            estimates: ranked.estimates(),
-            family,
-        }
-    }
-
-    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part.
-    pub fn places(
+    /// Where each contender stands in a weighted sum of rows; those who are no candidates take no part. `family` is how
+    /// many such questions the report answers.
+    pub fn weighed(
         &self,
         weights: &[(usize, f64)],
         candidates: &[bool],
         margin: Margin,
+        family: usize,
     ) -> Vec<Option<Place>> {
-        let mut of_rows = vec![0.0; self.ranked.costs.rows.len()];
+        let mut of_rows = vec![0.0; self.costs.rows.len()];
         for (row, weight) in weights {
-            if let Some(number) = self.ranked.numbers.get(row) {
+            if let Some(number) = self.numbers.get(row) {
                 of_rows[*number] += weight;
             }
         }
-        places(&self.estimates.weighed(Question {
+        places(&self.estimates().weighed(Question {
             weights: &of_rows,
             takes_part: candidates,
             margin,
-            family: self.family,
+            family,
         }))
     }
-}
 
-impl RankedCosts {
     /// One contender beside another, with the number of each row that both have.
     pub fn beside(&self, one: usize, other: usize, margin: Margin) -> Vec<(usize, Compared)> {
         let results = self.costs.rows.iter().enumerate();
@@ -118,26 +108,29 @@ impl RankedCosts {
     }
 }
 
-/// Gives every result of a ranked row its place. The primary metrics are one family, all others a second one.
-pub(crate) fn give_places(all: &mut [Row], clock: Clock, margin: Margin) {
-    for primary in [true, false] {
-        let ranked = RankedCosts::of(all, clock, |row| row.primary == primary);
+/// Gives every result of a ranked row its place. The primary metrics, whose costs are given back, are one family, all others a
+/// second one.
+pub(crate) fn give_places(all: &mut [Row], clock: Clock, margin: Margin) -> RankedCosts {
+    let of = |primary| RankedCosts::of(all, clock, |row| row.primary == primary);
+    let [primary, others] = [true, false].map(of);
+    for ranked in [&primary, &others] {
         let standings = ranked.estimates().rows(margin);
         // The worst of a row is the best of what it gains.
         let gains = Estimates::of(ranked.costs.negated()).rows(margin);
-        for (number, place_in_costs) in ranked.numbers {
-            let mut places = places(&standings[place_in_costs]);
-            if let [worst] = gains[place_in_costs].shortlist[..] {
+        for (number, place_in_costs) in &ranked.numbers {
+            let mut places = places(&standings[*place_in_costs]);
+            if let [worst] = gains[*place_in_costs].shortlist[..] {
                 places[worst] = places[worst].map(|place| Place {
                     worst: !place.shortlisted,
                     ..place
                 });
             }
-            for (result, place) in all[number].results.iter_mut().zip(places) {
+            for (result, place) in all[*number].results.iter_mut().zip(places) {
                 result.place = place;
             }
         }
     }
+    primary
 }
 
 /// Whether contenders can be compared by it: nothing that has no logarithm.

@@ -34,9 +34,9 @@ Examples:
 
 Exit codes:
   0    done; a contender that failed is a result
-  1    done, but some cell is not ok and --strict was given; or `compare --threshold` found a regression
+  1    done, but some cell is not ok and --strict was given; or `guard` or `compare --threshold` found a regression
   2    bad input: one line says what and where
-  3    refused, or something is missing: root, space, a tool, a device that is free
+  3    refused, or something is missing: root, space, a tool, a device that is free, rounds enough for --detect
   4    internal error
   130  interrupted and cleaned up; `fsarena resume` goes on"
 )]
@@ -322,6 +322,8 @@ pub struct CompareArgs {
 
 /// Options of `guard`.
 #[derive(Clone, Debug, Args)]
+// OLD and NEW are the contenders, and one campaign has both.
+#[command(mut_arg("contenders", |a| a.hide(true)), mut_arg("directories", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)))]
 pub struct GuardArgs {
     /// The contender that is known.
     #[arg(value_name = "OLD")]

@@ -9,10 +9,8 @@ use crate::arguments::cli_values::{path, percent, size, text, time, up_to, words
 use crate::arguments::guest_args::BuildOptions;
 use crate::arguments::machine_args::MachineArgs;
 use crate::arguments::storage_args::StorageArgs;
+use crate::request::chosen;
 use crate::request::contender_groups::{TypedGroup, typed};
-
-/// More sessions of one thing are not compared.
-const MOST_SESSIONS: u32 = 100;
 
 /// Options of `run`; what is not given comes from the campaign file, then from the profile.
 #[derive(Clone, Debug, Default, Args)]
@@ -49,7 +47,7 @@ pub struct RunArgs {
     pub budget: Option<Nanos>,
     /// Run it all this often, one campaign after the other, to know by how much two campaigns of the same thing
     /// differ: see `compare`.
-    #[arg(long, value_name = "N", value_parser = up_to(MOST_SESSIONS))]
+    #[arg(long, value_name = "N", value_parser = up_to(chosen::MOST_SESSIONS))]
     pub sessions: Option<u32>,
     /// Add rounds until 95 % intervals are within this of their medians (5%).
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

@@ -14,14 +14,7 @@ use crate::request::chosen;
 
 /// Writes the comparison; ends with 1 where a threshold is given and passed.
 pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    if args
-        .detect
-        .zip(args.threshold)
-        .is_some_and(|(detect, threshold)| detect < threshold)
-    {
-        let why = "what costs less than --threshold more is not looked for: --detect must not be below it";
-        return Err(BadInput(why.to_owned()).into());
-    }
+    require_order(args.threshold, args.detect)?;
     let wanted = Wanted {
         contenders: args.contenders.clone(),
         results: args.only.clone(),
@@ -41,6 +34,16 @@ pub fn run(args: &CompareArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
     require_sight(args, &found)?;
     Ok(Code::Done.into())
+}
+
+/// Refuses a guard that is to see what it does not look for.
+pub fn require_order(threshold: Option<f64>, detect: Option<f64>) -> Result<(), BadInput> {
+    match threshold.zip(detect) {
+        Some((threshold, detect)) if detect < threshold => Err(BadInput(
+            "what costs less than --threshold more is not looked for: --detect must not be below it".to_owned(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Whether all that was to be found would have been.
@@ -76,23 +79,33 @@ fn campaigns(args: &CompareArgs, wanted: &Wanted, globals: &Globals) -> anyhow::
         );
         return Err(BadInput(why).into());
     }
-    let called = [&before[0], &after[0]].map(chosen::called);
     // In virtual time every session says the same.
     if before[0].campaign.clock == Clock::Virtual {
         before.truncate(1);
         after.truncate(1);
     }
-    let named = [before[0].clone(), after[0].clone()];
-    before.retain(|one| *one != named[1]);
-    after.retain(|one| *one != named[0]);
+    before.retain(|one| *one != after[0]);
+    after.retain(|one| *one != before[0]);
     let sides = [before, after];
     let analyses = sides
         .each_ref()
         .map(|side| side.iter().map(analyse).collect());
     let [old, new] = [0, 1].map(|side| analysed(&sides[side], &analyses[side]));
     let found = analyse::compare_sessions(&old, &new, wanted).map_err(refused)?;
-    let [before, after] = called;
+    let [before, after] = sides.each_ref().map(|side| called(side));
     Ok((found, before, after))
+}
+
+/// `campaign 3 “nightly”`, `3 campaigns “nightly”`.
+fn called(sessions: &[CampaignResults]) -> String {
+    match sessions {
+        [one] => chosen::called(one),
+        several => format!(
+            "{} campaigns “{}”",
+            several.len(),
+            line(&several[0].campaign.name)
+        ),
+    }
 }
 
 fn analysed<'a>(results: &'a [CampaignResults], analyses: &'a Vec<Analysis>) -> Vec<Analysed<'a>> {

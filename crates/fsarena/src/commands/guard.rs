@@ -71,10 +71,7 @@ fn campaign(args: &GuardArgs) -> anyhow::Result<RunArgs> {
         let why = "a guard runs both sides in one campaign: leave --sessions out".to_owned();
         return Err(BadInput(why).into());
     }
-    if args.detect.is_some_and(|detect| detect < args.threshold) {
-        let why = "what costs less than --threshold more is not looked for: --detect must not be below it";
-        return Err(BadInput(why.to_owned()).into());
-    }
+    compare::require_order(Some(args.threshold), args.detect)?;
     let has_rule = run.budget.is_some() || run.until_width.is_some();
     Ok(RunArgs {
         contenders: vec![args.old.clone(), args.new.clone()],

@@ -54,7 +54,7 @@ pub fn campaign(named: Option<&str>, globals: &Globals) -> anyhow::Result<Campai
 }
 
 /// The most sessions that are taken together.
-const MOST_SESSIONS: usize = 10;
+pub const MOST_SESSIONS: u32 = 20;
 
 /// The campaign that is meant, and where a name is given the other sessions of the same thing that have this name: the same
 /// plan, machine and system, complete, the latest first.
@@ -66,8 +66,10 @@ pub fn sessions(named: &str, globals: &Globals) -> anyhow::Result<Vec<CampaignRe
     let store = paths::existing_store(globals)?;
     for known in store.campaigns()?.iter().rev() {
         let is_other = known.name == named && known.id.0 != sessions[0].id;
-        let is_other = is_other && known.done == known.planned;
-        if !is_other || sessions.len() == MOST_SESSIONS {
+        if sessions.len() == MOST_SESSIONS as usize {
+            break;
+        }
+        if !is_other || known.done < known.planned {
             continue;
         }
         let other = store.load(known.id)?;

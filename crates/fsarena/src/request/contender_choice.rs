@@ -18,7 +18,7 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The contenders that are named, on the command line (as the file or the catalog knows them) or else in the file, each of which must be able to
+    /// The contenders that are named, on the command line (of the file, or else of the catalog) or in the file, each of which must be able to
     /// run; or all that are, or those among them that a study had.
     pub fn contenders(
         &self,

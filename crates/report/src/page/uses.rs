@@ -72,11 +72,13 @@ pub(super) struct InferenceData {
     /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
     quantiles: Vec<Vec<Close>>,
     /// How far the noise of results of one test goes together.
-    shared: f64,
+    correlation: f64,
     /// Whether values are free of noise.
     exact: bool,
     #[serde(rename = "mostRounds")]
     most_rounds: u32,
+    #[serde(rename = "farBehind")]
+    far_behind: f64,
     #[serde(rename = "enoughTested")]
     enough_tested: f64,
 }
@@ -164,9 +166,10 @@ fn inference(analysis: &Analysis, estimates: &Estimates) -> InferenceData {
         rounds: estimates.rounds().collect(),
         pairs: pairs.collect(),
         quantiles: quantiles.into_iter().map(|(_, all)| all).collect(),
-        shared: estimates.shared(),
+        correlation: estimates.correlation(),
         exact: analysis.clock == Clock::Virtual,
         most_rounds: MOST_ROUNDS,
+        far_behind: answers::FAR_BEHIND,
         enough_tested: ENOUGH_TESTED,
     }
 }

@@ -1,7 +1,7 @@
 //! An advice in words: what to take and why, what the runner-up costs, who was ruled out, and on how
 //! much of the weight it rests.
 
-use analyse::{Advice, Analysis, Ranked};
+use analyse::{Advice, Analysis, Ranked, Recommendation};
 use model::CampaignResults;
 
 use crate::tables::plain_table::{PlainTable, percent};
@@ -24,7 +24,8 @@ pub fn advice_text(advice: &Advice, results: &CampaignResults) -> String {
         .iter()
         .map(|c| c.contender.clone())
         .collect();
-    out += &format!("{}\n", wrapped(&sentence(&of_use(advice, &contenders))));
+    out += &format!("{}\n", wrapped(&sentence(advice, &contenders)));
+    out += &careful(results);
     out += &ranking(advice);
     out += &price(advice);
     out += &ruled_out(advice);
@@ -42,10 +43,11 @@ pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
             wrapped(&format!("{}: {}", sentence.question, sentence.answer))
         );
     }
-    out + &format!(
-        "\n{}\nReasons: fsarena advise --use NAME (fsarena list uses)\n",
-        wrapped(&how_sure(analysis))
-    )
+    out + &careful(results)
+        + &format!(
+            "\n{}\nReasons: fsarena advise --use NAME (fsarena list uses)\n",
+            wrapped(&how_sure(analysis))
+        )
 }
 
 fn name(ranked: &Ranked) -> String {
@@ -69,16 +71,46 @@ fn ranking(advice: &Advice) -> String {
     format!("\n{}{}\n", table.text("  "), wrapped(note))
 }
 
-/// Begins with a capital letter.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        // A name stays what it is.
-        Some(first) if text.starts_with("no advice") || text.starts_with("nothing") => {
-            first.to_uppercase().chain(letters).collect()
+/// What makes an advice weak besides its rounds: a machine that was busy, and tests that did not run.
+fn careful(results: &CampaignResults) -> String {
+    let cells = || results.cells.iter();
+    let ran = cells().filter_map(|cell| cell.result.as_ref());
+    let disturbed = ran
+        .clone()
+        .filter(|r| r.disturbance.is_some_and(|d| d.is_much()));
+    let (ran, disturbed) = (ran.count(), disturbed.count());
+    let mut told = Vec::new();
+    if disturbed * 10 > ran {
+        told.push(format!(
+            "other processes were busy while {disturbed} of {ran} cells ran"
+        ));
+    }
+    if ran < results.cells.len() {
+        let missing = results.cells.len() - ran;
+        told.push(format!(
+            "{missing} of {} cells did not run",
+            results.cells.len()
+        ));
+    }
+    match told.is_empty() {
+        true => String::new(),
+        false => format!("{}\n", wrapped(&format!("Careful: {}.", told.join("; ")))),
+    }
+}
+
+/// The answer, with what it asks to do.
+fn sentence(advice: &Advice, contenders: &[String]) -> String {
+    let text = of_use(advice, contenders);
+    match advice.recommendation {
+        Recommendation::None | Recommendation::NoAdvice => {
+            let mut letters = text.chars();
+            let first = letters.next().into_iter().flat_map(char::to_uppercase);
+            first.chain(letters).collect()
         }
-        _ if text.contains(": too few rounds") => format!("Undecided: {text}"),
-        _ => format!("Take {text}"),
+        Recommendation::NotEnoughRounds => format!("Undecided: {text}"),
+        Recommendation::One | Recommendation::Equal | Recommendation::Only => {
+            format!("Take {text}")
+        }
     }
 }
 
@@ -92,7 +124,9 @@ fn price(advice: &Advice) -> String {
     }
     let mut table = PlainTable::new(&["group", ">weight", "times the first", "they change places"]);
     for group in &second.groups {
-        let turns = group.turns_at.map_or_else(String::new, |at| {
+        // What rounds to nothing or to all of the weight is no place to turn.
+        let turns = group.turns_at.filter(|at| (0.005..0.995).contains(at));
+        let turns = turns.map_or_else(String::new, |at| {
             let way = if at > group.share { "above" } else { "below" };
             format!("at a weight {way} {} %", percent(at))
         });

@@ -142,7 +142,9 @@ fn verdict(found: &Differences) -> String {
         let phases = counted(found.new_failures.len() as u64, "phase");
         text += &format!(" {phases} failed after and not before.");
     }
-    text += " Up to 5 % of what is called worse may be chance.";
+    if count(Kind::Worse) > 0 {
+        text += " Up to 5 % of what is called worse may be chance.";
+    }
     if let Some(detectable) = found.detectable() {
         text += &match detectable < MOST_DETECTABLE {
             true => format!(
@@ -162,7 +164,8 @@ fn verdict(found: &Differences) -> String {
             before[0], before[1], after[0], after[1]
         );
     }
-    text + &of_sessions(found)
+    text += &of_sessions(found);
+    text + " In brackets below is the 95 % interval of a result alone; what it comes to allows for all of them."
 }
 
 /// `2 are`, `1 is`.

@@ -16,6 +16,9 @@ const NAME_COLUMNS: usize = 40;
 /// The most contenders that a sentence names.
 const MOST_NAMES: usize = 5;
 
+/// Who costs more than so many times the first is on a shortlist for want of rounds alone.
+pub(crate) const FAR_BEHIND: f64 = 3.0;
+
 /// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
@@ -57,8 +60,8 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
     let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
     let open = match all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. })) {
         true => {
-            " Where rounds are too few, (1.04×) is what one costs so far, beside the first. More rounds settle what is \
-             open: --budget 1h spends an hour on that alone, and with -c on fewer contenders."
+            " Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first. `fsarena run \
+             --budget 1h` spends an hour on what is open; -c NAME takes fewer contenders, so that each gets more of it."
         }
         false => "",
     };
@@ -195,27 +198,41 @@ impl Words<'_> {
                     Some(rounds) => format!(", {rounds} would do (--rounds {rounds})"),
                     None => String::new(),
                 };
-                format!(
-                    "{}: too few rounds to say which{enough}",
-                    self.with_ratios()
-                )
+                let (near, far) = self.with_ratios();
+                let answer = match &near[..] {
+                    [only] => format!("{only}, as far as so few rounds say{enough}"),
+                    several => {
+                        let names = shortened(several, "or");
+                        format!("{names}: too few rounds to say which{enough}")
+                    }
+                };
+                let are = if far.len() == 1 { "is" } else { "are" };
+                match far.is_empty() {
+                    true => answer,
+                    false => format!(
+                        "{answer}; {} {are} far behind, but ran too seldom to be ruled out",
+                        shortened(&far, "and")
+                    ),
+                }
             }
         }
     }
 
-    /// Who may be the best, each with what it costs so far: `ext4, xfs (1.04×) or btrfs (1.20×)`.
-    fn with_ratios(&self) -> String {
+    /// Who may be the best, each with what it costs so far, such as `xfs (1.04×)`; and those of them who are far behind.
+    fn with_ratios(&self) -> (Vec<String>, Vec<String>) {
         let ratios = self.conclusion.ratios.iter();
         let ratios = ratios.map(|ratio| match three_digits(*ratio).as_str() {
             "1.00" => String::new(),
             ratio => format!(" ({ratio}×)"),
         });
         let names = self.names_of(&self.conclusion.shortlist).into_iter();
-        let names: Vec<String> = names
+        let mut names: Vec<String> = names
             .zip(ratios)
             .map(|(name, ratio)| name + &ratio)
             .collect();
-        shortened(&names, "or")
+        let ratios = self.conclusion.ratios.iter();
+        let far = names.split_off(ratios.take_while(|ratio| **ratio <= FAR_BEHIND).count());
+        (names, far)
     }
 
     /// By how much the others are worse: the nearest by name, and everybody else.

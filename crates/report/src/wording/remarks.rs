@@ -77,7 +77,7 @@ fn crossover(analysis: &Analysis, name: &impl Fn(usize) -> String) -> Option<Str
     });
     let each: Vec<String> = each.collect();
     Some(format!(
-        "It depends on the weights: {} costs least where all groups weigh the same, {}.",
+        "It depends on the weights: {} leads where all groups weigh the same, {}.",
         name(first.from),
         listed(&each, "and")
     ))
@@ -275,10 +275,14 @@ fn budget(budget: Nanos, analysis: &Analysis) -> String {
             listed(tests, "and")
         ),
     };
+    let tests_that_ran = match &left_out[..] {
+        "" => "every test",
+        _ => "every test that fit",
+    };
     let rounds = match (least.min(most), most) {
         (least, most) if least == most => match least {
-            1 => "every test ran once".to_owned(),
-            least => format!("every test ran {least} times"),
+            1 => format!("{tests_that_ran} ran once"),
+            least => format!("{tests_that_ran} ran {least} times"),
         },
         (least, most) => {
             format!("tests ran {least} to {most} times, most often where an answer was open")

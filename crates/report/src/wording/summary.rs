@@ -98,11 +98,11 @@ pub(crate) fn outcomes(analysis: &Analysis) -> Vec<(RoundOutcome, u32)> {
 pub(crate) fn unfinished(analysis: &Analysis) -> Option<String> {
     let counts = &analysis.counts;
     (counts.completeness == Completeness::Incomplete).then(|| {
-        format!(
-            "This campaign is not finished: {} of {} cells have not run yet.",
-            counts.cells - counts.run,
-            counts.cells
-        )
+        let left = format!("{} of {} cells", counts.cells - counts.run, counts.cells);
+        match analysis.budget {
+            Some(budget) => format!("{left} have not run: they did not fit into the budget of {budget}, or it is not over."),
+            None => format!("This campaign is not finished: {left} have not run yet."),
+        }
     })
 }
 

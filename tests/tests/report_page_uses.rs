@@ -1,0 +1,199 @@
+//! The section on uses of the report's page, in a real browser: what its sliders make of weights of one's own is what every report says
+//! of the same weights.
+
+use analyse::{analyse, fixture};
+use end_to_end::View;
+use model::{CampaignResults, Clock, Group, Nanos, SeededRng, Use, Weight};
+use report::{Format, Options, render};
+
+use crate::report_page::look;
+
+/// A use that weighs three groups, as a data file would.
+fn use_of_files() -> Use {
+    let weight = |group, weight| Weight {
+        group,
+        weight,
+        why: "because".to_owned(),
+    };
+    Use {
+        name: "files".to_owned(),
+        title: "Files <b>of</b> all kinds".to_owned(),
+        source: "made up".to_owned(),
+        rationale: "To be weighed.".to_owned(),
+        readers: None,
+        relevant: None,
+        needs: Vec::new(),
+        weights: vec![
+            weight(Group::StreamWrite, 60.0),
+            weight(Group::ManyFiles, 30.0),
+            weight(Group::Trees, 10.0),
+            weight(Group::Durable, 20.0),
+        ],
+    }
+}
+
+#[test]
+fn sliders_weigh_as_the_analysis_does() {
+    let results = fixture::realistic();
+    let mut analysis = analyse(&results);
+    analysis.weigh_uses([&use_of_files()], &analyse::SuitesByGroup::new());
+    let html = render(Format::Html, &results, &analysis, &Options::default());
+    look(&html, View::DESK, |page| {
+        let mut orders = std::collections::BTreeSet::new();
+        for weights in [
+            [60.0, 30.0, 10.0],
+            [1.0, 90.0, 1.0],
+            [100.0, 1.0, 1.0],
+            [7.0, 13.0, 99.0],
+        ] {
+            let set = weights.map(|w| w.to_string()).join(",");
+            page.run(&format!(
+                "document.querySelectorAll('#uses input[type=range]').forEach((slider, index) => {{ \
+                 const weight = [{set}][index]; if (weight === undefined) return; \
+                 slider.value = weight; slider.dispatchEvent(new Event('input')); }})"
+            ));
+            let shown = page.texts(
+                "[...document.querySelectorAll('#uses .order tbody tr')].map(row => \
+                 row.children[0].textContent + ' ' + row.children[1].textContent)",
+            );
+            let mut used = use_of_files();
+            for (weight, value) in used.weights.iter_mut().zip(weights) {
+                weight.weight = value;
+            }
+            analysis.weigh_uses([&used], &analyse::SuitesByGroup::new());
+            let places = analysis.contenders.iter().zip(&analysis.uses[0].places);
+            let mut expected: Vec<(f64, String)> = places
+                .filter_map(|(name, place)| Some((place.as_ref()?.ratio, name.clone())))
+                .collect();
+            expected.sort_by(|a, b| a.0.total_cmp(&b.0));
+            assert_eq!(shown.len(), expected.len());
+            for (shown, (cost, name)) in shown.iter().zip(&expected) {
+                let (shown_name, shown_cost) = shown.rsplit_once(' ').unwrap();
+                assert_eq!(shown_name, name);
+                let shown_cost: f64 = shown_cost.trim_end_matches('×').parse().unwrap();
+                assert!((shown_cost - cost).abs() <= 0.0051 * cost, "{shown} {cost}");
+            }
+            orders.insert(
+                expected
+                    .into_iter()
+                    .map(|(_, name)| name)
+                    .collect::<Vec<_>>(),
+            );
+        }
+        assert!(orders.len() > 1, "weights that change nothing test nothing");
+        let untested = page.number("document.querySelectorAll('#uses input:disabled').length");
+        assert_eq!(untested, 1.0, "no test makes each write durable");
+        page.run("document.querySelector('#uses .weights button').click()");
+        let first = page.text("document.querySelector('#uses input').value");
+        assert_eq!(first, "60");
+    });
+}
+
+/// Contenders, each with a cost of its own in each phase, some of them the same; noise as machines have it, or none.
+fn spread(seed: u64, rounds: u32, clock: Clock) -> CampaignResults {
+    let what = fixture::Simulated {
+        contenders: if rounds > 4 { 3 } else { 6 },
+        tests: 2,
+        rounds,
+        slower: 0.0,
+        drift: 0.0,
+    };
+    let mut results = fixture::simulated(seed, what);
+    results.campaign.clock = clock;
+    for stored in &mut results.cells {
+        let Some(result) = &mut stored.result else {
+            continue;
+        };
+        for phase in &mut result.phases {
+            let key = format!("{} {}", stored.cell.contender, phase.phase);
+            let mut rng = SeededRng::for_purpose(seed, &key);
+            let far = f64::from(u8::from(stored.cell.contender == "fs2"));
+            let some = f64::from(u8::from(rng.below(3) > 0));
+            let cost = 1.0 + some * rng.unit() + 4.0 * far;
+            phase.wall = match clock {
+                Clock::Virtual => Nanos((1e9 * cost) as u64 + u64::from(stored.cell.round)),
+                Clock::Real => Nanos((phase.wall.0 as f64 * cost) as u64),
+            };
+        }
+    }
+    // A budget leaves rounds out.
+    results
+        .cells
+        .retain(|stored| (stored.cell.id.0 + stored.cell.round) % 7 != 0 || stored.cell.round < 3);
+    results
+}
+
+/// What a report says of a use with these weights.
+fn answer(results: &CampaignResults, weights: &[(Group, f64)]) -> String {
+    let mut analysis = analyse(results);
+    let suites = [(Group::Durable, vec!["durable".to_owned()])];
+    analysis.weigh_uses([&fixture::use_of(weights)], &suites.into());
+    let html = render(Format::Html, results, &analysis, &Options::default());
+    let uses = &html[html
+        .find("<section id=\"uses\"")
+        .expect("a section of uses")..];
+    let (_, said) = uses.split_once("<p class=\"said\">").expect("an answer");
+    let (said, _) = said.split_once("</p>").expect("its end");
+    said.replace("&#96;", "`").replace("&#x60;", "`")
+}
+
+/// Over many weights, in campaigns of few rounds, of many, and without noise.
+#[test]
+fn sliders_say_what_every_report_says_for_the_same_weights() {
+    let groups = [
+        Group::StreamWrite,
+        Group::StreamRead,
+        Group::RandomRead,
+        Group::RandomWrite,
+        Group::Durable,
+    ];
+    let campaigns = [
+        spread(1, 1, Clock::Real),
+        spread(2, 3, Clock::Real),
+        spread(3, 4, Clock::Real),
+        spread(4, 9, Clock::Real),
+        spread(5, 2, Clock::Virtual),
+    ];
+    let mut kinds = std::collections::BTreeSet::new();
+    for (number, results) in campaigns.iter().enumerate() {
+        let mut rng = SeededRng::for_purpose(number as u64, "weights");
+        let untested = if number == 1 { 80.0 } else { 5.0 };
+        let mut draw = || {
+            let tested: Vec<f64> = (0..4).map(|_| (1 + rng.below(100)) as f64).collect();
+            groups
+                .into_iter()
+                .zip(tested.into_iter().chain([untested]))
+                .collect::<Vec<_>>()
+        };
+        let html = {
+            let mut analysis = analyse(results);
+            let suites = [(Group::Durable, vec!["durable".to_owned()])];
+            analysis.weigh_uses([&fixture::use_of(&draw())], &suites.into());
+            render(Format::Html, results, &analysis, &Options::default())
+        };
+        look(&html, View::DESK, |page| {
+            let fixed = page.number("Number(document.querySelector('#uses input:disabled').value)");
+            for _ in 0..30 {
+                let mut weights = draw();
+                weights[4].1 = fixed;
+                let set: Vec<String> = weights.iter().map(|(_, w)| w.to_string()).collect();
+                page.run(&format!(
+                    "document.querySelectorAll('#uses input[type=range]').forEach((slider, index) => {{ \
+                     slider.value = [{}][index]; slider.dispatchEvent(new Event('input')); }})",
+                    set.join(",")
+                ));
+                let shown = page.text("document.querySelector('#uses .order .said').textContent");
+                assert_eq!(shown, answer(results, &weights), "{weights:?}");
+                let words = [
+                    "too few",
+                    "costs at least",
+                    "equal within",
+                    "no advice",
+                    "times as much",
+                ];
+                kinds.extend(words.into_iter().filter(|word| shown.contains(word)));
+            }
+        });
+    }
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
+}
