@@ -1,0 +1,12 @@
+//! Traces: what a program did below a directory, operation by operation, so that the same can be done again on any
+//! filesystem.
+//!
+//! Nothing here touches a file or a process: the recorder makes a [`Trace`], the engine replays one.
+
+mod paths;
+mod trace;
+
+pub use paths::{PathId, Paths};
+pub use trace::{
+    About, Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Order, Outcome, Trace,
+};

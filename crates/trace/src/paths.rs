@@ -1,0 +1,102 @@
+//! Paths below the directory that was recorded, each name kept once below its parent.
+
+use std::collections::HashMap;
+
+/// A path below the directory that was recorded; 0 is the directory itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathId(pub u32);
+
+impl PathId {
+    /// The directory that was recorded.
+    pub const TOP: Self = Self(0);
+}
+
+/// All paths of a trace. A path is made of its parent and its last name, and a parent comes before what is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Paths {
+    /// Of each path but the top: its parent and its last name.
+    nodes: Vec<(PathId, Box<[u8]>)>,
+    known: HashMap<(PathId, Box<[u8]>), PathId>,
+}
+
+impl Paths {
+    /// The path of a name in a directory, which is kept where it is not yet.
+    pub fn join(&mut self, parent: PathId, name: &[u8]) -> PathId {
+        let key = (parent, Box::from(name));
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        self.nodes.push(key.clone());
+        let id = PathId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.known.insert(key, id);
+        id
+    }
+
+    /// The path of these names, apart by `/`, from the top; `.` and empty names are left out.
+    pub fn intern(&mut self, path: &[u8]) -> PathId {
+        let names = path.split(|letter| *letter == b'/');
+        names
+            .filter(|name| !name.is_empty() && *name != b".")
+            .fold(PathId::TOP, |parent, name| self.join(parent, name))
+    }
+
+    /// The directory that a path is in; of the top itself none.
+    pub fn parent(&self, path: PathId) -> Option<PathId> {
+        self.node(path).map(|(parent, _)| *parent)
+    }
+
+    /// The last name of a path; of the top none.
+    pub fn name(&self, path: PathId) -> Option<&[u8]> {
+        self.node(path).map(|(_, name)| &**name)
+    }
+
+    /// The whole path from the top, its names apart by `/`; of the top itself nothing.
+    pub fn full(&self, path: PathId) -> Vec<u8> {
+        let mut names = Vec::new();
+        let mut at = path;
+        while let Some((parent, name)) = self.node(at) {
+            names.push(&**name);
+            at = *parent;
+        }
+        names.reverse();
+        names.join(&b'/')
+    }
+
+    /// How many there are, the top among them.
+    pub fn len(&self) -> usize {
+        self.nodes.len() + 1
+    }
+
+    /// Whether there is none but the top.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// All but the top, parents first.
+    pub fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (1..=u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)).map(PathId)
+    }
+
+    fn node(&self, path: PathId) -> Option<&(PathId, Box<[u8]>)> {
+        let index = (path.0 as usize).checked_sub(1)?;
+        self.nodes.get(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_kept_once_and_paths_come_back() {
+        let mut paths = Paths::default();
+        let file = paths.intern(b"src/./lib//a.c");
+        assert_eq!(paths.intern(b"/src/lib/a.c"), file);
+        assert_eq!(paths.full(file), b"src/lib/a.c");
+        assert_eq!(paths.name(file), Some(&b"a.c"[..]));
+        let parent = paths.parent(file).unwrap();
+        assert_eq!(paths.full(parent), b"src/lib");
+        assert_eq!((paths.len(), paths.full(PathId::TOP)), (4, Vec::new()));
+        assert!(paths.ids().all(|id| paths.parent(id).unwrap() < id));
+    }
+}
