@@ -68,6 +68,8 @@ pub fn phase(name: &str, op: Op) -> Phase {
         ends: End::Call,
         at_most: None,
         scaling: None,
+        step: None,
+        needs: None,
         op,
     }
 }

@@ -88,6 +88,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         work_dir: PathBuf::new(),
         stall_timeout: Nanos::from_secs(60),
         host: None,
+        archives: Vec::new(),
         phase_limit: Profile::Smoke.phase_limit(Backend::Loop),
     }
 }

@@ -65,6 +65,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
                 inode: 2,
             },
         },
+        archives: None,
         test: TEST.clone(),
         seed: 1,
         stacks_after: None,

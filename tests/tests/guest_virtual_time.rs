@@ -74,6 +74,7 @@ fn take(guest: &Guest, bench: &Bench) -> Golden {
         modules: &executor.modules,
         programs: &executor.programs,
         commands: &executor.commands,
+        archives: &[],
         disk: executor.memory_disk,
         job: None,
     };

@@ -22,6 +22,7 @@ mod metadata;
 mod mount_safety;
 mod opening_and_closing;
 mod process_limits;
+mod real_work;
 mod report_page;
 mod report_page_uses;
 mod shell;

@@ -1,8 +1,9 @@
-//! Tells the orchestrator that something moves: operations of the phase, or the device.
+//! Tells the orchestrator that something moves: operations of the phase, the device, or processes of a command that come and go.
 //!
 //! An agent that merely lives says nothing. A phase that waits for ever therefore falls silent, and
 //! the orchestrator can tell it from a slow one.
 
+use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +24,8 @@ const INTERVAL: Duration = Duration::from_millis(200);
 pub struct Heartbeat {
     step: Arc<Mutex<String>>,
     progress: Arc<Progress>,
+    /// Whether a command runs, whose work nobody counts.
+    command: Arc<AtomicBool>,
     stopped: Arc<AtomicBool>,
 }
 
@@ -35,6 +38,7 @@ impl Heartbeat {
         let heartbeat = Self {
             step: Arc::default(),
             progress: Arc::default(),
+            command: Arc::default(),
             stopped: Arc::default(),
         };
         let watched = heartbeat.clone();
@@ -46,6 +50,11 @@ impl Heartbeat {
     pub fn enter(&self, step: &str) {
         self.progress.restart();
         step.clone_into(&mut self.step.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Says whether a command runs from now on.
+    pub fn watch_command(&self, runs: bool) {
+        self.command.store(runs, Ordering::Relaxed);
     }
 
     /// Where operations are counted.
@@ -65,7 +74,12 @@ impl Heartbeat {
             if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
-            let seen = (self.progress.done(), device.and_then(DeviceStat::read));
+            let command = self.command.load(Ordering::Relaxed);
+            let seen = (
+                self.progress.done(),
+                device.and_then(DeviceStat::read),
+                command.then(newest_process),
+            );
             if last.as_ref() != Some(&seen) {
                 events.send(&Event::Progress {
                     step: self
@@ -79,5 +93,25 @@ impl Heartbeat {
                 last = Some(seen);
             }
         }
+    }
+}
+
+/// The number of the newest process, which a build raises all the time: the last word of `/proc/loadavg` (proc(5)).
+fn newest_process() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_whitespace().next_back()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_process_that_begins_moves_something() {
+        let before = newest_process().unwrap();
+        assert!(Command::new("true").status().unwrap().success());
+        assert_ne!(newest_process().unwrap(), before);
     }
 }

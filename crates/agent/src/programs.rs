@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use engine::OpError;
 use model::StepRecord;
-use model::op::Exec;
+use model::op::{ARCHIVES, Exec};
 use wire::Event;
 
 use crate::command::{self, record};
@@ -21,12 +21,18 @@ const STEP: &str = "exec";
 pub struct Programs {
     runner: Runner,
     events: EventWriter,
+    /// Where archives of sources lie.
+    archives: Option<PathBuf>,
 }
 
 impl Programs {
     /// Commands are run so, and what they said goes there.
-    pub const fn new(runner: Runner, events: EventWriter) -> Self {
-        Self { runner, events }
+    pub const fn new(runner: Runner, events: EventWriter, archives: Option<PathBuf>) -> Self {
+        Self {
+            runner,
+            events,
+            archives,
+        }
     }
 }
 
@@ -55,6 +61,9 @@ impl engine::Programs for Programs {
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(errors);
+        if let Some(archives) = &self.archives {
+            started.env(ARCHIVES, archives);
+        }
         begin();
         let start = sys::clock::now();
         let status = below.status(started).map_err(|error| match error.kind() {

@@ -41,6 +41,10 @@ pub struct Session<'a> {
     features: Features,
     /// The step that died; what follows is skipped.
     died: Option<String>,
+    /// Phases that were not done, or not well: what needs them is skipped.
+    undone: Vec<&'a str>,
+    /// The first of them that failed: what does not say what it needs is skipped.
+    failed: Option<&'a str>,
     /// The mount that a directory has to be on.
     place: Option<ExpectedMount<'a>>,
     /// Whether the cell is nothing that says anything of a filesystem.
@@ -108,7 +112,8 @@ impl<'a> Session<'a> {
                 (None, path.as_path(), Some(place))
             }
         };
-        let programs: Arc<dyn engine::Programs> = Arc::new(Programs::new(runner, events.clone()));
+        let programs: Arc<dyn engine::Programs> =
+            Arc::new(Programs::new(runner, events.clone(), job.archives.clone()));
         let device = match &job.target {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
@@ -124,6 +129,8 @@ impl<'a> Session<'a> {
             footprint,
             features: Features::default(),
             died: None,
+            undone: Vec::new(),
+            failed: None,
             place,
             withdrawn: false,
         })
@@ -221,7 +228,8 @@ impl<'a> Session<'a> {
             self.died = already_died.or(self.died.take());
         }
         let checkable = |v: &Mounted<'_>| v.can_be_checked() && v.has_device() && !v.is_mounted();
-        let is_checked = !self.job.test.makes_filesystem() && !self.withdrawn;
+        let is_well = !self.withdrawn && self.failed.is_none();
+        let is_checked = !self.job.test.makes_filesystem() && is_well;
         if is_checked && self.volume.as_ref().is_some_and(checkable) {
             self.step("fsck", |volume| volume.check());
         }
@@ -295,13 +303,28 @@ impl<'a> Session<'a> {
         self.events.send(&Event::Failed { crashed, failure });
     }
 
-    fn phase(&mut self, phase: &Phase) {
-        let mut result = PhaseResult::blank(phase);
+    /// Why a phase cannot be done after what has become of those before it.
+    fn obstacle(&self, phase: &Phase) -> Option<String> {
         if let Some(step) = &self.died {
+            return Some(format!("{step} died before it"));
+        }
+        match &phase.needs {
+            None => self.failed.map(|step| format!("{step} died before it")),
+            Some(needs) => {
+                let mut needs = needs.iter();
+                let missing = needs.find(|needed| self.undone.contains(&needed.as_str()));
+                missing.map(|step| format!("needs {step}"))
+            }
+        }
+    }
+
+    fn phase(&mut self, phase: &'a Phase) {
+        let mut result = PhaseResult::blank(phase);
+        if let Some(reason) = self.obstacle(phase) {
             result.status = Status::Skipped;
             result.failure = Some(Failure {
                 step: phase.name.clone(),
-                reason: format!("{step} died before it"),
+                reason,
                 ..Failure::default()
             });
         } else {
@@ -318,10 +341,13 @@ impl<'a> Session<'a> {
                 self.explain(phase, trouble, &mut result);
             }
         }
+        if result.status != Status::Ok {
+            self.undone.push(&phase.name);
+        }
         self.events.send(&Event::Phase(Box::new(result)));
     }
 
-    fn explain(&mut self, phase: &Phase, trouble: Trouble, result: &mut PhaseResult) {
+    fn explain(&mut self, phase: &'a Phase, trouble: Trouble, result: &mut PhaseResult) {
         let failure = match trouble {
             Trouble::Unsupported(reason) | Trouble::Withdrawn(reason) => {
                 result.status = Status::Unsupported;
@@ -336,7 +362,10 @@ impl<'a> Session<'a> {
                 } else {
                     Status::Failed
                 };
-                self.died = Some(phase.name.clone());
+                self.failed.get_or_insert(&phase.name);
+                if crashed || self.is_unmounted() {
+                    self.died = Some(phase.name.clone());
+                }
                 failure
             }
         };
@@ -344,6 +373,11 @@ impl<'a> Session<'a> {
             step: phase.name.clone(),
             ..failure
         });
+    }
+
+    /// Whether files would land on another filesystem than that of the cell.
+    fn is_unmounted(&self) -> bool {
+        self.volume.as_ref().is_some_and(|v| !v.is_mounted())
     }
 
     fn attempt(&mut self, phase: &Phase, result: &mut PhaseResult) -> Result<(), Trouble> {
@@ -443,7 +477,11 @@ impl<'a> Session<'a> {
             ends: phase.ends,
             direct: phase.cache == CacheState::Direct,
         };
-        engine::perform(&phase.op, setting, &mut self.workspace, tally)
+        self.heartbeat
+            .watch_command(matches!(phase.op, Op::Exec(_)));
+        let outcome = engine::perform(&phase.op, setting, &mut self.workspace, tally);
+        self.heartbeat.watch_command(false);
+        outcome
     }
 
     /// Brings about what the phase began with; false where that cannot be had any more.

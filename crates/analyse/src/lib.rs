@@ -51,7 +51,7 @@ pub use rows::raw_device::{OVERHEAD_ABOVE, RawDeviceRange};
 pub use rows::result::{MetricResult, RoundValue};
 pub use rows::row::{Ranking, Row};
 pub use rows::sweep::{Slice, Sweep, SweptPhase, SweptRow};
-pub use rows::total::{Attempt, BrokenStep, ContenderTotal, Total};
+pub use rows::total::{Attempt, BrokenStep, ContenderTotal, StepTime, Total};
 pub use statistics::estimate::{Estimate, UNSTEADY_ABOVE};
 pub use statistics::interval::{Interval, median, median_interval};
 pub use statistics::knee::{ENOUGH, Knee};

@@ -1,6 +1,10 @@
 //! One file of `suites/`: raw TOML → a checked [`Suite`] for one profile.
 
-use model::{Bytes, CacheState, End, Op, Phase, Profile, Programs, Scaling, Suite, Test};
+use std::collections::BTreeSet;
+
+use model::{
+    Bytes, CacheState, End, Op, Phase, Profile, Programs, Scaling, SourceArchive, Suite, Test,
+};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
@@ -9,8 +13,11 @@ use crate::parameters::{Instead, Parameters, for_profile};
 use crate::phase_order::PhaseOrder;
 use crate::sweep::{self, Point};
 
-const KEYS: [&str; 5] = ["name", "title", "source", "requires", "test"];
-const REQUIRES: [&str; 2] = ["packages", "programs"];
+const KEYS: [&str; 7] = [
+    "name", "title", "source", "requires", "archive", "baseline", "test",
+];
+const ARCHIVE: [&str; 5] = ["name", "package", "source_package", "file", "sha256"];
+const REQUIRES: [&str; 3] = ["packages", "programs", "files"];
 const TEST: [&str; 7] = [
     "name",
     "title",
@@ -20,7 +27,9 @@ const TEST: [&str; 7] = [
     "sweep",
     "phase",
 ];
-const PHASE: [&str; 6] = ["name", "op", "cache", "ends", "at_most", "repeat"];
+const PHASE: [&str; 8] = [
+    "name", "op", "step", "needs", "cache", "ends", "at_most", "repeat",
+];
 /// Keys that mean something only where files are touched.
 const FILES_ONLY: [&str; 4] = ["cache", "ends", "at_most", "repeat"];
 
@@ -56,7 +65,8 @@ pub(crate) fn read_instead(
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?.name()?;
-    let (title, requires) = (top.text("title")?, requires(&top)?);
+    let (title, requires) = (top.text("title")?, requires(&top, profile)?);
+    let archives = archives(&top)?;
     let mut tests: Vec<Test> = Vec::new();
     let mut claims = Claims::new();
     for value in top.need("test")?.list("tests, each under [[test]]")? {
@@ -84,21 +94,73 @@ pub(crate) fn read_instead(
         title,
         source: top.text("source")?,
         requires,
+        archives: used(archives, &tests).map_err(|why| top.error(why))?,
+        baseline: top.read("baseline", |v| v.name())?,
         tests,
     };
     Ok((suite, claims))
 }
 
-/// The programs that the suite's commands need, and what brings them.
-fn requires(top: &Table<'_>) -> Result<Programs, CatalogError> {
+/// The programs that the suite's commands need, and what brings them: for all profiles, or for each its own.
+fn requires(top: &Table<'_>, profile: Profile) -> Result<Programs, CatalogError> {
     let Some(requires) = top.get("requires")? else {
         return Ok(Programs::default());
     };
     let table = requires.table(&REQUIRES)?;
+    let list = |key| {
+        let value = table.get(key)?;
+        let of_profile = value.map(|value| for_profile(value, profile)).transpose()?;
+        of_profile.map(|value| value.texts()).transpose()
+    };
     Ok(Programs {
-        packages: table.texts("packages")?,
-        programs: table.texts("programs")?,
+        packages: list("packages")?.unwrap_or_default(),
+        programs: list("programs")?.unwrap_or_default(),
+        files: list("files")?.unwrap_or_default(),
     })
+}
+
+fn archives(top: &Table<'_>) -> Result<Vec<SourceArchive>, CatalogError> {
+    let Some(value) = top.get("archive")? else {
+        return Ok(Vec::new());
+    };
+    let all = value.list("archives, each under [[archive]]")?;
+    all.iter()
+        .map(|value| archive(&value.table(&ARCHIVE)?))
+        .collect()
+}
+
+fn archive(table: &Table<'_>) -> Result<SourceArchive, CatalogError> {
+    let (binary, source) = (table.get("package")?, table.get("source_package")?);
+    let is_source = source.is_some();
+    let package = match (binary, source) {
+        (Some(package), None) | (None, Some(package)) => package.text()?,
+        _ => return Err(table.error("give `package` or `source_package`".into())),
+    };
+    Ok(SourceArchive {
+        name: table.need("name")?.name()?,
+        package,
+        is_source,
+        file: table.text("file")?,
+        sha256: table.read("sha256", |v| v.text())?,
+    })
+}
+
+/// The archives that commands name, each of which must be one of the suite's.
+fn used(archives: Vec<SourceArchive>, tests: &[Test]) -> Result<Vec<SourceArchive>, String> {
+    let phases = tests.iter().flat_map(|test| &test.phases);
+    let names: BTreeSet<&str> = phases.flat_map(|phase| phase.op.archives()).collect();
+    match names
+        .iter()
+        .find(|name| !archives.iter().any(|a| a.name == **name))
+    {
+        Some(name) => Err(format!(
+            "a command names $ARCHIVES/{name}, and no [[archive]] is called so"
+        )),
+        None => Ok(archives
+            .into_iter()
+            .filter(|a| names.contains(a.name.as_str()))
+            .collect()),
+    }
 }
 
 /// Tells commands what brings their programs, so that they can say it where one is missing.
@@ -184,6 +246,7 @@ fn read_phases(
         if phases.iter().any(|p| p.name == phase.name) {
             return Err(table.error(format!("the test has two phases `{}`", phase.name)));
         }
+        require_place(&table, &phase, &phases)?;
         if swept && order.steps_beyond(&phase) {
             continue;
         }
@@ -196,6 +259,25 @@ fn read_phases(
         return Err(value.wrong("at least one phase"));
     }
     Ok((phases, order.most_written()))
+}
+
+/// A phase needs some that come before it, and the phases of a step stand side by side.
+fn require_place(table: &Table<'_>, phase: &Phase, before: &[Phase]) -> Result<(), CatalogError> {
+    for needed in phase.needs.iter().flatten() {
+        if !before.iter().any(|p| p.name == *needed) {
+            return Err(table
+                .need("needs")?
+                .error(format!("no phase `{needed}` comes before this one")));
+        }
+    }
+    let others = before.iter().rev().skip_while(|p| p.step() == phase.step());
+    match others.into_iter().find(|p| p.step() == phase.step()) {
+        None => Ok(()),
+        Some(_) => Err(table.error(format!(
+            "the phases of the step `{}` do not follow one another",
+            phase.step()
+        ))),
+    }
 }
 
 fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, CatalogError> {
@@ -232,6 +314,11 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
         ends,
         at_most,
         scaling: scaling.filter(|_| on_files && repeat && op.can_be_repeated()),
+        step: table.read("step", |v| v.name())?,
+        needs: table
+            .get("needs")?
+            .map(|_| table.texts("needs"))
+            .transpose()?,
         op,
     })
 }
@@ -242,6 +329,7 @@ pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
     let sweep = sweep::AXES.into_iter().chain(sweep::RANGE);
     KEYS.into_iter()
         .chain(REQUIRES)
+        .chain(ARCHIVE)
         .chain(TEST)
         .chain(PHASE)
         .chain(sweep)

@@ -146,6 +146,8 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::Io(Io::new("f", Access::Read, Bytes(1))),
         })
     }

@@ -67,6 +67,7 @@ fn campaign() -> Campaign {
         max_written: None,
         source: None,
         host: None,
+        archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
     }
 }

@@ -117,6 +117,7 @@ impl<'a> Build<'a> {
         write(&self.into.join(KERNEL), &kernel)?;
         collect_tools(
             &self.recipe.programs,
+            &self.recipe.files,
             &self.place(PROGRAMS),
             &self.into.join(PROGRAMS),
         )?;
@@ -230,6 +231,7 @@ impl<'a> Build<'a> {
             let programs = programs_of(&add_on.name);
             collect_tools(
                 &add_on.programs,
+                &[],
                 &self.place(&programs),
                 &self.into.join(&programs),
             )?;
@@ -265,10 +267,18 @@ pub fn programs_of(add_on: &str) -> String {
     format!("{PROGRAMS}-{add_on}")
 }
 
-/// Keeps of all that packages bring these programs and what they need.
-fn collect_tools(programs: &[String], unpacked: &Path, into: &Path) -> Result<(), GuestError> {
+/// Keeps of all that packages bring these programs and what they need, and these files.
+fn collect_tools(
+    programs: &[String],
+    files: &[String],
+    unpacked: &Path,
+    into: &Path,
+) -> Result<(), GuestError> {
     create_directory(into)?;
-    for (path, content) in Tools::below(unpacked, None).needed(programs)? {
+    let tools = Tools::below(unpacked, None);
+    let mut needed = tools.needed(programs)?;
+    needed.extend(tools.files(files)?);
+    for (path, content) in needed {
         let path = into.join(path);
         create_directory(path.parent().unwrap_or(into))?;
         write(&path, &content)?;

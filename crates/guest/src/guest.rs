@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::{Filesystem, Requirements};
+use model::{Filesystem, Programs, Requirements};
 
 use crate::archive::Archive;
 use crate::build::{
@@ -19,7 +19,7 @@ use crate::modules::Modules;
 use crate::own::Own;
 use crate::packages::only_file;
 use crate::tools::{Missing, Tools};
-use crate::{GuestError, MemoryDisk, Recipe, digest, elf, recipe};
+use crate::{GuestError, MemoryDisk, Recipe, digest, elf, files, recipe};
 
 /// What the module of disks in memory is told: no disk but those that are asked for.
 const NO_MEMORY_DISKS: &str = "nr_devices=0";
@@ -35,12 +35,17 @@ pub struct Contents<'a> {
     /// Programs, with what they need: of one filesystem, for two trees may each have one of the same name.
     pub programs: &'a [String],
     /// Programs of the suite, with what they need; those that the guest does not have are left out.
-    pub commands: &'a [String],
+    pub commands: &'a Programs,
+    /// Archives of sources, by name.
+    pub archives: &'a [(String, PathBuf)],
     /// A disk in the guest's memory.
     pub disk: Option<MemoryDisk>,
     /// The agent's job, where it does not come through the channel.
     pub job: Option<&'a str>,
 }
+
+/// The directory of archives in a guest's first filesystem.
+pub const ARCHIVES: &str = "archives";
 
 /// A guest that is made: everything but the agent.
 #[derive(Clone, Debug)]
@@ -255,7 +260,10 @@ impl Guest {
         let modules = self.modules.in_order(&self.wanted(contents))?;
         let base = self.manifest.read(&self.directory.join(BASE))?;
         let agent = fs::read(contents.agent).map_err(GuestError::io("read", contents.agent))?;
-        let mut tools = self.programs(contents.commands)?;
+        let mut tools = self.programs(&contents.commands.programs)?;
+        if let Some(tree) = self.tree_of(&contents.commands.programs) {
+            tools.extend(tree.files(&contents.commands.files)?);
+        }
         tools.extend(self.programs(contents.programs)?);
         let write = || -> io::Result<()> {
             let mut out = BufWriter::new(File::create(to)?);
@@ -269,6 +277,9 @@ impl Guest {
                 order += &format!("{name}.ko {}\n", parameters(name));
             }
             archive.file("modules/order", order.as_bytes())?;
+            for (name, path) in contents.archives {
+                archive.file(&format!("{ARCHIVES}/{name}"), &files::read(path)?)?;
+            }
             if let Some(disk) = contents.disk {
                 archive.file("disk", disk.attributes().as_bytes())?;
             }
@@ -475,7 +486,8 @@ mod tests {
                 agent: Path::new("/dev/null"),
                 modules: &modules,
                 programs: &[],
-                commands: &[],
+                commands: &Programs::default(),
+                archives: &[],
                 disk: None,
                 job: None,
             };

@@ -32,13 +32,14 @@ mod programs;
 mod rebuild;
 mod recipe;
 mod source;
+mod source_archives;
 mod tools;
 mod workshop;
 
 pub use build::STRIPE_MODULE;
 pub use cache::directory as cache_directory;
 pub use error::GuestError;
-pub use guest::{Contents, Guest};
+pub use guest::{ARCHIVES, Contents, Guest};
 pub use kernel::payload;
 pub use kvm::prove_kvm;
 pub use machine::{
@@ -48,3 +49,4 @@ pub use mirrors::check as check_mirror;
 pub use model::Clock;
 pub use own::Own;
 pub use recipe::{AddOn, Recipe, comes_as_source};
+pub use source_archives::{bring as bring_archives, path as path_of_archive};

@@ -119,6 +119,20 @@ impl Manifest {
         names.filter(|name| !name.contains('/'))
     }
 
+    /// The names of directories that must be in a directory.
+    pub fn directories_in(&self, directory: &Path) -> Vec<String> {
+        let within = format!("{}/", self.name(directory));
+        let directories = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.kind == DIRECTORY);
+        let names = directories.filter_map(|(name, _)| name.strip_prefix(&within));
+        names
+            .filter(|name| !name.contains('/'))
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// The digest that a file must have.
     pub fn digest_of(&self, path: &Path) -> Option<&str> {
         let entry = self.entries.get(&self.name(path))?;

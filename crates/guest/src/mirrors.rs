@@ -14,8 +14,33 @@ use crate::{GuestError, files};
 const COMPONENTS: &str = "main contrib non-free";
 /// Debian's keys, where the machine's apt would not take them without being told.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// Where lists lie, while a guest is made by them and afterwards for the next.
-pub const LISTS: &str = "apt";
+/// Which lists such an apt has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// Of packages that can be installed.
+    Packages,
+    /// Of the sources that they were made of.
+    Sources,
+}
+
+impl Lists {
+    /// Where they lie, while something is made by them and afterwards for the next.
+    pub const fn directory(self) -> &'static str {
+        match self {
+            Self::Packages => "apt",
+            Self::Sources => "apt-sources",
+        }
+    }
+
+    /// The type of an entry (sources.list(5)).
+    const fn entry(self) -> &'static str {
+        match self {
+            Self::Packages => "deb",
+            Self::Sources => "deb-src",
+        }
+    }
+}
+
 /// Holds the state of the machine's lists for which ours were made, and what these must hold.
 const MADE_FOR: &str = "made-for";
 const SOURCES: &str = "sources.list";
@@ -24,6 +49,7 @@ const STATE: &str = "state";
 /// Such an apt, with its lists kept in a directory. Where those of the machine have changed, which `state` tells, or
 /// these are damaged, they are brought again, and are in the workshop.
 pub fn apart<'a>(
+    kind: Lists,
     mirror: Option<&str>,
     kept: &Path,
     state: &str,
@@ -32,7 +58,7 @@ pub fn apart<'a>(
 ) -> Result<Apt<'a>, GuestError> {
     let programs = workshop.programs();
     let keys = Path::new(KEYS).exists().then_some(KEYS);
-    let sources = sources(&Apt::own(programs).releases()?, mirror, keys)?;
+    let sources = sources(kind, &Apt::own(programs).releases()?, mirror, keys)?;
     let made_for = |lists: &Path| -> Result<String, GuestError> {
         let lists = Manifest::of(&lists.join(STATE))?.digest();
         Ok(format!("{state}\n{sources}{lists}\n"))
@@ -45,7 +71,7 @@ pub fn apart<'a>(
     };
     if are_good() != Some(true) {
         say("asking the mirror for its lists of packages");
-        let lists = workshop.place(LISTS);
+        let lists = workshop.place(kind.directory());
         for below in ["state/lists/partial", "cache/archives/partial"] {
             files::create_directory(&lists.join(below))?;
         }
@@ -73,12 +99,16 @@ fn settings(directory: &Path) -> Vec<String> {
 
 /// A line for each release (sources.list(5)).
 fn sources(
+    kind: Lists,
     releases: &BTreeSet<Release>,
     mirror: Option<&str>,
     keys: Option<&str>,
 ) -> Result<String, GuestError> {
     let signed = keys.map_or_else(String::new, |keys| format!("[signed-by={keys}] "));
-    let line = |uri: &str, release: &str| format!("deb {signed}{uri} {release} {COMPONENTS}\n");
+    let line = |uri: &str, release: &str| {
+        let entry = kind.entry();
+        format!("{entry} {signed}{uri} {release} {COMPONENTS}\n")
+    };
     let Some(mirror) = mirror else {
         return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());
     };
@@ -122,7 +152,7 @@ mod tests {
 
     #[test]
     fn all_components_come_from_the_machines_own_mirrors() {
-        let text = sources(&releases(), None, Some("/k.gpg")).unwrap();
+        let text = sources(Lists::Packages, &releases(), None, Some("/k.gpg")).unwrap();
         assert_eq!(
             text,
             "deb [signed-by=/k.gpg] http://m/debian/ bookworm main contrib non-free\n\
@@ -132,13 +162,25 @@ mod tests {
 
     #[test]
     fn a_mirror_of_the_users_stands_in_for_all_of_them() {
-        let text = sources(&releases(), Some("http://other/debian"), None).unwrap();
+        let text = sources(
+            Lists::Packages,
+            &releases(),
+            Some("http://other/debian"),
+            None,
+        )
+        .unwrap();
         assert_eq!(
             text,
             "deb http://other/debian bookworm main contrib non-free\n\
              deb http://other/debian bookworm-updates main contrib non-free\n"
         );
-        let text = sources(&BTreeSet::new(), Some("file:/srv/debian"), None).unwrap();
+        let text = sources(
+            Lists::Packages,
+            &BTreeSet::new(),
+            Some("file:/srv/debian"),
+            None,
+        )
+        .unwrap();
         assert!(
             text.starts_with("deb file:/srv/debian stable main"),
             "{text}"
@@ -153,7 +195,7 @@ mod tests {
             "http://m/\ndeb x",
             "-o x",
         ] {
-            let error = sources(&releases(), Some(mirror), None).unwrap_err();
+            let error = sources(Lists::Packages, &releases(), Some(mirror), None).unwrap_err();
             assert!(error.to_string().contains("is no mirror"), "{error}");
         }
     }

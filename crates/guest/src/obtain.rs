@@ -9,7 +9,7 @@ use model::Bytes;
 use crate::answer::{self, Answer};
 use crate::build::{Build, PACKAGES};
 use crate::manifest::{Manifest, damaged};
-use crate::mirrors::LISTS;
+use crate::mirrors::Lists;
 use crate::order::{self, Order};
 use crate::workshop::{self, Workshop};
 use crate::{Guest, GuestError, Recipe, cache, digest};
@@ -117,7 +117,8 @@ impl Making<'_> {
             None => {}
         }
         say("asking apt");
-        let kept_lists = cache.join(LISTS);
+        let lists = Lists::Packages.directory();
+        let kept_lists = cache.join(lists);
         let order = Order::of(recipe, &kept_lists, self.state, self.workshop, say)?;
         let name = answer::guest_of(&order.text(recipe));
         // apt's lists may have changed, and what they say of these packages not.
@@ -133,8 +134,8 @@ impl Making<'_> {
         let manifest = Manifest::of(&made)?.write()?;
         // From here on everything is whole, and nothing takes long.
         self.workshop.programs().go_on()?;
-        if self.workshop.place(LISTS).exists() {
-            self.workshop.keep(LISTS, &kept_lists)?;
+        if self.workshop.place(lists).exists() {
+            self.workshop.keep(lists, &kept_lists)?;
         }
         self.workshop.keep(PACKAGES, &kept_packages)?;
         self.workshop.keep(GUEST, &cache.join(&name))?;

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::mirrors::{self, Lists};
 use crate::packages::{Apt, Package};
 use crate::rebuild::{self, Rebuild};
 use crate::recipe::AddOn;
 use crate::workshop::Workshop;
-use crate::{GuestError, Recipe, mirrors};
+use crate::{GuestError, Recipe};
 
 /// Changes when what is made of the same packages changes.
 const VERSION: u32 = 6;
@@ -102,7 +103,7 @@ impl<'a> Order<'a> {
     /// Everything that goes into the guest, a line each.
     pub fn text(&self, recipe: &Recipe) -> String {
         let modules = recipe.modules.join(" ");
-        let programs = recipe.programs.join(" ");
+        let programs = [&recipe.programs[..], &recipe.files[..]].concat().join(" ");
         let compiler = self.compiler.as_deref().unwrap_or_default();
         let mut text = format!("{VERSION}\n{modules}\n{programs}\n{compiler}\n");
         text += &rebuild::description(&self.rebuilds);
@@ -131,13 +132,13 @@ fn choose<'a>(
 ) -> Result<Apt<'a>, GuestError> {
     let own = Apt::own(workshop.programs());
     if let Some(mirror) = &recipe.mirror {
-        return mirrors::apart(Some(mirror), kept, state, workshop, say);
+        return mirrors::apart(Lists::Packages, Some(mirror), kept, state, workshop, say);
     }
     let names: BTreeSet<&str> = named(recipe).collect();
     if own.known(&names)? == names {
         return Ok(own);
     }
-    match mirrors::apart(None, kept, state, workshop, say) {
+    match mirrors::apart(Lists::Packages, None, kept, state, workshop, say) {
         Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
         // What this machine's apt knows is better than nothing.
         Err(error) => {

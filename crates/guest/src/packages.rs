@@ -25,7 +25,7 @@ impl Package {
     }
 
     /// Whether content of this digest (SHA-256) is what its content must be.
-    fn has(&self, digest: &str) -> bool {
+    pub fn has(&self, digest: &str) -> bool {
         self.digest.strip_prefix("SHA256:") == Some(digest)
     }
 }
@@ -177,6 +177,26 @@ impl<'a> Apt<'a> {
                 "apt does not say where it would get {name} from"
             ))),
         }
+    }
+
+    /// The files that a source package is made of.
+    pub fn files_of_source(&self, name: &str) -> Result<Vec<Package>, GuestError> {
+        let mut command = self.call("apt-get");
+        command
+            .current_dir("/")
+            .args(["source", "--download-only", "--print-uris"]);
+        let text = self.run(command.args(["--quiet=2", name]))?;
+        Ok(text.lines().filter_map(parse).collect())
+    }
+
+    /// Brings all of them into a directory; apt checks signatures and digests.
+    pub fn bring_source(&self, name: &str, into: &Path) -> Result<(), GuestError> {
+        let mut command = self.call("apt-get");
+        command
+            .current_dir(into)
+            .args(["source", "--download-only", "--quiet=2"]);
+        self.run(command.args(["-o", "APT::Sandbox::User=root", name]))
+            .map(drop)
     }
 
     /// Brings packages into a directory; apt checks their signatures and digests. Those that lie there it believes

@@ -9,6 +9,8 @@ pub struct Recipe {
     pub modules: Vec<String>,
     /// Programs that it should have; those that are in none of the packages are left out.
     pub programs: Vec<String>,
+    /// What programs of suites read of their packages ([`Programs::files`]).
+    pub files: Vec<String>,
     /// Sets of packages, each brought with all that it depends on; those that apt does not know are left
     /// out.
     pub packages: Vec<Vec<String>>,
@@ -52,12 +54,13 @@ impl Recipe {
     /// The same with the programs of a suite's commands.
     pub fn with_programs(mut self, of_suite: &Programs) -> Self {
         self.programs.extend(of_suite.programs.iter().cloned());
+        self.files.extend(of_suite.files.iter().cloned());
         self.packages.push(of_suite.packages.clone());
         self.in_order()
     }
 
     fn in_order(mut self) -> Self {
-        for names in [&mut self.modules, &mut self.programs] {
+        for names in [&mut self.modules, &mut self.programs, &mut self.files] {
             names.sort();
             names.dedup();
         }
@@ -116,6 +119,7 @@ mod tests {
         let of_suite = Programs {
             packages: vec!["coreutils".into()],
             programs: vec!["sort".into(), "mke2fs".into()],
+            files: Vec::new(),
         };
         let recipe = Recipe::of(&all, &[]).with_programs(&of_suite);
         assert_eq!(recipe.programs, ["mke2fs", "sort"]);

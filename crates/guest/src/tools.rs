@@ -87,6 +87,32 @@ impl Tools {
         Ok(files)
     }
 
+    /// The files of these paths, one that ends with `*` standing for all that begin so; what is not there is left out.
+    pub fn files(&self, paths: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
+        let mut files = BTreeMap::new();
+        for path in paths {
+            let (beginning, several) = match path.strip_suffix('*') {
+                Some(beginning) => (beginning, true),
+                None => (path.as_str(), false),
+            };
+            let (directory, _) = beginning.rsplit_once('/').unwrap_or_default();
+            let mut waiting = vec![directory.to_owned()];
+            while let Some(directory) = waiting.pop() {
+                for name in self.names_in(&directory) {
+                    let path = format!("{directory}/{name}");
+                    let is_it = path.starts_with(beginning) && (several || path == beginning);
+                    if is_it && self.is_file(&path) {
+                        files.insert(path.clone(), self.read(&path)?);
+                    }
+                }
+                let below = self.directories_in(&directory).into_iter();
+                let below = below.map(|name| format!("{directory}/{name}"));
+                waiting.extend(below.filter(|path| several && path.starts_with(beginning)));
+            }
+        }
+        Ok(files)
+    }
+
     /// What keeps these programs from starting, each once: a loader or library that they need, or a library of theirs
     /// does. Programs that are not there, or cannot be read, are no matter here; nor is a tree with a manifest, for
     /// packages bring all that theirs need.
@@ -152,6 +178,17 @@ impl Tools {
         names.collect()
     }
 
+    fn directories_in(&self, directory: &str) -> Vec<String> {
+        let directory = self.root.join(directory);
+        if let Some(manifest) = &self.manifest {
+            return manifest.directories_in(&directory);
+        }
+        let entries = directory.read_dir().into_iter().flatten().flatten();
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let names = directories.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.collect()
+    }
+
     fn is_file(&self, path: &str) -> bool {
         match &self.manifest {
             Some(manifest) => manifest.has(&self.root.join(path)),
@@ -193,6 +230,43 @@ impl Tools {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn files_come_by_their_paths_and_by_beginnings() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for file in [
+            "usr/include/a.h",
+            "usr/include/sys/b.h",
+            "usr/lib/crt1.o",
+            "usr/lib/crti.o",
+            "usr/lib/c",
+        ] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        let wanted = ["usr/include/*", "usr/lib/crt*", "usr/lib/c", "usr/no/*"].map(str::to_owned);
+        let found = |tools: &Tools| -> Vec<String> {
+            let files = tools.files(&wanted).unwrap();
+            assert!(
+                files
+                    .iter()
+                    .all(|(path, content)| path.as_bytes() == content)
+            );
+            files.into_keys().collect()
+        };
+        let all = [
+            "usr/include/a.h",
+            "usr/include/sys/b.h",
+            "usr/lib/c",
+            "usr/lib/crt1.o",
+            "usr/lib/crti.o",
+        ];
+        assert_eq!(found(&Tools::below(root, None)), all);
+        let manifest = Arc::new(Manifest::of(root).unwrap());
+        assert_eq!(found(&Tools::below(root, Some(&manifest))), all);
+    }
 
     /// A program of this machine's that is linked with the library of C, as all but static ones are.
     fn program() -> Vec<u8> {

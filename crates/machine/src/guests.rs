@@ -12,12 +12,13 @@ use catalog::Placeholders;
 use guest::{Guest, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender, DiskCache,
-    Environment, GuestDisk, GuestMachine, Requirements, Source, Test,
+    Environment, GuestDisk, GuestMachine, Programs, Requirements, Source, Test,
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
 use wire::{Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
+use crate::archives;
 use crate::error::Refused;
 use crate::fit;
 use crate::local::execute_on;
@@ -33,6 +34,8 @@ pub struct Guests {
     place: WorkPlace,
     /// A device of the user's, in place of images.
     device: Option<Mutex<HeldDevice>>,
+    /// Archives of sources, by name, that commands unpack.
+    archives: Vec<(String, PathBuf)>,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
 }
@@ -84,6 +87,7 @@ impl Guests {
             guest,
             program: std::env::current_exe().context("cannot find this program")?,
             place: WorkPlace::take(campaign, id)?,
+            archives: archives::of_campaign(campaign, &stop, &mut |_| {})?,
             stop,
             cache: None,
         })
@@ -148,6 +152,12 @@ impl Guests {
         Some(device.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Where commands find archives, where there are any.
+    fn archives_inside(&self) -> Option<PathBuf> {
+        let inside = Path::new("/").join(guest::ARCHIVES);
+        (!self.archives.is_empty()).then_some(inside)
+    }
+
     fn storage(&self) -> String {
         let size = self.campaign.size;
         let several = |one: &str| match self.parts.disks {
@@ -184,6 +194,7 @@ impl Guests {
                     cell: CellId(0),
                     target: Target::Volume(cell_guest.volume),
                     source: cell_guest.source,
+                    archives: self.archives_inside(),
                     test: test.clone(),
                     seed: cell.seed,
                     stacks_after: None,
@@ -245,6 +256,7 @@ impl Guests {
             modules,
             programs,
             commands: commands(&self.campaign, test),
+            archives: self.archives.clone(),
             disks: self.disks(&parts, directory.path(), size, supply.is_some())?,
             memory_disk,
             directory: directory.path().to_owned(),
@@ -359,12 +371,12 @@ fn needs(
 }
 
 /// The programs that the suite of a test needs.
-fn commands(campaign: &Campaign, test: &Test) -> Vec<String> {
+fn commands(campaign: &Campaign, test: &Test) -> Programs {
     let suite = campaign
         .suites
         .iter()
         .find(|suite| suite.name == test.suite);
-    suite.map_or_else(Vec::new, |suite| suite.requires.programs.clone())
+    suite.map_or_else(Programs::default, |suite| suite.requires.clone())
 }
 
 /// The disk that a cell in a guest copies from, as its agent fills it.

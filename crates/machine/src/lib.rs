@@ -1,6 +1,7 @@
 //! What a machine under test does for a campaign: it takes devices and directories, makes images, runs cells on its
 //! kernel or in guests, measures what a device can do without a filesystem, and leaves everything as it was.
 
+mod archives;
 mod cache_lock;
 pub mod calibration;
 mod cell_storage;
@@ -23,6 +24,7 @@ mod ssh;
 mod storage;
 mod work_place;
 
+pub use archives::bring as bring_archives;
 pub use connection::{Here, Reach};
 pub use dialogue::{Dialogue, Erased};
 pub use error::{BadInput, Interruption, Refused, kind, not_utf8, whole};

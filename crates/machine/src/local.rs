@@ -249,14 +249,16 @@ impl Kernel {
         let prepare = || {
             limited?;
             let source = storage.source(campaign, test)?;
-            Ok((storage.of_cell(campaign, cell, test)?, source))
+            let archives = storage.archives();
+            Ok((storage.of_cell(campaign, cell, test)?, source, archives))
         };
-        let outcome = execute_on(prepare, test, |(storage, source)| {
+        let outcome = execute_on(prepare, test, |(storage, source, archives)| {
             let job = Job {
                 version: wire::VERSION,
                 cell: cell.id,
                 target: storage.target(),
                 source,
+                archives,
                 test: test.clone(),
                 seed: cell.seed,
                 stacks_after: None,

@@ -57,6 +57,7 @@ fn seen(facts: Facts) -> Look {
             loads_modules: facts.loads_modules,
             loop_control: facts.loop_control,
             fuse_device: facts.fuse_device,
+            available_memory: facts.available_memory,
             programs: FoundPrograms::These(facts.programs),
             guest: None,
         },

@@ -25,7 +25,7 @@ use crate::error::{self, BadInput, Interruption, not_utf8};
 use crate::fit::Misfits;
 use crate::held::{self, Held};
 use crate::local::Local;
-use crate::{leftovers, measure, source};
+use crate::{archives, leftovers, measure, source};
 
 /// Answers requests on standard input until it closes, or the other side is silent for too long.
 ///
@@ -165,6 +165,11 @@ impl Agent {
                 let source = source::survey(&survey, &self.stop)?;
                 self.out.say(&Answer::Surveyed(Box::new(source)));
             }
+            Request::BringArchives(wanted) => {
+                let say = &mut |text: &str| self.note(text);
+                let held = archives::bring_here(&wanted, &self.stop, say)?;
+                self.out.say(&Answer::Archives(held));
+            }
             Request::Measure(what) => {
                 let taken = measure::measure(&what, self, &self.stop)?;
                 self.out.say(&Answer::Calibrated(Some(Box::new(taken))));
@@ -278,6 +283,7 @@ fn facts(programs: BTreeSet<String>, device: Option<&Path>, directories: &[PathB
         loads_modules: machine.loads_modules,
         loop_control: machine.loop_control,
         fuse_device: machine.fuse_device,
+        available_memory: machine.available_memory,
     }
 }
 

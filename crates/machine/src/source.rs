@@ -218,6 +218,7 @@ pub fn fill(
         cell: CellId(0),
         target,
         source: None,
+        archives: None,
         test: filling(campaign),
         seed: campaign.seed,
         stacks_after: None,
@@ -250,6 +251,8 @@ fn filling(campaign: &Campaign) -> Test {
         ends: End::Syncfs,
         at_most: None,
         scaling: None,
+        step: None,
+        needs: None,
         op,
     });
     Test {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,12 +11,14 @@ use anyhow::Context;
 use model::{
     Backend, Bytes, Campaign, CampaignId, Cell, Condition, DiskIdentity, Environment, Source, Test,
 };
+use orchestrate::Stop;
 use provision::{
     EnvironmentParts, HeldDevice, HeldDirectory, Image, LoopDevice, Refusal, Workspace,
     conditions_of_storage, describe_storage,
 };
 use run::Executor;
 
+use crate::archives;
 use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
 use crate::cell_storage::{CellStorage, on_device, on_loop, set_readahead, volume};
@@ -40,6 +42,8 @@ pub struct Storage {
     attachment: Attachment,
     /// What cells copy from.
     source: Option<Supply>,
+    /// Where archives lie that commands unpack.
+    archives: Option<PathBuf>,
     /// Cells with cold caches empty those of the whole machine.
     _caches: Option<CacheLock>,
 }
@@ -79,9 +83,10 @@ impl Storage {
         campaign: &Campaign,
         held: Held,
         dialogue: &dyn Dialogue,
-        stop: &AtomicBool,
+        stop: &Stop,
     ) -> anyhow::Result<Self> {
         let place = WorkPlace::take(campaign, id)?;
+        let archives = archives(campaign, &place, dialogue, stop)?;
         if campaign.backend == Backend::Dir {
             let attachment = Attachment {
                 words: "a directory of a mounted filesystem".to_owned(),
@@ -94,6 +99,7 @@ impl Storage {
                 place: Some(place),
                 attachment,
                 source: held.source.map(Supply::Held),
+                archives,
                 _caches: None,
             });
         }
@@ -130,8 +136,14 @@ impl Storage {
             place: Some(place),
             attachment,
             source,
+            archives,
             _caches: caches,
         })
+    }
+
+    /// Where archives lie that commands unpack, where there are any.
+    pub fn archives(&self) -> Option<PathBuf> {
+        self.archives.clone()
     }
 
     /// What the campaign runs on, for the record.
@@ -476,4 +488,20 @@ fn of_directories(campaign: &Campaign) -> Vec<Condition> {
         Some(found.map(move |c| Condition::new(&format!("{} of {name}", c.what), c.value)))
     });
     conditions.flatten().collect()
+}
+
+/// Lays out the archives of a campaign in its directory, where it has any.
+fn archives(
+    campaign: &Campaign,
+    place: &WorkPlace,
+    dialogue: &dyn Dialogue,
+    stop: &Stop,
+) -> anyhow::Result<Option<PathBuf>> {
+    let held = archives::of_campaign(campaign, stop, &mut |text| dialogue.note(text))?;
+    if held.is_empty() {
+        return Ok(None);
+    }
+    let directory = place.archives();
+    archives::lay_out(&held, &directory)?;
+    Ok(Some(directory))
 }

@@ -12,6 +12,7 @@ use nix::fcntl::{Flock, FlockArg};
 use provision::Refusal;
 use sys::trusted::{Directory, Untrusted};
 
+use crate::archives;
 use crate::error::Refused;
 
 /// What everything that is made for a campaign is called. The seed stands in it so that campaigns of
@@ -50,7 +51,7 @@ fn is_own(name: &str) -> bool {
         })
     };
     let plain = name.strip_suffix(PARTIAL).unwrap_or(name);
-    [LOCK, "mnt", "source", "source-image"].contains(&plain)
+    [LOCK, "mnt", "source", "source-image", archives::DIRECTORY].contains(&plain)
         || numbered("image-")
         || numbered("cell-")
 }
@@ -133,6 +134,11 @@ impl WorkPlace {
             directory,
             _lock: lock,
         })
+    }
+
+    /// Where archives of sources are laid out.
+    pub fn archives(&self) -> PathBuf {
+        self.directory.path().join(archives::DIRECTORY)
     }
 
     /// Whether a killed process has left a directory of this name: it is there, and nobody has it.

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bytes, Contender, ContenderGroup, GuestDisk, GuestMachine, Nanos, Source, Suite, Test,
+    Bytes, Contender, ContenderGroup, GuestDisk, GuestMachine, HeldArchive, Nanos, Source, Suite,
+    Test,
 };
 
 /// Where contenders live.
@@ -224,6 +225,9 @@ pub struct Campaign {
     /// The other machine on which cells run, as ssh knows it; this one where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// Archives that its commands unpack, as they were brought.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archives: Vec<HeldArchive>,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.

@@ -540,6 +540,8 @@ mod tests {
             ends: End::Fsync,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         })
     }
@@ -619,6 +621,8 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::RemoveFile(RemoveFile { file: "f".into() }),
         };
         let mut result = PhaseResult::blank(&phase);

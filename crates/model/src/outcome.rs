@@ -365,6 +365,8 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::VerifyTree(VerifyTree { tree }),
         };
         let mut result = PhaseResult::blank(&phase);

@@ -180,6 +180,8 @@ mod tests {
                 ends: End::Syncfs,
                 at_most: None,
                 scaling: None,
+                step: None,
+                needs: None,
                 op,
             }],
         }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Axis, Bytes, Mkfs, Nanos, Op, SweepPoint};
+use crate::{Axis, Bytes, Mkfs, Nanos, Op, SourceArchive, SweepPoint};
 
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,12 @@ pub struct Suite {
     /// What must be there before its commands can run.
     #[serde(default, skip_serializing_if = "Programs::are_none")]
     pub requires: Programs,
+    /// Archives that its commands unpack; those that commands of this profile name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub archives: Vec<SourceArchive>,
+    /// A filesystem that the suite is run on as well, to tell what the work costs without a disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// Its tests, in the order in which they run.
     pub tests: Vec<Test>,
 }
@@ -32,6 +38,10 @@ pub struct Programs {
     pub packages: Vec<String>,
     /// The programs, by name.
     pub programs: Vec<String>,
+    /// What these read of their packages, for guests, which have no more than they need: paths without the first `/`; one that
+    /// ends with `*` is the beginning of several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }
 
 impl Programs {
@@ -112,8 +122,29 @@ pub struct Phase {
     /// When and how often it is repeated because it ended too soon; once and no more where absent.
     #[serde(default)]
     pub scaling: Option<Scaling>,
+    /// The step of a longer job that it is a part of; absent where it is one by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Phases before it without which it cannot be done; absent where all that come before it have to go well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Vec<String>>,
     /// What is done.
     pub op: Op,
+}
+
+/// The step whose phases only make what others need, and count in no total.
+const PREPARATION: &str = "preparation";
+
+impl Phase {
+    /// The step that it is, or is a part of.
+    pub fn step(&self) -> &str {
+        self.step.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether it only makes what later phases need, and counts in no total.
+    pub fn is_preparation(&self) -> bool {
+        self.step() == PREPARATION
+    }
 }
 
 /// When a phase is repeated: it ends too soon to be timed once, or its passes differ too much.

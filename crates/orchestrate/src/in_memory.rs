@@ -148,6 +148,8 @@ pub fn test() -> Test {
         ends: End::Call,
         at_most: None,
         scaling: None,
+        step: None,
+        needs: None,
         op: Op::Io(Io {
             size: Some(Bytes::mib(1)),
             ..Io::new("file", access, Bytes::kib(64))
@@ -183,6 +185,8 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         title: "A file".into(),
         source: "made up".into(),
         requires: Default::default(),
+        archives: Vec::new(),
+        baseline: None,
         tests: vec![test()],
     };
     Campaign {
@@ -207,6 +211,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         work_dir: "/nowhere".into(),
         stall_timeout: Nanos::from_secs(60),
         host: None,
+        archives: Vec::new(),
         phase_limit: Profile::Smoke.phase_limit(Kind::Loop),
     }
 }

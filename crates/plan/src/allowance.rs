@@ -118,6 +118,8 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::Io(Io {
                 size: Some(Bytes(gigabytes * 1_000_000_000)),
                 ..Io::new("f", Access::Write, Bytes(1_000_000))

@@ -297,6 +297,8 @@ mod tests {
                 ends: End::Call,
                 at_most: None,
                 scaling: None,
+                step: None,
+                needs: None,
                 op: Op::Io(Io {
                     size: Some(Bytes(megabytes * 1_000_000)),
                     ..Io::new("f", Access::Write, Bytes(1_000_000))

@@ -13,6 +13,8 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         groups: Vec::new(),
         suites: vec![Suite {
             requires: model::Programs::default(),
+            archives: Vec::new(),
+            baseline: None,
             name: "suite".into(),
             title: "A suite".into(),
             source: "this test".into(),
@@ -34,6 +36,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         max_written: None,
         source: None,
         host: None,
+        archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }

@@ -49,6 +49,8 @@ mod tests {
                 passes: 200,
                 limit: Nanos::from_secs(120),
             }),
+            step: None,
+            needs: None,
             op: Op::Io(Io {
                 size: Some(Bytes(megabytes * 1_000_000)),
                 ..Io::new("f", access, Bytes(1_000_000))

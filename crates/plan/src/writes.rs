@@ -129,6 +129,8 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op,
         }
     }

@@ -91,6 +91,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         max_written: None,
         source: None,
         host: None,
+        archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
         backend: if guest { Backend::Vm } else { Backend::Loop },
     }

@@ -99,7 +99,9 @@ fn in_guest(filesystem: &Filesystem, machine: &Machine) -> Availability {
 
 /// The programs that a suite's commands need and this machine lacks.
 pub fn missing_programs(suite: &Suite, machine: &Machine) -> Option<Need> {
-    let Programs { packages, programs } = &suite.requires;
+    let Programs {
+        packages, programs, ..
+    } = &suite.requires;
     let lacking = |program: &&String| !machine.programs.have(program);
     let missing: Vec<&str> = programs
         .iter()
@@ -251,6 +253,7 @@ mod tests {
             loads_modules: false,
             loop_control: true,
             fuse_device: true,
+            available_memory: None,
             programs: FoundPrograms::These(
                 ["there", "qemu-system-x86_64"].map(str::to_owned).into(),
             ),
@@ -427,6 +430,7 @@ mod tests {
     fn fuse_needs_its_device_and_disks_need_loop_devices() {
         let bare = Machine {
             fuse_device: false,
+            available_memory: None,
             loop_control: false,
             ..machine()
         };

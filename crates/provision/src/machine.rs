@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use model::Bytes;
 use nix::sys::utsname::uname;
 use nix::unistd::Uid;
 
-use crate::find_program;
+use crate::{available_memory, find_program};
 
 /// The facts of a machine on which it depends what can run.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Machine {
     pub loop_control: bool,
     /// Whether `/dev/fuse` is there.
     pub fuse_device: bool,
+    /// Memory that programs can have, where that is known.
+    pub available_memory: Option<Bytes>,
     /// The programs that can be found.
     pub programs: FoundPrograms,
     /// What the guest has that is made here; absent where none is.
@@ -75,6 +78,7 @@ impl Machine {
             loads_modules: loads_modules(),
             loop_control: Path::new("/dev/loop-control").exists(),
             fuse_device: Path::new("/dev/fuse").exists(),
+            available_memory: available_memory(),
             programs: FoundPrograms::OfPath,
             guest: None,
             kernel,

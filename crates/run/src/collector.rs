@@ -247,6 +247,8 @@ mod tests {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::Capacity(Capacity),
         };
         Test {

@@ -11,6 +11,8 @@ pub fn job(seed: u64) -> Job {
         ends: End::Call,
         at_most: None,
         scaling: None,
+        step: None,
+        needs: None,
         op: Op::Capacity(Capacity),
     };
     Job {
@@ -26,6 +28,7 @@ pub fn job(seed: u64) -> Job {
             },
         },
         source: None,
+        archives: None,
         test: Test {
             name: "t".into(),
             suite: "s".into(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
-use model::{CellId, CellResult, Failure, KernelEvent, Nanos, Status, Test};
+use model::{CellId, CellResult, Failure, KernelEvent, Nanos, Programs, Status, Test};
 use sys::{clock, process};
 use wire::{Event, Job, Stopped};
 
@@ -39,7 +39,9 @@ pub struct GuestExecutor {
     /// Programs that it needs.
     pub programs: Vec<String>,
     /// Programs that the suite of the next cell needs.
-    pub commands: Vec<String>,
+    pub commands: Programs,
+    /// Archives of sources that its commands unpack, by name.
+    pub archives: Vec<(String, PathBuf)>,
     /// What the guest gets as its disks.
     pub disks: Vec<PathBuf>,
     /// A disk in the guest's memory.
@@ -242,6 +244,7 @@ impl GuestExecutor {
             modules: &self.modules,
             programs: &self.programs,
             commands: &self.commands,
+            archives: &self.archives,
             disk: self.memory_disk,
             job: self.has_job_inside().then_some(line.as_str()),
         };

@@ -41,6 +41,9 @@ pub struct Job {
     /// What is copied in, where the campaign has another disk for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// Where archives of sources lie that commands unpack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archives: Option<PathBuf>,
     /// What to do there.
     pub test: Test,
     /// From which every random choice comes.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use model::{
     Backend, Bytes, Calibration, Campaign, CampaignId, Cell, CellId, CellResult, DiskIdentity,
-    Environment, Source, Test,
+    Environment, HeldArchive, Source, SourceArchive, Test,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,8 @@ pub enum Request {
     },
     /// Look through a source of the user's; nothing is changed.
     Survey(Survey),
+    /// Bring archives of sources that are not in the cache.
+    BringArchives(Vec<SourceArchive>),
     /// Measure the harness overhead, and this device where one is asked for.
     Measure(Measured),
     /// Find what killed campaigns have left.
@@ -159,6 +161,9 @@ pub struct Facts {
     pub loop_control: bool,
     /// Whether `/dev/fuse` is there.
     pub fuse_device: bool,
+    /// Memory that programs can have, where that is known.
+    #[serde(default)]
+    pub available_memory: Option<Bytes>,
     /// Of the programs that were asked for, those that are there.
     pub programs: BTreeSet<String>,
     /// Whether what was asked for is a block device.
@@ -178,6 +183,8 @@ pub enum Answer {
     },
     /// What the machine has.
     Looked(Box<Facts>),
+    /// The archives that are there now.
+    Archives(Vec<HeldArchive>),
     /// Something for the user.
     Note(String),
     /// So many bytes of an image are written.

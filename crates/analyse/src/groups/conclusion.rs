@@ -63,15 +63,18 @@ pub struct Worse {
 /// A conclusion for each group of tests, and one for all of them where there are several; none where nobody
 /// competes with anybody.
 pub(crate) fn conclusions(overall: &Overall) -> Vec<Conclusion> {
-    if overall.total.len() < 2 {
+    let competes = |score: &Score| score.set_apart == 0 || score.counted > 0;
+    if overall.total.iter().filter(|score| competes(score)).count() < 2 {
         return Vec::new();
     }
     let of = |group, scores: &[Score]| {
         let has_all = |score: &Score| score.ratio.is_some() && score.missing == 0;
         let places: Vec<Option<Place>> = scores.iter().map(|score| score.place).collect();
+        let mut conclusion = conclude(&places, |contender| has_all(&scores[contender]));
+        conclusion.unranked.retain(|one| competes(&scores[*one]));
         Conclusion {
             group,
-            ..conclude(&places, |contender| has_all(&scores[contender]))
+            ..conclusion
         }
     };
     let groups = overall.groups.iter();

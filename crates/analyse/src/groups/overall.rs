@@ -46,7 +46,7 @@ pub struct Score {
     pub counted: u32,
     /// Results that it lacks, since it failed, or cannot, or has not run yet, or was set apart.
     pub missing: u32,
-    /// Of these, how many were set apart: a baseline's, taken in another cache state.
+    /// Of these, how many were set apart, as a baseline's.
     #[serde(default)]
     pub set_apart: u32,
     /// Where it stands among those that lack none; `None` for who lacks some or is alone, and of weights that are made up.

@@ -296,9 +296,10 @@ fn failures(contender: usize, counting: &[&Row], asked: &Asked<'_>) -> Vec<Ruled
         }
     }
     found.extend(failed_around(contender, counting, asked, &found));
-    let has_one = counting
-        .iter()
-        .any(|row| row.results[contender].is_comparable());
+    let has_one = counting.iter().any(|row| {
+        let result = &row.results[contender];
+        result.is_comparable() || result.set_apart && result.estimate.is_some()
+    });
     if found.is_empty() && !has_one {
         found.push(RuledOut::NoResults);
     }

@@ -55,8 +55,7 @@ pub struct MetricResult {
     /// The share of the time that fsarena itself took, in percent: the median over rounds.
     #[serde(default)]
     pub overhead_share: Option<f64>,
-    /// Whether it is that of a baseline, such as what lives in memory, which was taken in another cache state
-    /// than those of all others: it is shown, and set against nobody's.
+    /// Whether it is that of a baseline, such as what lives in memory: it is shown, and competes with nobody's.
     #[serde(default)]
     pub set_apart: bool,
     /// Where it stands beside the best; `None` where it has no value, failed in a round, is not ranked, or is alone.

@@ -198,8 +198,8 @@ fn caches_of<'a>(results: impl IntoIterator<Item = &'a MetricResult>) -> Vec<Cac
     caches.into_iter().collect()
 }
 
-/// Baselines whose cache state is not that of the others, which is to be expected of what lives in memory, must
-/// not keep the others from being ranked.
+/// A baseline is there to compare with, and nobody keeps files on it: it competes with nobody, and its cache state, which may be
+/// another where it lives in memory, must not keep the others from being ranked.
 fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]) {
     let baselines = || contenders.iter().map(|c| c.is_baseline);
     let others = results.iter().zip(baselines());
@@ -211,13 +211,8 @@ fn set_baselines_apart(results: &mut [MetricResult], contenders: &[Measured<'_>]
     if common.is_empty() {
         return;
     }
-    for (result, _) in results
-        .iter_mut()
-        .zip(baselines())
-        .filter(|(_, baseline)| *baseline)
-    {
-        let own = caches_of([&*result]);
-        result.set_apart = own.iter().any(|cache| !common.contains(cache));
+    for (result, is_baseline) in results.iter_mut().zip(baselines()) {
+        result.set_apart = is_baseline;
     }
 }
 

@@ -1,14 +1,18 @@
 //! Totals over the steps of a test: one for each attempt, and `invalid` where a step has no time.
 //!
-//! A step is a phase that takes time; of one that was repeated until it could be timed, one pass counts. A sum
-//! over the steps that went well would be smaller than that of a contender that did them all, so there is none.
+//! A step is a phase that takes time, or several that the suite calls one; of a phase that was repeated until it could be timed, one
+//! pass counts. A sum over the steps that went well would be smaller than that of a contender that did them all, so there
+//! is none.
+//!
+//! Where the suite names a baseline, which does the same work without a disk, what a step takes beyond the baseline's
+//! time in the same round is the filesystem's.
 
 use std::collections::BTreeMap;
 
-use model::{CampaignResults, CellResult, Metric, Op, PhaseResult, Status, Test};
+use model::{CampaignResults, CellResult, Metric, Op, Phase, PhaseResult, Status, Suite, Test};
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, RoundOutcome};
+use crate::{Estimate, RoundOutcome, median};
 
 /// A test of fewer steps is no sequence of which a total says more than its rows.
 const LEAST_STEPS: usize = 3;
@@ -21,8 +25,11 @@ pub struct Total {
     pub suite: String,
     /// Name of the test.
     pub test: String,
-    /// The phases that are added up, in their order.
+    /// The steps that are added up, in their order.
     pub steps: Vec<String>,
+    /// The contender that does the same work without a disk, by its place in the campaign's order.
+    #[serde(default)]
+    pub baseline: Option<usize>,
     /// A total for each contender, in the campaign's order.
     pub contenders: Vec<ContenderTotal>,
 }
@@ -39,6 +46,25 @@ pub struct ContenderTotal {
     pub outcome: RoundOutcome,
     /// What the counted attempts come to, in seconds; absent where the outcome is not `ok`.
     pub estimate: Option<Estimate>,
+    /// What of that is above the baseline, in seconds.
+    #[serde(default)]
+    pub above: Option<Estimate>,
+    /// Each step by itself, in the order of the steps.
+    #[serde(default)]
+    pub steps: Vec<StepTime>,
+}
+
+/// The time of one step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StepTime {
+    /// Over the counted attempts that have it, in seconds.
+    pub estimate: Option<Estimate>,
+    /// What of that is above the baseline in the same round, in seconds.
+    pub above: Option<Estimate>,
+    /// The processor time of the step as a share of its time, over all processors: 1 is one processor all the time. The
+    /// median over the attempts.
+    pub processor: Option<f64>,
 }
 
 /// One pass through all steps.
@@ -99,13 +125,20 @@ fn cells(results: &CampaignResults) -> Cells<'_> {
 }
 
 fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<Total> {
-    let steps: Vec<String> = test
+    let phases: Vec<&Phase> = test
         .phases
         .iter()
-        .filter(|phase| takes_time(&phase.op))
-        .map(|phase| phase.name.clone())
+        .filter(|phase| takes_time(&phase.op) && !phase.is_preparation())
         .collect();
-    if steps.len() < LEAST_STEPS {
+    let suite = results
+        .campaign
+        .suites
+        .iter()
+        .find(|s| s.name == test.suite)?;
+    let baseline = baseline(results, suite);
+    let mut steps: Vec<String> = phases.iter().map(|p| p.step().to_owned()).collect();
+    steps.dedup();
+    if steps.len() < LEAST_STEPS && baseline.is_none() {
         return None;
     }
     let budget = results.campaign.budget;
@@ -116,21 +149,99 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
             || planned
                 .any(|c| (c.contender.as_str(), &c.test, c.round) == (contender, &test.name, round))
     };
-    let contenders = results.campaign.contenders.iter().map(|contender| {
-        let rounds =
-            (1..=results.campaign.rounds).filter(|round| is_planned(&contender.name, *round));
-        let attempts = rounds.flat_map(|round| {
-            let key = (contender.name.as_str(), test.name.as_str(), round);
-            attempts(round, cells.get(&key).copied(), &steps)
+    let cell = |contender: &str, round: u32| {
+        let key = (contender, test.name.as_str(), round);
+        cells.get(&key).copied()
+    };
+    let mut contenders: Vec<ContenderTotal> = Vec::new();
+    for contender in &results.campaign.contenders {
+        let name = contender.name.as_str();
+        let rounds = (1..=results.campaign.rounds).filter(|round| is_planned(name, *round));
+        let rounds: Vec<u32> = rounds.collect();
+        let attempts = rounds
+            .iter()
+            .flat_map(|r| attempts(*r, cell(name, *r), &phases));
+        contenders.push(total_of(name, attempts.collect()));
+        let floor = baseline.map(|place| results.campaign.contenders[place].name.as_str());
+        let times = steps.iter().map(|step| {
+            let of_step: Vec<&Phase> = phases
+                .iter()
+                .copied()
+                .filter(|p| p.step() == step)
+                .collect();
+            let pairs = rounds.iter().map(|r| {
+                let floor = floor.filter(|floor| *floor != name);
+                (cell(name, *r), floor.and_then(|floor| cell(floor, *r)))
+            });
+            step_time(&of_step, &pairs.collect::<Vec<_>>())
         });
-        total_of(&contender.name, attempts.collect())
-    });
+        let times = times.collect();
+        contenders.last_mut().expect("pushed above").steps = times;
+    }
+    add_above(&mut contenders, baseline);
     Some(Total {
         suite: test.suite.clone(),
         test: test.name.clone(),
-        contenders: contenders.collect(),
+        contenders,
         steps,
+        baseline,
     })
+}
+
+/// The contender that is the suite's baseline, where it takes part.
+fn baseline(results: &CampaignResults, suite: &Suite) -> Option<usize> {
+    let wanted = suite.baseline.as_ref()?;
+    let mut contenders = results.campaign.contenders.iter();
+    contenders.position(|c| c.filesystem.name == *wanted)
+}
+
+/// A step over its rounds, each with the contender's cell and the baseline's.
+fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResult>)]) -> StepTime {
+    let time = |cell: Option<&CellResult>| {
+        let cell = cell?;
+        let of = |phase: &&Phase| seconds(cell.phases.iter().find(|p| p.phase == phase.name)?);
+        phases.iter().map(of).sum::<Option<f64>>()
+    };
+    let processor = |cell: Option<&CellResult>| {
+        let cell = cell?;
+        let is_of = |p: &&PhaseResult| phases.iter().any(|phase| phase.name == p.phase);
+        let ran = || cell.phases.iter().filter(is_of);
+        let wall = ran().map(|p| p.wall.0).sum::<u64>();
+        let used = ran().map(|p| p.cpu.user.0 + p.cpu.system.0).sum::<u64>();
+        (wall > 0).then(|| used as f64 / wall as f64)
+    };
+    let times: Vec<f64> = rounds.iter().filter_map(|(own, _)| time(*own)).collect();
+    let above = rounds
+        .iter()
+        .filter_map(|(own, floor)| Some(time(*own)? - time(*floor)?));
+    let shares: Vec<f64> = rounds
+        .iter()
+        .filter_map(|(own, _)| processor(*own))
+        .collect();
+    StepTime {
+        estimate: Estimate::of(&times),
+        above: Estimate::of(&above.collect::<Vec<_>>()),
+        processor: median(&shares),
+    }
+}
+
+/// What of each total is above that of the baseline, round by round.
+fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
+    let Some(baseline) = baseline else { return };
+    let counted = |of: &ContenderTotal| -> BTreeMap<u32, f64> {
+        let counted = of.attempts.iter().filter(|attempt| attempt.counts);
+        counted
+            .filter_map(|a| Some((a.round, a.seconds?)))
+            .collect()
+    };
+    let floor = counted(&contenders[baseline]);
+    let others = contenders.iter_mut().enumerate();
+    for (_, total) in others.filter(|(place, total)| *place != baseline && total.estimate.is_some())
+    {
+        let above = counted(total).into_iter();
+        let above = above.filter_map(|(round, time)| Some(time - floor.get(&round)?));
+        total.above = Estimate::of(&above.collect::<Vec<_>>());
+    }
 }
 
 /// Probes answer yes or no, and the space left to files is no time.
@@ -138,7 +249,7 @@ fn takes_time(op: &Op) -> bool {
     !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity)
 }
 
-fn attempts(round: u32, cell: Option<&CellResult>, steps: &[String]) -> Vec<Attempt> {
+fn attempts(round: u32, cell: Option<&CellResult>, steps: &[&Phase]) -> Vec<Attempt> {
     let Some(cell) = cell else {
         return vec![Attempt {
             round,
@@ -155,7 +266,7 @@ fn attempts(round: u32, cell: Option<&CellResult>, steps: &[String]) -> Vec<Atte
     first.into_iter().chain([second]).collect()
 }
 
-fn attempt(round: u32, cell: &CellResult, counts: bool, steps: &[String]) -> Attempt {
+fn attempt(round: u32, cell: &CellResult, counts: bool, steps: &[&Phase]) -> Attempt {
     let mut attempt = Attempt {
         round,
         counts,
@@ -165,12 +276,12 @@ fn attempt(round: u32, cell: &CellResult, counts: bool, steps: &[String]) -> Att
         cut_short: false,
     };
     for step in steps {
-        let phase = cell.phases.iter().find(|p| p.phase == *step);
+        let phase = cell.phases.iter().find(|p| p.phase == step.name);
         let Some(seconds) = phase.and_then(seconds) else {
             attempt.outcome = RoundOutcome::Invalid;
             attempt.seconds = None;
             attempt.broken = Some(BrokenStep {
-                step: step.clone(),
+                step: step.name.clone(),
                 outcome: phase.map_or(RoundOutcome::Skipped, what_became_of),
             });
             break;
@@ -209,6 +320,8 @@ fn total_of(contender: &str, attempts: Vec<Attempt>) -> ContenderTotal {
         estimate: Estimate::of(&seconds).filter(|_| outcome == RoundOutcome::Ok),
         outcome,
         attempts,
+        above: None,
+        steps: Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@ mod job;
 #[cfg(test)]
 mod job_tests;
 mod probe;
+mod read_files;
 mod sets;
 mod stage;
 mod tree;
@@ -189,6 +190,8 @@ mod tests {
                 ends: End::Syncfs,
                 at_most: None,
                 scaling: None,
+                step: None,
+                needs: None,
                 op: op.clone(),
             });
             let mut tally = run(&mut ws, &op).unwrap();

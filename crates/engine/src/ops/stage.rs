@@ -7,7 +7,7 @@ use sys::caches;
 use crate::error::{Context, OpError};
 use crate::ops::calls::{self, OpenFile};
 use crate::ops::sets::How;
-use crate::ops::{IoMode, chars, copy, copy_in, data, job, sets, tree};
+use crate::ops::{IoMode, chars, copy, copy_in, data, job, read_files, sets, tree};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -137,6 +137,10 @@ impl Stage for Workbench<'_> {
 
     fn verify_tree(&mut self, tree: &str) -> Result<(), OpError> {
         tree::verify(self.ws, self.tally, tree)
+    }
+
+    fn read_files(&mut self, directory: &str) -> Result<(), OpError> {
+        read_files::read(self.ws, self.tally, directory)
     }
 
     fn remove_tree(&mut self, tree: &str) -> Result<(), OpError> {

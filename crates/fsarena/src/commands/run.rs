@@ -153,6 +153,11 @@ pub fn campaign(
         yes: means.consent.yes,
         stop,
     };
+    let suites = campaign.suites.iter();
+    let archives: Vec<_> = suites.flat_map(|suite| suite.archives.clone()).collect();
+    if !archives.is_empty() {
+        campaign.archives = machine::bring_archives(&*reach, archives, &asked, stop)?;
+    }
     let consent = &means.consent;
     let (id, taken) =
         campaign::begin(&mut store, &campaign, &plan, consent, &*reach, &asked, stop)?;

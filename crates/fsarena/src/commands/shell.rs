@@ -40,6 +40,7 @@ pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         modules: &executor.modules,
         programs: &executor.programs,
         commands: &executor.commands,
+        archives: &[],
         disk: executor.memory_disk,
         job: Some(&line),
     };

@@ -1,7 +1,9 @@
 //! Who competes: those that are named, or all that can run on a backend.
 
+use std::collections::BTreeSet;
+
 use catalog::{CampaignFile, Catalog};
-use model::{Backend, Contender, Filesystem};
+use model::{Backend, Contender, Filesystem, Suite};
 use provision::{Availability, Machine, Need};
 
 use crate::output::exit::Refused;
@@ -48,6 +50,40 @@ impl Choice<'_> {
         } else {
             Ok(named)
         }
+    }
+
+    /// Adds the baselines that suites name and nobody has: what the work costs without a disk. What it writes lies in memory: it is
+    /// left out where that would take half of what there is.
+    pub fn with_baselines(
+        &self,
+        mut contenders: Vec<Contender>,
+        suites: &[Suite],
+        progress: &Progress,
+    ) -> anyhow::Result<Vec<Contender>> {
+        let wanted: BTreeSet<&String> = suites.iter().filter_map(|s| s.baseline.as_ref()).collect();
+        for name in wanted {
+            if contenders.iter().any(|c| c.filesystem.name == *name) {
+                continue;
+            }
+            let baseline = self.catalog.contender(name)?;
+            let of_it = suites.iter().filter(|s| s.baseline.as_ref() == Some(name));
+            let most = of_it.flat_map(|s| &s.tests).map(|test| test.space).max();
+            let most = most.unwrap_or_default();
+            let available = self.machine.available_memory;
+            let too_little = available.filter(|memory| memory.0 / 2 < most.0);
+            let obstacle = match (self.missing(&baseline.filesystem), too_little) {
+                (Some(missing), _) => Some(missing),
+                (None, Some(memory)) if self.backend != Backend::Vm => {
+                    Some(format!("{most} in memory leave too little of {memory}"))
+                }
+                _ => None,
+            };
+            match obstacle {
+                Some(why) => progress.note(&format!("no baseline: {name}: {why}")),
+                None => contenders.push(baseline),
+            }
+        }
+        Ok(contenders)
     }
 
     fn verdict(&self, filesystem: &Filesystem) -> Availability {

@@ -126,7 +126,8 @@ pub fn read(
                 machine,
             };
             let among = study.as_ref().map(|study| study.contenders.as_slice());
-            choice.contenders(&args.contenders, &file, among, progress)?
+            let chosen = choice.contenders(&args.contenders, &file, among, progress)?;
+            choice.with_baselines(chosen, &suites, progress)?
         }
     };
     let contenders = several_disks::on_each_model(contenders, &models);
@@ -216,6 +217,8 @@ pub fn read(
             device.is_some() && setting.is_block_device,
         )?,
         host: args.host.clone(),
+        // They are brought where the campaign really begins.
+        archives: Vec::new(),
         max_written,
         source,
         device,

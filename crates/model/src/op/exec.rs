@@ -13,13 +13,26 @@ keyed! {
         /// About how much it writes, which nobody can know before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         writes: Option<Bytes> = |keys, key| optional(keys, key, size),
+        /// About how much of what commands have written it removes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frees: Option<Bytes> = |keys, key| optional(keys, key, size),
         /// Packages that bring what it needs, for telling where they are missing; those of the suite.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         packages: Vec<String> = |_, _| Ok::<_, KeyError>(Vec::new()),
     }
 }
 
+/// The variable that says where archives lie.
+pub const ARCHIVES: &str = "ARCHIVES";
+
 impl Exec {
+    /// The archives that the command names, as `$ARCHIVES/NAME`.
+    pub fn archives(&self) -> impl Iterator<Item = &str> {
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+        let names = self.command.split("$ARCHIVES/").skip(1);
+        names.map(move |rest| &rest[..rest.find(|c| !is_name(c)).unwrap_or(rest.len())])
+    }
+
     /// The program and its arguments, as a shell would split the line that knows nothing but quotes.
     ///
     /// # Errors
@@ -52,14 +65,14 @@ impl Operation for Exec {
     fn words() -> &'static [Word] {
         &[Word {
             name: "exec",
-            keys: &["command", "writes"],
+            keys: &["command", "writes", "frees"],
             read: |keys| Self::read(keys).map(Op::Exec),
         }]
     }
 
     fn follow(&self, things: &mut Things) -> Work {
         let written = self.writes.unwrap_or_default().0;
-        things.change_unknown(written);
+        things.change_unknown(written, self.frees.unwrap_or_default().0);
         Work::new(0, written, 1)
     }
 
@@ -97,9 +110,21 @@ mod tests {
         let exec = Exec {
             command: command.into(),
             writes: None,
+            frees: None,
             packages: Vec::new(),
         };
         exec.arguments()
+    }
+
+    #[test]
+    fn archives_are_found_in_the_command() {
+        let exec = Exec {
+            command: "sh -c 'tar -xf $ARCHIVES/sed; cat \"$ARCHIVES/lua-5.4\"'".into(),
+            writes: None,
+            frees: None,
+            packages: Vec::new(),
+        };
+        assert_eq!(exec.archives().collect::<Vec<_>>(), ["sed", "lua-5.4"]);
     }
 
     #[test]

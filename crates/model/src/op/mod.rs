@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{CacheState, End, Group, Metric};
 
 pub use create::EntryKind;
+pub use exec::ARCHIVES;
 pub use fallocate::FallocateMode;
 pub use io::{Access, IoEngine, Sharing};
 pub use keys::{KeyError, Keys, Word};
@@ -97,6 +98,7 @@ operations! {
     copy_file_range: CopyFileRange,
     reflink: Reflink,
     remove_file: RemoveFile,
+    read_files: ReadFiles,
     exec: Exec,
 }
 
@@ -180,6 +182,15 @@ pub trait Operation {
 const ENDS_OF_FILE: &[End] = &[End::Call, End::Fsync, End::Syncfs];
 
 impl Op {
+    /// The archives that its command names.
+    pub fn archives(&self) -> impl Iterator<Item = &str> {
+        let exec = match self {
+            Self::Exec(exec) => Some(exec),
+            _ => None,
+        };
+        exec.into_iter().flat_map(Exec::archives)
+    }
+
     /// The primary metric of this operation: tables rank by it.
     pub fn primary_metric(&self) -> Metric {
         self.descriptor().primary_metric()
@@ -284,6 +295,7 @@ mod tests {
         let exec = Exec {
             command: "true".into(),
             writes: Some(crate::Bytes(7)),
+            frees: None,
             packages: Vec::new(),
         };
         let mut things = Things::default();

@@ -76,6 +76,8 @@ pub trait Stage {
     fn find_in_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
     /// Compares every file of a tree with what was written.
     fn verify_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
+    /// Finds all files below a directory that a command has made, and reads them in random order.
+    fn read_files(&mut self, directory: &str) -> Result<(), Self::Error>;
     /// Removes a tree.
     fn remove_tree(&mut self, tree: &str) -> Result<(), Self::Error>;
 

@@ -220,9 +220,9 @@ impl Things {
         self.changes.push(Change::Reshaped(file.to_owned()));
     }
 
-    /// The operation does what nobody knows, and about so many bytes come from it.
-    pub fn change_unknown(&mut self, bytes: u64) {
-        self.nameless = self.nameless.saturating_add(bytes);
+    /// The operation does what nobody knows: about so many bytes come from it, and so many of others' go.
+    pub fn change_unknown(&mut self, bytes: u64, freed: u64) {
+        self.nameless = self.nameless.saturating_add(bytes).saturating_sub(freed);
         self.changes.push(Change::Unknown);
     }
 

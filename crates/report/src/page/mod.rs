@@ -20,7 +20,7 @@ use askama::Template;
 use model::{CampaignResults, Metric};
 
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{calibration, totals};
+use crate::tables::{above_baseline, calibration, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names};
@@ -68,9 +68,7 @@ struct Page {
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
     uses: Vec<uses::UseView>,
-    totals_title: &'static str,
-    totals_note: &'static str,
-    totals: Vec<TotalView>,
+    totals: Vec<TotalsView>,
     /// Results as shares of the raw device.
     shares: Vec<ShareView>,
     calibration: Vec<(String, String)>,
@@ -102,6 +100,18 @@ struct BlockView {
     name: String,
     title: String,
     lines: Vec<LineView>,
+}
+
+/// A section of tables over whole tests.
+struct TotalsView {
+    id: &'static str,
+    title: &'static str,
+    note: &'static str,
+    /// What it comes to.
+    sentences: Vec<String>,
+    /// What its rows are.
+    rows: &'static str,
+    blocks: Vec<TotalView>,
 }
 
 /// The totals of a test, over all steps and attempts.
@@ -195,8 +205,6 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         contender_groups: overall::contender_groups(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
-        totals_title: totals::TITLE,
-        totals_note: totals::NOTE,
         totals: totals_of(results, analysis),
         shares: shares(results, analysis),
         calibration: calibration::facts(results),
@@ -327,7 +335,29 @@ fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
     views
 }
 
-fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
+/// How much of real work is the filesystem, and the time of whole tests.
+fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> {
+    let above = TotalsView {
+        id: "above",
+        title: above_baseline::TITLE,
+        note: above_baseline::NOTE,
+        sentences: above_baseline::sentences(analysis),
+        rows: "Step",
+        blocks: views(above_baseline::blocks(results, analysis)),
+    };
+    let whole = TotalsView {
+        id: "totals",
+        title: totals::TITLE,
+        note: totals::NOTE,
+        sentences: Vec::new(),
+        rows: "Attempt",
+        blocks: views(totals::blocks(results, analysis, totals::Attempts::All)),
+    };
+    let all = [above, whole].into_iter();
+    all.filter(|of| !of.blocks.is_empty()).collect()
+}
+
+fn views(blocks: Vec<TestBlock<'_>>) -> Vec<TotalView> {
     let lines = |block: &TestBlock<'_>| {
         let lines = block.lines.iter().map(|line| TotalLineView {
             phase: line.label.clone(),
@@ -336,8 +366,7 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
         });
         lines.collect()
     };
-    let blocks = totals::blocks(results, analysis, totals::Attempts::All).into_iter();
-    let views = blocks.map(|block| TotalView {
+    let views = blocks.into_iter().map(|block| TotalView {
         id: test_id(block.number.unwrap_or_default()),
         lines: lines(&block),
         name: block.name,

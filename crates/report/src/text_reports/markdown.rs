@@ -6,7 +6,7 @@ use model::{CampaignResults, FACTS, Feature};
 use crate::tables::calibration;
 use crate::tables::cost;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{resources, standing_tables, totals};
+use crate::tables::{above_baseline, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
@@ -30,6 +30,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &legend_lines(&blocks);
     out += &of_the_raw_device(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
+    out += &above_baseline(results, analysis, &names);
     out += &totals(results, analysis, &names);
     out += &resources(analysis);
     out += &features(analysis, &names);
@@ -147,6 +148,24 @@ fn titled(title: &str, blocks: &[TestBlock<'_>], names: &[String]) -> String {
         return String::new();
     }
     format!("\n## {title}\n\n") + &in_one_table(blocks, names)
+}
+
+/// How much of real work is the filesystem.
+fn above_baseline(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let blocks = above_baseline::blocks(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let head = format!(
+        "\n## {}\n\n{}\n\n",
+        above_baseline::TITLE,
+        above_baseline::NOTE
+    );
+    let sentences = above_baseline::sentences(analysis).into_iter();
+    let sentences: String = sentences
+        .map(|text| format!("\n{}\n", escape(&text)))
+        .collect();
+    head + &in_one_table(&blocks, names) + &sentences
 }
 
 /// The time of whole tests, and of each attempt at them.

@@ -10,7 +10,7 @@ use crate::tables::calibration::shares;
 use crate::tables::cost;
 use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
-use crate::tables::{resources, standing_tables, totals};
+use crate::tables::{above_baseline, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
@@ -58,6 +58,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
     out += &of_the_raw_device(results, analysis, &names, options.width, paint);
     out += &of_processor(results, analysis, &names, options.width, paint);
+    out += &above_baseline(results, analysis, &names, options.width, paint);
     out += &totals(results, analysis, &names, options.width, paint);
     out += &contender_groups(analysis, paint);
     out += &resources(analysis, paint);
@@ -369,6 +370,29 @@ fn titled(
     for columns in split(blocks, names, terminal) {
         out.push('\n');
         table(&mut out, blocks, names, &columns, paint);
+    }
+    out
+}
+
+/// How much of real work is the filesystem.
+fn above_baseline(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let blocks = above_baseline::blocks(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let title = format!("{}:", above_baseline::TITLE);
+    let mut out = titled(&title, &blocks, names, terminal, paint);
+    for text in [above_baseline::NOTE.to_owned()]
+        .iter()
+        .chain(&above_baseline::sentences(analysis))
+    {
+        out += &format!("{}\n", paint.dim(&wrapped(text, terminal).join("\n")));
     }
     out
 }

@@ -17,6 +17,8 @@ pub fn campaign() -> Campaign {
         groups: Vec::new(),
         suites: vec![Suite {
             requires: model::Programs::default(),
+            archives: Vec::new(),
+            baseline: None,
             name: "bonnie".into(),
             title: "Block I/O".into(),
             source: "a test".into(),
@@ -38,6 +40,7 @@ pub fn campaign() -> Campaign {
         max_written: None,
         source: None,
         host: None,
+        archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
     }
@@ -57,6 +60,8 @@ fn test() -> Test {
             ends: End::Call,
             at_most: None,
             scaling: None,
+            step: None,
+            needs: None,
             op: Op::Io(Io {
                 operations: Some(8000),
                 threads: 5,

@@ -1,0 +1,269 @@
+//! Archives of sources, out of Debian's packages, in the cache: which suites unpack and build.
+//!
+//! An archive lies under the digest of its content, which is looked at each time that it is taken. A small file beside it says which one
+//! was brought for which wish, so that nobody asks a mirror twice.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use model::{Bytes, HeldArchive, SourceArchive};
+
+use crate::mirrors::{self, Lists};
+use crate::packages::{self, Apt, Package};
+use crate::workshop::Workshop;
+use crate::{GuestError, cache, digest, files};
+
+/// Where they lie in the cache.
+const ARCHIVES: &str = "archives";
+/// Lists of sources, a package and the archive unpacked of it, each of an archive of the size of Linux's.
+const ROOM: Bytes = Bytes::mib(512);
+/// What is brought before it is kept.
+const BROUGHT: &str = "brought";
+const NOTE: &str = "note";
+
+/// Where the content of an archive lies.
+pub fn path(archive: &HeldArchive, cache: &Path) -> PathBuf {
+    cache.join(ARCHIVES).join(&archive.sha256)
+}
+
+/// The archives, as they lie in the cache or are brought by this machine's apt. `say` hears what is being brought.
+///
+/// # Errors
+/// When `stop` rises; when apt is not there or fails, the mirror has no such archive, or it is another than the one that the suite was
+/// made for; when there is no room, or somebody else can write into the cache.
+pub fn bring(
+    wanted: &[SourceArchive],
+    cache: &Path,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Vec<HeldArchive>, GuestError> {
+    cache::require_ours(cache)?;
+    let missing = |archive: &&SourceArchive| held(archive, cache).is_none();
+    if wanted.iter().any(|archive| missing(&archive)) {
+        Workshop::open(cache, ROOM, stop, say, |workshop, say| {
+            files::create_directory(&cache.join(ARCHIVES))?;
+            let mut missing = wanted.iter().filter(missing);
+            missing.try_for_each(|archive| bring_one(archive, cache, workshop, say))
+        })?;
+    }
+    let all = wanted.iter().map(|archive| {
+        held(archive, cache).ok_or_else(|| {
+            let name = &archive.name;
+            GuestError::Unexpected(format!(
+                "the archive `{name}` is gone as soon as it was brought"
+            ))
+        })
+    });
+    all.collect()
+}
+
+/// The archive in the cache, where it is there and whole.
+fn held(wanted: &SourceArchive, cache: &Path) -> Option<HeldArchive> {
+    let note = files::read(&note_of(wanted, cache)).ok()?;
+    let held: HeldArchive = serde_json::from_slice(&note).ok()?;
+    let content = path(&held, cache);
+    let is_whole = digest::of_file(&content).ok()? == held.sha256;
+    let is_right = wanted.sha256.as_ref().is_none_or(|sum| *sum == held.sha256);
+    (is_whole && is_right && held.name == wanted.name).then_some(held)
+}
+
+/// The file that says which archive was brought for a wish.
+fn note_of(wanted: &SourceArchive, cache: &Path) -> PathBuf {
+    let wish = format!("{wanted:?}");
+    let name = format!("{}-{}", wanted.name, digest::name(wish.as_bytes()));
+    cache.join(ARCHIVES).join(name)
+}
+
+fn bring_one(
+    wanted: &SourceArchive,
+    cache: &Path,
+    workshop: &Workshop<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<(), GuestError> {
+    say(&format!(
+        "bringing {} from Debian's package {}",
+        wanted.name, wanted.package
+    ));
+    let directory = workshop.place(BROUGHT);
+    workshop.take_away(&directory)?;
+    files::create_directory(&directory)?;
+    let (file, version) = match wanted.is_source {
+        true => of_source(wanted, &directory, cache, workshop, say)?,
+        false => of_binary(wanted, &directory, workshop, say)?,
+    };
+    let sha256 = digest::of_file(&file).map_err(GuestError::io("read", &file))?;
+    if let Some(right) = wanted.sha256.as_ref().filter(|right| **right != sha256) {
+        return Err(GuestError::Unexpected(format!(
+            "the archive `{}` of {} {version} is another than the one that the suite was made for (SHA-256 {sha256}, and not {right})",
+            wanted.name, wanted.package
+        )));
+    }
+    let size = fs::metadata(&file)
+        .map_err(GuestError::io("look at", &file))?
+        .len();
+    let held = HeldArchive {
+        name: wanted.name.clone(),
+        version: format!("{} {version}", wanted.package),
+        sha256,
+        size: Bytes(size),
+    };
+    let whole = workshop.place("archive");
+    fs::rename(&file, &whole).map_err(GuestError::io("rename", &file))?;
+    workshop.keep("archive", &path(&held, cache))?;
+    let note = workshop.place(NOTE);
+    workshop.take_away(&note)?;
+    let text = serde_json::to_string(&held).expect("a note has no keys but words");
+    files::write(&note, text.as_bytes())?;
+    workshop.keep(NOTE, &note_of(wanted, cache))
+}
+
+/// The archive among the files of a source package, and the version of that.
+fn of_source(
+    wanted: &SourceArchive,
+    into: &Path,
+    cache: &Path,
+    workshop: &Workshop<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<(PathBuf, String), GuestError> {
+    let lists = Lists::Sources.directory();
+    let kept = match workshop.place(lists) {
+        fresh if fresh.exists() => fresh,
+        _ => cache.join(lists),
+    };
+    let apt = mirrors::apart(
+        Lists::Sources,
+        None,
+        &kept,
+        &digest::of_apt(),
+        workshop,
+        say,
+    )?;
+    let files = apt.files_of_source(&wanted.package)?;
+    let file = files.iter().find(|file| wanted.is_called(&file.file));
+    let file = file.ok_or_else(|| no_such(wanted))?;
+    apt.bring_source(&wanted.package, into)?;
+    let brought = into.join(&file.file);
+    let sum = digest::of_file(&brought).map_err(GuestError::io("read", &brought))?;
+    if !file.has(&sum) {
+        return Err(GuestError::Unexpected(format!(
+            "{} is not what apt says that it is",
+            file.file
+        )));
+    }
+    if workshop.place(lists).exists() {
+        workshop.keep(lists, &cache.join(lists))?;
+    }
+    Ok((brought, version_of_source(&files)))
+}
+
+/// `sed_4.9-1.dsc` is the description of version 4.9-1.
+fn version_of_source(files: &[Package]) -> String {
+    let mut names = files
+        .iter()
+        .filter_map(|file| file.file.strip_suffix(".dsc"));
+    let version = names.next().and_then(|name| name.split_once('_'));
+    version
+        .map(|(_, version)| version.to_owned())
+        .unwrap_or_default()
+}
+
+/// The archive in a binary package, and the version of that.
+fn of_binary(
+    wanted: &SourceArchive,
+    into: &Path,
+    workshop: &Workshop<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<(PathBuf, String), GuestError> {
+    let apt = Apt::own(workshop.programs());
+    let packages = apt.ask(&[wanted.package.as_str()].into())?;
+    let package = packages.first().ok_or_else(|| no_such(wanted))?;
+    apt.bring(&packages, into, say)?;
+    let content = into.join("content");
+    files::create_directory(&content)?;
+    packages::unpack(
+        &into.join(&package.file),
+        &content,
+        &[],
+        workshop.programs(),
+    )?;
+    let mut fields = package.file.split('_');
+    let version = fields.nth(1).unwrap_or_default().replace("%3a", ":");
+    let mut paths = vec![content.clone()];
+    while let Some(path) = paths.pop() {
+        if path.is_dir() && !path.is_symlink() {
+            let entries = fs::read_dir(&path).map_err(GuestError::io("read", &path))?;
+            paths.extend(entries.flatten().map(|entry| entry.path()));
+        } else if let Ok(below) = path.strip_prefix(&content)
+            && wanted.is_called(&below.to_string_lossy())
+        {
+            return Ok((path, version));
+        }
+    }
+    Err(no_such(wanted))
+}
+
+fn no_such(wanted: &SourceArchive) -> GuestError {
+    GuestError::Unexpected(format!(
+        "Debian's package {} of this machine's mirror has no {}",
+        wanted.package, wanted.file
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(sha256: Option<String>) -> SourceArchive {
+        SourceArchive {
+            name: "made-up".into(),
+            package: "made-up".into(),
+            is_source: true,
+            file: "made-up_*.tar".into(),
+            sha256,
+        }
+    }
+
+    /// As one lies there that was brought.
+    fn hold(content: &str, cache: &Path) -> HeldArchive {
+        let held = HeldArchive {
+            name: "made-up".into(),
+            version: "made-up 1".into(),
+            sha256: digest::of(content.as_bytes()),
+            size: Bytes(content.len() as u64),
+        };
+        fs::create_dir_all(cache.join(ARCHIVES)).unwrap();
+        fs::write(path(&held, cache), content).unwrap();
+        let note = serde_json::to_string(&held).unwrap();
+        fs::write(note_of(&wanted(None), cache), note).unwrap();
+        held
+    }
+
+    #[test]
+    fn what_lies_there_whole_is_taken_and_what_is_damaged_is_not() {
+        let cache = tempfile::tempdir().unwrap();
+        let cache = cache.path();
+        assert_eq!(super::held(&wanted(None), cache), None);
+        let held = hold("sources", cache);
+        let stop = Arc::default();
+        let taken = bring(&[wanted(None)], cache, &stop, &mut |_| {
+            panic!("nothing is brought")
+        });
+        assert_eq!(taken.unwrap().first(), Some(&held));
+        let other = wanted(Some(digest::of(b"others")));
+        assert_eq!(super::held(&other, cache), None, "it is not the right one");
+        fs::write(path(&held, cache), "sourcex").unwrap();
+        assert_eq!(super::held(&wanted(None), cache), None, "it is damaged");
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_description() {
+        let file = |name: &str| Package {
+            file: name.into(),
+            digest: String::new(),
+        };
+        let files = ["sed_4.9.orig.tar.xz", "sed_4.9-1+deb12u1.dsc"].map(file);
+        assert_eq!(version_of_source(&files), "4.9-1+deb12u1");
+    }
+}

@@ -1,0 +1,115 @@
+//! Archives of sources that commands of suites unpack: brought to the machine where cells run, and laid out for them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use model::{Campaign, HeldArchive, SourceArchive};
+use orchestrate::Stop;
+use wire::machine::{Answer, Request};
+
+use crate::connection::{Connection, Reach};
+use crate::dialogue::Dialogue;
+use crate::error::Refused;
+
+/// Where they lie in the directory of a campaign.
+pub const DIRECTORY: &str = "archives";
+
+/// Has the machine bring what is not in its cache, and says which archives they are.
+///
+/// # Errors
+/// When one cannot be brought, the user asks to stop, or the machine cannot be reached.
+pub fn bring(
+    reach: &dyn Reach,
+    wanted: Vec<SourceArchive>,
+    dialogue: &dyn Dialogue,
+    stop: &AtomicBool,
+) -> anyhow::Result<Vec<HeldArchive>> {
+    let mut connection = Connection::open(reach, stop)?;
+    connection.ask(&Request::BringArchives(wanted))?;
+    let is_it = |answer: &Answer| matches!(answer, Answer::Archives(_));
+    match connection.answer(is_it, dialogue, stop, &mut |_| {})? {
+        Answer::Archives(held) => Ok(held),
+        _ => unreachable!("nothing else is waited for"),
+    }
+}
+
+/// The same on this machine.
+///
+/// # Errors
+/// When one cannot be brought, or the user asks to stop.
+pub fn bring_here(
+    wanted: &[SourceArchive],
+    stop: &Stop,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Vec<HeldArchive>> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let cache = guest::cache_directory()?;
+    let held = guest::bring_archives(wanted, &cache, stop, say);
+    held.map_err(|error| Refused(format!("the suite cannot have its sources: {error}")).into())
+}
+
+/// The archives of a campaign by name and place in the cache, each as it was when the campaign began.
+///
+/// # Errors
+/// When one of them is another by now.
+pub fn of_campaign(
+    campaign: &Campaign,
+    stop: &Stop,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let suites = campaign.suites.iter();
+    let wanted: Vec<_> = suites.flat_map(|suite| suite.archives.clone()).collect();
+    let held = bring_here(&wanted, stop, say)?;
+    if let Some(other) = held.iter().find(|held| !campaign.archives.contains(held)) {
+        let began = campaign.archives.iter().find(|a| a.name == other.name);
+        let began = began.map_or("none", |archive| &archive.version);
+        return Err(Refused(format!(
+            "the archive `{}` is of {} by now, and was of {began} when the campaign began: begin a new one",
+            other.name, other.version
+        ))
+        .into());
+    }
+    let cache = guest::cache_directory()?;
+    let place = |held: HeldArchive| (held.name.clone(), guest::path_of_archive(&held, &cache));
+    Ok(held.into_iter().map(place).collect())
+}
+
+/// Lays archives out in a directory, each under its name.
+///
+/// # Errors
+/// When that cannot be written.
+pub fn lay_out(archives: &[(String, PathBuf)], directory: &Path) -> anyhow::Result<()> {
+    let failed = || format!("cannot lay out archives in {}", directory.display());
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(failed);
+        }
+        _ => fs::create_dir(directory).with_context(failed)?,
+    }
+    for (name, path) in archives {
+        symlink(path, directory.join(name)).with_context(failed)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_found_by_their_names_however_often_they_are_laid_out() {
+        let place = tempfile::tempdir().unwrap();
+        let content = place.path().join("content");
+        fs::write(&content, "sources").unwrap();
+        let directory = place.path().join(DIRECTORY);
+        for _ in 0..2 {
+            lay_out(&[("sed".to_owned(), content.clone())], &directory).unwrap();
+            assert_eq!(fs::read(directory.join("sed")).unwrap(), b"sources");
+        }
+    }
+}

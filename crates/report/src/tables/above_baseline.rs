@@ -1,0 +1,188 @@
+//! How much of real work is the filesystem: what each step takes beyond a baseline that does the same without a disk.
+
+use analyse::{Analysis, ContenderTotal, Estimate, RoundOutcome, StepTime, Total};
+use model::{CampaignResults, Unit};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone};
+use crate::wording::text::clean;
+
+/// What stands above the table.
+pub(crate) const TITLE: &str = "How much is the filesystem";
+/// What has to be known of it.
+pub(crate) const NOTE: &str = "A baseline does the same work without a disk. Its column is its own time; the others are \
+                               the median time above it, round by round, with an interval where there are several \
+                               rounds, what share of the contender's time that is, and the processor time per time \
+                               that passed. Below 0 is noise: the work varies by more than the filesystem takes.";
+
+/// A step of which the baseline takes this share is said to be none of the filesystem's.
+const NEARLY_ALL: f64 = 0.9;
+
+/// A block for each test that was run on a baseline as well.
+pub(crate) fn blocks<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
+    let blocks = analysis.totals.iter().filter_map(|total| {
+        let baseline = total.baseline.filter(|_| total.contenders.len() > 1)?;
+        let is_it = |test: &model::Test| test.suite == total.suite && test.name == total.test;
+        let number = tests().position(is_it)?;
+        Some(TestBlock {
+            test: tests().nth(number)?,
+            number: Some(number),
+            name: clean(&total.test),
+            title: format!(
+                "time above {}",
+                clean(&total.contenders[baseline].contender)
+            ),
+            lines: lines(total, baseline),
+        })
+    });
+    blocks.collect()
+}
+
+fn lines<'a>(total: &Total, baseline: usize) -> Vec<PhaseLine<'a>> {
+    let steps = total.steps.iter().enumerate().map(|(number, step)| {
+        let times: Vec<&StepTime> = total
+            .contenders
+            .iter()
+            .map(|of| &of.steps[number])
+            .collect();
+        let entry = |scale: &Scale, place: usize| match (place == baseline, times[place]) {
+            (true, time) => own(time.estimate, scale),
+            (false, time) => above(time.above, time.estimate, time.processor, scale),
+        };
+        line(
+            step,
+            times.iter().filter_map(|time| time.estimate),
+            total,
+            entry,
+        )
+    });
+    let whole = |of: &ContenderTotal| of.estimate;
+    let sums = line(
+        "total",
+        total.contenders.iter().filter_map(whole),
+        total,
+        |scale, place| {
+            let of = &total.contenders[place];
+            match place == baseline {
+                true => own(of.estimate, scale),
+                false if of.outcome == RoundOutcome::Invalid => absent(&of.outcome.to_string()),
+                false => above(of.above, of.estimate, None, scale),
+            }
+        },
+    );
+    steps.chain([sums]).collect()
+}
+
+/// A line whose unit fits these times.
+fn line<'a>(
+    label: &str,
+    times: impl Iterator<Item = Estimate>,
+    total: &Total,
+    entry: impl Fn(&Scale, usize) -> Entry,
+) -> PhaseLine<'a> {
+    let scale = Scale::of(Unit::Seconds, times.map(|time| time.median));
+    let entries = (0..total.contenders.len()).map(|place| entry(&scale, place));
+    PhaseLine {
+        row: None,
+        label: label.to_owned(),
+        rule: None,
+        unit: scale.symbol().to_owned(),
+        entries: entries.collect(),
+    }
+}
+
+fn own(time: Option<Estimate>, scale: &Scale) -> Entry {
+    time.map_or_else(|| absent("none"), |time| plain(scale.number(time.median)))
+}
+
+/// `+0.12 (0.10…0.15) 8 %, CPU 95 %`.
+fn above(
+    above: Option<Estimate>,
+    time: Option<Estimate>,
+    processor: Option<f64>,
+    scale: &Scale,
+) -> Entry {
+    let (Some(above), Some(time)) = (above, time) else {
+        return absent("none");
+    };
+    let mut text = signed(above.median, scale);
+    if above.interval.high > above.interval.low {
+        let ends = [above.interval.low, above.interval.high].map(|end| signed(end, scale));
+        text += &format!(" ({}…{})", ends[0], ends[1]);
+    }
+    text += &format!(" {:.0} %", 100.0 * above.median / time.median);
+    if let Some(processor) = processor {
+        text += &format!(", CPU {:.0} %", 100.0 * processor);
+    }
+    plain(text)
+}
+
+fn signed(value: f64, scale: &Scale) -> String {
+    let sign = if value < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", scale.number(value.abs()))
+}
+
+fn plain(text: String) -> Entry {
+    Entry {
+        text,
+        signs: String::new(),
+        tone: Tone::Plain,
+    }
+}
+
+fn absent(word: &str) -> Entry {
+    Entry {
+        tone: Tone::Absent,
+        ..plain(word.to_owned())
+    }
+}
+
+/// What the steps of a campaign say nothing about, a sentence for each test.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    let totals = analysis.totals.iter();
+    totals
+        .filter_map(|total| sentence(total, total.baseline?))
+        .collect()
+}
+
+fn sentence(total: &Total, baseline: usize) -> Option<String> {
+    let steps = total.steps.iter().enumerate();
+    let shares: Vec<(&str, f64)> = steps
+        .filter_map(|(number, step)| Some((step.as_str(), least_share(total, baseline, number)?)))
+        .filter(|(_, share)| *share >= NEARLY_ALL)
+        .collect();
+    let least = shares.iter().map(|(_, share)| *share).fold(1.0, f64::min);
+    let names: Vec<&str> = shares.iter().map(|(step, _)| *step).collect();
+    let floor = clean(&total.contenders[baseline].contender);
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}: {} {} little of filesystems. At least {:.0} % of the time is the work itself, which takes as long on {floor}.",
+            clean(&total.test),
+            clean(&names.join(", ")),
+            if names.len() == 1 { "tells" } else { "tell" },
+            (100.0 * least).floor(),
+        )
+    })
+}
+
+/// The least share that the baseline's time has in a contender's.
+fn least_share(total: &Total, baseline: usize, step: usize) -> Option<f64> {
+    let floor = total.contenders[baseline].steps[step].estimate?.median;
+    let others = total.contenders.iter().enumerate();
+    let others = others.filter(|(place, _)| *place != baseline);
+    let shares: Vec<f64> = others
+        .filter_map(|(_, of)| Some(floor / of.steps[step].estimate?.median))
+        .collect();
+    shares
+        .into_iter()
+        .map(|share| share.min(1.0))
+        .reduce(f64::min)
+}
+
+#[cfg(test)]
+#[path = "above_baseline_tests.rs"]
+mod tests;

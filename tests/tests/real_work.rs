@@ -1,0 +1,191 @@
+//! Real work: sources brought, extracted and built; a step that fails stops what needs it and nothing else; the same on a
+//! baseline beside it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use end_to_end::{Entry, Sandbox, cells_of, program, run};
+use model::{PhaseResult, Status};
+
+/// A suite of commands, each a phase: its name, its command, and what else is said of it.
+fn suite(head: &str, phases: &[(&str, &str, &str)]) -> String {
+    let phases = phases.iter().map(|(name, command, more)| {
+        format!(
+            "[[test.phase]]\nname = \"{name}\"\nop = \"exec\"\ncommand = \"{command}\"\n{more}\n"
+        )
+    });
+    format!(
+        "name = \"work\"\ntitle = \"Work\"\nsource = \"made for a test\"\n{head}\n[[test]]\nname = \"work\"\n\
+         rationale = \"Made for a test.\"\nspace = \"16 MiB\"\n{}",
+        phases.collect::<String>()
+    )
+}
+
+fn phase<'a>(phases: &'a [PhaseResult], name: &str) -> &'a PhaseResult {
+    let mut phases = phases.iter();
+    phases.find(|phase| phase.phase == name).unwrap()
+}
+
+#[test]
+fn a_step_that_fails_stops_what_needs_it_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let phases = [
+        ("extract", "sh -c 'exit 3'", ""),
+        ("other", "touch here", "needs = []"),
+        ("build", "true", "needs = [\"extract\"]"),
+        ("test", "true", "needs = [\"build\"]"),
+        ("look", "test -e here", "needs = [\"other\"]"),
+        ("last", "true", ""),
+    ];
+    sandbox.add_suite("work", &suite("", &phases));
+    sandbox.add(&Entry::ext4("frail"));
+    run(&mut sandbox.campaign(&["frail"], "work")).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "frail")[0];
+    let became = |name: &str| {
+        let phase = phase(&cell.phases, name);
+        let reason = phase.failure.as_ref().map(|f| f.reason.as_str());
+        (phase.status, reason.unwrap_or_default())
+    };
+    assert_eq!(became("extract"), (Status::Failed, "`sh` ended with 3"));
+    assert_eq!(became("other"), (Status::Ok, ""));
+    assert_eq!(became("build"), (Status::Skipped, "needs extract"));
+    assert_eq!(became("test"), (Status::Skipped, "needs build"));
+    assert_eq!(became("look"), (Status::Ok, ""));
+    assert_eq!(became("last"), (Status::Skipped, "extract died before it"));
+    assert_eq!(cell.status, Status::Failed);
+    let report = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    let total = report
+        .lines()
+        .find(|line| line.trim_start().starts_with("total"));
+    assert!(
+        total.is_some_and(|line| line.contains("invalid")),
+        "{report}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_phase_needs_what_comes_before_it_and_an_archive_that_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("ext"));
+    let refused = |text: &str| {
+        sandbox.add_suite("work", text);
+        run(&mut sandbox.campaign(&["ext"], "work")).with(2).stderr
+    };
+    let said = refused(&suite(
+        "",
+        &[("a", "true", "needs = [\"b\"]"), ("b", "true", "")],
+    ));
+    assert!(
+        said.contains("no phase `b` comes before this one"),
+        "{said}"
+    );
+    let said = refused(&suite("", &[("a", "tar -xf $ARCHIVES/sed", "")]));
+    assert!(said.contains("no [[archive]] is called so"), "{said}");
+}
+
+const SED: &str =
+    "[[archive]]\nname = \"sed\"\nsource_package = \"sed\"\nfile = \"sed_*.orig.tar.xz\"\n";
+
+/// The archives in the tests' cache, which are no notes.
+fn archives() -> Vec<PathBuf> {
+    let directory = program::cache().join("fsarena/archives");
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.filter(|e| e.file_name().len() == 64);
+    names.map(|entry| entry.path()).collect()
+}
+
+#[test]
+fn archives_are_brought_once_read_in_random_order_and_brought_again_when_damaged() {
+    let sandbox = Sandbox::new();
+    let unpack = "sh -c 'mkdir tree && tar -xf $ARCHIVES/sed -C tree --strip-components=1 && test -e tree/configure'";
+    let read = "[[test.phase]]\nname = \"read\"\nop = \"read-files\"\ndirectory = \"tree\"\n";
+    let text = suite(SED, &[("unpack", unpack, "writes = \"14 MB\"")]) + read;
+    sandbox.add_suite("work", &text);
+    sandbox.add(&Entry::ext4("ext"));
+    let again = || {
+        let mut campaign = sandbox.campaign(&["ext"], "work");
+        run(campaign.env("XDG_CACHE_HOME", program::cache())).with(0)
+    };
+    again();
+    let results = sandbox.results();
+    let held = &results.campaign.archives;
+    assert!(held[0].version.starts_with("sed 4."), "{held:?}");
+    let cell = cells_of(&results, "ext")[0];
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    let read = phase(&cell.phases, "read");
+    assert!(
+        read.operations > 500 && read.bytes_read.0 > 8_000_000,
+        "{read:?}"
+    );
+    let archive = archives()
+        .into_iter()
+        .find(|path| path.ends_with(&held[0].sha256));
+    let archive = archive.expect("it lies under its digest");
+    let whole = fs::read(&archive).unwrap();
+    fs::write(&archive, &whole[1..]).unwrap();
+    let said = again().stderr;
+    assert!(said.contains("bringing sed"), "{said}");
+    assert_eq!(fs::read(&archive).unwrap(), whole);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn an_archive_that_cannot_be_had_is_one_line_and_no_campaign() {
+    let sandbox = Sandbox::new();
+    let head = SED.replace("sed_*.orig.tar.xz", "sed_*.no-such-file");
+    sandbox.add_suite(
+        "work",
+        &suite(&head, &[("unpack", "tar -xf $ARCHIVES/sed", "")]),
+    );
+    sandbox.add(&Entry::ext4("ext"));
+    let mut campaign = sandbox.campaign(&["ext"], "work");
+    let said = run(campaign.env("XDG_CACHE_HOME", program::cache()))
+        .with(3)
+        .stderr;
+    let last = said.lines().last().unwrap();
+    assert!(
+        last.contains("the suite cannot have its sources") && last.contains("sed_*.no-such-file"),
+        "{said}"
+    );
+    let list = run(sandbox.fsarena().args(["list", "--json"]))
+        .with(0)
+        .stdout;
+    assert!(!list.contains("\"id\""), "{list}");
+    sandbox.assert_clean();
+}
+
+/// Both suites as the studies had them, small, beside their baseline.
+#[test]
+fn the_studies_real_work_runs_whole_and_stands_beside_tmpfs() {
+    let sandbox = Sandbox::new();
+    sandbox.add(&Entry::ext4("ext"));
+    let mut campaign = sandbox.campaign(&["ext"], "emerging");
+    campaign.args(["-s", "os2-shootout", "--size", "256 MiB", "--rounds", "1"]);
+    run(campaign.env("XDG_CACHE_HOME", program::cache())).with(0);
+    let results = sandbox.results();
+    for contender in ["ext", "tmpfs"] {
+        for cell in cells_of(&results, contender) {
+            assert_eq!(cell.status, Status::Ok, "{contender}: {:?}", cell.failure);
+        }
+    }
+    let report = run(sandbox.fsarena().args(["report", "--format", "json"]))
+        .with(0)
+        .stdout;
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let totals = report["analysis"]["totals"].as_array().unwrap();
+    let steps: Vec<_> = totals
+        .iter()
+        .map(|total| total["steps"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(steps, [11, 3, 1, 1], "emerging, zip, build, read");
+    for total in totals {
+        assert_eq!(total["baseline"], 1);
+        let above = &total["contenders"][0]["above"]["median"];
+        assert!(above.is_f64(), "{total}");
+    }
+    let text = run(sandbox.fsarena().arg("report")).with(0).stdout;
+    assert!(text.contains("How much is the filesystem:"), "{text}");
+    sandbox.assert_clean();
+}
