@@ -13,7 +13,7 @@ mod resource;
 
 use std::collections::HashMap;
 
-use crate::paths::{PathId, Paths};
+use crate::paths::PathId;
 use crate::trace::{Call, HandleId, OpenFlags, Operation, Order, Outcome, Trace};
 use clocks::Clocks;
 use files::Files;

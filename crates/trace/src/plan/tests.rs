@@ -6,6 +6,7 @@ use model::{Nanos, SeededRng};
 use proptest::prelude::*;
 
 use super::*;
+use crate::paths::Paths;
 use crate::trace::Errno;
 
 fn operation(thread: u32, at: u64, call: Call) -> Operation {
