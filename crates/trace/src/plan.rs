@@ -188,10 +188,10 @@ impl Planner<'_> {
 
     /// What failed has changed nothing, and saw what was there.
     fn touch_failing(&mut self, call: &Call, here: Use, waits: &mut Vec<Wait>) {
-        for path in paths_of(call).into_iter().flatten() {
+        for path in call.paths().into_iter().flatten() {
             self.name(path, Touch::Uses, here, waits);
         }
-        for handle in handles_of(call).into_iter().flatten() {
+        for handle in call.handles().into_iter().flatten() {
             self.opening(handle, Touch::Uses, here, waits);
         }
         if let Call::RemoveDirectory { path } = call {
@@ -200,7 +200,7 @@ impl Planner<'_> {
     }
 
     fn touch(&mut self, call: &Call, here: Use, waits: &mut Vec<Wait>) {
-        for handle in handles_of(call).into_iter().flatten() {
+        for handle in call.handles().into_iter().flatten() {
             let touch = match call {
                 Call::Close { .. } => Touch::Changes,
                 _ => Touch::Uses,
@@ -224,7 +224,7 @@ impl Planner<'_> {
             | Call::RemoveAttribute { .. } => false,
             _ => true,
         };
-        for path in paths_of(call).into_iter().flatten() {
+        for path in call.paths().into_iter().flatten() {
             match change {
                 true => self.change_name(path, here, waits),
                 false => self.name(path, Touch::Uses, here, waits),
@@ -384,58 +384,6 @@ impl Planner<'_> {
             self.names[parent.0 as usize].touch(Touch::Uses, here, waits);
             at = parent;
         }
-    }
-}
-
-/// The paths that a call names.
-pub(crate) fn paths_of(call: &Call) -> [Option<PathId>; 2] {
-    match *call {
-        Call::Open { path, .. }
-        | Call::Stat { path, .. }
-        | Call::Access { path, .. }
-        | Call::ReadLink { path }
-        | Call::MakeDirectory { path, .. }
-        | Call::MakePipe { path, .. }
-        | Call::RemoveDirectory { path }
-        | Call::Unlink { path }
-        | Call::Symlink { path, .. }
-        | Call::Truncate { path, .. }
-        | Call::ChangeMode { path, .. }
-        | Call::ChangeOwner { path, .. }
-        | Call::SetTimes { path, .. }
-        | Call::SetAttribute { path, .. }
-        | Call::GetAttribute { path, .. }
-        | Call::ListAttributes { path }
-        | Call::RemoveAttribute { path, .. }
-        | Call::LinkHandle { to: path, .. } => [Some(path), None],
-        Call::Rename { from, to, .. } | Call::Link { from, to } => [Some(from), Some(to)],
-        _ => [None, None],
-    }
-}
-
-/// The openings that a call works on.
-pub(crate) fn handles_of(call: &Call) -> [Option<HandleId>; 2] {
-    match *call {
-        Call::Close { handle }
-        | Call::Read { handle, .. }
-        | Call::Write { handle, .. }
-        | Call::MappedRead { handle, .. }
-        | Call::MappedWrite { handle, .. }
-        | Call::MappedSync { handle, .. }
-        | Call::Sync { handle, .. }
-        | Call::SyncRange { handle, .. }
-        | Call::List { handle }
-        | Call::StatHandle { handle }
-        | Call::LinkHandle { handle, .. }
-        | Call::TruncateHandle { handle, .. }
-        | Call::Allocate { handle, .. }
-        | Call::ChangeModeHandle { handle, .. }
-        | Call::ChangeOwnerHandle { handle }
-        | Call::SetTimesHandle { handle }
-        | Call::Advise { handle, .. }
-        | Call::Lock { handle } => [Some(handle), None],
-        Call::CopyRange { from, to, .. } => [Some(from), Some(to)],
-        _ => [None, None],
     }
 }
 
