@@ -97,7 +97,9 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that compute and nothing else.
-const PURE: &[&str] = &["model", "wire", "plan", "analyse", "report", "format", "trace"];
+const PURE: &[&str] = &[
+    "model", "wire", "plan", "analyse", "report", "format", "trace",
+];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.
 const IMPURE: &[&str] = &[

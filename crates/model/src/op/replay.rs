@@ -72,7 +72,8 @@ impl Replay {
         Ok(Op::Replay(Self {
             into: into.unwrap_or_else(|| trace.clone()),
             trace,
-            pace: optional(keys, "pace", |keys, key| choice(keys, key, &PACES))?.unwrap_or_default(),
+            pace: optional(keys, "pace", |keys, key| choice(keys, key, &PACES))?
+                .unwrap_or_default(),
             speed: optional(keys, "speed", |keys, key| keys.factor(key))?,
             facts: None,
             data: None,
