@@ -215,14 +215,22 @@ fn an_operation_that_goes_otherwise_is_a_failure_that_names_it() {
     sandbox.assert_clean();
 }
 
-/// What a filesystem has no room for in its design is no failure of it.
+/// What a filesystem does not have is no failure of it: here, files that share their space.
 #[test]
 fn what_a_filesystem_does_not_have_is_unsupported() {
     let sandbox = Sandbox::new();
-    sandbox.import("1 1.0 symlink(\"a\", \"/w/link\") = 0 <0.1>\n");
-    run(&mut sandbox.replay(&["vfat"])).with(0);
+    sandbox.import(
+        "1 1.0 open(\"/w/a\", O_RDWR|O_CREAT|O_EXCL, 0644) = 3</w/a> <0.1>\n\
+         1 2.0 open(\"/w/b\", O_RDWR|O_CREAT|O_EXCL, 0644) = 4</w/b> <0.1>\n\
+         1 3.0 ioctl(4</w/b>, FICLONE, 3</w/a>) = 0 <0.1>\n",
+    );
+    run(&mut sandbox.replay(&["ext4", "xfs"])).with(0);
     let results = sandbox.results();
-    let phase = &cells_of(&results, "vfat")[0].phases[0];
-    assert_eq!(phase.status, Status::Unsupported, "{:?}", phase.failure);
+    let of = |contender| &cells_of(&results, contender)[0].phases[0];
+    assert_eq!(of("xfs").status, Status::Ok, "{:?}", of("xfs").failure);
+    let refused = of("ext4");
+    assert_eq!(refused.status, Status::Unsupported, "{:?}", refused.failure);
+    let reason = &refused.failure.as_ref().unwrap().reason;
+    assert!(reason.starts_with("clone: EOPNOTSUPP"), "{reason}");
     sandbox.assert_clean();
 }

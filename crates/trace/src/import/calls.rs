@@ -7,8 +7,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::errno;
-use super::line::{Said, descriptor, has, number, string};
-use super::tasks::{Importer, Made, Open, pipe, waited_for};
+use super::line::{descriptor, string};
+use super::tasks::{Importer, Made, Open, waited_for};
 use super::world::{Kind, Node};
 use crate::paths::PathId;
 use crate::trace::{Call, Errno, OpenFlags, Outcome};

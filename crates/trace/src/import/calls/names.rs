@@ -1,7 +1,5 @@
 //! Calls on names: opened, looked at, made, removed, renamed.
 
-use std::rc::Rc;
-
 use super::super::line::{has, number, string};
 use super::super::world::{Kind, Node};
 use super::{At, FLAGS, octal};
