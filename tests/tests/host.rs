@@ -33,4 +33,5 @@ mod statistics;
 mod studies;
 mod sudo;
 mod sweeps;
+mod trace;
 mod ways;

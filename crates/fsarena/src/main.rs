@@ -17,6 +17,7 @@ mod paths;
 mod request;
 mod same;
 mod stop;
+mod traces;
 
 use std::process::ExitCode;
 
@@ -58,6 +59,7 @@ fn program() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(args, globals),
         Command::Format(args) => commands::format::run(args, globals),
         Command::Guest(args) => commands::guest::run(args, globals),
+        Command::Trace(args) => commands::trace::run(args, globals),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man => commands::man::run(),
         Command::Agent(args) => commands::agent::run(args),

@@ -12,6 +12,7 @@ mod job;
 mod job_tests;
 mod probe;
 mod read_files;
+mod replay;
 mod sets;
 mod stage;
 mod tree;

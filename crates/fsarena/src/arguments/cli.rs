@@ -12,6 +12,7 @@ use crate::arguments::cli_values::{path, share, size};
 use crate::arguments::guest_args::GuestArgs;
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
 use crate::arguments::storage_args::StorageArgs;
+use crate::arguments::trace_args::TraceArgs;
 use crate::commands::report::PARQUET;
 
 /// Compares filesystems by the same trials and answers with evidence.
@@ -188,6 +189,14 @@ Examples:
   fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
   fsarena guest selftest    check that virtual time does not depend on this machine")]
     Guest(GuestArgs),
+    /// Import, show and replay what a program did to its files.
+    #[command(after_help = "\
+Examples:
+  strace -f -ttt -T -y -s 256 -o build.strace make     in the directory that is recorded
+  fsarena trace import build.strace -o build.trace
+  fsarena trace show build.trace
+  sudo fsarena trace replay build.trace -c ext4 -c xfs")]
+    Trace(TraceArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
 Examples:

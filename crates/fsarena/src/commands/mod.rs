@@ -18,3 +18,4 @@ pub mod run;
 pub mod selftest;
 pub mod shell;
 pub mod show;
+pub mod trace;

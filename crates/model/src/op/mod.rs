@@ -20,6 +20,7 @@ pub use io::{Access, IoEngine, Sharing};
 pub use keys::{KeyError, Keys, Word};
 pub use metadata::{Action, Order};
 pub use plant_tree::TreeSpec;
+pub use replay::{Pace, TraceFacts};
 pub use stage::{Content, Stage};
 pub use stream::StreamUnit;
 pub use things::{Change, Kind, Things};
@@ -100,6 +101,7 @@ operations! {
     remove_file: RemoveFile,
     read_files: ReadFiles,
     exec: Exec,
+    replay: Replay,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.

@@ -1,0 +1,415 @@
+//! System calls as strace says them, as operations of a trace.
+
+mod data;
+mod names;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::errno;
+use super::line::{descriptor, string};
+use super::tasks::{Importer, Made, Open, waited_for};
+use super::world::{Kind, Node};
+use crate::paths::PathId;
+use crate::trace::{Call, Errno, OpenFlags, Outcome};
+
+/// Words of `open`, with their flags.
+const FLAGS: [(&str, u32); 15] = [
+    ("O_WRONLY", 1),
+    ("O_RDWR", 2),
+    ("O_CREAT", OpenFlags::CREATE),
+    ("O_EXCL", OpenFlags::EXCLUSIVE),
+    ("O_TRUNC", OpenFlags::TRUNCATE),
+    ("O_APPEND", OpenFlags::APPEND),
+    ("O_DSYNC", OpenFlags::DATA_SYNC),
+    ("O_DIRECT", OpenFlags::DIRECT),
+    ("O_DIRECTORY", OpenFlags::DIRECTORY),
+    ("O_NOFOLLOW", OpenFlags::NO_FOLLOW),
+    ("O_SYNC", OpenFlags::SYNC | OpenFlags::DATA_SYNC),
+    ("__O_SYNC", OpenFlags::SYNC),
+    ("O_PATH", OpenFlags::PATH),
+    ("O_TMPFILE", OpenFlags::TEMPORARY | OpenFlags::DIRECTORY),
+    ("__O_TMPFILE", OpenFlags::TEMPORARY),
+];
+
+/// A path without `.`, `..` and double slashes, from a directory on.
+pub fn normal(directory: &[u8], path: &[u8]) -> Vec<u8> {
+    let whole = match path.first() {
+        Some(b'/') => path.to_vec(),
+        _ => [directory, b"/", path].concat(),
+    };
+    let mut names: Vec<&[u8]> = Vec::new();
+    for name in whole.split(|byte| *byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    [b"/", &names.join(&b'/')[..]].concat()
+}
+
+type Opened = Rc<RefCell<Open>>;
+
+/// Where the arguments of a call have what.
+struct At<'a, 'b> {
+    importer: &'a mut Importer,
+    made: &'a Made<'b>,
+}
+
+/// Takes in one call.
+pub fn follow(importer: &mut Importer, made: &Made<'_>) {
+    let mut at = At { importer, made };
+    // What strace does not know, and what was broken off, says nothing.
+    if made.said.returned.is_some() || made.said.error.is_some() {
+        at.follow();
+    }
+}
+
+impl At<'_, '_> {
+    fn follow(&mut self) {
+        let said = &self.made.said;
+        let name = std::str::from_utf8(said.name).unwrap_or_default();
+        match name {
+            "clone" | "clone3" | "fork" | "vfork" => self.started(),
+            "wait4" | "waitid" | "waitpid" => {
+                if let Some(child) = waited_for(said) {
+                    let made = self.made;
+                    self.importer.awaited(made.task, made.at + made.took, child);
+                }
+            }
+            "execve" | "execveat" if said.error.is_none() => {
+                self.importer.executed(self.made.task, self.made.at);
+            }
+            "chdir" => self.change_directory(0, None),
+            "fchdir" => {
+                let path = descriptor(said.argument(0)).and_then(|(_, path)| path);
+                self.change_directory(0, path);
+            }
+            "umask" => {
+                let mask = octal(said.argument(0));
+                self.importer.world.mask = mask;
+            }
+            "dup" | "dup2" | "dup3" | "fcntl" | "fcntl64" => self.duplicate(name),
+            "close" => self.close(),
+            "close_range" => drop(
+                self.importer
+                    .unseen
+                    .insert("descriptors that close_range closed"),
+            ),
+            "open" | "openat" | "creat" | "openat2" => self.open(name),
+            "stat" | "lstat" | "stat64" | "lstat64" => self.stat(None, 0, name.starts_with('s'), 1),
+            "newfstatat" | "fstatat64" => {
+                let follows = !said.has(3, "AT_SYMLINK_NOFOLLOW");
+                self.stat(Some(0), 1, follows, 2);
+            }
+            "statx" => {
+                let follows = !said.has(2, "AT_SYMLINK_NOFOLLOW");
+                self.stat(Some(0), 1, follows, 4);
+            }
+            "fstat" | "fstat64" => self.stat_handle(1),
+            "access" => self.access(None, 0),
+            "faccessat" | "faccessat2" => self.access(Some(0), 1),
+            "readlink" => self.read_link(None, 0),
+            "readlinkat" => self.read_link(Some(0), 1),
+            "statfs" => drop(self.path(None, 0).map(|_| self.plain(Call::StatFilesystem))),
+            "fstatfs" => drop(self.handle(0).map(|_| self.plain(Call::StatFilesystem))),
+            "mkdir" => self.make_directory(None, 0),
+            "mkdirat" => self.make_directory(Some(0), 1),
+            "mknod" => self.make_pipe(None, 0),
+            "mknodat" => self.make_pipe(Some(0), 1),
+            "rmdir" => self.remove(None, 0, true),
+            "unlink" => self.remove(None, 0, false),
+            "unlinkat" => self.remove(Some(0), 1, said.has(2, "AT_REMOVEDIR")),
+            "rename" => self.rename(None, 0, None, 1),
+            "renameat" | "renameat2" => self.rename(Some(0), 1, Some(2), 3),
+            "link" => self.link(None, 0, None, 1),
+            "linkat" => self.link(Some(0), 1, Some(2), 3),
+            "symlink" => self.symlink(0, None, 1),
+            "symlinkat" => self.symlink(0, Some(1), 2),
+            "truncate" | "truncate64" => self.truncate(),
+            "ftruncate" | "ftruncate64" => self.truncate_handle(),
+            "chmod" => self.change_mode(None, 0),
+            "fchmodat" => self.change_mode(Some(0), 1),
+            "fchmod" => self.change_mode_of_handle(),
+            "chown" | "lchown" => self.on_path(None, 0, |path| Call::ChangeOwner {
+                path,
+                follow: name == "chown",
+            }),
+            "fchownat" => self.on_path(Some(0), 1, |path| Call::ChangeOwner { path, follow: true }),
+            "fchown" => self.on_handle(|handle| Call::ChangeOwnerHandle {
+                handle: handle.handle,
+            }),
+            "utime" | "utimes" => {
+                self.on_path(None, 0, |path| Call::SetTimes { path, follow: true });
+            }
+            "utimensat" | "futimesat" => self.set_times(),
+            "read" | "write" | "readv" | "writev" => self.data(name.starts_with('w'), None),
+            "pread64" | "pwrite64" => self.data(name.starts_with("pw"), self.made.said.number(3)),
+            "preadv" | "pwritev" | "preadv2" | "pwritev2" => {
+                self.data(name.starts_with("pw"), self.made.said.number(3));
+            }
+            "sendfile" | "sendfile64" => self.send_file(),
+            "copy_file_range" => self.copy_range(),
+            "ioctl" => self.clone_file(),
+            "lseek" | "_llseek" => self.seek(),
+            "fsync" => self.on_handle(|o| Call::Sync {
+                handle: o.handle,
+                data_only: false,
+            }),
+            "fdatasync" => self.on_handle(|o| Call::Sync {
+                handle: o.handle,
+                data_only: true,
+            }),
+            "sync" => drop(self.plain(Call::SyncAll)),
+            "syncfs" => drop(self.handle(0).map(|_| self.plain(Call::SyncAll))),
+            "sync_file_range" => {
+                let [offset, length] = [1, 2].map(|at| self.made.said.number(at).unwrap_or(0));
+                self.on_handle(|o| Call::SyncRange {
+                    handle: o.handle,
+                    offset,
+                    length,
+                });
+            }
+            "fallocate" => self.allocate(),
+            "fadvise64" | "posix_fadvise" => self.advise(),
+            "getdents" | "getdents64" => self.list(),
+            "flock" => self.on_handle(|o| Call::Lock { handle: o.handle }),
+            "getxattr" | "lgetxattr" | "setxattr" | "lsetxattr" | "listxattr" | "llistxattr"
+            | "removexattr" | "lremovexattr" => self.attribute(name),
+            "mmap" | "mmap2" => self.map(),
+            "io_uring_setup" => drop(
+                self.importer
+                    .unseen
+                    .insert("what was asked for by io_uring"),
+            ),
+            "splice" | "tee" | "vmsplice" => {
+                self.importer.unseen.insert("what splice moved");
+            }
+            _ => {}
+        }
+    }
+
+    /// The error of this call, where it is one that a filesystem gives again.
+    fn errno(&self) -> Result<(), Option<Errno>> {
+        self.made
+            .said
+            .error
+            .map_or(Ok(()), |name| Err(errno::of(name)))
+    }
+
+    fn returned(&self) -> u64 {
+        self.made.said.returned.unwrap_or(0)
+    }
+
+    fn directory_of(&mut self, descriptor_at: Option<usize>) -> Option<Vec<u8>> {
+        let current = Rc::clone(&self.importer.task(self.made.task).directory);
+        let Some(at) = descriptor_at else {
+            return current
+                .borrow()
+                .clone()
+                .or_else(|| self.importer.below.clone());
+        };
+        let (number, path) = descriptor(self.made.said.argument(at))?;
+        if number == -100
+            && let Some(path) = &path
+        {
+            *current.borrow_mut() = Some(path.clone());
+            self.importer.below.get_or_insert_with(|| path.clone());
+        }
+        path.or_else(|| current.borrow().clone())
+    }
+
+    /// A path among the arguments, where it lies in the directory.
+    fn path(&mut self, descriptor_at: Option<usize>, at: usize) -> Option<PathId> {
+        let directory = self
+            .directory_of(descriptor_at)
+            .unwrap_or_else(|| b"/".to_vec());
+        let path = string(self.made.said.argument(at))?;
+        let path = normal(&directory, &path);
+        let inside = self.inside(&path);
+        if inside.is_none() {
+            self.importer.elsewhere += 1;
+        }
+        inside
+    }
+
+    fn inside(&mut self, path: &[u8]) -> Option<PathId> {
+        let below = self.importer.below.as_ref()?;
+        let rest = path.strip_prefix(&below[..])?;
+        match below == b"/" || rest.is_empty() || rest.starts_with(b"/") {
+            true => Some(self.importer.paths.intern(rest)),
+            false => None,
+        }
+    }
+
+    /// What a descriptor among the arguments leads to. One that was open before the recording is opened first.
+    fn handle(&mut self, at: usize) -> Option<Opened> {
+        let (number, path) = descriptor(self.made.said.argument(at))?;
+        if let Some(open) = self.importer.open(self.made.task, number) {
+            return Some(open);
+        }
+        let path = self.inside(&normal(b"/", &path?))?;
+        let importer = &mut *self.importer;
+        let node = importer
+            .world
+            .exists(&mut importer.paths, path, Kind::File)?;
+        importer
+            .unseen
+            .insert("how files were opened that were open before");
+        let open = importer.opening(path, node, false);
+        let handle = Some(open.borrow().handle);
+        let directory = *importer.world.kind(node) == Kind::Directory;
+        let flags = OpenFlags(if directory { 0 } else { 2 });
+        let call = Call::Open {
+            path,
+            flags,
+            mode: 0,
+            handle,
+        };
+        importer.push(self.made.task, self.made.at, 0, call, Outcome::Done(0));
+        importer.install(self.made.task, number, Rc::clone(&open), false);
+        Some(open)
+    }
+
+    /// Adds a call that changes nothing that has to be known; says whether it succeeded.
+    fn plain(&mut self, call: Call) -> bool {
+        match self.errno() {
+            Ok(()) => {
+                self.importer.done(self.made, call, Outcome::Done(0));
+                true
+            }
+            Err(Some(errno)) => {
+                self.importer.failed(self.made, call, errno);
+                false
+            }
+            Err(None) => false,
+        }
+    }
+
+    /// What is at a path, which a call has found. The call is left out where that cannot be.
+    fn found(&mut self, path: PathId, kind: Kind) -> Option<Node> {
+        let node = self
+            .importer
+            .world
+            .exists(&mut self.importer.paths, path, kind);
+        if node.is_none() {
+            self.importer.unseen.insert("who made some of the files");
+        }
+        node
+    }
+
+    /// What a failure says of a path.
+    fn learn_from_failure(&mut self, path: PathId) {
+        let importer = &mut *self.importer;
+        match self.made.said.error {
+            Some("ENOENT") => importer.world.missing(&importer.paths, path),
+            Some("EEXIST" | "ENOTEMPTY" | "EISDIR") => {
+                let kind = match self.made.said.name {
+                    b"mkdir" | b"mkdirat" | b"rmdir" | b"unlinkat" => Kind::Directory,
+                    _ => Kind::File,
+                };
+                let _ = importer.world.exists(&mut importer.paths, path, kind);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call on a path that has to be there.
+    fn on_path(&mut self, from: Option<usize>, at: usize, call: impl FnOnce(PathId) -> Call) {
+        let Some(path) = self.path(from, at) else {
+            return;
+        };
+        if self.made.said.error.is_some() {
+            self.learn_from_failure(path);
+        } else if self.found(path, Kind::File).is_none() {
+            return;
+        }
+        self.plain(call(path));
+    }
+
+    fn on_handle(&mut self, call: impl FnOnce(&Open) -> Call) {
+        if let Some(open) = self.handle(0) {
+            let call = call(&open.borrow());
+            self.plain(call);
+        }
+    }
+
+    fn started(&mut self) {
+        let made = self.made;
+        let flags = made.said.arguments.join(&b' ');
+        if let Some(child) = made
+            .said
+            .returned
+            .and_then(|number| u32::try_from(number).ok())
+        {
+            self.importer.start(made.task, child, made.at, &flags);
+        }
+    }
+
+    fn change_directory(&mut self, at: usize, known: Option<Vec<u8>>) {
+        if self.made.said.error.is_some() {
+            return;
+        }
+        let directory = self.directory_of(None).unwrap_or_else(|| b"/".to_vec());
+        let path = known.or_else(|| string(self.made.said.argument(at)));
+        let Some(path) = path.map(|path| normal(&directory, &path)) else {
+            return;
+        };
+        if let Some(inside) = self.inside(&path) {
+            let _ = self.found(inside, Kind::Directory);
+        }
+        *self.importer.task(self.made.task).directory.borrow_mut() = Some(path);
+    }
+
+    fn duplicate(&mut self, name: &str) {
+        let said = &self.made.said;
+        let is_copy =
+            !name.starts_with("fcntl") || said.has(1, "F_DUPFD") || said.has(1, "F_DUPFD_CLOEXEC");
+        let Some((from, _)) = descriptor(said.argument(0)) else {
+            return;
+        };
+        let closes = said.has(1, "F_DUPFD_CLOEXEC") || said.has(2, "O_CLOEXEC");
+        let Some(to) = said.returned.and_then(|number| i32::try_from(number).ok()) else {
+            return;
+        };
+        if !is_copy {
+            if said.has(1, "F_SETFD") {
+                self.mark(from, said.has(2, "FD_CLOEXEC"));
+            }
+            return;
+        }
+        let open = self.handle(0);
+        if from == to {
+            return;
+        }
+        let made = self.made;
+        self.importer.close(made.task, made.at, 0, to);
+        if let Some(open) = open {
+            self.importer.install(made.task, to, open, closes);
+        }
+    }
+
+    fn mark(&mut self, descriptor: i32, closes: bool) {
+        let table = Rc::clone(&self.importer.task(self.made.task).table);
+        if let Some((_, marked)) = table.borrow_mut().get_mut(&descriptor) {
+            *marked = closes;
+        }
+    }
+
+    fn close(&mut self) {
+        let made = self.made;
+        if let Some((number, _)) = descriptor(made.said.argument(0)) {
+            self.importer.close(made.task, made.at, made.took, number);
+        }
+    }
+}
+
+fn octal(text: &[u8]) -> u16 {
+    let digits = text
+        .split(|byte| !byte.is_ascii_digit())
+        .next()
+        .unwrap_or_default();
+    let text = std::str::from_utf8(digits).unwrap_or_default();
+    u16::from_str_radix(text, 8).unwrap_or(0)
+}
