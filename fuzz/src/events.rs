@@ -66,6 +66,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
             },
         },
         test: TEST.clone(),
+        age: None,
         seed: 1,
         stacks_after: None,
     };

@@ -16,7 +16,7 @@ use model::{
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
-use wire::{Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
+use wire::{Ageing, Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
 use crate::error::Refused;
 use crate::fit;
@@ -42,6 +42,8 @@ struct CellGuest {
     volume: Box<Volume>,
     /// What is copied from.
     source: Option<wire::Source>,
+    /// How it is aged.
+    age: Option<Ageing>,
     executor: GuestExecutor,
     /// Keeps everybody else from a device of the user's for as long as the guest has it.
     _claim: Option<File>,
@@ -185,6 +187,7 @@ impl Guests {
                     target: Target::Volume(cell_guest.volume),
                     source: cell_guest.source,
                     test: test.clone(),
+                    age: cell_guest.age,
                     seed: cell.seed,
                     stacks_after: None,
                 };
@@ -255,6 +258,7 @@ impl Guests {
         Ok(CellGuest {
             volume: Box::new(volume),
             source,
+            age: Ageing::of(contender, self.campaign.seed, cell.round),
             executor,
             _claim: self.claim()?,
             _directory: directory,

@@ -219,6 +219,7 @@ pub fn fill(
         target,
         source: None,
         test: filling(campaign),
+        age: None,
         seed: campaign.seed,
         stacks_after: None,
     };

@@ -92,6 +92,7 @@ impl GuestCell {
             target: Target::Volume(Box::new(volume)),
             source: None,
             test,
+            age: None,
             seed: SEED,
             stacks_after: None,
         }

@@ -11,8 +11,8 @@ pub mod machine;
 use std::path::{Path, PathBuf};
 
 use model::{
-    Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features, MemoryUse,
-    MountIdentity, Nanos, Op, PhaseResult, PlantTree, SourceContents, StepRecord, Test, TreeSpec,
+    Age, AgeRecord, Bytes, CellId, Commands, Contender, CopyFileIn, CopyTreeIn, DiskState, Driver, Features, MemoryUse,
+    MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng, SourceContents, StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,12 +43,34 @@ pub struct Job {
     pub source: Option<Source>,
     /// What to do there.
     pub test: Test,
+    /// How the filesystem is aged before the first phase; it is fresh where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Ageing>,
     /// From which every random choice comes.
     pub seed: u64,
     /// Time without any event after which the agent writes on the console where everything is stuck; absent
     /// where whoever watches can look for himself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks_after: Option<Nanos>,
+}
+
+/// How an agent ages a filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ageing {
+    /// The distributions, and where it ends.
+    pub age: Age,
+    /// From which sizes, directories and order come: the same for all tests and contenders of a round.
+    pub seed: u64,
+}
+
+impl Ageing {
+    /// That of a contender in a round of a campaign.
+    pub fn of(contender: &Contender, campaign_seed: u64, round: u32) -> Option<Self> {
+        let age = contender.own.age.clone()?;
+        let mut rng = SeededRng::for_purpose(campaign_seed, &format!("age in round {round}"));
+        let seed = rng.next_u64();
+        Some(Self { age, seed })
+    }
 }
 
 /// Where an agent works.
@@ -237,6 +259,8 @@ pub enum Event {
     Step(StepRecord),
     /// The filesystem was mounted for the first time, by no phase: what it holds in memory.
     Mounted(MemoryUse),
+    /// The filesystem was aged.
+    Aged(AgeRecord),
     /// A phase has ended.
     Phase(Box<PhaseResult>),
     /// What the mounted filesystem can do.
