@@ -3,6 +3,7 @@
 use model::{CampaignResults, Clock, Nanos, Use};
 use serde::{Deserialize, Serialize};
 
+use crate::campaigns::ageing;
 use crate::checks::{disturbed, drift, noise, warm_reads};
 use crate::evidence::{failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
@@ -12,7 +13,7 @@ use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;
 use crate::rows::{row, sweep, total};
 use crate::{
-    CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
+    Ageing, CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
     DisturbedCell, Drift, NoiseFloor, Overall, PhaseCounts, Resources, Row, Stop, Sweep, Total,
     UseScores, WarmRead,
 };
@@ -47,6 +48,9 @@ pub struct Analysis {
     /// What each contender may use of memory and disks, and what it used.
     #[serde(default)]
     pub resources: Vec<Resources>,
+    /// What age costs contenders that compete fresh and aged.
+    #[serde(default)]
+    pub ageing: Ageing,
     /// The groups of contenders that the campaign names.
     #[serde(default)]
     pub contender_groups: Vec<ContenderGroupMeans>,
@@ -114,6 +118,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         sweeps: sweep::sweeps(results, &rows),
         conclusions: conclusion::conclusions(&overall),
         resources: resources::resources(results),
+        ageing: ageing::ageing(results, &rows, margin),
         contender_groups: contender_groups::groups(results, &overall),
         overall,
         totals: total::totals(results),

@@ -19,6 +19,7 @@ mod statistics;
 
 pub use advice::{Advice, ENOUGH_TESTED, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse, analyse_with};
+pub use campaigns::ageing::{AgePrice, Ageing, GroupPrice, Reached, ResultPrice, Turn};
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders, compare_sessions,
@@ -43,7 +44,7 @@ pub use groups::phase_counts::PhaseCounts;
 pub use groups::use_scores::{
     Candidate, LeftOut, RuledOut, SuitesByGroup, UseScores, WeighedGroup,
 };
-pub use inference::{Margin, Verdict};
+pub use inference::{Compared, Margin, Verdict};
 pub use open::Pair;
 pub use rows::outcome::RoundOutcome;
 pub use rows::place::Place;

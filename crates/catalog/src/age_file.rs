@@ -148,7 +148,9 @@ pub(crate) fn ages(value: &Value<'_>, catalog: &Catalog) -> Result<Vec<Age>, Cat
 pub(crate) fn one(value: &Value<'_>, catalog: &Catalog) -> Result<Age, CatalogError> {
     match <[Age; 1]>::try_from(ages(value, catalog)?) {
         Ok([age]) => Ok(age),
-        Err(_) => Err(value.error("a contender has one `fill`; several are for the campaign".into())),
+        Err(_) => {
+            Err(value.error("a contender has one `fill`; several are for the campaign".into()))
+        }
     }
 }
 
@@ -208,15 +210,31 @@ mod tests {
     #[test]
     fn what_no_distribution_could_be_is_told_with_its_line() {
         for (line, wrong, expected) in [
-            (3, "churn = \"often\"", "even.toml:4: `churn` is `often`; expected turn-over or rewrite"),
-            (4, "turnover = 0", "even.toml:5: `turnover` is `0`; expected a whole number from 1"),
+            (
+                3,
+                "churn = \"often\"",
+                "even.toml:4: `churn` is `often`; expected turn-over or rewrite",
+            ),
+            (
+                4,
+                "turnover = 0",
+                "even.toml:5: `turnover` is `0`; expected a whole number from 1",
+            ),
             (
                 6,
                 "sizes = [{ up_to = 2, weight = 1 }, { up_to = 1, weight = 1 }]",
                 "even.toml:7: `up_to` is `1`; expected more than in the bin before",
             ),
-            (6, "sizes = []", "even.toml:7: `sizes` is a list; expected at least one bin with a weight"),
-            (7, "ages = [{ up_to = 1, weight = -1 }]", "even.toml:8: `weight` is `-1`"),
+            (
+                6,
+                "sizes = []",
+                "even.toml:7: `sizes` is a list; expected at least one bin with a weight",
+            ),
+            (
+                7,
+                "ages = [{ up_to = 1, weight = -1 }]",
+                "even.toml:8: `weight` is `-1`",
+            ),
             (
                 8,
                 "depths = [{ depth = 2, directories = 1, weight = 1 }]",

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Age, Backend, Bytes, Clock, Contender, ContenderGroup, DiskCache, DiskModel, GuestMachine, Nanos,
-    OwnSetting, Profile,
+    Age, Backend, Bytes, Clock, Contender, ContenderGroup, DiskCache, DiskModel, GuestMachine,
+    Nanos, OwnSetting, Profile,
 };
 
 use crate::age_file;

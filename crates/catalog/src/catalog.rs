@@ -171,7 +171,8 @@ impl Catalog {
                 ..Files::default()
             }
         } else {
-            let [filesystems, suites, uses, disks, ages, studies] = found.map(Option::unwrap_or_default);
+            let [filesystems, suites, uses, disks, ages, studies] =
+                found.map(Option::unwrap_or_default);
             Files {
                 filesystems,
                 suites,

@@ -53,7 +53,9 @@ impl AgeWords<'_> {
                 ("layout", self.layout.is_some()),
             ];
             return match more.into_iter().find(|(_, given)| *given) {
-                Some((word, _)) => Err(format!("`{word}=` says how it is aged: give `age=PROFILE`, too")),
+                Some((word, _)) => Err(format!(
+                    "`{word}=` says how it is aged: give `age=PROFILE`, too"
+                )),
                 None => Ok(None),
             };
         };

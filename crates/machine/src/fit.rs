@@ -57,7 +57,11 @@ pub fn misfit(
         })
     };
     let aged = || of_age(campaign, contender, test, size);
-    Ok(requires.misfit(size).or_else(of_test).map(Misfit).or_else(aged))
+    Ok(requires
+        .misfit(size)
+        .or_else(of_test)
+        .map(Misfit)
+        .or_else(aged))
 }
 
 /// Why a contender cannot be aged before a test on a device of this size.

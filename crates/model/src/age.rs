@@ -307,7 +307,10 @@ mod tests {
                         weight,
                     })
                     .into(),
-                ages: vec![AgeBin { up_to: 1, weight: 1 }],
+                ages: vec![AgeBin {
+                    up_to: 1,
+                    weight: 1,
+                }],
                 depths: vec![DepthBin {
                     depth: 1,
                     directories: 1,

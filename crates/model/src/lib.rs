@@ -35,9 +35,7 @@ mod units;
 mod user_directory;
 mod uses;
 
-pub use age::{
-    Age, AgeBin, AgeProfile, AgeRecord, AgeStop, Churn, DepthBin, PerMille, SizeBin,
-};
+pub use age::{Age, AgeBin, AgeProfile, AgeRecord, AgeStop, Churn, DepthBin, PerMille, SizeBin};
 pub use calibration::{Calibration, Overhead, RawDevice, Spread};
 pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{CampaignId, Cell, CellId};

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgeRecord, Bytes, CacheState, Disturbance, End, Features, KernelEvent, MemoryUse, Metric, Nanos, Op,
-    Phase, kernel_log,
+    AgeRecord, Bytes, CacheState, Disturbance, End, Features, KernelEvent, MemoryUse, Metric,
+    Nanos, Op, Phase, kernel_log,
 };
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.

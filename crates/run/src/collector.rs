@@ -1,8 +1,8 @@
 //! Gathers the events of one cell into its result; pure.
 
 use model::{
-    AgeRecord, Bytes, CellResult, Failure, Features, KernelEvent, MemoryUse, Nanos, Phase, PhaseResult,
-    Status, StepRecord, Test,
+    AgeRecord, Bytes, CellResult, Failure, Features, KernelEvent, MemoryUse, Nanos, Phase,
+    PhaseResult, Status, StepRecord, Test,
 };
 use wire::Event;
 

@@ -11,8 +11,9 @@ pub mod machine;
 use std::path::{Path, PathBuf};
 
 use model::{
-    Age, AgeRecord, Bytes, CellId, Commands, Contender, CopyFileIn, CopyTreeIn, DiskState, Driver, Features, MemoryUse,
-    MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng, SourceContents, StepRecord, Test, TreeSpec,
+    Age, AgeRecord, Bytes, CellId, Commands, Contender, CopyFileIn, CopyTreeIn, DiskState, Driver,
+    Features, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng,
+    SourceContents, StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 

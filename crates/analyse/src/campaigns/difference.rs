@@ -278,10 +278,10 @@ pub fn compare_contenders(
 type Matched = (Vec<(usize, usize)>, Vec<String>);
 
 /// A row with a contender's result before and after.
-type Sides<'a> = (&'a Row, &'a MetricResult, &'a MetricResult);
+pub(super) type Sides<'a> = (&'a Row, &'a MetricResult, &'a MetricResult);
 
 /// Rounds of a campaign belong together.
-const fn of_one_campaign(clock: Clock) -> Pairing {
+pub(super) const fn of_one_campaign(clock: Clock) -> Pairing {
     match clock {
         Clock::Real => Pairing::Rounds,
         Clock::Virtual => Pairing::Exact,
@@ -483,11 +483,11 @@ fn new_failure<'a>(
 }
 
 /// Where a result stands among all that are compared.
-struct Place {
+pub(super) struct Place {
     /// The number of its row.
-    number: usize,
+    pub number: usize,
     /// That of its contender.
-    contender: usize,
+    pub contender: usize,
 }
 
 /// The same result in another session.
@@ -537,7 +537,11 @@ fn logs(row: &Row, result: &MetricResult) -> Vec<Option<f64>> {
 }
 
 /// The costs of a result before and after, where both were taken in the same way, in no failed round, and have logarithms.
-fn beside((row, before, after): Sides<'_>, place: Place, rows: &[(&Row, &Row)]) -> Option<Beside> {
+pub(super) fn beside(
+    (row, before, after): Sides<'_>,
+    place: Place,
+    rows: &[(&Row, &Row)],
+) -> Option<Beside> {
     let is_comparable = is_sound(row, before) && is_sound(row, after);
     if !(is_comparable && caches(before) == caches(after)) {
         return None;

@@ -1,8 +1,6 @@
 //! The order of ageing: a fill as fast as can be, then files that come and go, then the fill that is wanted, exactly.
 
-use model::{
-    Age, AgeRecord, AgeStop, Bytes, Churn, Nanos, PerMille, SeededRng, Space,
-};
+use model::{Age, AgeRecord, AgeStop, Bytes, Churn, Nanos, PerMille, SeededRng, Space};
 use nix::libc::{EDQUOT, ENOSPC};
 
 use crate::age::draw::Draw;
@@ -159,7 +157,11 @@ impl<'a, G: Ground> Ager<'a, G> {
                 return Ok(());
             }
             self.settle()?;
-            in_vain = if self.level.used == before { in_vain + 1 } else { 0 };
+            in_vain = if self.level.used == before {
+                in_vain + 1
+            } else {
+                0
+            };
             if in_vain > MOST_IN_VAIN {
                 return Ok(());
             }
@@ -173,7 +175,11 @@ impl<'a, G: Ground> Ager<'a, G> {
         while left > 0 {
             let size = self.draw.size(&mut self.rng);
             // The last one is as small as the room.
-            let size = if self.charge(size) > left { size.min(left) } else { size };
+            let size = if self.charge(size) > left {
+                size.min(left)
+            } else {
+                size
+            };
             if !self.make(size)? {
                 return Ok(false);
             }
@@ -201,7 +207,8 @@ impl<'a, G: Ground> Ager<'a, G> {
     fn churn(&mut self) -> Result<(), OpError> {
         let once = 2 * self.files.len().max(1);
         let wanted = self.age.operations;
-        let wanted = wanted.unwrap_or_else(|| once.saturating_mul(self.age.profile.turnover.into()));
+        let wanted =
+            wanted.unwrap_or_else(|| once.saturating_mul(self.age.profile.turnover.into()));
         let begun = self.record.operations;
         let (mut next_batch, mut next_part, mut batches) = (0, 0, 0);
         loop {
@@ -283,7 +290,8 @@ impl<'a, G: Ground> Ager<'a, G> {
         self.files.add(file);
         self.count(2);
         self.record.written.0 += size;
-        self.level.used = (self.level.used + self.charge(size)).saturating_sub(self.charge(old.size));
+        self.level.used =
+            (self.level.used + self.charge(size)).saturating_sub(self.charge(old.size));
         Ok(true)
     }
 

@@ -90,10 +90,12 @@ impl Ground for Directory {
         let path = self.path(file);
         let anew = path.with_file_name(ANEW);
         self.write(&anew, file)?;
-        fs::rename(&anew, &path).of("rename", &path).inspect_err(|_| {
-            // Where it cannot be removed either, the next call says so.
-            let _ = fs::remove_file(&anew);
-        })
+        fs::rename(&anew, &path)
+            .of("rename", &path)
+            .inspect_err(|_| {
+                // Where it cannot be removed either, the next call says so.
+                let _ = fs::remove_file(&anew);
+            })
     }
 
     fn remove(&mut self, file: AgedFile) -> Result<(), OpError> {

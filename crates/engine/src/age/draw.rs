@@ -19,7 +19,9 @@ impl Weights {
             sum += u64::from(weight);
             sum
         });
-        Self { sums: sums.collect() }
+        Self {
+            sums: sums.collect(),
+        }
     }
 
     fn draw(&self, rng: &mut SeededRng) -> usize {
@@ -128,13 +130,19 @@ mod tests {
             let size = Bytes(draw.size(&mut rng));
             sizes[profile.sizes.partition_point(|bin| bin.up_to < size)] += 1;
             let directory = draw.directory(&mut rng);
-            depths[draw.directories.partition_point(|(first, _)| *first <= directory) - 1] += 1;
+            depths[draw
+                .directories
+                .partition_point(|(first, _)| *first <= directory)
+                - 1] += 1;
         }
         let of_sizes: Vec<u32> = profile.sizes.iter().map(|bin| bin.weight).collect();
         let of_depths: Vec<u32> = profile.depths.iter().map(|bin| bin.weight).collect();
         for (seen, weights) in [(&sizes, &of_sizes), (&depths, &of_depths)] {
             let found = chi_squared(seen, weights);
-            assert!(found < limit(weights.len() - 1), "{found}: {seen:?} {weights:?}");
+            assert!(
+                found < limit(weights.len() - 1),
+                "{found}: {seen:?} {weights:?}"
+            );
         }
         // The test itself tells another distribution.
         assert!(chi_squared(&sizes, &vec![1; sizes.len()]) > limit(sizes.len() - 1));

@@ -103,7 +103,9 @@ impl Population {
         };
         let ends = self.ages.iter().enumerate().rev();
         ends.map(move |(number, bin)| {
-            let younger = number.checked_sub(1).map_or(0, |before| self.ages[before].up_to);
+            let younger = number
+                .checked_sub(1)
+                .map_or(0, |before| self.ages[before].up_to);
             (born(bin.up_to)..born(younger), bin.weight)
         })
     }

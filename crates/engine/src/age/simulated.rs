@@ -33,9 +33,15 @@ pub fn profile(churn: Churn) -> AgeProfile {
         churn,
         turnover: 2,
         batch: 16,
-        sizes: [(0, 5), (4096, 20), (20_000, 40), (100_000, 30), (1 << 20, 5)]
-            .map(size)
-            .into(),
+        sizes: [
+            (0, 5),
+            (4096, 20),
+            (20_000, 40),
+            (100_000, 30),
+            (1 << 20, 5),
+        ]
+        .map(size)
+        .into(),
         ages: [(1, 30), (4, 40), (16, 25), (64, 5)].map(age).into(),
         depths: [(1, 1, 0), (2, 3, 2), (3, 9, 5)].map(depth).into(),
     }
@@ -65,7 +71,12 @@ impl Simulated {
     }
 
     fn used(&self) -> u64 {
-        self.lost + self.files.values().map(|size| self.taken(*size)).sum::<u64>()
+        self.lost
+            + self
+                .files
+                .values()
+                .map(|size| self.taken(*size))
+                .sum::<u64>()
     }
 
     fn error(call: &'static str, errno: i32) -> OpError {
@@ -198,7 +209,10 @@ fn operations_or_a_layout_score_end_it() {
     let all = aged(&mut ground, &age, 1).unwrap();
     assert_eq!(all.stopped, AgeStop::Operations);
     let replaced = 2 * u64::from(age.profile.turnover) * all.files;
-    assert!(all.operations.abs_diff(replaced + all.files) < replaced / 5, "{all:?}");
+    assert!(
+        all.operations.abs_diff(replaced + all.files) < replaced / 5,
+        "{all:?}"
+    );
     age.operations = Some(0);
     let filled = aged(&mut disk(64 << 20), &age, 1).unwrap();
     assert!(filled.operations < all.operations / 3, "{filled:?}");

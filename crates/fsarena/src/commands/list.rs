@@ -3,7 +3,10 @@
 use std::process::ExitCode;
 
 use catalog::{Catalog, Study};
-use model::{AgeProfile, Backend, Churn, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test, Use};
+use model::{
+    AgeProfile, Backend, Churn, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test,
+    Use,
+};
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
@@ -268,7 +271,9 @@ fn disks(catalog: &Catalog) -> (String, Value) {
 fn ages(catalog: &Catalog) -> (String, Value) {
     let all: Vec<&AgeProfile> = catalog.ages().collect();
     let row = |age: &&AgeProfile| {
-        let churn = Churn::ALL.into_iter().find(|(_, churn)| *churn == age.churn);
+        let churn = Churn::ALL
+            .into_iter()
+            .find(|(_, churn)| *churn == age.churn);
         [
             age.name.clone(),
             churn.map_or("", |(word, _)| word).to_owned(),

@@ -62,7 +62,9 @@ pub fn beside(contenders: Vec<Contender>, ages: &[Age], progress: &Progress) -> 
     let each = contenders.into_iter().flat_map(|contender| {
         if !contender.filesystem.commands.need_device() {
             let name = &contender.name;
-            progress.note(&format!("{name} is on no device that could be aged: it competes fresh alone"));
+            progress.note(&format!(
+                "{name} is on no device that could be aged: it competes fresh alone"
+            ));
             return vec![contender];
         }
         let is_plain = contender.own.age.is_none();
@@ -109,11 +111,21 @@ mod tests {
     fn every_contender_is_there_fresh_and_aged() {
         assert_eq!(
             names(&["ext4", "xfs:noatime", "tmpfs"], &[]),
-            ["ext4", "ext4-aged", "xfs:noatime", "xfs-aged:noatime", "tmpfs"]
+            [
+                "ext4",
+                "ext4-aged",
+                "xfs:noatime",
+                "xfs-aged:noatime",
+                "tmpfs"
+            ]
         );
         assert_eq!(
             names(&["ext4@sata-ssd"], &[500, 955]),
-            ["ext4@sata-ssd", "ext4-aged-50@sata-ssd", "ext4-aged-95.5@sata-ssd"]
+            [
+                "ext4@sata-ssd",
+                "ext4-aged-50@sata-ssd",
+                "ext4-aged-95.5@sata-ssd"
+            ]
         );
         let own = "ext4@age=wang-os,fill=50%";
         assert_eq!(names(&[own], &[]), [own], "it has an age of its own");
@@ -134,6 +146,9 @@ mod tests {
         let age = ages(Some("wang-os"), &[], Vec::new(), Backend::Vm, &catalog).unwrap();
         let filled = ages(None, &half, age, Backend::Vm, &catalog).unwrap();
         assert_eq!(filled.len(), 1);
-        assert_eq!((filled[0].fill, filled[0].profile.name.as_str()), (half[0], "wang-os"));
+        assert_eq!(
+            (filled[0].fill, filled[0].profile.name.as_str()),
+            (half[0], "wang-os")
+        );
     }
 }

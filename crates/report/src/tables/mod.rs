@@ -1,5 +1,6 @@
 //! Tables that several formats share.
 
+pub(crate) mod ageing;
 pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod overall;
