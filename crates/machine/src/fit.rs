@@ -347,6 +347,42 @@ mod tests {
     }
 
     #[test]
+    fn a_fill_without_room_for_a_test_is_refused_with_the_size_that_has_it() {
+        let aged = "ext4@age=agrawal,fill=75%";
+        let with = |contenders: &[&str], size| {
+            let mut campaign = campaign(Backend::Loop, contenders, Bytes::mib(size));
+            for test in &mut campaign.suites[0].tests {
+                test.space = Bytes::mib(20);
+            }
+            campaign.suites.truncate(1);
+            campaign
+        };
+        let all = &["ext4", aged];
+        let refused = Misfits::of(&with(all, 64), None).unwrap_err();
+        assert!(refused.is::<BadInput>(), "{refused}");
+        let text = refused.to_string();
+        assert!(
+            text.contains("needs 20 MiB beside a fill of 75%, which leaves 16 MiB of 64 MiB: give --size 80MiB"),
+            "{text}"
+        );
+        // What makes its filesystem is left out, whatever the size, and nothing else.
+        let fits = with(all, 80);
+        let lines = lines(&fits, None);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("makes its filesystem itself, which is never aged"));
+        // Where a device is what it is, no size is named.
+        let mut device = with(all, 64);
+        device.device = Some("/dev/none".into());
+        let text = Misfits::of(&device, Some(Bytes::mib(64)))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.ends_with("choose a smaller --profile or a lower --fill"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn a_cell_that_does_not_fit_has_the_reason_in_each_phase() {
         let test = campaign(Backend::Loop, &[], Bytes(0))
             .suites

@@ -258,7 +258,11 @@ impl Guests {
         Ok(CellGuest {
             volume: Box::new(volume),
             source,
-            age: Ageing::of(contender, self.campaign.seed, cell.round),
+            age: contender
+                .own
+                .age
+                .as_ref()
+                .map(|age| Ageing::of(age, self.campaign.seed, cell.round)),
             executor,
             _claim: self.claim()?,
             _directory: directory,

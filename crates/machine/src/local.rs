@@ -284,7 +284,8 @@ impl Kernel {
 fn age(campaign: &Campaign, cell: &Cell) -> Option<Ageing> {
     let mut contenders = campaign.contenders.iter();
     let contender = contenders.find(|contender| contender.name == cell.contender)?;
-    Ageing::of(contender, campaign.seed, cell.round)
+    let age = contender.own.age.as_ref()?;
+    Some(Ageing::of(age, campaign.seed, cell.round))
 }
 
 fn failed(outcome: &Result<CellResult, Stopped>) -> bool {

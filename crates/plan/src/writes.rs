@@ -134,7 +134,9 @@ impl Writes {
 
 #[cfg(test)]
 mod tests {
-    use model::{Access, CacheState, DeviceCounters, End, Io, Mkfs, Phase};
+    use model::{
+        Access, Age, AgeProfile, CacheState, Churn, DeviceCounters, End, Io, Mkfs, PerMille, Phase,
+    };
 
     use super::*;
     use crate::{fixture, plan};
@@ -189,6 +191,43 @@ mod tests {
                 ..on_image
             };
             assert_eq!(expected(&in_directory), 1_000_000);
+        }
+    }
+
+    #[test]
+    fn ageing_counts_before_a_test_that_does_not_make_its_filesystem() {
+        let age = Age {
+            profile: AgeProfile {
+                name: "even".into(),
+                title: "Even".into(),
+                source: "a test".into(),
+                churn: Churn::TurnOver,
+                turnover: 3,
+                batch: 1,
+                sizes: Vec::new(),
+                ages: Vec::new(),
+                depths: Vec::new(),
+            },
+            fill: PerMille(500),
+            operations: None,
+            layout: None,
+        };
+        for (more, times) in [(vec![], 4), (vec![Op::Mkfs(Mkfs)], 0)] {
+            let fresh = campaign(more);
+            let mut aged = fresh.clone();
+            aged.contenders[0].own.age = Some(age.clone());
+            let cell = &plan(&fresh)[0];
+            let written = times * aged.size.0 / 2;
+            let of = |campaign: &Campaign| {
+                let writes = Writes::of(campaign);
+                let conditions = crate::cost::Conditions::of(campaign);
+                [
+                    writes.expected(cell).0,
+                    writes.counted(cell, &[]).0,
+                    if times > 0 { conditions.age.0 } else { 0 },
+                ]
+            };
+            assert_eq!(of(&aged), of(&fresh).map(|bytes| bytes + written));
         }
     }
 

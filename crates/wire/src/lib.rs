@@ -11,9 +11,9 @@ pub mod machine;
 use std::path::{Path, PathBuf};
 
 use model::{
-    Age, AgeRecord, Bytes, CellId, Commands, Contender, CopyFileIn, CopyTreeIn, DiskState, Driver,
-    Features, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng,
-    SourceContents, StepRecord, Test, TreeSpec,
+    Age, AgeRecord, Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features,
+    MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng, SourceContents,
+    StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,12 +65,13 @@ pub struct Ageing {
 }
 
 impl Ageing {
-    /// That of a contender in a round of a campaign.
-    pub fn of(contender: &Contender, campaign_seed: u64, round: u32) -> Option<Self> {
-        let age = contender.own.age.clone()?;
+    /// That of all cells of a round of a campaign, whatever contender and test they are of.
+    pub fn of(age: &Age, campaign_seed: u64, round: u32) -> Self {
         let mut rng = SeededRng::for_purpose(campaign_seed, &format!("age in round {round}"));
-        let seed = rng.next_u64();
-        Some(Self { age, seed })
+        Self {
+            age: age.clone(),
+            seed: rng.next_u64(),
+        }
     }
 }
 
@@ -330,6 +331,30 @@ mod tests {
         let line = event.to_line();
         assert_eq!(line.matches('\n').count(), 1);
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+
+    #[test]
+    fn all_that_is_aged_in_a_round_has_one_seed_and_rounds_have_others() {
+        let age = Age {
+            profile: model::AgeProfile {
+                name: "p".into(),
+                title: String::new(),
+                source: String::new(),
+                churn: model::Churn::Rewrite,
+                turnover: 1,
+                batch: 1,
+                sizes: Vec::new(),
+                ages: Vec::new(),
+                depths: Vec::new(),
+            },
+            fill: model::PerMille(500),
+            operations: None,
+            layout: None,
+        };
+        let seed = |campaign, round| Ageing::of(&age, campaign, round).seed;
+        assert_eq!(seed(7, 1), seed(7, 1));
+        assert_ne!(seed(7, 1), seed(7, 2));
+        assert_ne!(seed(7, 1), seed(8, 1));
     }
 
     #[test]
