@@ -166,7 +166,7 @@ fn reached(results: &CampaignResults, aged: &Contender) -> Option<Reached> {
         .filter_map(|stored| stored.result.as_ref()?.age)
         .collect();
     let share = |of: &dyn Fn(&model::AgeRecord) -> Option<model::PerMille>| {
-        let values = records.iter().filter_map(|record| of(record));
+        let values = records.iter().filter_map(of);
         let values: Vec<f64> = values.map(|share| f64::from(share.0) / 1000.0).collect();
         median(&values)
     };
