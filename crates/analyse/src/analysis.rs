@@ -3,11 +3,10 @@
 use model::{CampaignResults, Clock, Nanos, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::campaigns::ageing;
 use crate::checks::{disturbed, drift, noise, warm_reads};
 use crate::evidence::{failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
-use crate::groups::{conclusion, contender_groups, phase_counts};
+use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
 use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;

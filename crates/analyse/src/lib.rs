@@ -19,7 +19,6 @@ mod statistics;
 
 pub use advice::{Advice, ENOUGH_TESTED, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse, analyse_with};
-pub use campaigns::ageing::{AgePrice, Ageing, GroupPrice, Reached, ResultPrice, Turn};
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders, compare_sessions,
@@ -37,6 +36,7 @@ pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
 pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
+pub use groups::ageing::{AgePrice, Ageing, GroupPrice, Reached, ResultPrice, Turn};
 pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};

@@ -1,6 +1,5 @@
-//! Series side by side: campaigns, sessions, contenders fresh and aged; and histories.
+//! Several campaigns side by side: comparisons and histories.
 
-pub(crate) mod ageing;
 pub(crate) mod difference;
 pub(crate) mod history;
 pub(crate) mod settings;

@@ -5,8 +5,8 @@
 use model::{Age, CampaignResults, Contender, Direction, Group, Metric, Phase};
 use serde::{Deserialize, Serialize};
 
-use crate::campaigns::difference::{Place, beside, of_one_campaign};
 use crate::inference::{Beside, Compared, Pairing, overall, pairs};
+use crate::rows::beside::{Place, beside, of_one_campaign};
 use crate::statistics::interval::median;
 use crate::{Margin, Row, Verdict};
 
