@@ -1,4 +1,4 @@
-//! Files of a catalog: filesystems with their command lines, suites and studies with their plans, uses and disks.
+//! Files of a catalog: filesystems with their command lines, suites and studies with their plans, uses, disks and ages.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,12 @@ use crate::campaign::{campaign, has_a_plan};
 use crate::property::{is_one_line, survives_json};
 use crate::sample::CATALOG;
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind::Filesystem,
     Kind::Suite,
     Kind::Use,
     Kind::Disk,
+    Kind::Age,
     Kind::Study,
 ];
 
@@ -36,7 +37,7 @@ pub fn run(input: &[u8]) {
 pub fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"));
     let mut files = Vec::new();
-    for kind in ["filesystems", "suites", "uses", "disks", "studies"] {
+    for kind in ["filesystems", "suites", "uses", "disks", "ages", "studies"] {
         let entries = fs::read_dir(root.join(kind)).into_iter().flatten();
         files.extend(entries.flatten().map(|entry| entry.path()));
     }

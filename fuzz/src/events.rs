@@ -67,6 +67,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         },
         archives: None,
         test: TEST.clone(),
+        age: None,
         seed: 1,
         stacks_after: None,
     };

@@ -3,6 +3,7 @@
 
 mod adding_an_operation;
 mod advise;
+mod age;
 mod attacks;
 mod bonnie_calls;
 mod cache;

@@ -26,6 +26,8 @@ use crate::volume::{Mounted, Step};
 
 /// The one step that is done whatever came before.
 const UNMOUNT: &str = "umount";
+/// The step in which files come and go before the first phase.
+const AGE: &str = "age";
 
 /// A job being done.
 pub struct Session<'a> {
@@ -182,6 +184,46 @@ impl<'a> Session<'a> {
         {
             self.events.send(&Event::Mounted(memory));
         }
+        self.age();
+    }
+
+    /// Ages the filesystem where that is asked for; the first phase then finds it as it finds a fresh one: just mounted,
+    /// with empty caches.
+    fn age(&mut self) {
+        let root = self.volume.as_ref().filter(|volume| volume.is_mounted());
+        let (Some(ageing), Some(root)) = (&self.job.age, root.map(Mounted::root)) else {
+            return;
+        };
+        if self.died.is_some() || self.withdrawn {
+            return;
+        }
+        self.begin(AGE);
+        let progress = self.heartbeat.progress();
+        let mut begin = || self.begin(AGE);
+        match engine::age(root, &ageing.age, ageing.seed, &progress, &mut begin) {
+            Ok(record) => {
+                self.events.send(&Event::Aged(record));
+                self.step(AGE, Mounted::remount_cold);
+            }
+            Err(error) if !self.withdraw_if_taken() => self.die_of(AGE, &error),
+            Err(_) => {}
+        }
+    }
+
+    /// A step of the engine's outside the phases died.
+    fn die_of(&mut self, step: &str, error: &OpError) {
+        let (crashed, failure) = match self.judge(error) {
+            Trouble::Failed { crashed, failure } => (crashed, failure),
+            Trouble::Unsupported(reason) | Trouble::Withdrawn(reason) => {
+                let failure = Failure {
+                    reason,
+                    ..Failure::default()
+                };
+                (false, failure)
+            }
+        };
+        let step = step.to_owned();
+        self.die(crashed, Failure { step, ..failure });
     }
 
     /// Finds what is to be copied in, and in a guest makes it before.

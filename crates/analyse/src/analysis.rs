@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use crate::checks::{disturbed, drift, noise, warm_reads};
 use crate::evidence::{failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
-use crate::groups::{conclusion, contender_groups, phase_counts};
+use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
 use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;
 use crate::rows::{row, sweep, total};
 use crate::{
-    CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
+    Ageing, CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
     DisturbedCell, Drift, NoiseFloor, Overall, PhaseCounts, Resources, Row, Stop, Sweep, Total,
     UseScores, WarmRead,
 };
@@ -47,6 +47,9 @@ pub struct Analysis {
     /// What each contender may use of memory and disks, and what it used.
     #[serde(default)]
     pub resources: Vec<Resources>,
+    /// What age costs contenders that compete fresh and aged.
+    #[serde(default)]
+    pub ageing: Ageing,
     /// The groups of contenders that the campaign names.
     #[serde(default)]
     pub contender_groups: Vec<ContenderGroupMeans>,
@@ -114,6 +117,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         sweeps: sweep::sweeps(results, &rows),
         conclusions: conclusion::conclusions(&overall),
         resources: resources::resources(results),
+        ageing: ageing::ageing(results, &rows, margin),
         contender_groups: contender_groups::groups(results, &overall),
         overall,
         totals: total::totals(results),

@@ -36,6 +36,7 @@ pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
 pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
+pub use groups::ageing::{AgePrice, Ageing, GroupPrice, Reached, ResultPrice, Turn};
 pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};
@@ -43,7 +44,7 @@ pub use groups::phase_counts::PhaseCounts;
 pub use groups::use_scores::{
     Candidate, LeftOut, RuledOut, SuitesByGroup, UseScores, WeighedGroup,
 };
-pub use inference::{Margin, Verdict};
+pub use inference::{Compared, Margin, Verdict};
 pub use open::Pair;
 pub use rows::outcome::RoundOutcome;
 pub use rows::place::Place;

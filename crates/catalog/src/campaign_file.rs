@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use model::{
-    Backend, Bytes, Clock, Contender, ContenderGroup, DiskCache, DiskModel, GuestMachine, Nanos,
-    OwnSetting, Profile,
+    Age, Backend, Bytes, Clock, Contender, ContenderGroup, DiskCache, DiskModel, GuestMachine,
+    Nanos, OwnSetting, Profile,
 };
 
+use crate::age_file;
 use crate::contender::check_options;
 use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "name",
     "contenders",
+    "age",
     "groups",
     "directories",
     "suites",
@@ -41,7 +43,7 @@ const KEYS: [&str; 25] = [
 ];
 /// Keys that say what machine a guest is.
 const MACHINE: [&str; 5] = ["clock", "processors", "disk", "disks", "disk_cache"];
-const CONTENDER: [&str; 7] = [
+const CONTENDER: [&str; 8] = [
     "name",
     "filesystem",
     "mkfs_options",
@@ -49,6 +51,7 @@ const CONTENDER: [&str; 7] = [
     "memory",
     "disk",
     "disks",
+    "age",
 ];
 const DIRECTORY: [&str; 3] = ["name", "path", "memory"];
 const BACKENDS: [(&str, Backend); 3] = [
@@ -65,6 +68,8 @@ pub struct CampaignFile {
     pub name: Option<String>,
     /// Who competes, checked against the catalog.
     pub contenders: Vec<Contender>,
+    /// Ages at which every contender competes beside a fresh one.
+    pub ages: Vec<Age>,
     /// Groups of contenders, which are not held against the contenders yet: the command line may name others.
     pub groups: Vec<ContenderGroup>,
     /// Mounted directories that compete.
@@ -170,6 +175,9 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
     let campaign = CampaignFile {
         name: top.read("name", |v| v.text())?,
         contenders: contenders(&top, catalog)?,
+        ages: top
+            .read("age", |v| age_file::ages(&v, catalog))?
+            .unwrap_or_default(),
         groups: groups(&top)?,
         directories: directories(&top)?,
         suites: suites(&top, catalog)?,
@@ -241,6 +249,10 @@ fn check_together(campaign: &CampaignFile, top: &Table<'_>) -> Result<(), Catalo
         _ if in_directories && !campaign.contenders.is_empty() => (
             "directories",
             "`directories` and `contenders` cannot be in one campaign: it has one backend",
+        ),
+        _ if in_directories && !campaign.ages.is_empty() => (
+            "age",
+            "`age` means nothing for `directories`: what lies in them is yours, and stays as it is",
         ),
         _ if in_directories && campaign.device.is_some() => (
             "device",
@@ -356,6 +368,7 @@ fn contender(value: &Value<'_>, catalog: &Catalog) -> Result<Contender, CatalogE
             memory: table.read("memory", |v| v.size())?,
             disk: table.read("disk", |v| disk(&v, catalog))?,
             disks: table.read("disks", |v| disks(&v))?,
+            age: table.read("age", |v| age_file::one(&v, catalog))?,
         },
     };
     check_options(&contender).map_err(|m| value.error(m))?;

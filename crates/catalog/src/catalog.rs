@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use model::{DiskModel, Filesystem, Profile, Suite, Use};
+use model::{AgeProfile, DiskModel, Filesystem, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::document::{Claims, Source};
 use crate::study_file::{self, Study};
 use crate::text_file::read_plain;
-use crate::{CatalogError, disk_file, filesystem_file, suite_file, uses_file};
+use crate::{CatalogError, age_file, disk_file, filesystem_file, suite_file, uses_file};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -33,6 +33,7 @@ struct Files {
     suites: Vec<(String, String)>,
     uses: Vec<(String, String)>,
     disks: Vec<(String, String)>,
+    ages: Vec<(String, String)>,
     studies: Vec<(String, String)>,
 }
 
@@ -47,11 +48,13 @@ pub enum Kind {
     Use,
     /// The model of a disk, in `disks/`.
     Disk,
+    /// A profile of ageing, in `ages/`.
+    Age,
     /// A published comparison, in `studies/`.
     Study,
 }
 
-/// Filesystems, suites, uses, disks, studies and the defaults of profiles; every entry is checked.
+/// Filesystems, suites, uses, disks, ages, studies and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
@@ -59,6 +62,7 @@ pub struct Catalog {
     suites: Entries<[Suite; 4]>,
     uses: Entries<Use>,
     disks: Entries<DiskModel>,
+    ages: Entries<AgeProfile>,
     /// Texts of studies, which depend on the suites that there are.
     studies: Entries<String>,
     /// Texts of suites, which studies resolve in their own sizes.
@@ -91,6 +95,7 @@ impl Catalog {
             suites: read("suites"),
             uses: read("uses"),
             disks: read("disks"),
+            ages: read("ages"),
             studies: read("studies"),
         })?;
         for suite in &catalog.defaults.suites {
@@ -105,6 +110,7 @@ impl Catalog {
             suites: BTreeMap::new(),
             uses: BTreeMap::new(),
             disks: BTreeMap::new(),
+            ages: BTreeMap::new(),
             studies: BTreeMap::new(),
             texts: BTreeMap::new(),
             defaults,
@@ -124,6 +130,7 @@ impl Catalog {
             Kind::Suite => catalog.take_suites(&only),
             Kind::Use => catalog.take_uses(&only),
             Kind::Disk => catalog.take_disks(&only),
+            Kind::Age => catalog.take_ages(&only),
             Kind::Study => {
                 // Most texts of a fuzzer's are none, and a whole catalog is much to copy.
                 study_file::read(Source { file, text }, self)?;
@@ -139,8 +146,8 @@ impl Catalog {
 
     /// Adds the files of a user's directory; an entry of the same name is replaced.
     ///
-    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml` and
-    /// `DIR/studies/*.toml`; a directory that has none of these is taken to hold filesystems itself. Nothing is
+    /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
+    /// `DIR/ages/*.toml` and `DIR/studies/*.toml`; a directory that has none of these is taken to hold filesystems itself. Nothing is
     /// taken over when any file is wrong.
     ///
     /// # Errors
@@ -155,6 +162,7 @@ impl Catalog {
             below("suites")?,
             below("uses")?,
             below("disks")?,
+            below("ages")?,
             below("studies")?,
         ];
         let files = if found.iter().all(Option::is_none) {
@@ -163,12 +171,14 @@ impl Catalog {
                 ..Files::default()
             }
         } else {
-            let [filesystems, suites, uses, disks, studies] = found.map(Option::unwrap_or_default);
+            let [filesystems, suites, uses, disks, ages, studies] =
+                found.map(Option::unwrap_or_default);
             Files {
                 filesystems,
                 suites,
                 uses,
                 disks,
+                ages,
                 studies,
             }
         };
@@ -177,9 +187,10 @@ impl Catalog {
             suites,
             uses,
             disks,
+            ages,
             studies,
         } = &files;
-        if [filesystems, suites, uses, disks, studies]
+        if [filesystems, suites, uses, disks, ages, studies]
             .iter()
             .all(|f| f.is_empty())
         {
@@ -199,6 +210,7 @@ impl Catalog {
         self.take_suites(&files.suites)?;
         self.take_uses(&files.uses)?;
         self.take_disks(&files.disks)?;
+        self.take_ages(&files.ages)?;
         self.take_studies(&files.studies)
     }
 
@@ -254,6 +266,15 @@ impl Catalog {
             add(&mut new, value.name.clone(), value, file, claims)?;
         }
         merge(&mut self.disks, new)
+    }
+
+    fn take_ages(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = age_file::read(Source { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.ages, new)
     }
 
     /// Studies are kept as texts: what one says depends on suites, which may be replaced later.
@@ -350,6 +371,23 @@ impl Catalog {
             .get(name)
             .map(|entry| &entry.value)
             .ok_or_else(|| CatalogError::unknown("disk", name, known))
+    }
+
+    /// Every profile of ageing, by name.
+    pub fn ages(&self) -> impl Iterator<Item = &AgeProfile> {
+        self.ages.values().map(|e| &e.value)
+    }
+
+    /// The profile of ageing of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn age(&self, name: &str) -> Result<&AgeProfile, CatalogError> {
+        let known = self.ages.keys().map(String::as_str);
+        self.ages
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("age", name, known))
     }
 
     /// Every study, by name.

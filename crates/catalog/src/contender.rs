@@ -1,4 +1,5 @@
-//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`, a directory.
+//! From what a user writes to a contender: `ext4`, `ext4:data=journal,noatime`, `ext4@sata-ssd`,
+//! `ext4@age=agrawal`, a directory.
 
 use std::path::Path;
 
@@ -107,6 +108,12 @@ pub(crate) fn check_options(contender: &Contender) -> Result<(), String> {
     if !contender.mkfs_options.is_empty() && !own.mkfs.iter().any(|w| w == "{options}") {
         return Err(format!(
             "`{}` takes no mkfs options",
+            contender.filesystem.name
+        ));
+    }
+    if contender.own.age.is_some() && !own.need_device() {
+        return Err(format!(
+            "`{}` is on no device that could be aged",
             contender.filesystem.name
         ));
     }

@@ -3,7 +3,10 @@
 use model::{CacheState, End, Op, Profile};
 
 use crate::document::Source;
-use crate::{Catalog, Kind, disk_file, filesystem_file, study_file, suite_file, uses_file};
+use crate::{
+    Catalog, Kind, age_file, campaign_file, disk_file, filesystem_file, study_file, suite_file,
+    uses_file,
+};
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
 const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
@@ -11,6 +14,7 @@ const SUITE: &str = include_str!("../../../docs/adding-a-suite.md");
 const USE: &str = include_str!("../../../docs/adding-a-use.md");
 const STUDY: &str = include_str!("../../../docs/adding-a-study.md");
 const DISK: &str = include_str!("../../../docs/adding-a-disk.md");
+const AGE: &str = include_str!("../../../docs/ageing.md");
 
 /// The TOML of a page.
 fn example(page: &str) -> &str {
@@ -105,6 +109,23 @@ fn the_example_of_a_disk_loads() {
 }
 
 #[test]
+fn the_examples_of_ages_load() {
+    let catalog = Catalog::builtin().unwrap();
+    let campaign = campaign_file::parse(example(AGE), "c.toml", &catalog).unwrap();
+    assert_eq!(campaign.ages.len(), 2);
+    assert_eq!(campaign.ages[1].operations, Some(20_000));
+    let old = campaign.contenders[1].own.age.as_ref().unwrap();
+    assert_eq!(old.layout, Some(model::PerMille(850)));
+    let (_, profiles) = AGE.split_once("## Profiles").unwrap();
+    let source = Source {
+        file: "photos.toml",
+        text: example(profiles),
+    };
+    let (profile, _) = age_file::read(source).unwrap();
+    assert_eq!(profile.depths.len(), 2);
+}
+
+#[test]
 fn the_example_of_a_study_loads() {
     let catalog = Catalog::builtin().unwrap();
     let catalog = catalog.of_file(Kind::Study, "ours.toml", example(STUDY));
@@ -138,6 +159,9 @@ fn every_key_and_operation_is_described() {
     }
     for key in disk_file::all_keys() {
         described(DISK, key);
+    }
+    for key in age_file::all_keys() {
+        described(AGE, key);
     }
     for group in model::Group::ALL {
         described(USE, group.name());

@@ -4,6 +4,7 @@
 //! file is said in one line with file, line and what was expected. This crate runs nothing, mounts
 //! nothing and knows no particular filesystem.
 
+mod age_file;
 pub mod campaign_file;
 mod catalog;
 mod command_line;

@@ -4,12 +4,13 @@ use model::Profile;
 use proptest::prelude::*;
 
 use crate::document::Source;
-use crate::{disk_file, filesystem_file, suite_file, uses_file};
+use crate::{age_file, disk_file, filesystem_file, suite_file, uses_file};
 
 const FILESYSTEM: &str = include_str!("../../../catalog/filesystems/zfs-fuse.toml");
 const SUITE: &str = include_str!("../../../catalog/suites/bonnie.toml");
 const USE: &str = include_str!("../../../catalog/uses/removable.toml");
 const DISK: &str = include_str!("../../../catalog/disks/sata-ssd.toml");
+const AGE: &str = include_str!("../../../catalog/ages/wang-os.toml");
 const SWEEP: &str = include_str!("../../../catalog/suites/iozone.toml");
 
 /// Reads a text as every kind of file.
@@ -23,6 +24,7 @@ fn read(text: &str) {
         suite_file::read(source, Profile::Study, None).err(),
         uses_file::read(source).err(),
         disk_file::read(source).err(),
+        age_file::read(source).err(),
     ];
     for error in errors.into_iter().flatten() {
         assert_eq!(error.to_string().lines().count(), 1, "{error}");
@@ -58,6 +60,7 @@ proptest! {
     #[test]
     fn a_damaged_file_can_be_read(at: usize, length in 0usize..40, by in "[$\"'=\\[\\]{}#a-z0-9.\n-]{0,12}") {
         read(&damaged(FILESYSTEM, at, length, &by));
+        read(&damaged(AGE, at, length, &by));
         read(&damaged(SUITE, at, length, &by));
         read(&damaged(USE, at, length, &by));
         read(&damaged(DISK, at, length, &by));

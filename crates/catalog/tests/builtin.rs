@@ -105,6 +105,9 @@ fn every_file_is_called_after_what_it_describes() {
     assert_eq!(uses, names("uses"));
     let disks: Vec<String> = catalog.disks().map(|d| d.name.clone()).collect();
     assert_eq!(disks, names("disks"));
+    let ages: Vec<String> = catalog.ages().map(|age| age.name.clone()).collect();
+    assert_eq!(ages, names("ages"));
+    assert!(catalog.ages().all(|age| age.source.len() > 100));
     let studies = catalog.studies().unwrap();
     let studies: Vec<String> = studies.into_iter().map(|study| study.name).collect();
     assert_eq!(studies, names("studies"));

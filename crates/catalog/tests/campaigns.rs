@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use catalog::{Catalog, Directory, RoundRule, campaign_file};
-use model::{Backend, Bytes, Nanos, Profile};
+use model::{Age, Backend, Bytes, Nanos, PerMille, Profile};
 use proptest::prelude::*;
 
 /// Read once: thousands of texts are held against it.
@@ -81,6 +81,71 @@ fn a_contender_may_have_memory_and_disks_of_its_own() {
     ] {
         let error = catalog.contender(spec).unwrap_err().to_string();
         assert!(error.contains(complaint), "{spec}: {error}");
+    }
+}
+
+#[test]
+fn a_contender_or_all_of_a_campaign_may_have_an_age() {
+    let catalog = catalog();
+    let one = catalog
+        .contender("ext4@age=agrawal,fill=90%,operations=500,layout=85%:noatime")
+        .unwrap();
+    let age = one.own.age.unwrap();
+    assert_eq!(age.profile, *catalog.age("agrawal").unwrap());
+    assert_eq!((age.fill, age.operations), (PerMille(900), Some(500)));
+    assert_eq!(age.layout, Some(PerMille(850)));
+    let plain = catalog.contender("xfs@age=wang-os").unwrap();
+    assert_eq!(plain.own.age.unwrap().fill, Age::FILL);
+    for (spec, complaint) in [
+        (
+            "ext4@age=agrawl",
+            "there is no age `agrawl` in the catalog; did you mean `agrawal`?",
+        ),
+        (
+            "ext4@fill=80%",
+            "`fill=` says how it is aged: give `age=PROFILE`, too",
+        ),
+        (
+            "ext4@age=agrawal,fill=99%",
+            "expected a percentage from 5% to 95%",
+        ),
+        (
+            "ext4@age=agrawal,operations=x",
+            "`operations=x`: expected a whole number",
+        ),
+        ("ext4@age=agrawal,age=wang-os", "the same thing twice"),
+        (
+            "tmpfs@age=agrawal",
+            "`tmpfs` is on no device that could be aged",
+        ),
+    ] {
+        let error = catalog.contender(spec).unwrap_err().to_string();
+        assert!(error.contains(complaint), "{spec}: {error}");
+    }
+    for (text, complaint) in [
+        (
+            "contenders = [\"ext4\"]\nage = { profile = \"agrawl\" }",
+            "c.toml:2: there is no age `agrawl`",
+        ),
+        (
+            "contenders = [\"ext4\"]\nage = { profile = \"agrawal\", fill = \"99%\" }",
+            "c.toml:2: `fill` is `99%`; expected a percentage from 5% to 95%",
+        ),
+        (
+            "contenders = [\"ext4\"]\nage = { profile = \"agrawal\", fil = \"9%\" }",
+            "c.toml:2: unknown key `fil`; expected one of: profile, fill, operations, layout",
+        ),
+        (
+            "directories = [\"/\"]\nage = { profile = \"agrawal\" }",
+            "c.toml:2: `age` means nothing for `directories`",
+        ),
+        (
+            "contenders = [{ name = \"a\", filesystem = \"ext4\",\n age = { profile = \"agrawal\", fill = [\"9%\", \"8%\"] } }]",
+            "c.toml:2: a contender has one `fill`",
+        ),
+    ] {
+        let error = campaign_file::parse(text, "c.toml", catalog).unwrap_err();
+        assert!(error.to_string().starts_with(complaint), "{error}");
     }
 }
 

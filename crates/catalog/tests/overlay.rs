@@ -213,6 +213,27 @@ fn disks_add_and_override() {
 }
 
 #[test]
+fn ages_add_and_override() {
+    let dir = tempfile::tempdir().unwrap();
+    let age = |name: &str| {
+        format!(
+            "name = \"{name}\"\ntitle = \"Mine\"\nsource = \"a test\"\nchurn = \"rewrite\"\nturnover = 1\nbatch = 1\n\
+             sizes = [{{ up_to = 1, weight = 1 }}]\nages = [{{ up_to = 1, weight = 1 }}]\n\
+             depths = [{{ depth = 1, directories = 1, weight = 1 }}]\n"
+        )
+    };
+    write(dir.path(), "ages/mine.toml", &age("mine"));
+    write(dir.path(), "ages/agrawal.toml", &age("agrawal"));
+    let mut catalog = Catalog::builtin().unwrap();
+    let before = catalog.ages().count();
+    catalog.overlay(dir.path()).unwrap();
+    assert_eq!(catalog.ages().count(), before + 1);
+    assert_eq!(catalog.age("agrawal").unwrap().title, "Mine");
+    let error = catalog.age("min").unwrap_err().to_string();
+    assert!(error.contains("did you mean `mine`?"), "{error}");
+}
+
+#[test]
 fn what_is_wrong_with_a_use_is_told_with_its_line() {
     let cases = [
         (

@@ -4,6 +4,7 @@
 //! [`Meter`] reads clocks and counters before and after. Everything happens below one directory.
 //! Nothing here makes, mounts or checks a filesystem, and nothing talks to the orchestrator.
 
+mod age;
 mod arrivals;
 mod calibrate;
 mod content;
@@ -26,6 +27,7 @@ mod tally;
 mod visit_order;
 mod workspace;
 
+pub use age::{AGE_DIRECTORY, age};
 pub use calibrate::overhead;
 pub use corruption::Corruption;
 pub use error::OpError;

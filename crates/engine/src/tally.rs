@@ -36,7 +36,7 @@ impl Progress {
         Some(self.total.load(Ordering::Relaxed)).filter(|&n| n > 0)
     }
 
-    fn add(&self, operations: u64) {
+    pub(crate) fn add(&self, operations: u64) {
         self.done.fetch_add(operations, Ordering::Relaxed);
     }
 

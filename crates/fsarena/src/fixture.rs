@@ -60,6 +60,7 @@ pub fn failed_cell() -> StoredCell {
             remarks: Vec::new(),
             disturbance: None,
             mounted: None,
+            age: None,
             first: None,
         }),
     }

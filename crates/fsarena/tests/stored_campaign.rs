@@ -91,6 +91,7 @@ fn failed(cell: &Cell) -> CellResult {
         remarks: Vec::new(),
         disturbance: None,
         mounted: None,
+        age: None,
         first: None,
     }
 }

@@ -56,7 +56,40 @@ pub fn misfit(
             )
         })
     };
-    Ok(requires.misfit(size).or_else(of_test).map(Misfit))
+    let aged = || of_age(campaign, contender, test, size);
+    Ok(requires
+        .misfit(size)
+        .or_else(of_test)
+        .map(Misfit)
+        .or_else(aged))
+}
+
+/// Why a contender cannot be aged before a test on a device of this size.
+fn of_age(campaign: &Campaign, contender: &Contender, test: &Test, size: Bytes) -> Option<Misfit> {
+    let age = contender.own.age.as_ref()?;
+    let name = &test.name;
+    if test.makes_filesystem() {
+        return Some(Misfit(format!(
+            "the test `{name}` makes its filesystem itself, which is never aged"
+        )));
+    }
+    let left = age.leaves(size);
+    (test.space > left).then(|| {
+        let larger = age.size_for(test.space);
+        let advice = match campaign.device.is_some() || size < campaign.size {
+            true => "choose a smaller --profile or a lower --fill".to_owned(),
+            false => format!("give --size {}, a smaller --profile or a lower --fill", spelled(larger)),
+        };
+        Misfit(format!(
+            "the test `{name}` needs {} beside a fill of {}, which leaves {left} of {size}: {advice}",
+            test.space, age.fill
+        ))
+    })
+}
+
+/// A size as it is typed: `480MiB`.
+fn spelled(size: Bytes) -> String {
+    format!("{}MiB", size.0 >> 20)
 }
 
 /// The size of all devices that a contender gets.
@@ -81,9 +114,11 @@ impl Misfits {
     /// Looks at all contenders and tests of a campaign.
     ///
     /// # Errors
-    /// When a test fits no contender, or does not fit the only one.
+    /// When a test fits no contender, or does not fit the only one; or has no room beside the fill of one that is aged on
+    /// all of what the campaign gives: whoever ages contenders wants to see that.
     pub fn of(campaign: &Campaign, device: Option<Bytes>) -> anyhow::Result<Self> {
         let mut found = Self::default();
+        require_room_beside_ages(campaign, device)?;
         for test in campaign.suites.iter().flat_map(|suite| &suite.tests) {
             let mut fits_any = false;
             for contender in &campaign.contenders {
@@ -125,6 +160,41 @@ impl Misfits {
             line
         })
     }
+}
+
+/// Refuses a campaign of which a test has no room beside a fill; the largest one is named, so that nobody has to ask twice.
+fn require_room_beside_ages(campaign: &Campaign, device: Option<Bytes>) -> anyhow::Result<()> {
+    let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let pairs = campaign.contenders.iter().flat_map(|contender| {
+        let lacks = move |test: &&Test| is_for_want_of_size(campaign, contender, test, device);
+        tests().filter(lacks).map(move |test| (contender, test))
+    });
+    let Some((contender, test)) = pairs.max_by_key(|(contender, test)| {
+        let age = contender.own.age.as_ref();
+        age.map(|age| age.size_for(test.space))
+    }) else {
+        return Ok(());
+    };
+    match misfit(campaign, contender, test, device)? {
+        Some(misfit) => Err(BadInput(format!("{}: {misfit}", contender.name)).into()),
+        None => Ok(()),
+    }
+}
+
+/// Whether a contender would have room for a test, were it not aged, and has all that the campaign can give.
+fn is_for_want_of_size(
+    campaign: &Campaign,
+    contender: &Contender,
+    test: &Test,
+    device: Option<Bytes>,
+) -> bool {
+    let Some(age) = &contender.own.age else {
+        return false;
+    };
+    let size = size(campaign, contender, test, device);
+    let fits_fresh = test.space <= size && contender.filesystem.requires.misfit(size).is_none();
+    let is_all = size >= device.unwrap_or(campaign.size);
+    !test.makes_filesystem() && fits_fresh && is_all && test.space > age.leaves(size)
 }
 
 /// The size of the device that a campaign would be given, as far as a look at it tells.
@@ -274,6 +344,42 @@ mod tests {
         assert!(only.contains("255 MiB at most"), "{only}");
         let nobody = refused(&["ext4", "xfs"], Bytes::mib(1));
         assert!(nobody.contains("larger --size"), "{nobody}");
+    }
+
+    #[test]
+    fn a_fill_without_room_for_a_test_is_refused_with_the_size_that_has_it() {
+        let aged = "ext4@age=agrawal,fill=75%";
+        let with = |contenders: &[&str], size| {
+            let mut campaign = campaign(Backend::Loop, contenders, Bytes::mib(size));
+            for test in &mut campaign.suites[0].tests {
+                test.space = Bytes::mib(20);
+            }
+            campaign.suites.truncate(1);
+            campaign
+        };
+        let all = &["ext4", aged];
+        let refused = Misfits::of(&with(all, 64), None).unwrap_err();
+        assert!(refused.is::<BadInput>(), "{refused}");
+        let text = refused.to_string();
+        assert!(
+            text.contains("needs 20 MiB beside a fill of 75%, which leaves 16 MiB of 64 MiB: give --size 80MiB"),
+            "{text}"
+        );
+        // What makes its filesystem is left out, whatever the size, and nothing else.
+        let fits = with(all, 80);
+        let lines = lines(&fits, None);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("makes its filesystem itself, which is never aged"));
+        // Where a device is what it is, no size is named.
+        let mut device = with(all, 64);
+        device.device = Some("/dev/none".into());
+        let text = Misfits::of(&device, Some(Bytes::mib(64)))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            text.ends_with("choose a smaller --profile or a lower --fill"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use model::{
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
-use wire::{Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
+use wire::{Ageing, Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
 use crate::archives;
 use crate::error::Refused;
@@ -45,6 +45,8 @@ struct CellGuest {
     volume: Box<Volume>,
     /// What is copied from.
     source: Option<wire::Source>,
+    /// How it is aged.
+    age: Option<Ageing>,
     executor: GuestExecutor,
     /// Keeps everybody else from a device of the user's for as long as the guest has it.
     _claim: Option<File>,
@@ -196,6 +198,7 @@ impl Guests {
                     source: cell_guest.source,
                     archives: self.archives_inside(),
                     test: test.clone(),
+                    age: cell_guest.age,
                     seed: cell.seed,
                     stacks_after: None,
                 };
@@ -267,6 +270,11 @@ impl Guests {
         Ok(CellGuest {
             volume: Box::new(volume),
             source,
+            age: contender
+                .own
+                .age
+                .as_ref()
+                .map(|age| Ageing::of(age, self.campaign.seed, cell.round)),
             executor,
             _claim: self.claim()?,
             _directory: directory,

@@ -13,7 +13,7 @@ use orchestrate::{News, Stop, Workers};
 use provision::{ProvisionError, Refusal};
 use run::{CellCache, Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
 use sys::clock;
-use wire::{Event, Job, Stopped};
+use wire::{Ageing, Event, Job, Stopped};
 
 use crate::calibration::{self, Effort};
 use crate::dialogue::Dialogue;
@@ -260,6 +260,7 @@ impl Kernel {
                 source,
                 archives,
                 test: test.clone(),
+                age: age(campaign, cell),
                 seed: cell.seed,
                 stacks_after: None,
             };
@@ -279,6 +280,14 @@ impl Kernel {
             _ => outcome,
         }
     }
+}
+
+/// How the contender of a cell is aged.
+fn age(campaign: &Campaign, cell: &Cell) -> Option<Ageing> {
+    let mut contenders = campaign.contenders.iter();
+    let contender = contenders.find(|contender| contender.name == cell.contender)?;
+    let age = contender.own.age.as_ref()?;
+    Some(Ageing::of(age, campaign.seed, cell.round))
 }
 
 fn failed(outcome: &Result<CellResult, Stopped>) -> bool {

@@ -220,6 +220,7 @@ pub fn fill(
         source: None,
         archives: None,
         test: filling(campaign),
+        age: None,
         seed: campaign.seed,
         stacks_after: None,
     };

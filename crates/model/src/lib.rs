@@ -3,6 +3,7 @@
 //! Every other crate speaks in these types and every stage's output can be written as JSON.
 //! This crate does no I/O, reads no clock and knows no particular filesystem.
 
+mod age;
 mod calibration;
 mod campaign;
 mod cell;
@@ -35,6 +36,7 @@ mod units;
 mod user_directory;
 mod uses;
 
+pub use age::{Age, AgeBin, AgeProfile, AgeRecord, AgeStop, Churn, DepthBin, PerMille, SizeBin};
 pub use calibration::{Calibration, Overhead, RawDevice, Spread};
 pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{CampaignId, Cell, CellId};

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bytes, CacheState, Disturbance, End, Features, KernelEvent, MemoryUse, Metric, Nanos, Op,
-    Phase, kernel_log,
+    AgeRecord, Bytes, CacheState, Disturbance, End, Features, KernelEvent, MemoryUse, Metric,
+    Nanos, Op, Phase, kernel_log,
 };
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
@@ -253,6 +253,7 @@ impl CellResult {
             elapsed: Nanos(0),
             from_cache: false,
             remarks: Vec::new(),
+            age: None,
             disturbance: None,
             first: None,
         }
@@ -320,6 +321,9 @@ pub struct CellResult {
     /// that could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mounted: Option<MemoryUse>,
+    /// What ageing came to, where the filesystem was aged before the first phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<AgeRecord>,
     /// What the filesystem was found able to do.
     pub features: Features,
     /// What the kernel logged meanwhile, but for what is about somebody else. Older databases hold lines.

@@ -1,8 +1,8 @@
-//! What of a campaign's setting is another one for a single contender: its memory, and the disks of its guests.
+//! What of a campaign's setting is another one for a single contender: its memory, the disks of its guests, its age.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, DiskModel};
+use crate::{Age, Bytes, DiskModel};
 
 /// What is a contender's own; what is absent is as the campaign says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct OwnSetting {
     /// How many disks its guests have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disks: Option<u32>,
+    /// How its filesystem is aged before a test; it is fresh where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Age>,
 }
 
 impl OwnSetting {

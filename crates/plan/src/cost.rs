@@ -2,7 +2,7 @@
 //!
 //! Bytes and operations follow from the plan. The time is a guess, and says what it assumes ([`Pace`]).
 
-use model::{Backend, Bytes, Campaign, Driver, Nanos, Phase, Source, Test, Work};
+use model::{Backend, Bytes, Campaign, Contender, Driver, Nanos, Phase, Source, Test, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::allowance::wears_disks;
@@ -152,18 +152,23 @@ pub struct Conditions {
     pub has_source: bool,
     /// What one `mkfs` writes, on average over the contenders.
     pub mkfs: Bytes,
+    /// What ageing writes before a test that does not make the filesystem, on average over the contenders.
+    pub age: Bytes,
 }
 
 impl Conditions {
     /// Those of a campaign.
     pub fn of(campaign: &Campaign) -> Self {
-        let contenders = campaign.contenders.iter();
-        let made = contenders.map(|contender| writes::of_mkfs(campaign, contender).0);
-        let all = made.fold(0, u64::saturating_add);
+        let mean = |of: fn(&Campaign, &Contender) -> Bytes| {
+            let each = campaign.contenders.iter().map(|c| of(campaign, c).0);
+            let all = each.fold(0, u64::saturating_add);
+            Bytes(all / (campaign.contenders.len() as u64).max(1))
+        };
         Self {
             wears: wears_disks(campaign),
             has_source: campaign.source.is_some(),
-            mkfs: Bytes(all / (campaign.contenders.len() as u64).max(1)),
+            mkfs: mean(writes::of_mkfs),
+            age: mean(writes::of_age),
         }
     }
 }
@@ -205,7 +210,12 @@ fn of_test(test: &Test, pace: Pace, times: u64, conditions: &Conditions) -> Test
     let all = phases.map(|(_, once, passes)| once * passes);
     let mut work = all.fold(Work::default(), |sum, one| sum + one);
     let made = Bytes(conditions.mkfs.0.saturating_mul(writes::times_made(test)));
-    let written = |once: Bytes| Bytes(once.0.saturating_add(made.0));
+    let age = match test.makes_filesystem() {
+        true => 0,
+        false => conditions.age.0,
+    };
+    let before = made.0.saturating_add(age);
+    let written = |once: Bytes| Bytes(once.0.saturating_add(before));
     work.written = written(work.written);
     TestCost {
         suite: test.suite.clone(),

@@ -9,11 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{Campaign, CampaignId, Cell, CellResult, Driver, Nanos, Status, Test};
+use model::{Campaign, CampaignId, Cell, CellResult, Contender, Driver, Nanos, Status, Test};
 use serde::{Deserialize, Serialize};
 
 use crate::cost::{Conditions, cell_time};
 use crate::pace::Pace;
+use crate::writes;
 
 /// How much of what it took already a cell may still take that takes longer than expected.
 const OVERDUE: f64 = 0.15;
@@ -108,8 +109,12 @@ impl Forecast {
                 let name = (contender.name.clone(), test.name.clone());
                 let remembered = experience.cells.get(&name);
                 fuse |= remembered.is_none() && driver == Driver::Fuse;
+                let ageing = match test.makes_filesystem() {
+                    true => 0.0,
+                    false => ageing_time(campaign, contender, pace).as_secs_f64(),
+                };
                 pairs.push(Pair {
-                    assumed: assumed[place],
+                    assumed: assumed[place] + ageing,
                     remembered: remembered.map(|time| time.as_secs_f64()),
                     own: Vec::new(),
                     is_typical: false,
@@ -326,6 +331,12 @@ impl Effects {
     fn factor(&self, levels: &[usize; Self::KINDS]) -> f64 {
         self.sum(levels).exp()
     }
+}
+
+/// About how long ageing a contender takes before a test.
+fn ageing_time(campaign: &Campaign, contender: &Contender, pace: Pace) -> Nanos {
+    let written = writes::of_age(campaign, contender).0 as f64;
+    pace.here(nanos(written / pace.throughput))
 }
 
 fn nanos(seconds: f64) -> Nanos {

@@ -23,6 +23,12 @@ pub fn of_mkfs(campaign: &Campaign, contender: &Contender) -> Bytes {
     }
 }
 
+/// About what ageing a contender writes before a test, where that does not make the filesystem itself.
+pub fn of_age(campaign: &Campaign, contender: &Contender) -> Bytes {
+    let age = contender.own.age.as_ref();
+    age.map_or(Bytes(0), |age| age.writes(campaign.size))
+}
+
 /// How often a cell of this test makes the filesystem: where no phase does, once before the first.
 pub fn times_made(test: &Test) -> u64 {
     let phases = test
@@ -43,6 +49,8 @@ pub fn of_test(test: &Test) -> Bytes {
 pub struct Writes {
     /// What `mkfs` of each contender writes.
     mkfs: BTreeMap<String, u64>,
+    /// What ageing each contender writes.
+    ages: BTreeMap<String, u64>,
     /// By suite and test.
     tests: BTreeMap<String, BTreeMap<String, TestWrites>>,
 }
@@ -62,6 +70,8 @@ impl Writes {
     pub fn of(campaign: &Campaign) -> Self {
         let contenders = campaign.contenders.iter();
         let mkfs = contenders.map(|c| (c.name.clone(), of_mkfs(campaign, c).0));
+        let contenders = campaign.contenders.iter();
+        let ages = contenders.map(|c| (c.name.clone(), of_age(campaign, c).0));
         let of = |test: &Test| TestWrites {
             once: of_test(test).0,
             made: times_made(test),
@@ -74,6 +84,7 @@ impl Writes {
         }
         Self {
             mkfs: mkfs.collect(),
+            ages: ages.collect(),
             tests,
         }
     }
@@ -84,7 +95,8 @@ impl Writes {
             return Bytes(0);
         };
         let made = self.mkfs(cell).saturating_mul(test.made);
-        Bytes(test.once.saturating_add(made))
+        let before = made.saturating_add(self.age(cell, test));
+        Bytes(test.once.saturating_add(before))
     }
 
     /// The same of several together.
@@ -94,10 +106,10 @@ impl Writes {
     }
 
     /// What a cell wrote: as its device has counted it where there is one, as its program has elsewhere; a `mkfs` before
-    /// the first phase, which nobody counts, as is expected of it.
+    /// the first phase, and ageing, which nobody counts, as is expected of them.
     pub fn counted(&self, cell: &Cell, phases: &[PhaseResult]) -> Bytes {
         let before = match self.test(cell) {
-            Some(test) if test.before => self.mkfs(cell),
+            Some(test) if test.before => self.mkfs(cell).saturating_add(self.age(cell, test)),
             _ => 0,
         };
         let each = phases
@@ -110,6 +122,11 @@ impl Writes {
         self.tests.get(&cell.suite)?.get(&cell.test).copied()
     }
 
+    fn age(&self, cell: &Cell, test: TestWrites) -> u64 {
+        let age = self.ages.get(&cell.contender).filter(|_| test.before);
+        age.copied().unwrap_or(0)
+    }
+
     fn mkfs(&self, cell: &Cell) -> u64 {
         self.mkfs.get(&cell.contender).copied().unwrap_or(0)
     }
@@ -117,7 +134,9 @@ impl Writes {
 
 #[cfg(test)]
 mod tests {
-    use model::{Access, CacheState, DeviceCounters, End, Io, Mkfs, Phase};
+    use model::{
+        Access, Age, AgeProfile, CacheState, Churn, DeviceCounters, End, Io, Mkfs, PerMille, Phase,
+    };
 
     use super::*;
     use crate::{fixture, plan};
@@ -174,6 +193,43 @@ mod tests {
                 ..on_image
             };
             assert_eq!(expected(&in_directory), 1_000_000);
+        }
+    }
+
+    #[test]
+    fn ageing_counts_before_a_test_that_does_not_make_its_filesystem() {
+        let age = Age {
+            profile: AgeProfile {
+                name: "even".into(),
+                title: "Even".into(),
+                source: "a test".into(),
+                churn: Churn::TurnOver,
+                turnover: 3,
+                batch: 1,
+                sizes: Vec::new(),
+                ages: Vec::new(),
+                depths: Vec::new(),
+            },
+            fill: PerMille(500),
+            operations: None,
+            layout: None,
+        };
+        for (more, times) in [(vec![], 4), (vec![Op::Mkfs(Mkfs)], 0)] {
+            let fresh = campaign(more);
+            let mut aged = fresh.clone();
+            aged.contenders[0].own.age = Some(age.clone());
+            let cell = &plan(&fresh)[0];
+            let written = times * aged.size.0 / 2;
+            let of = |campaign: &Campaign| {
+                let writes = Writes::of(campaign);
+                let conditions = crate::cost::Conditions::of(campaign);
+                [
+                    writes.expected(cell).0,
+                    writes.counted(cell, &[]).0,
+                    if times > 0 { conditions.age.0 } else { 0 },
+                ]
+            };
+            assert_eq!(of(&aged), of(&fresh).map(|bytes| bytes + written));
         }
     }
 

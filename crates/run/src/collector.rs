@@ -1,8 +1,8 @@
 //! Gathers the events of one cell into its result; pure.
 
 use model::{
-    Bytes, CellResult, Failure, Features, KernelEvent, MemoryUse, Nanos, Phase, PhaseResult,
-    Status, StepRecord, Test,
+    AgeRecord, Bytes, CellResult, Failure, Features, KernelEvent, MemoryUse, Nanos, Phase,
+    PhaseResult, Status, StepRecord, Test,
 };
 use wire::Event;
 
@@ -18,6 +18,7 @@ pub struct Collector<'a> {
     phases: Vec<PhaseResult>,
     steps: Vec<StepRecord>,
     mounted: Option<MemoryUse>,
+    age: Option<AgeRecord>,
     features: Features,
     failed: Option<(Status, Failure)>,
     /// The limit at which the kernel killed processes of the cell.
@@ -33,6 +34,7 @@ impl<'a> Collector<'a> {
             phases: Vec::with_capacity(test.phases.len()),
             steps: Vec::new(),
             mounted: None,
+            age: None,
             features: Features::default(),
             failed: None,
             exhausted: None,
@@ -58,6 +60,7 @@ impl<'a> Collector<'a> {
                 }
             }
             Event::Mounted(memory) => self.mounted = Some(memory),
+            Event::Aged(record) => self.age = Some(record),
             Event::Features(features) => self.features = features,
             Event::Failed { crashed, failure } => {
                 let status = if crashed {
@@ -82,7 +85,8 @@ impl<'a> Collector<'a> {
         let lines = kernel_log.iter().flat_map(|event| event.lines.clone());
         self.close(&ending, &lines.collect::<Vec<_>>());
         self.blame_memory();
-        let remarks = self.read_though_warm();
+        let mut remarks = self.read_though_warm();
+        remarks.extend(self.age.iter().flat_map(AgeRecord::remarks));
         let failed = self.failed.take().or_else(|| gravest(&self.phases));
         let (status, failure) = match failed {
             Some((status, failure)) => (status, Some(failure)),
@@ -101,6 +105,7 @@ impl<'a> Collector<'a> {
             elapsed: Nanos(0),
             from_cache: false,
             remarks,
+            age: self.age,
             disturbance: None,
             first: None,
         }

@@ -38,6 +38,7 @@ pub fn job(seed: u64) -> Job {
             sweep: None,
             phases: vec![phase],
         },
+        age: None,
         seed,
         stacks_after: None,
     }

@@ -93,6 +93,7 @@ impl GuestCell {
             source: None,
             archives: None,
             test,
+            age: None,
             seed: SEED,
             stacks_after: None,
         }

@@ -228,6 +228,7 @@ fn result() -> impl Strategy<Value = CellResult> {
                     started,
                     elapsed,
                     from_cache,
+                    age: None,
                     remarks,
                     disturbance: Some(Disturbance {
                         elapsed,

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod device_filter;
 pub mod disk;
 pub mod errno;
+pub mod extents;
 pub mod footprint;
 pub mod kmsg;
 pub mod loopdev;

@@ -11,8 +11,9 @@ pub mod machine;
 use std::path::{Path, PathBuf};
 
 use model::{
-    Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features, MemoryUse,
-    MountIdentity, Nanos, Op, PhaseResult, PlantTree, SourceContents, StepRecord, Test, TreeSpec,
+    Age, AgeRecord, Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features,
+    MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng, SourceContents,
+    StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +47,35 @@ pub struct Job {
     pub archives: Option<PathBuf>,
     /// What to do there.
     pub test: Test,
+    /// How the filesystem is aged before the first phase; it is fresh where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<Ageing>,
     /// From which every random choice comes.
     pub seed: u64,
     /// Time without any event after which the agent writes on the console where everything is stuck; absent
     /// where whoever watches can look for himself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks_after: Option<Nanos>,
+}
+
+/// How an agent ages a filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ageing {
+    /// The distributions, and where it ends.
+    pub age: Age,
+    /// From which sizes, directories and order come: the same for all tests and contenders of a round.
+    pub seed: u64,
+}
+
+impl Ageing {
+    /// That of all cells of a round of a campaign, whatever contender and test they are of.
+    pub fn of(age: &Age, campaign_seed: u64, round: u32) -> Self {
+        let mut rng = SeededRng::for_purpose(campaign_seed, &format!("age in round {round}"));
+        Self {
+            age: age.clone(),
+            seed: rng.next_u64(),
+        }
+    }
 }
 
 /// Where an agent works.
@@ -240,6 +264,8 @@ pub enum Event {
     Step(StepRecord),
     /// The filesystem was mounted for the first time, by no phase: what it holds in memory.
     Mounted(MemoryUse),
+    /// The filesystem was aged.
+    Aged(AgeRecord),
     /// A phase has ended.
     Phase(Box<PhaseResult>),
     /// What the mounted filesystem can do.
@@ -308,6 +334,30 @@ mod tests {
         let line = event.to_line();
         assert_eq!(line.matches('\n').count(), 1);
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+
+    #[test]
+    fn all_that_is_aged_in_a_round_has_one_seed_and_rounds_have_others() {
+        let age = Age {
+            profile: model::AgeProfile {
+                name: "p".into(),
+                title: String::new(),
+                source: String::new(),
+                churn: model::Churn::Rewrite,
+                turnover: 1,
+                batch: 1,
+                sizes: Vec::new(),
+                ages: Vec::new(),
+                depths: Vec::new(),
+            },
+            fill: model::PerMille(500),
+            operations: None,
+            layout: None,
+        };
+        let seed = |campaign, round| Ageing::of(&age, campaign, round).seed;
+        assert_eq!(seed(7, 1), seed(7, 1));
+        assert_ne!(seed(7, 1), seed(7, 2));
+        assert_ne!(seed(7, 1), seed(8, 1));
     }
 
     #[test]

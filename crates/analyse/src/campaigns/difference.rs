@@ -8,17 +8,16 @@
 //! Compared is only what is the same work, in the same cache state and to the same end, on the same
 //! clock and backend. What fails after and did not before is a change that needs no test.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::{
-    CacheState, CampaignResults, Clock, Contender, Direction, Metric, MetricPattern, Phase, Test,
-    Unit,
+    CampaignResults, Clock, Contender, Direction, Metric, MetricPattern, Phase, Test, Unit,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::campaigns::settings::{self, CannotCompare, SettingChange};
 use crate::inference::{Beside, Compared, Pairing, overall, pairs};
-use crate::rows::costs::log_cost;
+use crate::rows::beside::{Place, Sides, beside, caches, is_sound, logs, of_one_campaign};
 use crate::{Analysis, Estimate, Margin, MetricResult, RoundOutcome, Row, Verdict};
 
 /// Which results are compared.
@@ -277,17 +276,6 @@ pub fn compare_contenders(
 /// Places of the contenders that are compared, before and after, and names of those that are not.
 type Matched = (Vec<(usize, usize)>, Vec<String>);
 
-/// A row with a contender's result before and after.
-type Sides<'a> = (&'a Row, &'a MetricResult, &'a MetricResult);
-
-/// Rounds of a campaign belong together.
-const fn of_one_campaign(clock: Clock) -> Pairing {
-    match clock {
-        Clock::Real => Pairing::Rounds,
-        Clock::Virtual => Pairing::Exact,
-    }
-}
-
 /// Rounds of two campaigns belong together where nothing but what is compared differs: in virtual time with equal seeds.
 fn pairing(before: &CampaignResults, after: &CampaignResults) -> Pairing {
     match (
@@ -482,14 +470,6 @@ fn new_failure<'a>(
     })
 }
 
-/// Where a result stands among all that are compared.
-struct Place {
-    /// The number of its row.
-    number: usize,
-    /// That of its contender.
-    contender: usize,
-}
-
 /// The same result in another session.
 fn result_in<'a>(
     of: &Analysed<'a>,
@@ -515,42 +495,6 @@ fn session_means(sessions: &[Analysed<'_>], row: &Row, result: &MetricResult) ->
         Some(logs.iter().sum::<f64>() / logs.len() as f64)
     };
     sessions.iter().map(mean).collect()
-}
-
-/// Whether a result can be compared: in no failed round, and with a logarithm.
-fn is_sound(row: &Row, result: &MetricResult) -> bool {
-    result.estimate.is_some()
-        && !result.has_failed_rounds()
-        && !result.is_lower_bound(row.metric)
-        && result
-            .rounds
-            .iter()
-            .all(|r| r.value.is_none_or(|v| v > 0.0))
-}
-
-/// The log cost of each round.
-fn logs(row: &Row, result: &MetricResult) -> Vec<Option<f64>> {
-    let values = result.rounds.iter().map(|round| round.value);
-    values
-        .map(|value| Some(log_cost(value?, row.direction)))
-        .collect()
-}
-
-/// The costs of a result before and after, where both were taken in the same way, in no failed round, and have logarithms.
-fn beside((row, before, after): Sides<'_>, place: Place, rows: &[(&Row, &Row)]) -> Option<Beside> {
-    let is_comparable = is_sound(row, before) && is_sound(row, after);
-    if !(is_comparable && caches(before) == caches(after)) {
-        return None;
-    }
-    let is_same =
-        |(_, other): &(&Row, &Row)| (&other.suite, &other.test) == (&row.suite, &row.test);
-    Some(Beside {
-        row: place.number,
-        test: rows.iter().position(is_same)?,
-        contender: place.contender,
-        before: logs(row, before),
-        after: logs(row, after),
-    })
 }
 
 /// What became of each result.
@@ -605,12 +549,6 @@ fn of_contenders(
     };
     let overall = overall(&besides, pairing, margin);
     overall.into_iter().map(of_contender).collect()
-}
-
-/// The cache states in which a result was really taken.
-fn caches(result: &MetricResult) -> BTreeSet<Option<CacheState>> {
-    let rounds = result.rounds.iter().filter(|r| r.value.is_some());
-    rounds.map(|r| r.cache).collect()
 }
 
 #[cfg(test)]

@@ -195,6 +195,7 @@ fn options(contender: &Contender) -> Facts {
         ("memory limit", shown(own.memory)),
         ("disk", shown(own.disk.as_ref())),
         ("disks", shown(own.disks)),
+        ("age", shown(own.age.as_ref())),
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into()

@@ -1,4 +1,4 @@
-//! What each contender may use, memory and disks, and what of the memory it used beside the page cache.
+//! What each contender may use, memory and disks, how it is aged, and what of the memory it used beside the page cache.
 
 use model::{Bytes, Campaign, CampaignResults, CellResult, Contender, GuestDisk, MemoryUse};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ pub struct Resources {
     pub disk: Option<String>,
     /// How many of them there are, where its tests do not say so; absent outside guests.
     pub disks: Option<u32>,
+    /// How its filesystem is aged before a test: `agrawal, 80% full`; it is fresh where absent.
+    #[serde(default)]
+    pub age: Option<String>,
     /// What the kernel held for it in caches of objects, in bytes; absent where that was not measured.
     pub kernel: Option<MemoryTaken>,
     /// What its own processes had for themselves, in bytes; absent where it has none, or that was not measured.
@@ -62,6 +65,7 @@ fn of_contender(
         memory: campaign.memory_of(contender),
         disk,
         disks: contender.own.disks.or(guest.map(|guest| guest.disks)),
+        age: contender.own.age.as_ref().map(ToString::to_string),
         kernel: taken(&rounds, |memory| memory.kernel),
         driver: taken(&rounds, |memory| memory.driver),
     }
@@ -132,6 +136,7 @@ mod tests {
                 bandwidth: None,
             }),
             disks: Some(4),
+            age: None,
         };
         let resources = analyse(&results).resources;
         assert_eq!(resources[0].memory, Some(Bytes::mib(512)));

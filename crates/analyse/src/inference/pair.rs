@@ -45,6 +45,7 @@ pub struct Beside {
 
 /// What is known of a result after, against the same before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// The cost after as a multiple of that before.
     pub ratio: f64,

@@ -1,5 +1,6 @@
 //! What was measured, as tables: outcomes, rows of results, sweeps, totals, shares of what the device can do.
 
+pub(crate) mod beside;
 pub(crate) mod costs;
 pub(crate) mod facts;
 pub(crate) mod outcome;

@@ -240,6 +240,8 @@ pub enum Listing {
     Uses,
     /// Models of disks, for guests.
     Disks,
+    /// How filesystems can be aged before a test.
+    Ages,
     /// What was run.
     Campaigns,
 }

@@ -7,13 +7,18 @@ use std::str::FromStr;
 use clap::builder::{
     PathBufValueParser, PossibleValuesParser, RangedI64ValueParser, TypedValueParser,
 };
-use model::{Bytes, Nanos, percentage};
+use model::{Age, Bytes, Nanos, PerMille, percentage};
 
 /// Reads a percentage above 0 and at most 100, as a share.
 pub fn percent(text: &str) -> Result<f64, String> {
     let expected = || "expected a percentage above 0 and at most 100, such as 5%".to_owned();
     let share = percentage(text).filter(|share| *share > 0.0 && *share <= 1.0);
     share.ok_or_else(expected)
+}
+
+/// Reads how full an aged filesystem is to be.
+pub fn fill(text: &str) -> Result<PerMille, String> {
+    Age::read_fill(text)
 }
 
 /// Reads one of the given words, which help and completions then show.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use model::{Backend, Bytes, Campaign, Nanos, Profile, Suite};
+use model::{Backend, Bytes, Campaign, Nanos, PerMille, Profile, Suite};
 
-use crate::arguments::cli_values::{path, percent, size, text, time, up_to, words};
+use crate::arguments::cli_values::{fill, path, percent, size, text, time, up_to, words};
 use crate::arguments::guest_args::BuildOptions;
 use crate::arguments::machine_args::MachineArgs;
 use crate::arguments::storage_args::StorageArgs;
@@ -18,11 +18,18 @@ pub struct RunArgs {
     /// A campaign file (TOML); options override it.
     #[arg(value_name = "CAMPAIGN.toml", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: Option<PathBuf>,
-    /// A contender: a filesystem, `:` with mount options, `@` with a disk or memory of its own (`ext4:noatime`,
-    /// `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`); `NAME=` gives it another name [default: every filesystem
-    /// that runs here].
+    /// A contender: a filesystem, `:` with mount options, `@` with a disk, memory or age of its own (`ext4:noatime`,
+    /// `ext4@sata-ssd`, `zfs@disks=4`, `jfs@memory=64MiB`, `xfs@age=agrawal,fill=80%`); `NAME=` gives it another name
+    /// [default: every filesystem that runs here].
     #[arg(short, long = "contender", value_name = "SPEC")]
     pub contenders: Vec<String>,
+    /// Run every contender twice: fresh, and aged as a profile says (`fsarena list ages`).
+    #[arg(long, value_name = "PROFILE", value_parser = text)]
+    pub age: Option<String>,
+    /// How full an aged filesystem is before a test; of several (50%,80%), each contender is aged to each
+    /// [default: 80%].
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = fill)]
+    pub fill: Vec<PerMille>,
     /// A group of contenders to report together (journaling=ext4,xfs); repeatable.
     #[arg(long = "group", value_name = "NAME=CONTENDER,...", value_parser = typed)]
     pub groups: Vec<TypedGroup>,

@@ -1,9 +1,12 @@
-//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, campaigns.
+//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, ages, campaigns.
 
 use std::process::ExitCode;
 
 use catalog::{Catalog, Study};
-use model::{Backend, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test, Use};
+use model::{
+    AgeProfile, Backend, Churn, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test,
+    Use,
+};
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
@@ -21,6 +24,7 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Listing::Studies => studies(&paths::catalog(globals)?)?,
         Listing::Uses => uses(&paths::catalog(globals)?),
         Listing::Disks => disks(&paths::catalog(globals)?),
+        Listing::Ages => ages(&paths::catalog(globals)?),
         Listing::Campaigns => campaigns(&stored(globals)?),
     };
     if globals.json {
@@ -260,6 +264,27 @@ fn disks(catalog: &Catalog) -> (String, Value) {
     let rows: Vec<_> = all.iter().map(row).collect();
     (
         table(["disk", "latency", "bandwidth", "title"], &rows),
+        json!(all),
+    )
+}
+
+fn ages(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&AgeProfile> = catalog.ages().collect();
+    let row = |age: &&AgeProfile| {
+        let churn = Churn::ALL
+            .into_iter()
+            .find(|(_, churn)| *churn == age.churn);
+        [
+            age.name.clone(),
+            churn.map_or("", |(word, _)| word).to_owned(),
+            age.turnover.to_string(),
+            age.mean_size().to_string(),
+            line(&age.title),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    (
+        table(["age", "churn", "turnover", "mean file", "title"], &rows),
         json!(all),
     )
 }

@@ -1,5 +1,6 @@
 //! From what the user asks for to one campaign, checked before anything runs.
 
+pub mod ages;
 pub mod analysed;
 pub mod campaign_text;
 pub mod chosen;

@@ -22,6 +22,7 @@ use crate::commands::guest as guest_command;
 use crate::output::exit::{BadInput, Refused};
 use crate::output::progress::Progress;
 use crate::paths;
+use crate::request::ages;
 use crate::request::campaign_text;
 use crate::request::contender_choice::Choice;
 use crate::request::contender_groups;
@@ -132,7 +133,12 @@ pub fn read(
             choice.with_baselines(chosen, &suites, progress)?
         }
     };
+    let ages = {
+        let profile = args.age.as_deref();
+        ages::ages(profile, &args.fill, file.ages, backend, catalog)?
+    };
     let contenders = several_disks::on_each_model(contenders, &models);
+    let contenders = ages::beside(contenders, &ages, progress);
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;
     let load = Load {
         size,

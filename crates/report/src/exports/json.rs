@@ -76,6 +76,7 @@ mod tests {
             fixture::realistic(),
             fixture::swept(),
             fixture::calibrated(),
+            fixture::aged(),
             in_guests(),
         ];
         let one = fixture::use_of(&[(model::Group::Trees, 1.0)]);

@@ -5,6 +5,7 @@
 //! filter; it is named by its hash in a content security policy, which forbids everything else. Templates
 //! escape all text, the script sets text as text; the only markup passed through is our own.
 
+mod ageing;
 pub(crate) mod data;
 mod evidence;
 mod heat;
@@ -67,6 +68,8 @@ struct Page {
     /// Above the means of groups of contenders.
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
+    /// What age costs, where somebody competes fresh and aged.
+    ageing: Option<ageing::AgeingView>,
     uses: Vec<uses::UseView>,
     totals: Vec<TotalsView>,
     /// Results as shares of the raw device.
@@ -203,6 +206,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         by_group: of_groups(analysis),
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
+        ageing: ageing::view(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
         totals: totals_of(results, analysis),

@@ -1,6 +1,7 @@
 //! Tables that several formats share.
 
 pub(crate) mod above_baseline;
+pub(crate) mod ageing;
 pub(crate) mod calibration;
 pub(crate) mod cost;
 pub(crate) mod overall;

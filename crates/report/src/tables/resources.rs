@@ -6,7 +6,7 @@ use model::Bytes;
 
 use crate::tables::plain_table::PlainTable;
 use crate::wording::text::clean;
-use crate::wording::unlike::{ALL, unlike};
+use crate::wording::unlike::{ALL, FRESH, unlike};
 
 /// What stands above the table.
 pub(crate) const TITLE: &str = "Memory and disks";
@@ -21,7 +21,8 @@ pub(crate) const NOTE: &str = "“May use” holds the page cache; of a guest it
 /// A column: its heading, and what stands in it for a contender.
 type Column = (&'static str, fn(&Resources) -> Option<String>);
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
+    ("age", |r| r.age.as_deref().map(clean)),
     (">may use", |r| Some(r.memory?.to_string())),
     ("disk", |r| r.disk.as_deref().map(clean)),
     (">disks", |r| Some(r.disks?.to_string())),
@@ -54,6 +55,7 @@ pub(crate) fn table(analysis: &Analysis) -> Option<PlainTable> {
         let cells = columns.iter().map(|(name, value)| {
             value(of).unwrap_or_else(|| match *name {
                 ">may use" => ALL.to_owned(),
+                "age" => FRESH.to_owned(),
                 _ => "none".to_owned(),
             })
         });

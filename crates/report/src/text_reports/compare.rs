@@ -6,7 +6,7 @@ use analyse::{Change, Differences, OverallChange, Verdict};
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, ratio};
 use crate::text_reports::{advice::wrapped, markdown};
-use crate::wording::answers::{listed, more};
+use crate::wording::answers::{in_words, listed, more};
 use crate::wording::text::clean;
 use crate::wording::words::{arrow, counted, percent};
 
@@ -314,22 +314,6 @@ fn table(changes: &[&Change], unit: &str) -> PlainTable {
         ]);
     }
     table
-}
-
-/// What a verdict says of after beside before.
-fn in_words(verdict: &Verdict, unit: &str) -> String {
-    match verdict {
-        Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(*share)),
-        Verdict::BetterByAtLeast(share) => {
-            format!("costs at least {} less", percent(share / (1.0 + share)))
-        }
-        Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
-        Verdict::Identical => "identical".to_owned(),
-        Verdict::NotEnoughRounds { rounds } => match rounds {
-            Some(rounds) => format!("not enough {unit}: {rounds} would do"),
-            None => format!("not enough {unit}"),
-        },
-    }
 }
 
 /// The largest of those of which nothing is known.

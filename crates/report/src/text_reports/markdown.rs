@@ -6,7 +6,7 @@ use model::{CampaignResults, FACTS, Feature};
 use crate::tables::calibration;
 use crate::tables::cost;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{above_baseline, resources, standing_tables, totals};
+use crate::tables::{above_baseline, ageing, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
@@ -32,6 +32,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &of_processor(results, analysis, &names);
     out += &above_baseline(results, analysis, &names);
     out += &totals(results, analysis, &names);
+    out += &ageing(analysis);
     out += &resources(analysis);
     out += &features(analysis, &names);
     out += &failures(analysis);
@@ -176,6 +177,22 @@ fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> S
     }
     let head = format!("\n## {}\n\n{}\n\n", totals::TITLE, totals::NOTE);
     head + &in_one_table(&blocks, names)
+}
+
+/// What age costs each contender that competes fresh and aged.
+fn ageing(analysis: &Analysis) -> String {
+    let Some(sums) = ageing::sums(analysis) else {
+        return String::new();
+    };
+    let mut out = format!("\n## {}\n\n", ageing::TITLE);
+    for sentence in ageing::sentences(analysis) {
+        out += &format!("- {}\n", escape(&sentence));
+    }
+    out += &format!("\n{}", sums.markdown(escape));
+    if let Some(results) = ageing::results(analysis) {
+        out += &format!("\n{}\n\n{}", ageing::EACH, results.markdown(escape));
+    }
+    out + &format!("\n{}\n", ageing::NOTE)
 }
 
 /// What each contender may use, and what it used.

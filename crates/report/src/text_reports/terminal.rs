@@ -10,7 +10,7 @@ use crate::tables::calibration::shares;
 use crate::tables::cost;
 use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
-use crate::tables::{above_baseline, resources, standing_tables, totals};
+use crate::tables::{above_baseline, ageing, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
@@ -61,6 +61,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &above_baseline(results, analysis, &names, options.width, paint);
     out += &totals(results, analysis, &names, options.width, paint);
     out += &contender_groups(analysis, paint);
+    out += &ageing(analysis, options.width, paint);
     out += &resources(analysis, paint);
     out += &full_names(&analysis.contenders, &names);
     out += &contenders(analysis, options.width);
@@ -417,6 +418,20 @@ fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
     };
     let title = "Groups of contenders, by the geometric mean of their members' scores:";
     format!("\n{}\n{}", paint.bold(title), table.text("  "))
+}
+
+/// What age costs each contender that competes fresh and aged.
+fn ageing(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let Some(sums) = ageing::sums(analysis) else {
+        return String::new();
+    };
+    let sentences = ageing::sentences(analysis).into_iter();
+    let mut out = paragraphs(&format!("{}:", ageing::TITLE), sentences, terminal, paint);
+    out += &format!("\n{}", sums.text("  "));
+    if let Some(results) = ageing::results(analysis) {
+        out += &format!("\n{}\n{}", paint.bold(ageing::EACH), results.text("  "));
+    }
+    out
 }
 
 /// What each contender may use, and what it used.

@@ -144,6 +144,22 @@ pub(crate) fn of_place(place: &Place) -> String {
     }
 }
 
+/// What a verdict says of after beside before.
+pub(crate) fn in_words(verdict: &Verdict, unit: &str) -> String {
+    match verdict {
+        Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(*share)),
+        Verdict::BetterByAtLeast(share) => {
+            format!("costs at least {} less", percent(share / (1.0 + share)))
+        }
+        Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
+        Verdict::Identical => "identical".to_owned(),
+        Verdict::NotEnoughRounds { rounds } => match rounds {
+            Some(rounds) => format!("not enough {unit}: {rounds} would do"),
+            None => format!("not enough {unit}"),
+        },
+    }
+}
+
 /// `12 % more`, `3.40 times as much`.
 pub(crate) fn more(share: f64) -> String {
     match share < 0.995 {

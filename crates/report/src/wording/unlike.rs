@@ -6,6 +6,8 @@ use crate::wording::text::clean;
 
 /// What may be used where nothing is said.
 pub(crate) const ALL: &str = "all there is";
+/// What has no age.
+pub(crate) const FRESH: &str = "fresh";
 
 /// Sentences for what contenders are not alike in: whoever is ahead may owe it to that.
 pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
@@ -20,7 +22,13 @@ pub(crate) fn unlike(analysis: &Analysis) -> Vec<String> {
         let size = r.memory.map(|size| size.to_string());
         Some(size.unwrap_or_else(|| ALL.to_owned()))
     };
+    let any_aged = analysis.resources.iter().any(|r| r.age.is_some());
+    let age = |r: &Resources| {
+        let age = r.age.as_deref().map_or_else(|| FRESH.to_owned(), clean);
+        any_aged.then_some(age)
+    };
     let sentences = [
+        sentence(analysis, "are of different age", "filesystem and age", age),
         sentence(
             analysis,
             "are on different disks",

@@ -179,6 +179,7 @@ pub fn result(phases: &[&str]) -> CellResult {
         remarks: Vec::new(),
         disturbance: None,
         mounted: None,
+        age: None,
         first: None,
     }
 }

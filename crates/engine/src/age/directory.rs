@@ -1,0 +1,195 @@
+//! A directory of a mounted filesystem as the ground of ageing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use model::{PerMille, SeededRng, Space};
+use nix::sys::statvfs::statvfs;
+use sys::caches;
+use sys::extents::{Extent, extents};
+
+use crate::age::AGE_DIRECTORY;
+use crate::age::ground::{AgedFile, Ground};
+use crate::error::{Context, OpError};
+use crate::meter::space;
+
+/// What files hold: random bytes, which no filesystem can make less of. Each file begins elsewhere in them.
+const CONTENT: usize = 1 << 20;
+/// A block that lies behind another one or does not, where files have no larger ones.
+const BLOCK: u64 = 4096;
+/// What a file is called while it is written anew.
+const ANEW: &str = "new";
+
+/// A directory below which all files lie.
+pub struct Directory {
+    root: PathBuf,
+    paths: Vec<PathBuf>,
+    content: Vec<u8>,
+}
+
+impl Directory {
+    /// A directory of its own below this one, which is made later; what files hold follows from the seed.
+    pub fn new(root: &Path, seed: u64) -> Self {
+        let mut rng = SeededRng::for_purpose(seed, "content of aged files");
+        let words = (0..CONTENT / 8).flat_map(|_| rng.next_u64().to_le_bytes());
+        Self {
+            root: root.to_owned(),
+            paths: Vec::new(),
+            content: words.collect(),
+        }
+    }
+
+    fn path(&self, file: AgedFile) -> PathBuf {
+        self.paths[file.directory as usize].join(format!("f{}", file.name))
+    }
+
+    /// Writes a new file; where that fails, nothing is left of it.
+    fn write(&self, path: &Path, file: AgedFile) -> Result<(), OpError> {
+        let mut options = OpenOptions::new();
+        let handle = options.write(true).create_new(true).open(path);
+        let written = self.fill(handle.of("open", path)?, file).of("write", path);
+        if written.is_err() {
+            // Where nothing of it can be removed either, the next call says so.
+            let _ = fs::remove_file(path);
+        }
+        written
+    }
+
+    fn fill(&self, mut handle: File, file: AgedFile) -> std::io::Result<()> {
+        let mut left = file.size;
+        let mut begin = file.name as usize * 4099 % CONTENT;
+        while left > 0 {
+            let length = left.min((CONTENT - begin) as u64) as usize;
+            handle.write_all(&self.content[begin..begin + length])?;
+            left -= length as u64;
+            begin = 0;
+        }
+        Ok(())
+    }
+}
+
+impl Ground for Directory {
+    fn make_directories(&mut self, parents: &[u32]) -> Result<(), OpError> {
+        for (number, parent) in parents.iter().enumerate() {
+            let path = match number {
+                0 => self.root.join(AGE_DIRECTORY),
+                _ => self.paths[*parent as usize].join(format!("d{number}")),
+            };
+            fs::create_dir(&path).of("mkdir", &path)?;
+            self.paths.push(path);
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, file: AgedFile) -> Result<(), OpError> {
+        self.write(&self.path(file), file)
+    }
+
+    fn rewrite(&mut self, file: AgedFile) -> Result<(), OpError> {
+        let path = self.path(file);
+        let anew = path.with_file_name(ANEW);
+        self.write(&anew, file)?;
+        fs::rename(&anew, &path)
+            .of("rename", &path)
+            .inspect_err(|_| {
+                // Where it cannot be removed either, the next call says so.
+                let _ = fs::remove_file(&anew);
+            })
+    }
+
+    fn remove(&mut self, file: AgedFile) -> Result<(), OpError> {
+        let path = self.path(file);
+        fs::remove_file(&path).of("unlink", &path)
+    }
+
+    fn settle(&mut self) -> Result<Space, OpError> {
+        caches::sync_filesystem(&self.root).of("syncfs", &self.root)?;
+        let unknown = std::io::Error::from_raw_os_error(nix::libc::ENOSYS);
+        space(&self.root).ok_or(unknown).of("statfs", &self.root)
+    }
+
+    fn block(&mut self) -> Result<u64, OpError> {
+        let stat = statvfs(&self.root).of("statfs", &self.root)?;
+        Ok(stat.fragment_size().max(512))
+    }
+
+    fn layout(&mut self, files: &mut dyn Iterator<Item = AgedFile>) -> Option<PerMille> {
+        let (mut behind, mut all) = (0, 0);
+        for file in files.filter(|file| file.size > BLOCK) {
+            let handle = File::open(self.path(file)).ok()?;
+            let (more, of) = score(&extents(&handle).ok()?);
+            behind += more;
+            all += of;
+        }
+        (all > 0).then(|| PerMille::of(behind, all))
+    }
+}
+
+/// How many blocks of a file lie behind the one before, of how many; none of a file of which a part has no place of its
+/// own.
+fn score(extents: &[Extent]) -> (u64, u64) {
+    let (mut behind, mut all) = (0, 0);
+    let mut end = None;
+    for extent in extents {
+        let Some(physical) = extent.physical else {
+            return (0, 0);
+        };
+        let blocks = extent.length.div_ceil(BLOCK);
+        behind += blocks.saturating_sub(1);
+        all += blocks.saturating_sub(1);
+        if let Some(end) = end {
+            behind += u64::from(end == physical);
+            all += 1;
+        }
+        end = Some(physical + extent.length);
+    }
+    (behind, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(logical: u64, physical: u64, blocks: u64) -> Extent {
+        Extent {
+            logical: logical * BLOCK,
+            physical: Some(physical * BLOCK),
+            length: blocks * BLOCK,
+        }
+    }
+
+    #[test]
+    fn blocks_behind_each_other_are_counted_and_the_first_is_not() {
+        assert_eq!(score(&[]), (0, 0));
+        assert_eq!(score(&[extent(0, 5, 4)]), (3, 3));
+        assert_eq!(score(&[extent(0, 5, 4), extent(4, 9, 1)]), (4, 4));
+        assert_eq!(score(&[extent(0, 5, 4), extent(4, 8, 2)]), (4, 5));
+        let placeless = Extent {
+            physical: None,
+            ..extent(0, 0, 4)
+        };
+        assert_eq!(score(&[extent(0, 5, 4), placeless]), (0, 0));
+    }
+
+    #[test]
+    fn files_are_written_anew_and_removed_in_a_tree_of_their_own() {
+        let place = tempfile::tempdir().unwrap();
+        let mut directory = Directory::new(place.path(), 1);
+        directory.make_directories(&[0, 0, 1]).unwrap();
+        let file = AgedFile {
+            name: 7,
+            directory: 2,
+            size: 3 << 20,
+        };
+        directory.create(file).unwrap();
+        let path = place.path().join("aged.dir/d1/d2/f7");
+        assert_eq!(fs::metadata(&path).unwrap().len(), 3 << 20);
+        directory.rewrite(AgedFile { size: 5, ..file }).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().len(), 5);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        assert!(directory.create(file).is_err(), "it is there");
+        directory.remove(file).unwrap();
+        assert!(directory.settle().unwrap().total.0 > 0);
+    }
+}

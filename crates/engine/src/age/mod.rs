@@ -1,0 +1,42 @@
+//! Ageing: fills a mounted filesystem with files as a profile says and lets them come and go, before a test begins.
+//!
+//! What is done follows from the seed, and from how full the filesystem says it is once everything is written.
+
+mod ager;
+mod directory;
+mod draw;
+mod ground;
+mod population;
+#[cfg(test)]
+mod simulated;
+
+use std::path::Path;
+
+use model::{Age, AgeRecord};
+
+use crate::age::ager::Ager;
+use crate::age::directory::Directory;
+use crate::error::OpError;
+use crate::tally::Progress;
+
+/// The directory, at the top of a filesystem, in which the files of its age lie: FAT, too, has such names.
+pub const AGE_DIRECTORY: &str = "aged.dir";
+
+/// Ages the filesystem that is mounted here. `begin` is called at the beginning of each part: the fill, and each
+/// replacement of about as many files as lie there.
+///
+/// # Errors
+/// What the filesystem says, but for want of room: then files are removed.
+pub fn age(
+    root: &Path,
+    age: &Age,
+    seed: u64,
+    progress: &Progress,
+    begin: &mut dyn FnMut(),
+) -> Result<AgeRecord, OpError> {
+    let begun = sys::clock::now();
+    let mut ground = Directory::new(root, seed);
+    let mut record = Ager::new(age, seed, &mut ground, progress, begin).run()?;
+    record.elapsed = sys::clock::since(begun);
+    Ok(record)
+}

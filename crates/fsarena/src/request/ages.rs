@@ -1,0 +1,154 @@
+//! Age as an axis of a campaign: each contender fresh, and beside it aged.
+
+use catalog::Catalog;
+use model::{Age, Backend, Contender, PerMille};
+
+use crate::output::exit::BadInput;
+use crate::output::progress::Progress;
+
+/// The ages at which every contender competes beside a fresh one: those of the command line, or else of the file.
+///
+/// # Errors
+/// When a fill is given and no profile, the profile is not in the catalog, or there is nothing that could be aged.
+pub fn ages(
+    profile: Option<&str>,
+    fills: &[PerMille],
+    of_file: Vec<Age>,
+    backend: Backend,
+    catalog: &Catalog,
+) -> anyhow::Result<Vec<Age>> {
+    let ages = match (profile, fills) {
+        (None, []) => of_file,
+        (None, fills) => match of_file.into_iter().next() {
+            Some(age) => at_each(&age, fills),
+            None => {
+                let text = "--fill says how full an aged filesystem is: give --age PROFILE, too";
+                return Err(BadInput(text.into()).into());
+            }
+        },
+        (Some(name), fills) => {
+            let age = Age {
+                profile: catalog.age(name)?.clone(),
+                fill: Age::FILL,
+                operations: None,
+                layout: None,
+            };
+            match fills {
+                [] => vec![age],
+                fills => at_each(&age, fills),
+            }
+        }
+    };
+    if backend == Backend::Dir && !ages.is_empty() {
+        let text = "--age is for images, devices and guests: what lies in mounted directories is yours, and stays as it is";
+        return Err(BadInput(text.into()).into());
+    }
+    Ok(ages)
+}
+
+fn at_each(age: &Age, fills: &[PerMille]) -> Vec<Age> {
+    let at = |fill: &PerMille| Age {
+        fill: *fill,
+        ..age.clone()
+    };
+    fills.iter().map(at).collect()
+}
+
+/// The contenders, each behind it at each of these ages, but for those that have an age of their own or cannot be aged.
+pub fn beside(contenders: Vec<Contender>, ages: &[Age], progress: &Progress) -> Vec<Contender> {
+    if ages.is_empty() {
+        return contenders;
+    }
+    let each = contenders.into_iter().flat_map(|contender| {
+        if !contender.filesystem.commands.need_device() {
+            let name = &contender.name;
+            progress.note(&format!(
+                "{name} is on no device that could be aged: it competes fresh alone"
+            ));
+            return vec![contender];
+        }
+        let is_plain = contender.own.age.is_none();
+        let ages = ages.iter().filter(|_| is_plain);
+        let aged: Vec<Contender> = ages
+            .clone()
+            .map(|age| aged(&contender, age, ages.clone().count() > 1))
+            .collect();
+        [vec![contender], aged].concat()
+    });
+    each.collect()
+}
+
+/// The contender at an age: `ext4-aged`, or `ext4-aged-80` where there are several.
+fn aged(contender: &Contender, age: &Age, several: bool) -> Contender {
+    let end = contender.name.find(['@', ':']);
+    let (head, rest) = contender.name.split_at(end.unwrap_or(contender.name.len()));
+    let which = match several {
+        true => format!("-{}", age.fill.to_string().trim_end_matches('%')),
+        false => String::new(),
+    };
+    let mut aged = Contender {
+        name: format!("{head}-aged{which}{rest}"),
+        ..contender.clone()
+    };
+    aged.own.age = Some(age.clone());
+    aged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(specs: &[&str], fills: &[u32]) -> Vec<String> {
+        let catalog = Catalog::builtin().unwrap();
+        let fills: Vec<PerMille> = fills.iter().map(|fill| PerMille(*fill)).collect();
+        let ages = ages(Some("agrawal"), &fills, Vec::new(), Backend::Loop, &catalog).unwrap();
+        let contenders = specs.iter().map(|spec| catalog.contender(spec).unwrap());
+        let all = beside(contenders.collect(), &ages, &Progress::Quiet);
+        all.into_iter().map(|contender| contender.name).collect()
+    }
+
+    #[test]
+    fn every_contender_is_there_fresh_and_aged() {
+        assert_eq!(
+            names(&["ext4", "xfs:noatime", "tmpfs"], &[]),
+            [
+                "ext4",
+                "ext4-aged",
+                "xfs:noatime",
+                "xfs-aged:noatime",
+                "tmpfs"
+            ]
+        );
+        assert_eq!(
+            names(&["ext4@sata-ssd"], &[500, 955]),
+            [
+                "ext4@sata-ssd",
+                "ext4-aged-50@sata-ssd",
+                "ext4-aged-95.5@sata-ssd"
+            ]
+        );
+        let own = "ext4@age=wang-os,fill=50%";
+        assert_eq!(names(&[own], &[]), [own], "it has an age of its own");
+    }
+
+    #[test]
+    fn a_fill_without_a_profile_and_an_age_of_directories_are_refused() {
+        let catalog = Catalog::builtin().unwrap();
+        let half = [PerMille(500)];
+        let refused = |profile, fills: &[PerMille], backend| {
+            let refused = ages(profile, fills, Vec::new(), backend, &catalog);
+            refused.unwrap_err().to_string()
+        };
+        assert!(refused(None, &half, Backend::Loop).contains("give --age PROFILE, too"));
+        assert!(refused(Some("agrawal"), &[], Backend::Dir).contains("stays as it is"));
+        let unknown = refused(Some("agrawl"), &[], Backend::Loop);
+        assert!(unknown.contains("did you mean `agrawal`?"), "{unknown}");
+        let age = ages(Some("wang-os"), &[], Vec::new(), Backend::Vm, &catalog).unwrap();
+        let filled = ages(None, &half, age, Backend::Vm, &catalog).unwrap();
+        assert_eq!(filled.len(), 1);
+        assert_eq!(
+            (filled[0].fill, filled[0].profile.name.as_str()),
+            (half[0], "wang-os")
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! Ageing: the files that lie on a filesystem before a test, and those that came and went there.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos, percentage};
+
+/// A share in thousandths.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PerMille(pub u32);
+
+impl PerMille {
+    /// A part of a whole, rounded; nothing of nothing.
+    pub fn of(part: u64, whole: u64) -> Self {
+        let whole = u128::from(whole);
+        let share = (u128::from(part) * 1000 + whole / 2).checked_div(whole);
+        Self(u32::try_from(share.unwrap_or(0)).unwrap_or(u32::MAX))
+    }
+
+    /// So much of a quantity, rounded down.
+    pub fn share_of(self, whole: u64) -> u64 {
+        let part = u128::from(whole) * u128::from(self.0) / 1000;
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+}
+
+/// In per cent: `80%`, `79.6%`.
+impl fmt::Display for PerMille {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0 / 10, self.0 % 10) {
+            (whole, 0) => write!(f, "{whole}%"),
+            (whole, tenth) => write!(f, "{whole}.{tenth}%"),
+        }
+    }
+}
+
+impl FromStr for PerMille {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let share = percentage(text).map(|share| (share * 1000.0).round());
+        match share {
+            Some(share) if share <= 1000.0 => Ok(Self(share as u32)),
+            _ => Err(format!("`{text}` is no percentage such as `80%`")),
+        }
+    }
+}
+
+/// What churn does with a file of which there are too many of its age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Churn {
+    /// Deletes it; another file is made in another directory.
+    TurnOver,
+    /// Writes it anew under another name and renames that over it, as programs do that never leave half a file.
+    Rewrite,
+}
+
+impl Churn {
+    /// Both, each with its word.
+    pub const ALL: [(&str, Self); 2] = [("turn-over", Self::TurnOver), ("rewrite", Self::Rewrite)];
+}
+
+/// Files of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizeBin {
+    /// The largest; the smallest is one byte above the bin before.
+    pub up_to: Bytes,
+    /// How many of them there are, beside the other bins.
+    pub weight: u32,
+}
+
+/// Files of one age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgeBin {
+    /// The oldest, in any unit: what counts is how old it is beside the last bin.
+    pub up_to: u64,
+    /// How many of them there are, beside the other bins.
+    pub weight: u32,
+}
+
+/// Files so many directories deep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DepthBin {
+    /// Directories above a file.
+    pub depth: u32,
+    /// Directories that there are at this depth.
+    pub directories: u32,
+    /// How many files lie there, beside the other bins.
+    pub weight: u32,
+}
+
+/// How the files of an aged filesystem are distributed, and how they came and went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgeProfile {
+    /// The word that names it: `agrawal`.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Where its distributions come from.
+    pub source: String,
+    /// What churn does.
+    pub churn: Churn,
+    /// How often the files of the fill are replaced, on average, where a campaign does not say how many operations.
+    pub turnover: u32,
+    /// Operations between two points at which everything is written to the device.
+    pub batch: u32,
+    /// Sizes of files, in rising order.
+    pub sizes: Vec<SizeBin>,
+    /// Ages of files, in rising order.
+    pub ages: Vec<AgeBin>,
+    /// Depths of files, in rising order.
+    pub depths: Vec<DepthBin>,
+}
+
+/// How a filesystem is aged before a test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Age {
+    /// The distributions.
+    pub profile: AgeProfile,
+    /// How full it is then: what is used of all that files may use.
+    pub fill: PerMille,
+    /// Files made and removed after the fill; what the profile's turnover comes to where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
+    /// The layout score at which ageing stops before its last operation, where one is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<PerMille>,
+}
+
+impl Age {
+    /// How full where nobody says.
+    pub const FILL: PerMille = PerMille(800);
+    /// Least fill: below it there are too few files to be like any distribution.
+    pub const LEAST_FILL: PerMille = PerMille(50);
+    /// Most fill: above it most filesystems have no room for what they need themselves.
+    pub const MOST_FILL: PerMille = PerMille(950);
+    /// How far the fill may lie from what is wanted.
+    pub const TOLERANCE: PerMille = PerMille(10);
+
+    /// Reads how full it is to be: `80%`, or `80`.
+    ///
+    /// # Errors
+    /// When it is no percentage, or one that cannot be.
+    pub fn read_fill(text: &str) -> Result<PerMille, String> {
+        let (least, most) = (Self::LEAST_FILL, Self::MOST_FILL);
+        let fill = match text.ends_with('%') {
+            true => text.parse().ok(),
+            false => format!("{text}%").parse().ok(),
+        };
+        fill.filter(|fill| (least..=most).contains(fill))
+            .ok_or_else(|| format!("`{text}`: expected a percentage from {least} to {most}"))
+    }
+
+    /// What a device of this size has left for a test beside the fill.
+    pub fn leaves(&self, size: Bytes) -> Bytes {
+        Bytes(size.0 - self.fill.share_of(size.0))
+    }
+
+    /// The smallest device that leaves so much room, in whole MiB.
+    pub fn size_for(&self, room: Bytes) -> Bytes {
+        let free = u64::from(1000 - self.fill.0.min(999));
+        let size = room.0.saturating_mul(1000).div_ceil(free);
+        Bytes::mib(size.div_ceil(Bytes::mib(1).0))
+    }
+
+    /// About what ageing writes to a device of this size.
+    pub fn writes(&self, size: Bytes) -> Bytes {
+        let fill = self.fill.share_of(size.0);
+        let times = match self.operations {
+            // Of the operations, every second one writes a file.
+            Some(operations) => {
+                let each = self.profile.mean_size().0;
+                return Bytes(fill.saturating_add((operations / 2).saturating_mul(each)));
+            }
+            None => u64::from(self.profile.turnover).saturating_add(1),
+        };
+        Bytes(fill.saturating_mul(times))
+    }
+}
+
+/// `agrawal, 80% full`.
+impl fmt::Display for Age {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {} full", self.profile.name, self.fill)?;
+        if let Some(operations) = self.operations {
+            write!(f, ", {operations} operations")?;
+        }
+        match self.layout {
+            Some(score) => write!(f, ", until its layout score is {score}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl AgeProfile {
+    /// Mean size of a file, half-way through each bin.
+    pub fn mean_size(&self) -> Bytes {
+        let (mut before, mut sum, mut files) = (0, 0u128, 0u128);
+        for bin in &self.sizes {
+            sum += u128::from((before + bin.up_to.0) / 2) * u128::from(bin.weight);
+            files += u128::from(bin.weight);
+            before = bin.up_to.0;
+        }
+        Bytes(u64::try_from(sum.checked_div(files).unwrap_or(0)).unwrap_or(u64::MAX))
+    }
+}
+
+/// Why ageing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AgeStop {
+    /// All operations were done.
+    Operations,
+    /// The layout score that was wanted was reached.
+    Layout,
+    /// What was removed gave no room back.
+    NoRoom,
+}
+
+/// What ageing came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AgeRecord {
+    /// How full it was to be.
+    pub wanted_fill: PerMille,
+    /// The layout score that was wanted, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted_layout: Option<PerMille>,
+    /// How full the filesystem was in the end.
+    pub fill: PerMille,
+    /// Files that lie there.
+    pub files: u64,
+    /// Directories that lie there.
+    pub directories: u64,
+    /// Bytes in these files.
+    pub bytes: Bytes,
+    /// Files made and removed in all.
+    pub operations: u64,
+    /// Bytes written in all.
+    pub written: Bytes,
+    /// How often a file found no room, and others were removed for it.
+    pub no_space: u64,
+    /// The share of files that are of another age than the profile wants: more operations would bring it down.
+    pub ages_apart: PerMille,
+    /// The layout score after the fill, before any file was removed; absent where the filesystem does not say where files
+    /// lie.
+    pub layout_filled: Option<PerMille>,
+    /// The layout score in the end.
+    pub layout_aged: Option<PerMille>,
+    /// Why it ended.
+    pub stopped: AgeStop,
+    /// How long it took.
+    pub elapsed: Nanos,
+}
+
+impl AgeRecord {
+    /// What somebody who reads results has to know: a fill that was missed, a score that nobody could watch.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.fill.0.abs_diff(self.wanted_fill.0) > Age::TOLERANCE.0 {
+            let why = match self.stopped {
+                AgeStop::NoRoom => ": what was removed gave no room back",
+                AgeStop::Operations | AgeStop::Layout => "",
+            };
+            let (fill, wanted) = (self.fill, self.wanted_fill);
+            remarks.push(format!("aged to a fill of {fill} instead of {wanted}{why}"));
+        }
+        if let (Some(wanted), None) = (self.wanted_layout, self.layout_aged) {
+            remarks.push(format!(
+                "its files do not say where they lie: ageing ended by its operations and not at a layout score of {wanted}"
+            ));
+        }
+        remarks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn age(fill: u32) -> Age {
+        Age {
+            profile: AgeProfile {
+                name: "even".into(),
+                title: "Even".into(),
+                source: "a test".into(),
+                churn: Churn::TurnOver,
+                turnover: 2,
+                batch: 8,
+                sizes: [(1000, 1), (3000, 3)]
+                    .map(|(up_to, weight)| SizeBin {
+                        up_to: Bytes(up_to),
+                        weight,
+                    })
+                    .into(),
+                ages: vec![AgeBin {
+                    up_to: 1,
+                    weight: 1,
+                }],
+                depths: vec![DepthBin {
+                    depth: 1,
+                    directories: 1,
+                    weight: 1,
+                }],
+            },
+            fill: PerMille(fill),
+            operations: None,
+            layout: None,
+        }
+    }
+
+    #[test]
+    fn shares_are_read_and_shown_in_per_cent() {
+        for (text, share) in [("80%", 800), ("79.6 %", 796), ("100%", 1000), ("0%", 0)] {
+            assert_eq!(text.parse(), Ok(PerMille(share)));
+        }
+        assert_eq!(PerMille(796).to_string(), "79.6%");
+        assert_eq!(PerMille(800).to_string(), "80%");
+        for wrong in ["80", "101%", "-1%", "", "many"] {
+            assert!(wrong.parse::<PerMille>().is_err(), "{wrong}");
+        }
+        assert_eq!(Age::read_fill("80"), Ok(PerMille(800)));
+        assert!(Age::read_fill("99%").is_err() && Age::read_fill("1").is_err());
+        assert_eq!(PerMille::of(1, 0), PerMille(0));
+        assert_eq!(PerMille::of(2, 3), PerMille(667));
+    }
+
+    #[test]
+    fn what_ageing_writes_follows_from_turnover_or_operations() {
+        let mut age = age(500);
+        assert_eq!(age.profile.mean_size(), Bytes(1625));
+        assert_eq!(age.writes(Bytes(1000)), Bytes(1500));
+        age.operations = Some(20);
+        assert_eq!(age.writes(Bytes(1000)), Bytes(500 + 16_250));
+        assert_eq!(age.to_string(), "even, 50% full, 20 operations");
+    }
+
+    #[test]
+    fn a_fill_that_was_missed_is_remarked() {
+        let mut record = AgeRecord {
+            wanted_fill: PerMille(800),
+            wanted_layout: None,
+            fill: PerMille(795),
+            files: 1,
+            directories: 1,
+            bytes: Bytes(1),
+            operations: 1,
+            written: Bytes(1),
+            no_space: 0,
+            ages_apart: PerMille(0),
+            layout_filled: None,
+            layout_aged: None,
+            stopped: AgeStop::NoRoom,
+            elapsed: Nanos(1),
+        };
+        assert_eq!(record.remarks(), [""; 0]);
+        record.wanted_fill = PerMille(850);
+        record.wanted_layout = Some(PerMille(500));
+        let remarks = record.remarks();
+        assert_eq!(remarks.len(), 2);
+        assert!(remarks[0].starts_with("aged to a fill of 79.5% instead of 85%: what was removed"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_device_of_the_size_that_is_named_leaves_the_room(
+            fill in Age::LEAST_FILL.0..=Age::MOST_FILL.0, room in 1u64..1 << 50,
+        ) {
+            let age = age(fill);
+            let size = age.size_for(Bytes(room));
+            prop_assert!(age.leaves(size).0 >= room);
+            prop_assert!(age.leaves(Bytes(size.0 - Bytes::mib(2).0.min(size.0))).0 < room);
+        }
+    }
+}

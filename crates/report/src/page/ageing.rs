@@ -1,0 +1,46 @@
+//! The price of age on the page.
+
+use analyse::Analysis;
+
+use crate::tables::ageing;
+use crate::tables::plain_table::PlainTable;
+
+/// What age costs.
+pub(super) struct AgeingView {
+    pub title: &'static str,
+    pub note: &'static str,
+    pub sentences: Vec<String>,
+    pub tables: Vec<TableView>,
+}
+
+/// A table, and what stands above it.
+pub(super) struct TableView {
+    pub caption: &'static str,
+    /// The names of the columns, each with whether it is put to the right.
+    pub heading: Vec<(String, bool)>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// `None` where nobody competes both fresh and aged.
+pub(super) fn view(analysis: &Analysis) -> Option<AgeingView> {
+    let sums = ageing::sums(analysis)?;
+    let results = ageing::results(analysis).map(|results| table(ageing::EACH, &results));
+    let sums = table("Over all results, and over each group of tests:", &sums);
+    Some(AgeingView {
+        title: ageing::TITLE,
+        note: ageing::NOTE,
+        sentences: ageing::sentences(analysis),
+        tables: [sums].into_iter().chain(results).collect(),
+    })
+}
+
+fn table(caption: &'static str, table: &PlainTable) -> TableView {
+    let heading = table.heading();
+    TableView {
+        caption,
+        heading: heading
+            .map(|(name, right)| (name.to_owned(), right))
+            .collect(),
+        rows: table.rows().to_vec(),
+    }
+}

@@ -1,0 +1,189 @@
+//! What age costs, as tables and sentences.
+
+use analyse::{AgePrice, Analysis, Compared, Reached, Verdict};
+
+use crate::Scale;
+use crate::tables::plain_table::{PlainTable, ratio};
+use crate::wording::answers::in_words;
+use crate::wording::text::clean;
+use crate::wording::words::{counted, percent};
+
+/// What stands above the tables.
+pub(crate) const TITLE: &str = "The price of age";
+/// What stands above the table of single results.
+pub(crate) const EACH: &str = "Each result, fresh and aged:";
+/// What has to be known of it.
+pub(crate) const NOTE: &str = "Each aged contender beside the same one fresh, round by round. Above 1, age costs something: \
+    a test takes so many times as long, or does so much less. In brackets is the 95 % interval of a mean alone; what it comes \
+    to allows for all of them. What is left to files is not compared: that age takes of it is no news.";
+/// What a person wants to know first.
+const ALL: &str = "all results";
+
+/// For each aged contender its price over all results and over each group of tests; `None` where none is.
+pub(crate) fn sums(analysis: &Analysis) -> Option<PlainTable> {
+    let prices = &analysis.ageing.prices;
+    if prices.is_empty() {
+        return None;
+    }
+    let mut table = PlainTable::new(&[
+        "contender",
+        "over",
+        ">results",
+        "cost aged / fresh",
+        "what it comes to",
+    ]);
+    for price in prices {
+        let count = u32::try_from(price.results.len()).unwrap_or(u32::MAX);
+        let groups = price
+            .groups
+            .iter()
+            .map(|g| (g.group.title(), g.results, &g.cost));
+        for (over, results, cost) in [(ALL, count, &price.overall)].into_iter().chain(groups) {
+            table.push(vec![
+                name(analysis, price.aged),
+                over.to_owned(),
+                results.to_string(),
+                cost.as_ref()
+                    .map_or_else(|| "no whole round".to_owned(), ratio),
+                cost.as_ref().map_or_else(String::new, comes_to),
+            ]);
+        }
+    }
+    Some(table)
+}
+
+/// Each result of each aged contender, those that age costs most first; `None` where there are none.
+pub(crate) fn results(analysis: &Analysis) -> Option<PlainTable> {
+    let mut table = PlainTable::new(&[
+        "contender",
+        "result",
+        ">fresh",
+        ">aged",
+        "unit",
+        "cost aged / fresh",
+        "what it comes to",
+    ]);
+    for price in &analysis.ageing.prices {
+        let mut results: Vec<_> = price.results.iter().collect();
+        results.sort_by(|a, b| b.cost.ratio.total_cmp(&a.cost.ratio));
+        for result in results {
+            let row = &analysis.rows[result.row];
+            let medians = [price.fresh, price.aged].map(|contender| {
+                let estimate = row.results[contender].estimate;
+                estimate.map_or(0.0, |estimate| estimate.median)
+            });
+            let scale = Scale::for_metric(row.metric, medians);
+            table.push(vec![
+                name(analysis, price.aged),
+                clean(&format!("{}/{}:{}", row.test, row.phase, row.metric)),
+                scale.number(medians[0]),
+                scale.number(medians[1]),
+                scale.symbol().to_owned(),
+                ratio(&result.cost),
+                comes_to(&result.cost),
+            ]);
+        }
+    }
+    (!table.rows().is_empty()).then_some(table)
+}
+
+/// What age came to and costs, in sentences: a line for each aged contender, and where the order turns.
+pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
+    let prices = &analysis.ageing.prices;
+    let mut lines: Vec<String> = prices.iter().map(|price| of(analysis, price)).collect();
+    for turn in &analysis.ageing.turns {
+        let over = match turn.group {
+            Some(group) => format!("in {}", group.title()),
+            None => "over all results".to_owned(),
+        };
+        let [ahead, behind] = turn.fresh.map(|contender| name(analysis, contender));
+        let [then, back] = turn.aged.map(|contender| name(analysis, contender));
+        lines.push(format!(
+            "The order turns {over}: {ahead} is ahead of {behind}, and {then} of {back}."
+        ));
+    }
+    if prices.len() > 1 && analysis.ageing.turns.is_empty() {
+        lines.push("No two contenders are shown to swap places with age.".to_owned());
+    }
+    lines
+}
+
+fn of(analysis: &Analysis, price: &AgePrice) -> String {
+    let [fresh, aged] = [price.fresh, price.aged].map(|contender| name(analysis, contender));
+    let age = analysis.resources[price.aged].age.as_deref().map(clean);
+    let results = counted(price.results.len() as u64, "result");
+    let cost = match &price.overall {
+        Some(cost) => format!("costs {}× of {fresh} over {results}", ratio(cost)),
+        None => format!("has no whole round beside {fresh} so far"),
+    };
+    let reached = price.reached.as_ref().map_or_else(String::new, evidence);
+    format!("{aged} ({}) {cost}.{reached}", age.unwrap_or_default())
+}
+
+fn evidence(reached: &Reached) -> String {
+    let layout = match (reached.layout_filled, reached.layout_aged) {
+        (Some(filled), Some(aged)) => format!(
+            "; {} of the blocks of files lay behind the one before after the fill, {} then",
+            percent(filled),
+            percent(aged)
+        ),
+        _ => "; it does not say where its files lie".to_owned(),
+    };
+    format!(
+        " It was {} full with {:.0} files{layout}; {} of them were of another age than the profile wants.",
+        percent(reached.fill),
+        reached.files,
+        percent(reached.ages_apart)
+    )
+}
+
+fn comes_to(cost: &Compared) -> String {
+    match cost.verdict {
+        Verdict::Identical => "costs nothing".to_owned(),
+        ref verdict => in_words(verdict, "rounds"),
+    }
+}
+
+fn name(analysis: &Analysis, contender: usize) -> String {
+    clean(&analysis.contenders[contender])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn prices_and_turns_are_said() {
+        let analysis = analyse(&fixture::aged());
+        let said = sentences(&analysis);
+        assert_eq!(said.len(), 4, "{said:#?}");
+        assert!(
+            said[0].starts_with("a-aged (even, 80% full) costs 2.0"),
+            "{}",
+            said[0]
+        );
+        assert!(
+            said[0].contains("× of a over 2 results. It was 80 % full with 5000 files; 100 % of")
+        );
+        assert!(said[0].contains("93 % then; 40 % of them"), "{}", said[0]);
+        assert_eq!(
+            said[2],
+            "The order turns over all results: a is ahead of b, and b-aged of a-aged."
+        );
+        let sums = sums(&analysis).unwrap();
+        let lines: Vec<String> = sums.rows().iter().map(|row| row[..3].join(" ")).collect();
+        assert_eq!(lines[0], "a-aged all results 2");
+        assert_eq!(lines.len(), 6);
+        let results = results(&analysis).unwrap();
+        assert_eq!(results.rows()[0][1], "file/write:throughput");
+        assert!(results.rows()[0][6].starts_with("costs at least"));
+    }
+
+    #[test]
+    fn without_age_nothing_is_said() {
+        let analysis = analyse(&fixture::plain());
+        assert!(sums(&analysis).is_none() && results(&analysis).is_none());
+        assert_eq!(sentences(&analysis), [""; 0]);
+    }
+}

@@ -1,0 +1,138 @@
+//! Where a file lies on its device (`FS_IOC_FIEMAP`, Documentation/filesystems/fiemap.rst of Linux).
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// `_IOWR('f', 11, struct fiemap)` of include/uapi/linux/fs.h.
+const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
+/// What is in memory only gets its place first.
+const FIEMAP_FLAG_SYNC: u32 = 1;
+/// The last one of the file.
+const LAST: u32 = 0x0001;
+/// Its place is unknown, none yet, in an encoded or an unaligned piece, or within metadata.
+const PLACELESS: u32 = 0x0002 | 0x0004 | 0x0008 | 0x0100 | 0x0200 | 0x0400;
+/// Extents that are asked for at once.
+const AT_ONCE: usize = 128;
+
+/// A part of a file that lies in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Where it begins in the file, in bytes.
+    pub logical: u64,
+    /// Where it begins on the device, in bytes; nothing where that cannot be said.
+    pub physical: Option<u64>,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// `struct fiemap_extent` of include/uapi/linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RawExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved: [u64; 2],
+    flags: u32,
+    more_reserved: [u32; 3],
+}
+
+/// `struct fiemap`, with room for extents behind it.
+#[repr(C)]
+struct Request {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped: u32,
+    count: u32,
+    reserved: u32,
+    extents: [RawExtent; AT_ONCE],
+}
+
+/// The extents of a file in their order; what was written is written out before.
+///
+/// # Errors
+/// What the kernel says: `EOPNOTSUPP` or `ENOTTY` where the filesystem does not tell.
+pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
+    let mut found: Vec<Extent> = Vec::new();
+    loop {
+        let start = found.last().map_or(0, |last| last.logical + last.length);
+        let request = ask(file, start)?;
+        let mapped = (request.mapped as usize).min(AT_ONCE);
+        for raw in &request.extents[..mapped] {
+            found.push(Extent {
+                logical: raw.logical,
+                physical: (raw.flags & PLACELESS == 0).then_some(raw.physical),
+                length: raw.length,
+            });
+        }
+        let last = request.extents[..mapped].last();
+        if last.is_none_or(|last| last.flags & LAST != 0 || last.length == 0) {
+            return Ok(found);
+        }
+    }
+}
+
+fn ask(file: &File, start: u64) -> io::Result<Box<Request>> {
+    const NONE: RawExtent = RawExtent {
+        logical: 0,
+        physical: 0,
+        length: 0,
+        reserved: [0; 2],
+        flags: 0,
+        more_reserved: [0; 3],
+    };
+    let mut request = Box::new(Request {
+        start,
+        length: u64::MAX - start,
+        flags: FIEMAP_FLAG_SYNC,
+        mapped: 0,
+        count: AT_ONCE as u32,
+        reserved: 0,
+        extents: [NONE; AT_ONCE],
+    });
+    // SAFETY: the kernel reads the head and writes it and at most `count` extents behind it, for which there is room;
+    // the descriptor is open for as long as `file` is borrowed.
+    let outcome = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, &raw mut *request) };
+    match outcome {
+        0 => Ok(request),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, SeekFrom, Write};
+
+    use super::*;
+
+    #[test]
+    fn the_request_has_the_layout_of_the_kernel() {
+        assert_eq!(size_of::<RawExtent>(), 56);
+        assert_eq!(std::mem::offset_of!(Request, extents), 32);
+    }
+
+    #[test]
+    fn a_file_is_told_with_its_holes_or_said_to_be_untold() {
+        let mut file = tempfile::tempfile().unwrap();
+        let blocks = 300;
+        for block in 0..blocks {
+            file.seek(SeekFrom::Start(block * 65_536)).unwrap();
+            file.write_all(&[7; 4096]).unwrap();
+        }
+        match extents(&file) {
+            // More than are asked for at once.
+            Ok(found) => {
+                assert!(found.len() >= blocks as usize, "{}", found.len());
+                assert!(found.windows(2).all(|two| two[0].logical < two[1].logical));
+                let last = found.last().unwrap();
+                assert_eq!(last.logical, (blocks - 1) * 65_536);
+            }
+            Err(error) => {
+                let known = [libc::EOPNOTSUPP, libc::ENOTTY];
+                assert!(known.contains(&error.raw_os_error().unwrap()), "{error}");
+            }
+        }
+    }
+}

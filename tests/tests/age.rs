@@ -1,0 +1,215 @@
+//! Contenders that are aged before a test: what lies there then, what is refused, what reports say of it.
+
+use std::fs;
+use std::process::Command;
+
+use end_to_end::{Sandbox, cells_of, run};
+use model::{Age, AgeRecord, AgeStop, CellResult, Nanos, PerMille, Status};
+
+/// Files that come and go so often that it shows, and so seldom that a test ends soon.
+const OPERATIONS: &str = "operations = 1500";
+
+/// A campaign of these contenders, each fresh and at this age.
+fn campaign(sandbox: &Sandbox, contenders: &[&str], age: &str, options: &[&str]) -> Command {
+    let file = sandbox.path("aged.toml");
+    let text = format!(
+        "contenders = {contenders:?}\nsuites = [\"trial\"]\nprofile = \"smoke\"\nrounds = 1\nseed = 7\n\
+         size = \"320 MiB\"\nage = {{ {age} }}\n"
+    );
+    fs::write(&file, text).unwrap();
+    let mut command = sandbox.fsarena();
+    command.arg("run").arg(file).arg("--work-dir");
+    command.arg(sandbox.path("work")).args(options);
+    command
+}
+
+fn record(cell: &CellResult) -> AgeRecord {
+    assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
+    cell.age.expect("it was aged")
+}
+
+#[test]
+fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
+    let sandbox = Sandbox::new();
+    let contenders = ["ext4", "xfs", "btrfs"];
+    let age = format!("profile = \"agrawal\", fill = \"80%\", {OPERATIONS}");
+    let shown = run(&mut campaign(&sandbox, &contenders, &age, &[]))
+        .with(0)
+        .stdout;
+    let results = sandbox.results();
+    for name in contenders {
+        let fresh = cells_of(&results, name)[0];
+        assert_eq!((fresh.status, fresh.age), (Status::Ok, None));
+        let cells = cells_of(&results, &format!("{name}-aged"));
+        let aged = record(cells[0]);
+        assert!(
+            aged.fill.0.abs_diff(800) <= Age::TOLERANCE.0,
+            "{name}: {aged:?}"
+        );
+        assert_eq!(aged.stopped, AgeStop::Operations);
+        assert!(aged.files > 1000 && aged.bytes < aged.written, "{aged:?}");
+        assert!(aged.operations > aged.files + 1000, "{aged:?}");
+        assert!(aged.elapsed > Nanos(0));
+        let layout = [aged.layout_filled, aged.layout_aged].map(Option::unwrap);
+        assert!(
+            layout.iter().all(|score| *score <= PerMille(1000)),
+            "{layout:?}"
+        );
+        assert!(
+            cells[0].remarks.iter().all(|r| !r.contains("aged to")),
+            "{:?}",
+            cells[0].remarks
+        );
+        // It lies there during the test.
+        let before = cells[0].phases[0].space_before.unwrap();
+        let used = before.total.0 - before.free.0;
+        assert!(used > aged.bytes.0, "{before:?} {aged:?}");
+        // And it was mounted anew behind it.
+        let mounts = cells[0].steps.iter().filter(|step| step.step == "mount");
+        let fresh_mounts = fresh.steps.iter().filter(|step| step.step == "mount");
+        assert_eq!(mounts.count(), fresh_mounts.count() + 1);
+    }
+    for said in [
+        "The price of age:",
+        "ext4-aged (agrawal, 80% full, 1500 operations) costs ",
+        "Contenders are of different age: fresh (ext4, xfs, btrfs)",
+    ] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    let page = run(sandbox.fsarena().args(["report", "--format", "html"]))
+        .with(0)
+        .stdout;
+    assert!(page.contains("<section id=\"ageing\">"));
+    let json = run(sandbox.fsarena().args(["report", "--format", "json"]))
+        .with(0)
+        .stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let prices = json["analysis"]["ageing"]["prices"].as_array().unwrap();
+    assert_eq!(prices.len(), 3);
+    assert!(!prices[0]["results"].as_array().unwrap().is_empty());
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_full_filesystem_fails_nothing_and_its_like_is_aged_alike() {
+    let sandbox = Sandbox::new();
+    let age = format!("profile = \"git-history\", fill = \"95%\", {OPERATIONS}");
+    run(&mut campaign(
+        &sandbox,
+        &["one=ext4", "two=ext4"],
+        &age,
+        &[],
+    ))
+    .with(0);
+    let results = sandbox.results();
+    let [one, two] = ["one-aged", "two-aged"].map(|name| record(cells_of(&results, name)[0]));
+    for aged in [one, two] {
+        assert!(aged.fill.0.abs_diff(950) <= Age::TOLERANCE.0, "{aged:?}");
+    }
+    // How full ext4 is depends a little on what its mkfs draws by lot; nothing else differs.
+    assert!(
+        one.files.abs_diff(two.files) * 100 <= one.files,
+        "{one:?} {two:?}"
+    );
+    assert!(
+        one.written.0.abs_diff(two.written.0) * 100 <= one.written.0,
+        "{one:?} {two:?}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_test_without_room_beside_the_fill_is_refused_with_the_size_that_it_needs() {
+    let sandbox = Sandbox::new();
+    let run_with = |size: &str| {
+        let mut command = sandbox.campaign(&["ext4"], "trial");
+        command.args([
+            "--age",
+            "agrawal",
+            "--fill",
+            "90%",
+            "--size",
+            size,
+            "--dry-run",
+        ]);
+        run(&mut command)
+    };
+    let refused = run_with("64MiB").with(2).stderr;
+    assert_eq!(refused.lines().count(), 1, "{refused}");
+    assert!(refused.contains("ext4-aged: the test `"), "{refused}");
+    assert!(
+        refused.contains("beside a fill of 90%, which leaves"),
+        "{refused}"
+    );
+    let (_, rest) = refused
+        .split_once("give --size ")
+        .expect("it says which size would do");
+    let (size, _) = rest.split_once(',').unwrap();
+    run_with(size).with(0);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn what_cannot_be_aged_is_said_in_one_line() {
+    let sandbox = Sandbox::new();
+    for (options, said) in [
+        (&["--fill", "80%"][..], "give --age PROFILE, too"),
+        (&["--age", "agrawl"], "did you mean `agrawal`?"),
+        (
+            &["--age", "agrawal", "--fill", "99"],
+            "expected a percentage from 5% to 95%",
+        ),
+    ] {
+        let mut command = sandbox.campaign(&["ext4"], "trial");
+        let refused = run(command.args(options)).with(2).stderr;
+        assert!(refused.contains(said), "{refused}");
+    }
+    let listed = run(sandbox.fsarena().args(["list", "ages"])).with(0).stdout;
+    for name in ["agrawal", "git-history", "wang-os"] {
+        assert!(listed.contains(name), "{listed}");
+    }
+}
+
+#[test]
+fn a_test_that_makes_its_filesystem_is_unsupported_aged_and_runs_fresh() {
+    let sandbox = Sandbox::new();
+    let age = format!("profile = \"wang-os\", fill = \"50%\", {OPERATIONS}");
+    let options = ["--suite", "lifecycle"];
+    run(&mut campaign(&sandbox, &["ext4"], &age, &options)).with(0);
+    let results = sandbox.results();
+    let of = |contender: &str| {
+        let mut cells = results.cells.iter();
+        let cell = cells.find(|s| s.cell.contender == contender && s.cell.test == "lifecycle");
+        cell.unwrap().result.clone().unwrap()
+    };
+    assert_eq!(of("ext4").status, Status::Ok);
+    let aged = of("ext4-aged");
+    assert_eq!((aged.status, aged.age), (Status::Unsupported, None));
+    let reason = aged.failure.unwrap().reason;
+    assert!(
+        reason.contains("makes its filesystem itself, which is never aged"),
+        "{reason}"
+    );
+    sandbox.assert_clean();
+}
+
+#[test]
+fn an_error_while_it_is_aged_is_a_result_of_that_step() {
+    let sandbox = Sandbox::new();
+    sandbox.add_faulty("bad", &["errno-on=unlink:EIO"]);
+    let age = format!("profile = \"agrawal\", fill = \"20%\", {OPERATIONS}");
+    run(&mut campaign(&sandbox, &["bad"], &age, &[])).with(0);
+    let results = sandbox.results();
+    let aged = cells_of(&results, "bad-aged")[0];
+    assert_eq!(aged.status, Status::Failed);
+    let failure = aged.failure.as_ref().unwrap();
+    assert_eq!(failure.step, "age");
+    assert_eq!(failure.error.as_ref().unwrap().name, "EIO");
+    assert!(
+        aged.phases
+            .iter()
+            .all(|phase| phase.status == Status::Skipped)
+    );
+    assert_eq!(cells_of(&results, "bad")[0].status, Status::Ok);
+    sandbox.assert_clean();
+}
