@@ -4,6 +4,7 @@ use model::{Bytes, CacheState, End, Op, Phase, Profile, Programs, Scaling, Suite
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
+use crate::mixes;
 use crate::operation;
 use crate::parameters::{Instead, Parameters, for_profile};
 use crate::phase_order::PhaseOrder;
@@ -180,17 +181,18 @@ fn read_phases(
     let mut order = PhaseOrder::default();
     for value in value.list("phases, each under [[test.phase]]")? {
         let table = value.any_table()?;
-        let phase = read_phase(&table, scaling)?;
-        if phases.iter().any(|p| p.name == phase.name) {
-            return Err(table.error(format!("the test has two phases `{}`", phase.name)));
+        for phase in read_phase(&table, scaling)? {
+            if phases.iter().any(|p| p.name == phase.name) {
+                return Err(table.error(format!("the test has two phases `{}`", phase.name)));
+            }
+            if swept && order.steps_beyond(&phase) {
+                continue;
+            }
+            order
+                .admit(&phase)
+                .map_err(|m| table.error(format!("phase `{}`: {m}", phase.name)))?;
+            phases.push(phase);
         }
-        if swept && order.steps_beyond(&phase) {
-            continue;
-        }
-        order
-            .admit(&phase)
-            .map_err(|m| table.error(format!("phase `{}`: {m}", phase.name)))?;
-        phases.push(phase);
     }
     if phases.is_empty() {
         return Err(value.wrong("at least one phase"));
@@ -198,7 +200,8 @@ fn read_phases(
     Ok((phases, order.most_written()))
 }
 
-fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, CatalogError> {
+/// Reads a phase, with those that it brings along.
+fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Vec<Phase>, CatalogError> {
     let operation = operation::find(&raw.need("op")?)?;
     let table = raw.clone().with_keys(&[&PHASE, operation.keys])?;
     let op = operation::read(operation, &table)?;
@@ -226,14 +229,21 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
         (CacheState::None, End::Call)
     };
     let repeat = table.read("repeat", |v| v.flag())?.unwrap_or(true);
-    Ok(Phase {
+    let phase = Phase {
         name: table.need("name")?.name()?,
         cache,
         ends,
         at_most,
         scaling: scaling.filter(|_| on_files && repeat && op.can_be_repeated()),
         op,
-    })
+    };
+    match &phase.op {
+        Op::Mix(mix) => {
+            let alone = table.read("alone", |v| v.flag())?.unwrap_or(false);
+            mixes::phases(&phase, mix, alone).map_err(|message| table.error(message))
+        }
+        _ => Ok(vec![phase]),
+    }
 }
 
 /// Every key that such a file may hold, but for those of the operations.
@@ -244,5 +254,6 @@ pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
         .chain(REQUIRES)
         .chain(TEST)
         .chain(PHASE)
+        .chain(model::Mix::ROLE_KEYS)
         .chain(sweep)
 }

@@ -20,7 +20,7 @@ use askama::Template;
 use model::{CampaignResults, Metric};
 
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{calibration, totals};
+use crate::tables::{calibration, interference, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names};
@@ -68,9 +68,7 @@ struct Page {
     tests_groups: Vec<&'static str>,
     contender_groups: Vec<overall::ContenderGroupView>,
     uses: Vec<uses::UseView>,
-    totals_title: &'static str,
-    totals_note: &'static str,
-    totals: Vec<TotalView>,
+    totals: [TotalsView; 2],
     /// Results as shares of the raw device.
     shares: Vec<ShareView>,
     calibration: Vec<(String, String)>,
@@ -102,6 +100,19 @@ struct BlockView {
     name: String,
     title: String,
     lines: Vec<LineView>,
+}
+
+/// A table of its own that follows from the results: of totals, and of roles alone and beside each other.
+struct TotalsView {
+    id: &'static str,
+    /// What leads to it.
+    link: &'static str,
+    title: &'static str,
+    note: &'static str,
+    caption: &'static str,
+    /// What a line is.
+    line: &'static str,
+    blocks: Vec<TotalView>,
 }
 
 /// The totals of a test, over all steps and attempts.
@@ -195,9 +206,10 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
         contender_groups: overall::contender_groups(analysis),
         uses: uses::views(analysis),
         legend: legend(&overview(results, analysis)),
-        totals_title: totals::TITLE,
-        totals_note: totals::NOTE,
-        totals: totals_of(results, analysis),
+        totals: [
+            totals_of(results, analysis),
+            interference_of(results, analysis),
+        ],
         shares: shares(results, analysis),
         calibration: calibration::facts(results),
         capacity: capacity(&tests),
@@ -327,7 +339,31 @@ fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
     views
 }
 
-fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
+fn totals_of(results: &CampaignResults, analysis: &Analysis) -> TotalsView {
+    TotalsView {
+        id: "totals",
+        link: "Totals",
+        title: totals::TITLE,
+        note: totals::NOTE,
+        caption: "Total time of each test of several steps, and of each attempt",
+        line: "Attempt",
+        blocks: total_views(totals::blocks(results, analysis, totals::Attempts::All)),
+    }
+}
+
+fn interference_of(results: &CampaignResults, analysis: &Analysis) -> TotalsView {
+    TotalsView {
+        id: "interference",
+        link: "Roles",
+        title: interference::TITLE,
+        note: interference::NOTE,
+        caption: "Each role of a mix alone, beside the others, and how many times worse that is",
+        line: "Role",
+        blocks: total_views(interference::blocks(results, analysis)),
+    }
+}
+
+fn total_views(blocks: Vec<TestBlock<'_>>) -> Vec<TotalView> {
     let lines = |block: &TestBlock<'_>| {
         let lines = block.lines.iter().map(|line| TotalLineView {
             phase: line.label.clone(),
@@ -336,8 +372,7 @@ fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalView> {
         });
         lines.collect()
     };
-    let blocks = totals::blocks(results, analysis, totals::Attempts::All).into_iter();
-    let views = blocks.map(|block| TotalView {
+    let views = blocks.into_iter().map(|block| TotalView {
         id: test_id(block.number.unwrap_or_default()),
         lines: lines(&block),
         name: block.name,

@@ -2,6 +2,7 @@
 
 pub(crate) mod calibration;
 pub(crate) mod cost;
+pub(crate) mod interference;
 pub(crate) mod overall;
 pub(crate) mod overview;
 pub(crate) mod plain_table;

@@ -6,7 +6,7 @@ use model::{CampaignResults, FACTS, Feature};
 use crate::tables::calibration;
 use crate::tables::cost;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{resources, standing_tables, totals};
+use crate::tables::{interference, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
@@ -31,6 +31,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &of_the_raw_device(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
     out += &totals(results, analysis, &names);
+    out += &interference(results, analysis, &names);
     out += &resources(analysis);
     out += &features(analysis, &names);
     out += &failures(analysis);
@@ -156,6 +157,16 @@ fn totals(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> S
         return String::new();
     }
     let head = format!("\n## {}\n\n{}\n\n", totals::TITLE, totals::NOTE);
+    head + &in_one_table(&blocks, names)
+}
+
+/// What the roles of mixes cost each other.
+fn interference(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let blocks = interference::blocks(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let head = format!("\n## {}\n\n{}\n\n", interference::TITLE, interference::NOTE);
     head + &in_one_table(&blocks, names)
 }
 

@@ -10,7 +10,7 @@ use crate::tables::calibration::shares;
 use crate::tables::cost;
 use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
-use crate::tables::{resources, standing_tables, totals};
+use crate::tables::{interference, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
@@ -59,6 +59,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &of_the_raw_device(results, analysis, &names, options.width, paint);
     out += &of_processor(results, analysis, &names, options.width, paint);
     out += &totals(results, analysis, &names, options.width, paint);
+    out += &interference(results, analysis, &names, options.width, paint);
     out += &contender_groups(analysis, paint);
     out += &resources(analysis, paint);
     out += &full_names(&analysis.contenders, &names);
@@ -386,6 +387,19 @@ fn totals(
     titled(&title, &blocks, names, terminal, paint)
 }
 
+/// What the roles of mixes cost each other.
+fn interference(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let title = format!("{}:", interference::TITLE);
+    let blocks = interference::blocks(results, analysis);
+    titled(&title, &blocks, names, terminal, paint)
+}
+
 /// The groups of contenders that the campaign names.
 fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
     let Some(table) = standing_tables::contender_groups(analysis) else {
@@ -504,6 +518,11 @@ mod tests {
     #[test]
     fn sweeps_are_condensed_with_their_borders() {
         insta::assert_snapshot!(shown(&fixture::swept(), 100, false));
+    }
+
+    #[test]
+    fn roles_stand_below_their_mix_and_beside_themselves_alone() {
+        insta::assert_snapshot!(shown(&fixture::mixed(), 100, false));
     }
 
     #[test]

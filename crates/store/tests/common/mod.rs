@@ -147,6 +147,7 @@ pub fn phase(name: &str) -> PhaseResult {
         close: vec![LatencyBucket(Nanos(3000), 1)],
         offered_rate: None,
         verified: Bytes(0),
+        role_of: None,
         passes: Vec::new(),
     }
 }
