@@ -182,12 +182,17 @@ impl Role {
         self.steps.iter().any(|step| matches!(step, Step::Log(_)))
     }
 
+    /// Whether it reads on in its file, which the page cache is not to serve.
+    pub fn streams(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step, Step::Stream(_)))
+    }
+
     /// By which number it is ranked.
     pub fn primary_metric(&self) -> Metric {
-        let streams = |step: &Step| matches!(step, Step::Stream(_));
         match self.rate {
             Some(_) => Metric::LatencyP99,
-            None if self.steps.iter().any(streams) => Metric::Throughput,
+            None if self.streams() => Metric::Throughput,
             None => Metric::Rate,
         }
     }

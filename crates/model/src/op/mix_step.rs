@@ -38,7 +38,8 @@ pub enum Step {
     RandomRead(Bytes),
     /// Write them there.
     RandomWrite(Bytes),
-    /// Read on in the file, front to back and again from the front; each thread has a part of it.
+    /// Read on in the file, front to back and again from the front, from the device: the page cache gives up what was
+    /// read. Each thread has a part of it.
     Stream(Bytes),
     /// Append to the role's log, which its threads share (`O_APPEND`).
     Log(Bytes),

@@ -153,6 +153,11 @@ fn what_only_reads_leaves_its_set_as_it_was() {
     let work = things.follow(&reading);
     assert_eq!(work, Work::new(20 * 4096, 0, 20));
     assert!(reading.only_reads() && !reading.can_be_repeated());
+    let backup = Op::from(mix(&[role("backup", &["stream 1 MiB"])]));
+    assert!(
+        !backup.only_reads(),
+        "the page cache gives up what it reads"
+    );
     let mut things = made();
     things.follow(&reading);
     things.follow(&reading);

@@ -213,8 +213,13 @@ impl Op {
         !is_mix && !self.changes().contains(&Change::Unknown)
     }
 
-    /// Whether it does nothing but read what is there: a warm cache can serve all of it.
+    /// Whether it does nothing but read what is there: a warm cache can serve all of it, unless a role reads past it.
     pub fn only_reads(&self) -> bool {
+        if let Self::Mix(mix) = self
+            && mix.roles.iter().any(Role::streams)
+        {
+            return false;
+        }
         let mut things = Things::default();
         things.follow(self);
         things.uses_something() && things.changes().is_empty()

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use model::op::Step;
 use model::{EntryKind, Mix};
 use nix::unistd::close;
+use sys::caches;
 
 use super::Seat;
 use super::worker::Left;
@@ -53,6 +54,8 @@ pub struct WorkedFile {
     /// How reads are compared.
     pub verify: Verify,
     writes: bool,
+    /// Whether a role streams over it: that begins with nothing of it in the page cache.
+    streamed: bool,
 }
 
 /// A file that the threads of a role append to.
@@ -134,6 +137,10 @@ impl Things {
     /// Opens files and logs.
     pub fn open(&self) -> Result<Opened, OpError> {
         let open = |file: &WorkedFile| {
+            if file.streamed {
+                // Where it stays, the first pass is served from memory.
+                let _ = caches::forget(&file.path);
+            }
             let how = match file.writes {
                 true => How::ToChange,
                 false => How::ToRead,
@@ -271,6 +278,7 @@ impl WorkedFile {
                 (true, false) => Verify::Before,
             },
             writes,
+            streamed: steps.iter().any(|step| matches!(step, Step::Stream(_))),
             name: name.to_owned(),
             state,
         })

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use model::op::Step;
 use model::{Nanos, SeededRng};
-use nix::fcntl::{AtFlags, OFlag};
+use nix::fcntl::{AtFlags, OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::sys::stat::fstatat;
 use nix::unistd::{UnlinkatFlags, close, fdatasync, fsync, unlinkat};
 use sys::aligned::AlignedBuffer;
@@ -243,6 +243,9 @@ impl<'a> Worker<'a> {
         read_exact(target, into, offset)?;
         let checked = content.check(&self.pattern, offset, into);
         checked.map_err(|corruption| target.corrupt(corruption))?;
+        if matches!(step, Step::Stream(_)) {
+            forget(&target.file, offset, length);
+        }
         tally.bytes += length;
         if content.verify != Verify::No {
             tally.verified += length;
@@ -469,6 +472,13 @@ fn requests(from: u64, size: u64) -> impl Iterator<Item = (u64, usize)> {
     (0..size)
         .step_by(REQUEST as usize)
         .map(move |done| (from + done, (size - done).min(REQUEST) as usize))
+}
+
+/// Gives up what the page cache holds of a part of a file, as a backup does: what it reads again comes from the device.
+fn forget(file: &File, offset: u64, length: u64) {
+    // Where a filesystem keeps it all the same, the next pass is served from memory.
+    let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
+    let _ = posix_fadvise(file, offset as i64, length as i64, advice);
 }
 
 fn count_written(tally: &mut Tally, bytes: u64) {
