@@ -134,6 +134,7 @@ pub fn create(name: &str, set: &str, files: u64, order: Order) -> Phase {
             directories: 1,
             depth: 1,
             size: Bytes(0),
+            spread: model::op::Spread::Fixed,
             order,
             fsync: false,
             fsync_directory: false,

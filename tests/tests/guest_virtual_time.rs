@@ -192,6 +192,25 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     assert_eq!(key(&mut cached, &job), None);
 }
 
+/// Five threads of three roles, of which one waits for its arrivals, one thinks and one goes on until another is through:
+/// what each did, and each of its latencies, is the same again.
+#[test]
+fn a_mix_of_roles_takes_the_same_nanoseconds_twice() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("ext4");
+    let test = bench.test("mixes", "mail-server", Profile::Smoke);
+    let job = bench.job("ext4", &executor, &test);
+    let mut run = || {
+        let result = execute(&mut executor, &job);
+        assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
+        result.phases
+    };
+    let (first, second) = (run(), run());
+    let roles = first.iter().filter(|phase| phase.role_of.is_some());
+    assert!(roles.clone().count() == 3 && roles.clone().all(|role| role.operations > 0));
+    assert_eq!(first, second);
+}
+
 /// mkfs.jfs asks for random numbers, for the volume's name. Without any at hand it would wait until the kernel
 /// has gathered some, a second and more of virtual time.
 #[test]

@@ -20,6 +20,7 @@ mod format;
 mod guest_build;
 mod kill_and_resume;
 mod metadata;
+mod mixes;
 mod mount_safety;
 mod opening_and_closing;
 mod process_limits;

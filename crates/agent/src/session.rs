@@ -51,6 +51,8 @@ pub struct Session<'a> {
     place: Option<ExpectedMount<'a>>,
     /// Whether the cell is nothing that says anything of a filesystem.
     withdrawn: bool,
+    /// The cache state that the last operation began with: the roles of a mix began with that of the mix.
+    began_with: CacheState,
 }
 
 /// A mounted directory, and where it has to be.
@@ -135,6 +137,7 @@ impl<'a> Session<'a> {
             failed: None,
             place,
             withdrawn: false,
+            began_with: CacheState::None,
         })
     }
 
@@ -435,7 +438,13 @@ impl<'a> Session<'a> {
         if let Some(step) = phase.op.descriptor().step() {
             return self.measure_step(step, result);
         }
+        if let Op::MixRole(role) = &phase.op {
+            result.cache = self.began_with;
+            let found = engine::role_result(&self.workspace, role, result);
+            return found.map_err(|error| self.judge(&error));
+        }
         result.cache = self.prepare_cache(phase.cache, Remounts::Said)?;
+        self.began_with = result.cache;
         self.measure_operation(phase, result)
     }
 

@@ -10,11 +10,11 @@ use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
 use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;
-use crate::rows::{row, sweep, total};
+use crate::rows::{interference, row, sweep, total};
 use crate::{
     Ageing, CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
-    DisturbedCell, Drift, NoiseFloor, Overall, PhaseCounts, Resources, Row, Stop, Sweep, Total,
-    UseScores, WarmRead,
+    DisturbedCell, Drift, Interference, NoiseFloor, Overall, PhaseCounts, Resources, Row, Stop,
+    Sweep, Total, UseScores, WarmRead,
 };
 
 /// What follows from the facts of a campaign.
@@ -56,6 +56,9 @@ pub struct Analysis {
     /// The totals of tests of several steps.
     #[serde(default)]
     pub totals: Vec<Total>,
+    /// What the roles of mixes cost each other, where each ran alone, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<Interference>,
     /// What the campaign has to say about uses; empty until [`Analysis::weigh_uses`] is called, for uses
     /// are no part of a campaign.
     #[serde(default)]
@@ -121,6 +124,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         contender_groups: contender_groups::groups(results, &overall),
         overall,
         totals: total::totals(results),
+        interference: interference::interference(results, &rows),
         uses: Vec::new(),
         rows,
         features: features::features(results),

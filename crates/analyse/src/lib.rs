@@ -46,6 +46,7 @@ pub use groups::use_scores::{
 };
 pub use inference::{Compared, Margin, Verdict};
 pub use open::Pair;
+pub use rows::interference::{AloneAndBeside, Interference};
 pub use rows::outcome::RoundOutcome;
 pub use rows::place::Place;
 pub use rows::raw_device::{OVERHEAD_ABOVE, RawDeviceRange};

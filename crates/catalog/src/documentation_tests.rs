@@ -166,6 +166,10 @@ fn every_key_and_operation_is_described() {
     for group in model::Group::ALL {
         described(USE, group.name());
     }
+    for step in model::op::Step::WORDS {
+        let with_size = SUITE.contains(&format!("`{step} "));
+        assert!(with_size || SUITE.contains(&format!("`{step}`")), "{step}");
+    }
     for word in Op::words() {
         described(SUITE, word.name);
         word.keys.iter().for_each(|key| described(SUITE, key));

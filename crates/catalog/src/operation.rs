@@ -78,6 +78,32 @@ impl Keys for Table<'_> {
         self.key(key, |value| value.word(&numbered))
     }
 
+    fn texts(
+        &self,
+        key: &'static str,
+        read: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<(), KeyError> {
+        let each = |value: &Value<'_>| {
+            let text = value.text()?;
+            read(&text).map_err(|message| value.error(message))
+        };
+        self.key(key, |value| value.list("texts")?.iter().try_for_each(each))
+    }
+
+    fn tables(
+        &self,
+        key: &'static str,
+        keys: &[&'static str],
+        read: &mut dyn FnMut(&dyn Keys) -> Result<(), KeyError>,
+    ) -> Result<(), KeyError> {
+        let values = self.need(key).and_then(|value| value.list("tables"));
+        let values = values.map_err(wrong)?;
+        for value in values {
+            read(&value.table(keys).map_err(wrong)?)?;
+        }
+        Ok(())
+    }
+
     fn wrong(&self, key: &'static str, expected: &str) -> KeyError {
         match self.need(key) {
             Ok(value) => wrong(value.wrong(expected)),

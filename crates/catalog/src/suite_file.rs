@@ -8,6 +8,7 @@ use model::{
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
+use crate::mixes;
 use crate::operation;
 use crate::parameters::{Instead, Parameters, for_profile};
 use crate::phase_order::PhaseOrder;
@@ -242,18 +243,19 @@ fn read_phases(
     let mut order = PhaseOrder::default();
     for value in value.list("phases, each under [[test.phase]]")? {
         let table = value.any_table()?;
-        let phase = read_phase(&table, scaling)?;
-        if phases.iter().any(|p| p.name == phase.name) {
-            return Err(table.error(format!("the test has two phases `{}`", phase.name)));
+        for phase in read_phase(&table, scaling)? {
+            if phases.iter().any(|p| p.name == phase.name) {
+                return Err(table.error(format!("the test has two phases `{}`", phase.name)));
+            }
+            require_place(&table, &phase, &phases)?;
+            if swept && order.steps_beyond(&phase) {
+                continue;
+            }
+            order
+                .admit(&phase)
+                .map_err(|m| table.error(format!("phase `{}`: {m}", phase.name)))?;
+            phases.push(phase);
         }
-        require_place(&table, &phase, &phases)?;
-        if swept && order.steps_beyond(&phase) {
-            continue;
-        }
-        order
-            .admit(&phase)
-            .map_err(|m| table.error(format!("phase `{}`: {m}", phase.name)))?;
-        phases.push(phase);
     }
     if phases.is_empty() {
         return Err(value.wrong("at least one phase"));
@@ -280,7 +282,8 @@ fn require_place(table: &Table<'_>, phase: &Phase, before: &[Phase]) -> Result<(
     }
 }
 
-fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, CatalogError> {
+/// Reads a phase, with those that it brings along.
+fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Vec<Phase>, CatalogError> {
     let operation = operation::find(&raw.need("op")?)?;
     let table = raw.clone().with_keys(&[&PHASE, operation.keys])?;
     let op = operation::read(operation, &table)?;
@@ -308,7 +311,7 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
         (CacheState::None, End::Call)
     };
     let repeat = table.read("repeat", |v| v.flag())?.unwrap_or(true);
-    Ok(Phase {
+    let phase = Phase {
         name: table.need("name")?.name()?,
         cache,
         ends,
@@ -320,7 +323,14 @@ fn read_phase(raw: &Table<'_>, scaling: Option<Scaling>) -> Result<Phase, Catalo
             .map(|_| table.texts("needs"))
             .transpose()?,
         op,
-    })
+    };
+    match &phase.op {
+        Op::Mix(mix) => {
+            let alone = table.read("alone", |v| v.flag())?.unwrap_or(false);
+            mixes::phases(&phase, mix, alone).map_err(|message| table.error(message))
+        }
+        _ => Ok(vec![phase]),
+    }
 }
 
 /// Every key that such a file may hold, but for those of the operations.
@@ -332,5 +342,6 @@ pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
         .chain(ARCHIVE)
         .chain(TEST)
         .chain(PHASE)
+        .chain(model::Mix::ROLE_KEYS)
         .chain(sweep)
 }

@@ -13,6 +13,7 @@ use model::{Create, EntryKind, Order, Sharing};
 use crate::names::{Names, write_digits};
 use crate::path_buffer::PathBuffer;
 use crate::pattern::{Origin, file_id};
+use crate::sizes::Sizes;
 use crate::visit_order::{Part, VisitOrder, shares};
 
 /// Something that happened to the entries of a set, or to a part of them.
@@ -78,7 +79,7 @@ pub struct FileSet {
     sharing: Sharing,
     /// Whether a second directory was added to each single one, to move entries to.
     doubled: bool,
-    size: u64,
+    sizes: Sizes,
     /// Where the share of each making thread begins, and the end of the last.
     starts: Vec<u64>,
     /// Entries that came to be before those of each making thread, and all.
@@ -109,7 +110,7 @@ impl FileSet {
             depth: create.depth.max(1),
             sharing: create.sharing,
             doubled: false,
-            size: create.size.0,
+            sizes: Sizes::new(create.spread, create.size.0, seed, &create.set),
             starts: boundaries(shares.iter().map(|s| s.end - s.start)),
             before: boundaries(shares.iter().map(|s| s.end - s.start)),
             changes: Vec::new(),
@@ -205,13 +206,23 @@ impl FileSet {
     }
 
     /// An entry as it is made.
-    pub const fn planned(&self, index: u64) -> Entry {
+    pub fn planned(&self, index: u64) -> Entry {
         Entry {
             index,
             renamed: 0,
             moved: 0,
-            size: self.size,
+            size: self.size_of(index, 1),
         }
+    }
+
+    /// The size of an entry that is made for the so-many-th time.
+    pub fn size_of(&self, index: u64, generation: u32) -> u64 {
+        self.sizes.of(index, generation)
+    }
+
+    /// The number after the largest that an entry was planned with.
+    pub fn indices(&self) -> u64 {
+        self.starts[self.starts.len() - 1]
     }
 
     /// What the blocks of an entry say; its name and place do not matter.
@@ -228,7 +239,7 @@ impl FileSet {
             What::Truncated(size) => size,
             What::Renamed | What::Moved => 0,
         });
-        sizes.fold(self.size, u64::max)
+        sizes.fold(self.sizes.largest(), u64::max)
     }
 
     /// Whether files of it may have content.
@@ -303,6 +314,8 @@ impl FileSet {
             Sharing::Shared => 0,
             Sharing::Own => self.starts.partition_point(|&s| s <= entry.index) - 1,
         };
+        // What came after all that was planned is with the last.
+        let owner = owner.min(self.makers() - 1);
         // Threads without a share begin where their follower does, and own nothing.
         let first = (entry.index - self.starts[owner]) % self.directories;
         let count = self.directories + u64::from(self.doubled);
@@ -404,6 +417,7 @@ mod tests {
                 directories,
                 depth,
                 size: Bytes(10),
+                spread: model::op::Spread::Fixed,
                 order: order(random),
                 fsync: false,
                 fsync_directory: false,
@@ -554,6 +568,7 @@ mod tests {
             directories: 1,
             depth: 1,
             size: Bytes(0),
+            spread: model::op::Spread::Fixed,
             order: Order::Sequential,
             fsync: false,
             fsync_directory: false,
@@ -587,6 +602,7 @@ mod tests {
             directories: 1,
             depth: 1,
             size: Bytes(10),
+            spread: model::op::Spread::Fixed,
             order: Order::Sequential,
             fsync: false,
             fsync_directory: false,

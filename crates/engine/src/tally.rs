@@ -63,6 +63,7 @@ pub struct Tally {
     /// Whether the time limit came before the end.
     pub cut_short: bool,
     latency: Latency,
+    syncing: Latency,
     opening: Latency,
     closing: Latency,
     last: Nanos,
@@ -92,6 +93,7 @@ impl Tally {
             offered_rate: None,
             cut_short: false,
             latency: Latency::default(),
+            syncing: Latency::default(),
             opening: Latency::default(),
             closing: Latency::default(),
             last: Nanos(0),
@@ -143,6 +145,7 @@ impl Tally {
         result.offered_rate = self.offered_rate;
         result.cut_short = self.cut_short;
         result.latency = self.latencies();
+        result.sync = self.syncing.buckets();
         result.open = self.opening.buckets();
         result.close = self.closing.buckets();
     }
@@ -174,6 +177,12 @@ impl Tally {
         self.verified += other.verified;
         self.cut_short |= other.cut_short;
         self.latency.add(&other.latency);
+        self.syncing.add(&other.syncing);
+    }
+
+    /// Counts the time of a sync, which is a part of an operation.
+    pub fn synced(&mut self, nanoseconds: u64) {
+        self.syncing.record(nanoseconds);
     }
 
     /// Opens a file that requests are to go to, timed by itself.
@@ -271,6 +280,42 @@ impl Tally {
         self.progress.add(self.operations - self.published);
         self.published = self.operations;
         self.publish_at = Nanos(self.last.0 + PUBLISHED_EVERY.0);
+    }
+}
+
+/// What some of the threads of a phase have done together, apart from the others.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadsDone {
+    operations: u64,
+    bytes: u64,
+    bytes_written: u64,
+    verified: u64,
+    cut_short: bool,
+    latency: Latency,
+    syncing: Latency,
+}
+
+impl ThreadsDone {
+    /// Adds what one of them has done.
+    pub fn add(&mut self, thread: &Tally) {
+        self.operations += thread.operations;
+        self.bytes += thread.bytes;
+        self.bytes_written += thread.bytes_written;
+        self.verified += thread.verified;
+        self.cut_short |= thread.cut_short;
+        self.latency.add(&thread.latency);
+        self.syncing.add(&thread.syncing);
+    }
+
+    /// Writes down what was counted.
+    pub fn write(&self, result: &mut PhaseResult) {
+        result.operations = self.operations;
+        result.bytes = Bytes(self.bytes);
+        result.bytes_written = Bytes(self.bytes_written);
+        result.verified = Bytes(self.verified);
+        result.cut_short = self.cut_short;
+        result.latency = self.latency.buckets();
+        result.sync = self.syncing.buckets();
     }
 }
 

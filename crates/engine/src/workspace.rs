@@ -9,7 +9,8 @@ use model::Exec;
 
 use crate::content::FileState;
 use crate::error::OpError;
-use crate::ops::Removed;
+use crate::mixed::MixedSet;
+use crate::ops::{Removed, RoleDone};
 use crate::path_buffer::PathBuffer;
 use crate::pattern::Pattern;
 use crate::set::FileSet;
@@ -48,6 +49,12 @@ pub struct Workspace {
     pub(crate) programs: Option<Arc<dyn Programs>>,
     pub(crate) files: BTreeMap<String, FileState>,
     pub(crate) sets: BTreeMap<String, FileSet>,
+    /// Sets that a mix has changed.
+    pub(crate) mixed: BTreeMap<String, MixedSet>,
+    /// Bytes in the log of each role that has one.
+    pub(crate) logs: BTreeMap<String, u64>,
+    /// What each role of the last mix has done.
+    pub(crate) roles: BTreeMap<String, RoleDone>,
     pub(crate) trees: BTreeMap<String, Tree>,
     /// Files and trees that the last removal of that name took away, to make them again.
     pub(crate) removed_files: BTreeMap<String, FileState>,
@@ -72,6 +79,9 @@ impl Workspace {
             programs: None,
             files: BTreeMap::new(),
             sets: BTreeMap::new(),
+            mixed: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            roles: BTreeMap::new(),
             trees: BTreeMap::new(),
             removed_files: BTreeMap::new(),
             removed_trees: BTreeMap::new(),
@@ -135,7 +145,14 @@ impl Workspace {
                 path.path().to_owned()
             })
         });
-        files.chain(trees).chain(in_sets)
+        let mixed = self.mixed.values().flat_map(|mixed| {
+            let mut path = PathBuffer::new(&mixed.set.top);
+            mixed.files().iter().map(move |slot| {
+                mixed.set.write_path(&slot.entry, &mut path);
+                path.path().to_owned()
+            })
+        });
+        files.chain(trees).chain(in_sets).chain(mixed)
     }
 
     /// The pattern, made once and long enough for requests of so many bytes.

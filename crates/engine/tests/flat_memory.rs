@@ -38,6 +38,7 @@ fn a_million_files_are_not_held_in_memory() {
         directories: 1,
         depth: 1,
         size: Bytes(0),
+        spread: model::op::Spread::Fixed,
         order: Order::Random,
         fsync: false,
         fsync_directory: false,

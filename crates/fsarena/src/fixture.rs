@@ -121,10 +121,12 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         device_size: None,
         memory: None,
         latency: vec![LatencyBucket(Nanos(1_000_000), 256)],
+        sync: Vec::new(),
         open: Vec::new(),
         close: Vec::new(),
         offered_rate: None,
         verified: Bytes(0),
+        role_of: None,
         passes: Vec::new(),
     }
 }

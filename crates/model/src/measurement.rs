@@ -38,6 +38,8 @@ pub enum Metric {
     LatencyP50,
     /// 90th percentile of the latency.
     LatencyP90,
+    /// 95th percentile of the latency.
+    LatencyP95,
     /// 99th percentile of the latency.
     LatencyP99,
     /// 99.9th percentile of the latency.
@@ -54,6 +56,14 @@ pub enum Metric {
     /// Share of the operations that took longer than 10 s, as tiobench prints it.
     #[serde(rename = "latency-above-10s")]
     LatencyAbove10s,
+    /// Median time of a sync (`fsync`, `fdatasync`) within the operations of a mix.
+    SyncP50,
+    /// 95th percentile of it.
+    SyncP95,
+    /// 99th percentile of it.
+    SyncP99,
+    /// The longest of them.
+    SyncMax,
     /// Mean latency of opening a file that requests went to.
     OpenMean,
     /// Worst latency of opening a file that requests went to.
@@ -114,7 +124,7 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order of the reports.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 36] = [
         Self::Throughput,
         Self::Rate,
         Self::Elapsed,
@@ -128,6 +138,7 @@ impl Metric {
         Self::MajorFaults,
         Self::LatencyP50,
         Self::LatencyP90,
+        Self::LatencyP95,
         Self::LatencyP99,
         Self::LatencyP999,
         Self::LatencyP9999,
@@ -135,6 +146,10 @@ impl Metric {
         Self::LatencyMean,
         Self::LatencyAbove2s,
         Self::LatencyAbove10s,
+        Self::SyncP50,
+        Self::SyncP95,
+        Self::SyncP99,
+        Self::SyncMax,
         Self::OpenMean,
         Self::OpenMax,
         Self::CloseMean,
@@ -164,6 +179,7 @@ impl Metric {
             Self::MajorFaults => "major-faults",
             Self::LatencyP50 => "latency-p50",
             Self::LatencyP90 => "latency-p90",
+            Self::LatencyP95 => "latency-p95",
             Self::LatencyP99 => "latency-p99",
             Self::LatencyP999 => "latency-p999",
             Self::LatencyP9999 => "latency-p9999",
@@ -171,6 +187,10 @@ impl Metric {
             Self::LatencyMean => "latency-mean",
             Self::LatencyAbove2s => "latency-above-2s",
             Self::LatencyAbove10s => "latency-above-10s",
+            Self::SyncP50 => "sync-p50",
+            Self::SyncP95 => "sync-p95",
+            Self::SyncP99 => "sync-p99",
+            Self::SyncMax => "sync-max",
             Self::OpenMean => "open-mean",
             Self::OpenMax => "open-max",
             Self::CloseMean => "close-mean",
@@ -194,11 +214,16 @@ impl Metric {
             | Self::CpuPerOperation
             | Self::LatencyP50
             | Self::LatencyP90
+            | Self::LatencyP95
             | Self::LatencyP99
             | Self::LatencyP999
             | Self::LatencyP9999
             | Self::LatencyMax
             | Self::LatencyMean
+            | Self::SyncP50
+            | Self::SyncP95
+            | Self::SyncP99
+            | Self::SyncMax
             | Self::OpenMean
             | Self::OpenMax
             | Self::CloseMean
@@ -229,6 +254,7 @@ impl Metric {
             | Self::CpuPerOperation
             | Self::LatencyP50
             | Self::LatencyP90
+            | Self::LatencyP95
             | Self::LatencyP99
             | Self::LatencyP999
             | Self::LatencyP9999
@@ -236,6 +262,10 @@ impl Metric {
             | Self::LatencyMean
             | Self::LatencyAbove2s
             | Self::LatencyAbove10s
+            | Self::SyncP50
+            | Self::SyncP95
+            | Self::SyncP99
+            | Self::SyncMax
             | Self::OpenMean
             | Self::OpenMax
             | Self::CloseMean
@@ -361,8 +391,11 @@ impl PhaseResult {
             }
             _ => {}
         }
-        // Totals are those of one pass, or a phase that was repeated more often would look slower.
-        numbers.push((Metric::Elapsed, seconds / self.passes_counted()));
+        // Totals are those of one pass, or a phase that was repeated more often would look slower. The time of a role
+        // is that of its mix.
+        if self.role_of.is_none() {
+            numbers.push((Metric::Elapsed, seconds / self.passes_counted()));
+        }
         if seconds > 0.0 {
             if self.bytes.0 > 0 {
                 numbers.push((Metric::Throughput, self.bytes.0 as f64 / seconds));
@@ -374,7 +407,7 @@ impl PhaseResult {
     }
 
     fn cost(&self, numbers: &mut Vec<(Metric, f64)>) {
-        if self.wall.0 == 0 {
+        if self.wall.0 == 0 || self.role_of.is_some() {
             return;
         }
         let share = |time: Nanos| 100.0 * time.0 as f64 / self.wall.0 as f64;
@@ -423,12 +456,23 @@ impl PhaseResult {
                 numbers.push((max, worst.0.as_secs_f64()));
             }
         }
+        if let Some(worst) = self.sync.last() {
+            for (metric, quantile) in [
+                (Metric::SyncP50, 0.5),
+                (Metric::SyncP95, 0.95),
+                (Metric::SyncP99, 0.99),
+            ] {
+                numbers.push((metric, quantile_of(&self.sync, quantile).as_secs_f64()));
+            }
+            numbers.push((Metric::SyncMax, worst.0.as_secs_f64()));
+        }
         let Some(worst) = self.latency.last() else {
             return;
         };
         for (metric, quantile) in [
             (Metric::LatencyP50, 0.5),
             (Metric::LatencyP90, 0.9),
+            (Metric::LatencyP95, 0.95),
             (Metric::LatencyP99, 0.99),
             (Metric::LatencyP999, 0.999),
             (Metric::LatencyP9999, 0.9999),
@@ -611,6 +655,36 @@ mod tests {
             (number(Metric::CloseMean), number(Metric::LatencyMax)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn a_role_has_its_rates_and_syncs_and_nothing_of_what_its_mix_did() {
+        let mut result = blank();
+        result.wall = Nanos::from_secs(2);
+        result.operations = 10;
+        result.sync = vec![
+            LatencyBucket(Nanos::from_secs(1), 94),
+            LatencyBucket(Nanos::from_secs(2), 5),
+            LatencyBucket(Nanos::from_secs(9), 1),
+        ];
+        let number = |result: &PhaseResult, metric| {
+            let all = result.measurements();
+            all.iter().find(|m| m.metric == metric).map(|m| m.value)
+        };
+        let syncs = [
+            Metric::SyncP50,
+            Metric::SyncP95,
+            Metric::SyncP99,
+            Metric::SyncMax,
+        ];
+        let values = syncs.map(|metric| number(&result, metric));
+        assert_eq!(values, [1.0, 2.0, 2.0, 9.0].map(Some));
+        assert!(number(&result, Metric::Elapsed).is_some());
+        result.role_of = Some("mix".into());
+        assert_eq!(number(&result, Metric::Rate), Some(5.0));
+        for metric in [Metric::Elapsed, Metric::Cpu, Metric::MinorFaults] {
+            assert_eq!(number(&result, metric), None);
+        }
     }
 
     #[test]

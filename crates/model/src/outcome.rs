@@ -206,6 +206,9 @@ pub struct PhaseResult {
     /// Latency of single operations, ascending; empty where operations were not timed one by one.
     /// In an open loop it counts from the intended start.
     pub latency: Vec<LatencyBucket>,
+    /// Time of each sync (`fsync`, `fdatasync`) within the operations of a mix.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sync: Vec<LatencyBucket>,
     /// Latency of opening each file that requests went to; like that of closing it, it is part of the elapsed
     /// time only where the phase says so ([`crate::Io::include_open_close`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -219,6 +222,10 @@ pub struct PhaseResult {
     /// Bytes read that were compared with what was written.
     #[serde(default)]
     pub verified: Bytes,
+    /// The phase of the mix of which this is one role: what the processors, the device and the filesystem did for all
+    /// its roles together is said there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_of: Option<String>,
     /// Each pass of a phase that was repeated, in order; empty where there was one. The counts above
     /// are sums over the passes.
     #[serde(default)]
@@ -296,10 +303,12 @@ impl PhaseResult {
             device_size: None,
             memory: None,
             latency: Vec::new(),
+            sync: Vec::new(),
             open: Vec::new(),
             close: Vec::new(),
             offered_rate: None,
             verified: Bytes(0),
+            role_of: None,
             passes: Vec::new(),
         }
     }

@@ -86,6 +86,7 @@ mod tests {
             directories: 1,
             depth: 1,
             size: Bytes(100),
+            spread: model::op::Spread::Fixed,
             order: Order::Random,
             fsync: true,
             fsync_directory: true,

@@ -180,6 +180,8 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                     .collect(),
                 open: vec![LatencyBucket(Nanos(n[0]), 1)],
                 close: Vec::new(),
+                sync: Vec::new(),
+                role_of: None,
             }
         },
     )

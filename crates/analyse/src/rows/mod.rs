@@ -3,6 +3,7 @@
 pub(crate) mod beside;
 pub(crate) mod costs;
 pub(crate) mod facts;
+pub(crate) mod interference;
 pub(crate) mod outcome;
 pub(crate) mod place;
 pub(crate) mod raw_device;

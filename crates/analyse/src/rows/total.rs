@@ -244,9 +244,10 @@ fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
     }
 }
 
-/// Probes answer yes or no, and the space left to files is no time.
+/// Probes answer yes or no, the space left to files is no time, and the time of a role is that of its mix.
 fn takes_time(op: &Op) -> bool {
-    !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity)
+    let is_time = !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity);
+    is_time && !matches!(op, Op::MixRole(_))
 }
 
 fn attempts(round: u32, cell: Option<&CellResult>, steps: &[&Phase]) -> Vec<Attempt> {

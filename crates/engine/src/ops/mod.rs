@@ -10,6 +10,7 @@ mod data;
 mod job;
 #[cfg(test)]
 mod job_tests;
+mod mix;
 mod probe;
 mod read_files;
 mod replay;
@@ -25,6 +26,8 @@ use crate::tally::Tally;
 use crate::workspace::Workspace;
 use stage::Workbench;
 
+pub(crate) use mix::RoleDone;
+pub use mix::role_result;
 pub use probe::probe;
 pub(crate) use sets::Removed;
 pub use undo::undo;
@@ -109,6 +112,7 @@ mod tests {
             directories,
             depth: 1,
             size: Bytes(size),
+            spread: Default::default(),
             order,
             fsync,
             fsync_directory: false,

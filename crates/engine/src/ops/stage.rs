@@ -1,13 +1,13 @@
 //! What operations can ask for ([`Stage`]), in a workspace and counted in a tally.
 
 use model::op::{Content, Create, Exec, FallocateMode, Io, Metadata, Stage, StreamUnit, TreeSpec};
-use model::{Access, Bytes, End, Replay};
+use model::{Access, Bytes, End, Mix, Replay};
 use sys::caches;
 
 use crate::error::{Context, OpError};
 use crate::ops::calls::{self, OpenFile};
 use crate::ops::sets::How;
-use crate::ops::{IoMode, chars, copy, copy_in, data, job, read_files, replay, sets, tree};
+use crate::ops::{IoMode, chars, copy, copy_in, data, job, mix, read_files, replay, sets, tree};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -115,6 +115,11 @@ impl Stage for Workbench<'_> {
             threads,
         } = *metadata;
         sets::act(self.ws, self.tally, set, action, How { order, threads })
+    }
+
+    fn mix(&mut self, mix: &Mix) -> Result<(), OpError> {
+        self.ended = true;
+        mix::perform(self.ws, self.tally, mix, self.setting.ends)
     }
 
     fn plant_tree(&mut self, tree: &str, spec: &TreeSpec) -> Result<(), OpError> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::io::sharing;
-use super::keys::{count, flag, name, one_to, threads};
+use super::keys::{choice, count, flag, name, one_to, optional, threads};
 use super::metadata::order;
 use super::{KeyError, Keys, Kind, Op, Operation, Order, Sharing, Stage, Things, Word, Work};
 use crate::{Bytes, Group, Metric};
@@ -18,6 +18,27 @@ pub enum EntryKind {
     File,
     /// Directories.
     Directory,
+}
+
+/// How the sizes of files differ around their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Spread {
+    /// All are alike.
+    #[default]
+    Fixed,
+    /// A gamma distribution of shape 1.5: filebench's, where nothing is said (`gamma=1500`).
+    Gamma,
+    /// A log-normal distribution of σ = 1: more small files, and a few large ones.
+    LogNormal,
+}
+
+impl Spread {
+    /// Whether all are alike.
+    pub const fn is_fixed(&self) -> bool {
+        matches!(self, Self::Fixed)
+    }
 }
 
 /// Many files or directories to be made.
@@ -36,8 +57,11 @@ pub struct Create {
     /// Directories inside each other, from the top of the set to the entries.
     #[serde(default = "Create::flat")]
     pub depth: u32,
-    /// Size of each file.
+    /// Size of each file; the mean size where they differ.
     pub size: Bytes,
+    /// How sizes differ.
+    #[serde(default, skip_serializing_if = "Spread::is_fixed")]
+    pub spread: Spread,
     /// Whether names are made in order or at random.
     pub order: Order,
     /// Whether each file is fsynced before the next.
@@ -57,6 +81,12 @@ impl Create {
     }
 }
 
+const SPREADS: [(&str, Spread); 3] = [
+    ("fixed", Spread::Fixed),
+    ("gamma", Spread::Gamma),
+    ("log-normal", Spread::LogNormal),
+];
+
 /// Reads what files and directories share.
 fn read(keys: &dyn Keys, kind: EntryKind, entries: &'static str) -> Result<Create, KeyError> {
     Ok(Create {
@@ -66,6 +96,7 @@ fn read(keys: &dyn Keys, kind: EntryKind, entries: &'static str) -> Result<Creat
         directories: count(keys, "directories")?,
         depth: one_to(keys, "depth", 64)?,
         size: Bytes(0),
+        spread: Spread::Fixed,
         order: order(keys, "order")?,
         fsync: false,
         fsync_directory: false,
@@ -85,6 +116,7 @@ impl Operation for Create {
                     "directories",
                     "depth",
                     "size",
+                    "spread",
                     "order",
                     "fsync",
                     "fsync_directory",
@@ -94,6 +126,8 @@ impl Operation for Create {
                 read: |keys| {
                     Ok(Op::Create(Create {
                         size: keys.size_from("size", 0)?,
+                        spread: optional(keys, "spread", |keys, key| choice(keys, key, &SPREADS))?
+                            .unwrap_or_default(),
                         fsync: keys.flag("fsync")?,
                         fsync_directory: flag(keys, "fsync_directory")?,
                         ..read(keys, EntryKind::File, "files")?

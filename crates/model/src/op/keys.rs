@@ -47,6 +47,19 @@ pub trait Keys {
     fn flag(&self, key: &'static str) -> Result<bool, KeyError>;
     /// One of a few words, by its place among them.
     fn word(&self, key: &'static str, words: &[&str]) -> Result<usize, KeyError>;
+    /// Hands over each text of a list, and says what is wrong with one where that is said.
+    fn texts(
+        &self,
+        key: &'static str,
+        read: &mut dyn FnMut(&str) -> Result<(), String>,
+    ) -> Result<(), KeyError>;
+    /// Hands over each table of a list, which may hold these keys.
+    fn tables(
+        &self,
+        key: &'static str,
+        keys: &[&'static str],
+        read: &mut dyn FnMut(&dyn Keys) -> Result<(), KeyError>,
+    ) -> Result<(), KeyError>;
     /// The error that a key's value is not what was expected.
     fn wrong(&self, key: &'static str, expected: &str) -> KeyError;
 }
@@ -55,7 +68,7 @@ pub trait Keys {
 pub(super) const MANY: u64 = 1 << 32;
 
 /// The largest number of bytes per request: one buffer of it is held for each thread.
-const LARGEST_BLOCK: Bytes = Bytes::mib(1024);
+pub(super) const LARGEST_BLOCK: Bytes = Bytes::mib(1024);
 
 /// An operation that is read from keys which are its fields.
 pub(super) trait Keyed: Sized {

@@ -5,6 +5,7 @@
 //! sense. `docs/adding-an-operation.md` shows how one is added.
 
 mod keys;
+mod mix_step;
 mod stage;
 mod things;
 mod work;
@@ -13,12 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CacheState, End, Group, Metric};
 
-pub use create::EntryKind;
+pub use create::{EntryKind, Spread};
 pub use exec::ARCHIVES;
 pub use fallocate::FallocateMode;
 pub use io::{Access, IoEngine, Sharing};
 pub use keys::{KeyError, Keys, Word};
 pub use metadata::{Action, Order};
+pub use mix::Role;
+pub use mix_step::Step;
 pub use plant_tree::TreeSpec;
 pub use replay::{Pace, TraceFacts};
 pub use stage::{Content, Stage};
@@ -102,6 +105,7 @@ operations! {
     read_files: ReadFiles,
     exec: Exec,
     replay: Replay,
+    mix: Mix MixRole,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.
@@ -215,13 +219,20 @@ impl Op {
         !self.changes().is_empty()
     }
 
-    /// Whether what it does can be taken back, so that it can be done again.
+    /// Whether what it does can be taken back, so that it can be done again. A mix is done once, for its roles end at
+    /// different times.
     pub fn can_be_repeated(&self) -> bool {
-        !self.changes().contains(&Change::Unknown)
+        let is_mix = matches!(self, Self::Mix(_) | Self::MixRole(_));
+        !is_mix && !self.changes().contains(&Change::Unknown)
     }
 
-    /// Whether it does nothing but read what is there: a warm cache can serve all of it.
+    /// Whether it does nothing but read what is there: a warm cache can serve all of it, unless a role reads past it.
     pub fn only_reads(&self) -> bool {
+        if let Self::Mix(mix) = self
+            && mix.roles.iter().any(Role::streams)
+        {
+            return false;
+        }
         let mut things = Things::default();
         things.follow(self);
         things.uses_something() && things.changes().is_empty()

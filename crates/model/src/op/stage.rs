@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Create, Exec, FallocateMode, Io, Metadata, Replay, StreamUnit, TreeSpec};
+use super::{Create, Exec, FallocateMode, Io, Metadata, Mix, Replay, StreamUnit, TreeSpec};
 use crate::Bytes;
 
 /// What a file holds after an operation, so that it can be compared with that.
@@ -61,6 +61,8 @@ pub trait Stage {
     fn create(&mut self, create: &Create) -> Result<(), Self::Error>;
     /// Does something with each entry of a set.
     fn visit(&mut self, metadata: &Metadata) -> Result<(), Self::Error>;
+    /// Lets roles work side by side.
+    fn mix(&mut self, mix: &Mix) -> Result<(), Self::Error>;
     /// Writes a tree whose content is made in memory.
     fn plant_tree(&mut self, tree: &str, spec: &TreeSpec) -> Result<(), Self::Error>;
     /// Copies the campaign's source; writes a tree like this where there is none.

@@ -87,6 +87,8 @@ enum State {
 pub struct Things {
     state: State,
     there: BTreeMap<String, Thing>,
+    /// Sets that a mix has changed: nothing but another mix knows what is in them.
+    mixed: BTreeMap<String, Thing>,
     /// Bytes in what has no name here.
     nameless: u64,
     /// What the last operation did.
@@ -148,7 +150,8 @@ impl Things {
 
     /// What lies on the filesystem now, as files have it.
     pub fn bytes(&self) -> Bytes {
-        let each = self.there.values().map(|thing| thing.bytes);
+        let all = self.there.values().chain(self.mixed.values());
+        let each = all.map(|thing| thing.bytes);
         Bytes(each.fold(self.nameless, u64::saturating_add))
     }
 
@@ -169,7 +172,8 @@ impl Things {
             entries,
             bytes,
         };
-        if let Some(there) = self.there.insert(name.to_owned(), thing) {
+        let mixed = self.mixed.get(name).copied();
+        if let Some(there) = self.there.insert(name.to_owned(), thing).or(mixed) {
             self.complain(format!("a {} `{name}` is there already", there.kind));
         }
         self.changes.push(Change::Made(kind, name.to_owned()));
@@ -182,6 +186,9 @@ impl Things {
         match found {
             Some(thing) if thing.kind == kind => {}
             Some(thing) => self.complain(format!("`{name}` is a {} and no {kind}", thing.kind)),
+            None if self.mixed.contains_key(name) => self.complain(format!(
+                "a mix has changed the {kind} `{name}`: only another mix can use it"
+            )),
             None => self.complain(format!(
                 "no earlier phase made a {kind} `{name}`, or one removed it"
             )),
@@ -191,6 +198,31 @@ impl Things {
             entries: 0,
             bytes: 0,
         })
+    }
+
+    /// A set as a mix finds it, which another mix may have changed.
+    pub(super) fn find_mixed(&mut self, set: &str) -> Thing {
+        self.uses = true;
+        match self.mixed.get(set) {
+            Some(mixed) => *mixed,
+            None => self.find(Kind::Set, set),
+        }
+    }
+
+    /// The same, without looking for it anew.
+    pub(super) fn mixed(&self, set: &str) -> Thing {
+        let found = self.mixed.get(set).or_else(|| self.there.get(set));
+        found.copied().unwrap_or(Thing {
+            kind: Kind::Set,
+            entries: 0,
+            bytes: 0,
+        })
+    }
+
+    /// A mix leaves a set like this.
+    pub(super) fn mix(&mut self, set: &str, left: Thing) {
+        self.there.remove(set);
+        self.mixed.insert(set.to_owned(), left);
     }
 
     /// The operation removes a thing.

@@ -21,7 +21,7 @@ use askama::Template;
 use model::{CampaignResults, Metric};
 
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{above_baseline, calibration, totals};
+use crate::tables::{above_baseline, calibration, interference, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names};
@@ -105,15 +105,18 @@ struct BlockView {
     lines: Vec<LineView>,
 }
 
-/// A section of tables over whole tests.
+/// A table of its own that follows from the results: of steps above a baseline, of totals, and of roles alone and beside each other.
 struct TotalsView {
     id: &'static str,
+    /// What leads to it.
+    link: &'static str,
     title: &'static str,
     note: &'static str,
     /// What it comes to.
     sentences: Vec<String>,
-    /// What its rows are.
-    rows: &'static str,
+    caption: &'static str,
+    /// What a line is.
+    line: &'static str,
     blocks: Vec<TotalView>,
 }
 
@@ -339,29 +342,43 @@ fn shares(results: &CampaignResults, analysis: &Analysis) -> Vec<ShareView> {
     views
 }
 
-/// How much of real work is the filesystem, and the time of whole tests.
+/// How much of real work is the filesystem, the time of whole tests, and what roles cost each other.
 fn totals_of(results: &CampaignResults, analysis: &Analysis) -> Vec<TotalsView> {
     let above = TotalsView {
         id: "above",
+        link: "Real work",
         title: above_baseline::TITLE,
         note: above_baseline::NOTE,
         sentences: above_baseline::sentences(analysis),
-        rows: "Step",
-        blocks: views(above_baseline::blocks(results, analysis)),
+        caption: "What each step takes above the baseline",
+        line: "Step",
+        blocks: total_views(above_baseline::blocks(results, analysis)),
     };
     let whole = TotalsView {
         id: "totals",
+        link: "Totals",
         title: totals::TITLE,
         note: totals::NOTE,
         sentences: Vec::new(),
-        rows: "Attempt",
-        blocks: views(totals::blocks(results, analysis, totals::Attempts::All)),
+        caption: "Total time of each test of several steps, and of each attempt",
+        line: "Attempt",
+        blocks: total_views(totals::blocks(results, analysis, totals::Attempts::All)),
     };
-    let all = [above, whole].into_iter();
+    let roles = TotalsView {
+        id: "interference",
+        link: "Roles",
+        title: interference::TITLE,
+        note: interference::NOTE,
+        sentences: Vec::new(),
+        caption: "Each role of a mix alone, beside the others, and how many times worse that is",
+        line: "Role",
+        blocks: total_views(interference::blocks(results, analysis)),
+    };
+    let all = [above, whole, roles].into_iter();
     all.filter(|of| !of.blocks.is_empty()).collect()
 }
 
-fn views(blocks: Vec<TestBlock<'_>>) -> Vec<TotalView> {
+fn total_views(blocks: Vec<TestBlock<'_>>) -> Vec<TotalView> {
     let lines = |block: &TestBlock<'_>| {
         let lines = block.lines.iter().map(|line| TotalLineView {
             phase: line.label.clone(),

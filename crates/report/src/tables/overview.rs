@@ -140,7 +140,13 @@ pub(crate) fn blocks_of_tests<'a>(
 }
 
 fn phase_line(row: &Row) -> PhaseLine<'_> {
-    line(row, clean(&row.phase), &scale_of(row))
+    let phase = clean(&row.phase);
+    // Of a time, the unit does not say which one it is.
+    let label = match row.metric {
+        Metric::LatencyP99 | Metric::SyncP99 => format!("{phase} {}", row.metric),
+        _ => phase,
+    };
+    line(row, label, &scale_of(row))
 }
 
 /// A row under a label, in a scale.

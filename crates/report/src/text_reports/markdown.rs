@@ -6,7 +6,7 @@ use model::{CampaignResults, FACTS, Feature};
 use crate::tables::calibration;
 use crate::tables::cost;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
-use crate::tables::{above_baseline, ageing, resources, standing_tables, totals};
+use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
@@ -33,6 +33,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &above_baseline(results, analysis, &names);
     out += &totals(results, analysis, &names);
     out += &ageing(analysis);
+    out += &interference(results, analysis, &names);
     out += &resources(analysis);
     out += &features(analysis, &names);
     out += &failures(analysis);
@@ -193,6 +194,16 @@ fn ageing(analysis: &Analysis) -> String {
         out += &format!("\n{}\n\n{}", ageing::EACH, results.markdown(escape));
     }
     out + &format!("\n{}\n", ageing::NOTE)
+}
+
+/// What the roles of mixes cost each other.
+fn interference(results: &CampaignResults, analysis: &Analysis, names: &[String]) -> String {
+    let blocks = interference::blocks(results, analysis);
+    if blocks.is_empty() {
+        return String::new();
+    }
+    let head = format!("\n## {}\n\n{}\n\n", interference::TITLE, interference::NOTE);
+    head + &in_one_table(&blocks, names)
 }
 
 /// What each contender may use, and what it used.

@@ -10,7 +10,7 @@ use crate::tables::calibration::shares;
 use crate::tables::cost;
 use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
-use crate::tables::{above_baseline, ageing, resources, standing_tables, totals};
+use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
@@ -60,6 +60,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &of_processor(results, analysis, &names, options.width, paint);
     out += &above_baseline(results, analysis, &names, options.width, paint);
     out += &totals(results, analysis, &names, options.width, paint);
+    out += &interference(results, analysis, &names, options.width, paint);
     out += &contender_groups(analysis, paint);
     out += &ageing(analysis, options.width, paint);
     out += &resources(analysis, paint);
@@ -411,6 +412,19 @@ fn totals(
     titled(&title, &blocks, names, terminal, paint)
 }
 
+/// What the roles of mixes cost each other.
+fn interference(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    names: &[String],
+    terminal: usize,
+    paint: Paint,
+) -> String {
+    let title = format!("{}:", interference::TITLE);
+    let blocks = interference::blocks(results, analysis);
+    titled(&title, &blocks, names, terminal, paint)
+}
+
 /// The groups of contenders that the campaign names.
 fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
     let Some(table) = standing_tables::contender_groups(analysis) else {
@@ -543,6 +557,11 @@ mod tests {
     #[test]
     fn sweeps_are_condensed_with_their_borders() {
         insta::assert_snapshot!(shown(&fixture::swept(), 100, false));
+    }
+
+    #[test]
+    fn roles_stand_below_their_mix_and_beside_themselves_alone() {
+        insta::assert_snapshot!(shown(&fixture::mixed(), 100, false));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::MajorFaults => "Major page faults",
         Metric::LatencyP50 => "Latency, median",
         Metric::LatencyP90 => "Latency, 90 %",
+        Metric::LatencyP95 => "Latency, 95 %",
         Metric::LatencyP99 => "Latency, 99 %",
         Metric::LatencyP999 => "Latency, 99.9 %",
         Metric::LatencyP9999 => "Latency, 99.99 %",
@@ -28,6 +29,10 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::LatencyMean => "Latency, mean",
         Metric::LatencyAbove2s => "Operations above 2 s",
         Metric::LatencyAbove10s => "Operations above 10 s",
+        Metric::SyncP50 => "Syncs, median",
+        Metric::SyncP95 => "Syncs, 95 %",
+        Metric::SyncP99 => "Syncs, 99 %",
+        Metric::SyncMax => "Syncs, worst",
         Metric::OpenMean => "Opening a file, mean",
         Metric::OpenMax => "Opening a file, worst",
         Metric::CloseMean => "Closing a file, mean",
@@ -83,6 +88,7 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         }
         Metric::LatencyP50 => "Half of all operations took at most so long; seconds.",
         Metric::LatencyP90 => "90 % of all operations took at most so long; seconds.",
+        Metric::LatencyP95 => "95 % of all operations took at most so long; seconds.",
         Metric::LatencyP99 => "99 % of all operations took at most so long; seconds.",
         Metric::LatencyP999 => "99.9 % of all operations took at most so long; seconds.",
         Metric::LatencyP9999 => "99.99 % of all operations took at most so long; seconds.",
@@ -94,6 +100,16 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::LatencyAbove10s => {
             "Operations that took longer than 10 s, as a share of all; per cent."
         }
+        Metric::SyncP50 => {
+            "Half of all syncs in the cycles of a role took at most so long; seconds."
+        }
+        Metric::SyncP95 => {
+            "95 % of all syncs in the cycles of a role took at most so long; seconds."
+        }
+        Metric::SyncP99 => {
+            "99 % of all syncs in the cycles of a role took at most so long; seconds."
+        }
+        Metric::SyncMax => "The slowest single sync in the cycles of a role; seconds.",
         Metric::OpenMean | Metric::OpenMax => {
             "Time to open a file that requests go to. It is no part of the throughput, unless the phase says so; seconds."
         }

@@ -150,8 +150,10 @@ pub fn phase(name: &str) -> PhaseResult {
         latency: vec![LatencyBucket(Nanos(1000), 100)],
         open: vec![LatencyBucket(Nanos(2000), 1)],
         close: vec![LatencyBucket(Nanos(3000), 1)],
+        sync: Vec::new(),
         offered_rate: None,
         verified: Bytes(0),
+        role_of: None,
         passes: Vec::new(),
     }
 }

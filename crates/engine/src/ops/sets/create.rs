@@ -22,7 +22,7 @@ const REQUEST: u64 = 64 << 10;
 /// Makes a set; stops early when the phase's time is over and keeps what it has.
 pub fn create(ws: &mut Workspace, tally: &mut Tally, create: &Create) -> Result<(), OpError> {
     let mut set = FileSet::plan(ws.root(), ws.seed(), create);
-    let maker = Maker::new(ws, create.size.0, create.fsync);
+    let maker = Maker::new(ws, set.largest(), create.fsync);
     directories::make(&set)?;
     let done = workers::run(
         tally,

@@ -33,7 +33,7 @@ use crate::tally::Tally;
 use crate::workspace::Workspace;
 
 pub use again::{forget, make_again, rename_back, restore_sizes};
-pub use create::create;
+pub use create::{create, open as open_entry};
 pub use remove::Removed;
 
 /// Does something with each entry of a set.
@@ -69,16 +69,20 @@ pub struct How {
 
 /// What one thread needs to reach the entries of a set.
 #[derive(Debug)]
-struct Hand<'a> {
-    set: &'a FileSet,
-    top: OwnedFd,
-    path: PathBuffer,
+pub struct Hand<'a> {
+    /// The set.
+    pub set: &'a FileSet,
+    /// Its top directory.
+    pub top: OwnedFd,
+    /// Where it points to.
+    pub path: PathBuffer,
     /// The directory that was fsynced last, by its number.
     synced: Option<(u64, OwnedFd)>,
 }
 
 impl<'a> Hand<'a> {
-    fn on(set: &'a FileSet) -> Result<Self, OpError> {
+    /// A hand that points nowhere yet.
+    pub fn on(set: &'a FileSet) -> Result<Self, OpError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let top = openat(AT_FDCWD, &set.top, flags, Mode::empty()).of("open", &set.top)?;
         Ok(Self {
@@ -96,7 +100,8 @@ impl<'a> Hand<'a> {
         entry
     }
 
-    fn point(&mut self, entry: &Entry) {
+    /// Points to an entry.
+    pub fn point(&mut self, entry: &Entry) {
         self.set.write_path(entry, &mut self.path);
     }
 

@@ -91,6 +91,7 @@ fn files(entries: u64) -> Create {
         directories: 1,
         depth: 1,
         size: Bytes(0),
+        spread: model::op::Spread::Fixed,
         order: Order::Random,
         fsync: false,
         fsync_directory: false,

@@ -1,0 +1,507 @@
+//! Several roles that work side by side, as FFSB and filebench describe servers: threads that repeat a cycle of steps,
+//! as fast as they can or at a rate.
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{count, flag, name, optional, threads};
+use super::mix_step::Step;
+use super::{KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work};
+use crate::{CacheState, Group, Metric};
+
+/// Threads over all roles, at most.
+const MOST_THREADS: u32 = 1024;
+
+/// Roles that work side by side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Mix {
+    /// The roles.
+    pub roles: Vec<Role>,
+    /// The role with whose last cycle all end; the others go on until then, however many cycles that takes. Each role
+    /// does its own cycles where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Whether every byte read is compared with what was written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
+}
+
+/// Threads that do the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Role {
+    /// Its name, unique in the mix.
+    pub name: String,
+    /// Its threads.
+    pub threads: u32,
+    /// Cycles over all its threads.
+    pub cycles: u64,
+    /// Cycles that should begin in a second over all its threads (the open loop: latency counts from the intended
+    /// start); each begins when the one before has ended where absent (the closed loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u64>,
+    /// The set whose files it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<String>,
+    /// The file whose blocks it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// What a cycle is, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A role as a phase of its own behind its mix: it takes no time, and its result is that of the role there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MixRole {
+    /// The phase of the mix.
+    pub of: String,
+    /// The role.
+    pub role: String,
+    /// The whole mix: what else ran is part of what was measured.
+    pub mix: Mix,
+}
+
+impl Mix {
+    /// The keys of a role.
+    pub const ROLE_KEYS: [&'static str; 7] =
+        ["name", "threads", "cycles", "rate", "set", "file", "steps"];
+
+    /// A role by its name.
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().find(|role| role.name == name)
+    }
+
+    /// The same with one role alone, which does its own cycles.
+    #[must_use]
+    pub fn alone(&self, role: &Role) -> Self {
+        Self {
+            roles: vec![role.clone()],
+            until: None,
+            verify: self.verify,
+        }
+    }
+
+    /// Whether a role ends with another one, not after its own cycles.
+    pub fn goes_on(&self, role: &Role) -> bool {
+        self.until.as_ref().is_some_and(|until| *until != role.name)
+    }
+
+    /// Whether any role makes, removes or changes files of a set: then each thread has files of its own there.
+    pub fn changes_set(&self, set: &str) -> bool {
+        self.of_set(set).any(Role::changes_files)
+    }
+
+    /// The roles that work on a set.
+    pub fn of_set<'a>(&'a self, set: &'a str) -> impl Iterator<Item = &'a Role> {
+        let roles = self.roles.iter();
+        roles.filter(move |role| role.set.as_deref() == Some(set))
+    }
+
+    /// The sets that roles work on, each once.
+    pub fn sets(&self) -> Vec<&str> {
+        once_each(self.roles.iter().filter_map(|role| role.set.as_deref()))
+    }
+
+    /// The files that roles work on, each once.
+    pub fn files(&self) -> Vec<&str> {
+        once_each(self.roles.iter().filter_map(|role| role.file.as_deref()))
+    }
+
+    fn follow_set(&self, set: &str, things: &mut Things) {
+        let changes = self.changes_set(set);
+        let found = things.find_mixed(set);
+        let threads: u64 = self.of_set(set).map(|role| u64::from(role.threads)).sum();
+        let each = match changes {
+            true => found.entries / threads.max(1),
+            false => found.entries,
+        };
+        for role in self.of_set(set) {
+            let needed = role.files_needed();
+            if each < needed {
+                things.complain(format!(
+                    "role `{}` needs {needed} files of `{set}` for each thread; there are {each}",
+                    role.name
+                ));
+            }
+        }
+    }
+
+    /// Leaves a set as the roles leave it.
+    fn change_set(&self, set: &str, things: &mut Things) {
+        let mut left = things.mixed(set);
+        let mean = left.bytes.checked_div(left.entries).unwrap_or(0);
+        for role in self.of_set(set) {
+            let files = role.cycles.saturating_mul(role.net().unsigned_abs());
+            let bytes = files.saturating_mul(mean);
+            (left.entries, left.bytes) = match role.net() < 0 {
+                true => (
+                    left.entries.saturating_sub(files),
+                    left.bytes.saturating_sub(bytes),
+                ),
+                false => (
+                    left.entries.saturating_add(files),
+                    left.bytes.saturating_add(bytes),
+                ),
+            };
+            left.bytes = left.bytes.saturating_add(role.appended());
+        }
+        if self.changes_set(set) {
+            things.mix(set, left);
+        }
+    }
+}
+
+impl Role {
+    /// The work of all its cycles.
+    fn work(&self, things: &Things) -> Work {
+        let set = self.set.as_deref().map(|set| things.mixed(set));
+        let mean = set.map_or(0, |set| set.bytes.checked_div(set.entries).unwrap_or(0));
+        let each = self.steps.iter().map(|step| step.work(mean));
+        let cycle = each.fold(Work::new(0, 0, 1), |sum, work| sum + work);
+        cycle * self.cycles
+    }
+
+    /// Whether it writes anything.
+    pub fn writes(&self) -> bool {
+        self.steps.iter().any(Step::writes)
+    }
+
+    /// Whether it makes, removes or changes files of its set.
+    pub fn changes_files(&self) -> bool {
+        self.steps.iter().any(Step::changes_files)
+    }
+
+    /// Whether it waits until anything is on the device.
+    pub fn syncs(&self) -> bool {
+        self.steps.iter().any(Step::syncs)
+    }
+
+    /// Whether it appends to a log of its own.
+    pub fn logs(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Log(_)))
+    }
+
+    /// Whether it reads on in its file, which the page cache is not to serve.
+    pub fn streams(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| matches!(step, Step::Stream(_)))
+    }
+
+    /// By which number it is ranked.
+    pub fn primary_metric(&self) -> Metric {
+        match self.rate {
+            Some(_) => Metric::LatencyP99,
+            None if self.streams() => Metric::Throughput,
+            None => Metric::Rate,
+        }
+    }
+
+    /// What is shown beside that.
+    fn beside(&self) -> Option<Metric> {
+        match self.primary_metric() {
+            _ if self.syncs() => Some(Metric::SyncP99),
+            Metric::LatencyP99 => None,
+            _ => Some(Metric::LatencyP99),
+        }
+    }
+
+    /// By which number others are seen to be in its way: the time of its syncs, else the one by which it is ranked.
+    pub fn interference_metric(&self) -> Metric {
+        match self.syncs() {
+            true => Metric::SyncP99,
+            false => self.primary_metric(),
+        }
+    }
+
+    /// By how many files of its set a cycle makes more than it removes.
+    fn net(&self) -> i64 {
+        self.steps.iter().map(Step::net).sum()
+    }
+
+    /// Files of its set that one of its threads must have in the beginning, so that none of its steps finds none.
+    fn files_needed(&self) -> u64 {
+        let mut there = 0;
+        let mut needed = 0;
+        for step in &self.steps {
+            if matches!(step, Step::Open | Step::Stat | Step::Delete) {
+                needed = needed.max(1 - there);
+            }
+            there += step.net();
+        }
+        let cycles = self.cycles.div_ceil(u64::from(self.threads.max(1)));
+        let before_last = cycles.saturating_sub(1);
+        let removed = before_last.saturating_mul((-self.net()).max(0).unsigned_abs());
+        needed.max(0).unsigned_abs().saturating_add(removed)
+    }
+
+    /// Bytes by which files of its set grow, and more where those are removed.
+    fn appended(&self) -> u64 {
+        self.bytes_of(|step| matches!(step, Step::Append(_)))
+    }
+
+    /// Bytes by which its log grows.
+    fn logged(&self) -> u64 {
+        self.bytes_of(|step| matches!(step, Step::Log(_)))
+    }
+
+    /// Bytes of some of its requests, over all cycles.
+    fn bytes_of(&self, wanted: impl Fn(&Step) -> bool) -> u64 {
+        let sizes = self.steps.iter().filter(|step| wanted(step));
+        let sizes = sizes.filter_map(Step::size).map(|size| size.0);
+        let cycle = sizes.fold(0, u64::saturating_add);
+        self.cycles.saturating_mul(cycle)
+    }
+
+    /// Whether its steps can follow each other.
+    fn check(&self) -> Result<(), String> {
+        let mut state = State::default();
+        let (set, file) = (self.set.is_some(), self.file.is_some());
+        for step in &self.steps {
+            state
+                .admit(step, set, file)
+                .map_err(|why| format!("role `{}`: step `{step}` {why}", self.name))?;
+        }
+        if state.open {
+            return Err(format!(
+                "role `{}`: a cycle ends with its file closed",
+                self.name
+            ));
+        }
+        if self.steps.iter().all(|step| matches!(step, Step::Think(_))) {
+            return Err(format!("role `{}` does nothing", self.name));
+        }
+        for (given, key, used) in [
+            (set, "set", state.uses_set),
+            (file, "file", state.uses_file),
+        ] {
+            if given && !used {
+                return Err(format!("role `{}`: no step uses its `{key}`", self.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why it may not go on without end, where it may not.
+    fn is_endless(&self) -> Result<(), String> {
+        let appends = |step: &Step| matches!(step, Step::Log(_) | Step::Append(_));
+        match self.net() != 0 || self.steps.iter().any(appends) {
+            true => Err(format!(
+                "role `{}` goes on until another one is through, so it may neither append nor make more files than it removes, nor fewer",
+                self.name
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Which steps can come next in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    open: bool,
+    /// Whether the open file is new and empty.
+    empty: bool,
+    /// Whether a file was worked on that can be synced.
+    worked: bool,
+    uses_set: bool,
+    uses_file: bool,
+}
+
+impl State {
+    fn admit(&mut self, step: &Step, set: bool, file: bool) -> Result<(), &'static str> {
+        use Step::{
+            Append, Close, Create, Delete, Fdatasync, Fsync, Log, Open, RandomRead, RandomWrite,
+            Read, Stat, Stream, Think, Write,
+        };
+        match step {
+            Create | Open | Stat | Delete if !set => return Err("needs a `set`"),
+            Create | Open | Stat | Delete if self.open => {
+                return Err("comes while a file is open: `close` it before");
+            }
+            Write if !self.empty => return Err("needs a file that `create` has just made"),
+            Append(_) | Read | Close if !self.open => {
+                return Err("needs a file that is open: `open` or `create` one before");
+            }
+            RandomRead(_) | RandomWrite(_) | Stream(_) if !file => return Err("needs a `file`"),
+            Fsync | Fdatasync if !self.worked => return Err("has nothing to sync"),
+            _ => {}
+        }
+        match step {
+            Create => (self.open, self.empty, self.worked) = (true, true, true),
+            Open => (self.open, self.worked) = (true, true),
+            Write | Append(_) => self.empty = false,
+            Close => (self.open, self.empty, self.worked) = (false, false, false),
+            RandomRead(_) | RandomWrite(_) | Stream(_) | Log(_) => self.worked = true,
+            Read | Stat | Delete | Fsync | Fdatasync | Think(_) => {}
+        }
+        self.uses_set |= matches!(step, Create | Open | Stat | Delete);
+        self.uses_file |= matches!(step, RandomRead(_) | RandomWrite(_) | Stream(_));
+        Ok(())
+    }
+}
+
+fn once_each<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut once: Vec<&str> = Vec::new();
+    for name in names {
+        if !once.contains(&name) {
+            once.push(name);
+        }
+    }
+    once
+}
+
+fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
+    let mut roles = Vec::new();
+    keys.tables("role", &Mix::ROLE_KEYS, &mut |role| {
+        roles.push(read_role(role)?);
+        Ok(())
+    })?;
+    Ok(Op::Mix(Mix {
+        roles,
+        until: optional(keys, "until", name)?,
+        verify: flag(keys, "verify")?,
+    }))
+}
+
+fn read_role(keys: &dyn Keys) -> Result<Role, KeyError> {
+    let mut steps = Vec::new();
+    keys.texts("steps", &mut |text| {
+        steps.push(text.parse()?);
+        Ok(())
+    })?;
+    Ok(Role {
+        name: name(keys, "name")?,
+        threads: threads(keys, "threads")?,
+        cycles: count(keys, "cycles")?,
+        rate: optional(keys, "rate", count)?,
+        set: optional(keys, "set", name)?,
+        file: optional(keys, "file", name)?,
+        steps,
+    })
+}
+
+impl Operation for Mix {
+    fn words() -> &'static [Word] {
+        &[Word {
+            name: "mix",
+            // `alone` makes phases of its own, which the loader adds.
+            keys: &["role", "until", "verify", "alone"],
+            read,
+        }]
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        for set in self.sets() {
+            self.follow_set(set, things);
+        }
+        for file in self.files() {
+            things.find(Kind::File, file);
+        }
+        // Which files there are and what they hold depends on how far each role came: nothing takes that back.
+        if self.roles.iter().any(Role::writes) {
+            let logged = self.roles.iter().map(Role::logged);
+            things.change_unknown(logged.fold(0, u64::saturating_add), 0);
+        }
+        let works = self.roles.iter().map(|role| role.work(things));
+        let work = works.fold(Work::default(), |sum, work| sum + work);
+        for set in self.sets() {
+            self.change_set(set, things);
+        }
+        work
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.mix(self)
+    }
+
+    /// It asks for several things at once.
+    fn group(&self) -> Option<Group> {
+        None
+    }
+
+    fn primary_metric(&self) -> Metric {
+        match &self.roles[..] {
+            [alone] => alone.primary_metric(),
+            _ => Metric::Elapsed,
+        }
+    }
+
+    fn beside(&self) -> Option<Metric> {
+        match &self.roles[..] {
+            [alone] => alone.beside(),
+            _ => None,
+        }
+    }
+
+    fn caches(&self) -> &'static [CacheState] {
+        &[CacheState::Cold, CacheState::Warm]
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let threads = self.roles.iter().map(|role| role.threads);
+        if threads.fold(0, u32::saturating_add) > MOST_THREADS {
+            return Err(format!("a mix has at most {MOST_THREADS} threads"));
+        }
+        for (number, role) in self.roles.iter().enumerate() {
+            if self.roles[..number].iter().any(|r| r.name == role.name) {
+                return Err(format!("there are two roles `{}`", role.name));
+            }
+            role.check()?;
+            if self.goes_on(role) {
+                role.is_endless()?;
+            }
+        }
+        match &self.until {
+            _ if self.roles.is_empty() => Err("a mix has one `role` at least".into()),
+            Some(until) if self.role(until).is_none() => {
+                Err(format!("`until` names no role: `{until}`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        let threads = self.roles.iter().map(|role| role.threads);
+        threads.fold(0, u32::saturating_add)
+    }
+}
+
+impl Operation for MixRole {
+    /// The loader makes it behind a mix; nobody writes it.
+    fn words() -> &'static [Word] {
+        &[]
+    }
+
+    fn follow(&self, _: &mut Things) -> Work {
+        Work::default()
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        Err(stage.unsupported("a role is performed with its mix"))
+    }
+
+    fn group(&self) -> Option<Group> {
+        None
+    }
+
+    fn primary_metric(&self) -> Metric {
+        let role = self.mix.role(&self.role);
+        role.map_or(Metric::Elapsed, Role::primary_metric)
+    }
+
+    fn beside(&self) -> Option<Metric> {
+        self.mix.role(&self.role).and_then(Role::beside)
+    }
+
+    fn caches(&self) -> &'static [CacheState] {
+        self.mix.caches()
+    }
+
+    fn threads(&self) -> u32 {
+        self.mix.role(&self.role).map_or(1, |role| role.threads)
+    }
+}
+
+#[cfg(test)]
+#[path = "mix_tests.rs"]
+mod tests;

@@ -1,0 +1,199 @@
+//! One step of a role's cycle, and how a suite writes it: `create`, `append 16 KiB`, `think 2 ms`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Work;
+use super::keys::LARGEST_BLOCK;
+use crate::{Bytes, Nanos};
+
+/// What a thread does next. Files of a set are drawn at random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Make a new file of the set and keep it open.
+    Create,
+    /// Write all of the new file; its size is one of the set's.
+    Write,
+    /// Write so many bytes at the end of the open file.
+    Append(Bytes),
+    /// Open a file of the set.
+    Open,
+    /// Read all of the open file.
+    Read,
+    /// Close it.
+    Close,
+    /// Ask for the attributes of a file of the set.
+    Stat,
+    /// Remove a file of the set.
+    Delete,
+    /// `fsync` the file that was worked on last.
+    Fsync,
+    /// `fdatasync` it.
+    Fdatasync,
+    /// Read so many bytes at a random place of the file, a multiple of them.
+    RandomRead(Bytes),
+    /// Write them there.
+    RandomWrite(Bytes),
+    /// Read on in the file, front to back and again from the front, from the device: the page cache gives up what was
+    /// read. Each thread has a part of it.
+    Stream(Bytes),
+    /// Append to the role's log, which its threads share (`O_APPEND`).
+    Log(Bytes),
+    /// Wait.
+    Think(Nanos),
+}
+
+impl Step {
+    /// The words of suites, as the documentation has them.
+    pub const WORDS: [&'static str; 15] = [
+        "create",
+        "write",
+        "append",
+        "open",
+        "read",
+        "close",
+        "stat",
+        "delete",
+        "fsync",
+        "fdatasync",
+        "random-read",
+        "random-write",
+        "stream",
+        "log",
+        "think",
+    ];
+
+    /// The word of suites.
+    pub const fn word(&self) -> &'static str {
+        Self::WORDS[match self {
+            Self::Create => 0,
+            Self::Write => 1,
+            Self::Append(_) => 2,
+            Self::Open => 3,
+            Self::Read => 4,
+            Self::Close => 5,
+            Self::Stat => 6,
+            Self::Delete => 7,
+            Self::Fsync => 8,
+            Self::Fdatasync => 9,
+            Self::RandomRead(_) => 10,
+            Self::RandomWrite(_) => 11,
+            Self::Stream(_) => 12,
+            Self::Log(_) => 13,
+            Self::Think(_) => 14,
+        }]
+    }
+
+    /// Bytes of the request, where it says so.
+    pub const fn size(&self) -> Option<Bytes> {
+        match self {
+            Self::Append(size)
+            | Self::RandomRead(size)
+            | Self::RandomWrite(size)
+            | Self::Stream(size)
+            | Self::Log(size) => Some(*size),
+            _ => None,
+        }
+    }
+
+    /// Whether it changes what is on the filesystem.
+    pub const fn writes(&self) -> bool {
+        self.changes_files() || matches!(self, Self::RandomWrite(_) | Self::Log(_))
+    }
+
+    /// Whether it makes, removes or changes a file of the set.
+    pub const fn changes_files(&self) -> bool {
+        matches!(
+            self,
+            Self::Create | Self::Write | Self::Append(_) | Self::Delete
+        )
+    }
+
+    /// Whether it waits until a file is on the device.
+    pub const fn syncs(&self) -> bool {
+        matches!(self, Self::Fsync | Self::Fdatasync)
+    }
+
+    /// By how many files there are more afterwards.
+    pub(super) const fn net(&self) -> i64 {
+        match self {
+            Self::Create => 1,
+            Self::Delete => -1,
+            _ => 0,
+        }
+    }
+
+    /// Its bytes and syncs, where files of the set have so many bytes on average.
+    pub(super) const fn work(&self, mean: u64) -> Work {
+        match self {
+            Self::Write => Work::new(0, mean, 0),
+            Self::Read => Work::new(mean, 0, 0),
+            Self::Append(size) | Self::RandomWrite(size) | Self::Log(size) => {
+                Work::new(0, size.0, 0)
+            }
+            Self::RandomRead(size) | Self::Stream(size) => Work::new(size.0, 0, 0),
+            Self::Fsync | Self::Fdatasync => Work::new(0, 0, 0).with_syncs(1),
+            _ => Work::new(0, 0, 0),
+        }
+    }
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+        let rest = rest.trim();
+        let size = || -> Result<Bytes, String> {
+            let size = rest.parse::<Bytes>().ok();
+            size.filter(|size| (1..=LARGEST_BLOCK.0).contains(&size.0))
+                .ok_or_else(|| format!("step `{text}`: expected a size such as `{word} 16 KiB`"))
+        };
+        let step = match word {
+            "create" => Self::Create,
+            "write" => Self::Write,
+            "append" => return Ok(Self::Append(size()?)),
+            "open" => Self::Open,
+            "read" => Self::Read,
+            "close" => Self::Close,
+            "stat" => Self::Stat,
+            "delete" => Self::Delete,
+            "fsync" => Self::Fsync,
+            "fdatasync" => Self::Fdatasync,
+            "random-read" => return Ok(Self::RandomRead(size()?)),
+            "random-write" => return Ok(Self::RandomWrite(size()?)),
+            "stream" => return Ok(Self::Stream(size()?)),
+            "log" => return Ok(Self::Log(size()?)),
+            "think" => {
+                let time = rest.parse::<Nanos>().ok().filter(|time| time.0 > 0);
+                let time = time.ok_or_else(|| {
+                    format!("step `{text}`: expected a time such as `think 2 ms`")
+                })?;
+                return Ok(Self::Think(time));
+            }
+            _ => {
+                let words = Self::WORDS.join(", ");
+                return Err(format!("`{text}` is no step; expected one of: {words}"));
+            }
+        };
+        match rest.is_empty() {
+            true => Ok(step),
+            false => Err(format!("step `{text}`: `{word}` stands alone")),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())?;
+        match (self.size(), self) {
+            (Some(size), _) => write!(f, " {size}"),
+            (None, Self::Think(time)) => write!(f, " {time}"),
+            (None, _) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Mixes as suites describe them: which steps can follow each other, and what a mix leaves on the filesystem.
+
+use super::*;
+use crate::{Bytes, Create, EntryKind, Io, Nanos, Order, Sharing};
+use proptest::prelude::*;
+
+fn role(name: &str, steps: &[&str]) -> Role {
+    let steps = steps.iter().map(|step| step.parse().unwrap());
+    let steps: Vec<Step> = steps.collect();
+    let uses = |steps: &[Step], of: &[&str]| steps.iter().any(|step| of.contains(&step.word()));
+    let set = uses(&steps, &["create", "open", "stat", "delete"]);
+    let file = uses(&steps, &["random-read", "random-write", "stream"]);
+    Role {
+        name: name.into(),
+        threads: 2,
+        cycles: 10,
+        rate: None,
+        set: set.then(|| "spool".into()),
+        file: file.then(|| "table".into()),
+        steps,
+    }
+}
+
+fn mix(roles: &[Role]) -> Mix {
+    Mix {
+        roles: roles.to_vec(),
+        until: None,
+        verify: false,
+    }
+}
+
+/// A set of forty files of 4 KiB and a file of 1 MiB.
+fn made() -> Things {
+    let mut things = Things::default();
+    things.follow(&Op::Create(Create {
+        set: "spool".into(),
+        kind: EntryKind::File,
+        entries: 40,
+        directories: 1,
+        depth: 1,
+        size: Bytes::kib(4),
+        spread: crate::op::Spread::Gamma,
+        order: Order::Random,
+        fsync: false,
+        fsync_directory: false,
+        threads: 1,
+        sharing: Sharing::Shared,
+    }));
+    things.follow(&Op::Io(Io {
+        size: Some(Bytes::mib(1)),
+        ..Io::new("table", crate::Access::Write, Bytes::kib(64))
+    }));
+    things
+}
+
+const VARMAIL: [&str; 5] = ["delete", "create", "write", "fsync", "close"];
+
+#[test]
+fn steps_that_cannot_follow_each_other_are_named() {
+    for (steps, why) in [
+        (&["read"][..], "needs a file that is open"),
+        (&["open", "write", "close"], "`create` has just made"),
+        (&["open", "read"], "ends with its file closed"),
+        (
+            &["open", "delete", "close"],
+            "comes while a file is open: `close`",
+        ),
+        (&["fsync"], "has nothing to sync"),
+        (&["think 2 ms"], "does nothing"),
+        (&[], "does nothing"),
+    ] {
+        let said = mix(&[role("one", steps)]).check().unwrap_err();
+        assert!(
+            said.contains("role `one`") && said.contains(why),
+            "{steps:?}: {said}"
+        );
+    }
+    assert_eq!(mix(&[role("one", &VARMAIL)]).check(), Ok(()));
+    let mut unused = role("one", &["log 4 KiB", "fdatasync"]);
+    assert_eq!(mix(std::slice::from_ref(&unused)).check(), Ok(()));
+    unused.set = Some("spool".into());
+    let said = mix(&[unused]).check().unwrap_err();
+    assert!(said.contains("no step uses its `set`"), "{said}");
+}
+
+#[test]
+fn who_goes_on_without_end_may_not_grow() {
+    let until = |steps: &[&str]| Mix {
+        until: Some("deliver".into()),
+        ..mix(&[role("deliver", &VARMAIL), role("other", steps)])
+    };
+    assert_eq!(until(&VARMAIL).check(), Ok(()));
+    assert_eq!(until(&["stream 1 MiB"]).check(), Ok(()));
+    for steps in [
+        &["log 4 KiB"][..],
+        &["create", "write", "close"],
+        &["delete"],
+    ] {
+        assert!(
+            until(steps).check().unwrap_err().contains("goes on until"),
+            "{steps:?}"
+        );
+    }
+    let nobody = Mix {
+        until: Some("who".into()),
+        ..mix(&[role("deliver", &VARMAIL)])
+    };
+    assert!(nobody.check().unwrap_err().contains("names no role: `who`"));
+    let twice = mix(&[role("deliver", &VARMAIL), role("deliver", &VARMAIL)]);
+    assert!(twice.check().unwrap_err().contains("two roles"));
+}
+
+#[test]
+fn a_set_that_a_mix_has_changed_is_for_mixes_alone() {
+    let mut things = made();
+    let before = things.bytes();
+    let changing = Op::from(mix(&[
+        role("deliver", &["create", "write", "close"]),
+        role("look", &["stat"]),
+    ]));
+    let work = things.follow(&changing);
+    assert_eq!(things.complaint(), None);
+    assert_eq!((work.written.0, work.operations), (10 * 4096, 20));
+    assert_eq!(
+        things.bytes().0,
+        before.0 + 10 * 4096,
+        "ten more of the mean size"
+    );
+    assert!(!changing.can_be_repeated() && changing.changes_something());
+    things.follow(&changing);
+    assert_eq!(things.complaint(), None, "another mix knows what is there");
+    things.follow(&Op::Metadata(crate::Metadata {
+        set: "spool".into(),
+        action: crate::Action::Stat { read: false },
+        order: Order::Random,
+        threads: 1,
+    }));
+    assert!(things.complaint().unwrap().contains("a mix has changed"));
+}
+
+#[test]
+fn what_only_reads_leaves_its_set_as_it_was() {
+    let mut things = made();
+    let reading = Op::from(mix(&[
+        role("look", &["open", "read", "close"]),
+        role("table", &["random-read 4 KiB"]),
+    ]));
+    let work = things.follow(&reading);
+    assert_eq!(work, Work::new(20 * 4096, 0, 20));
+    assert!(reading.only_reads() && !reading.can_be_repeated());
+    let backup = Op::from(mix(&[role("backup", &["stream 1 MiB"])]));
+    assert!(
+        !backup.only_reads(),
+        "the page cache gives up what it reads"
+    );
+    let mut things = made();
+    things.follow(&reading);
+    things.follow(&reading);
+    assert_eq!(things.complaint(), None);
+}
+
+#[test]
+fn nobody_runs_out_of_files() {
+    let mut things = made();
+    // Forty files over four threads, of which each cycle of two threads removes one.
+    let mut remover = role("expunge", &["delete"]);
+    let other = role("look", &["open", "close"]);
+    remover.cycles = 20;
+    things.follow(&mix(&[remover.clone(), other.clone()]).into());
+    assert_eq!(things.complaint(), None);
+    let mut things = made();
+    remover.cycles = 21;
+    things.follow(&mix(&[remover, other]).into());
+    let said = things.complaint().unwrap();
+    assert!(
+        said.contains("role `expunge` needs 11 files of `spool`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_role_is_ranked_by_what_it_is_for() {
+    let closed = role("deliver", &VARMAIL);
+    let open = Role {
+        rate: Some(10),
+        ..closed.clone()
+    };
+    let backup = role("backup", &["stream 1 MiB"]);
+    let primary = [&closed, &open, &backup].map(Role::primary_metric);
+    assert_eq!(
+        primary,
+        [Metric::Rate, Metric::LatencyP99, Metric::Throughput]
+    );
+    assert_eq!(closed.interference_metric(), Metric::SyncP99);
+    assert_eq!(backup.interference_metric(), Metric::Throughput);
+    let both = mix(&[closed.clone(), backup]);
+    assert_eq!(Op::from(both.clone()).primary_metric(), Metric::Elapsed);
+    assert_eq!(Op::from(both.alone(&closed)).primary_metric(), Metric::Rate);
+    let part = Op::from(MixRole {
+        of: "mix".into(),
+        role: "backup".into(),
+        mix: both,
+    });
+    assert_eq!(part.primary_metric(), Metric::Throughput);
+    assert!(!part.can_be_repeated() && part.changes().is_empty());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_step_that_is_written_again_or_an_error_of_one_line(text in "[a-z-]{0,12}( [0-9]{1,3} ?(KiB|ms|))?") {
+        match text.parse::<Step>() {
+            Ok(step) => prop_assert_eq!(step.to_string().parse::<Step>(), Ok(step)),
+            Err(why) => prop_assert!(!why.contains('\n')),
+        }
+    }
+
+    #[test]
+    fn every_word_is_a_step(n in 0..Step::WORDS.len()) {
+        let word = Step::WORDS[n];
+        let with = |rest: &str| format!("{word} {rest}").parse::<Step>();
+        let step = word.parse::<Step>().or_else(|_| with("4 KiB")).or_else(|_| with("2 ms"));
+        prop_assert_eq!(step.unwrap().word(), word);
+    }
+}
+
+#[test]
+fn a_mix_is_stored_and_read() {
+    let op = Op::from(mix(&[role(
+        "deliver",
+        &["create", "append 5000", "think 2 ms", "close"],
+    )]));
+    let text = serde_json::to_string(&op).unwrap();
+    assert!(
+        text.contains(r#"["create",{"append":5000},{"think":2000000},"close"]"#),
+        "{text}"
+    );
+    assert_eq!(serde_json::from_str::<Op>(&text).unwrap(), op);
+    assert_eq!("think 2 ms".parse(), Ok(Step::Think(Nanos(2_000_000))));
+}

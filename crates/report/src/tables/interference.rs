@@ -1,0 +1,121 @@
+//! What the roles of a mix cost each other, as a table like the overview's: each role alone, beside the others, and how
+//! many times worse that is.
+
+use analyse::{AloneAndBeside, Analysis, Interference};
+use model::{CampaignResults, Test};
+
+use crate::Scale;
+use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone};
+use crate::wording::scale::three_digits;
+use crate::wording::text::clean;
+use crate::wording::words;
+
+/// What stands above the table.
+pub(crate) const TITLE: &str = "Roles alone and beside each other";
+/// What has to be known of it.
+pub(crate) const NOTE: &str = "Each number is the median over rounds: of the role alone on the filesystem, then of the \
+                               same role in the mix. The last line says how many times worse it is there; below 1 it is \
+                               better.";
+
+/// A block for each mix whose roles ran alone, too.
+pub(crate) fn blocks<'a>(
+    results: &'a CampaignResults,
+    analysis: &'a Analysis,
+) -> Vec<TestBlock<'a>> {
+    let suites = results.campaign.suites.iter();
+    let tests: Vec<&Test> = suites.flat_map(|suite| &suite.tests).collect();
+    let mixes = analysis
+        .interference
+        .chunk_by(|a, b| (&a.suite, &a.test, &a.phase) == (&b.suite, &b.test, &b.phase));
+    let blocks = mixes.filter_map(|roles| {
+        let first = roles.first()?;
+        let is_it = |test: &&Test| test.suite == first.suite && test.name == first.test;
+        let number = tests.iter().position(is_it)?;
+        Some(TestBlock {
+            test: tests[number],
+            number: Some(number),
+            name: clean(&first.test),
+            title: format!("the roles of {}", clean(&first.phase)),
+            lines: roles.iter().flat_map(lines).collect(),
+        })
+    });
+    blocks.collect()
+}
+
+fn lines<'a>(role: &Interference) -> [PhaseLine<'a>; 3] {
+    let pairs = || role.contenders.iter();
+    let values = pairs().flat_map(|pair| [pair.alone, pair.beside]);
+    let scale = Scale::for_metric(role.metric, values.flatten());
+    let direction = role.metric.direction();
+    let number = |value: Option<f64>| value.map(|value| scale.number(value));
+    let line =
+        |label: String, unit: String, text: &dyn Fn(&AloneAndBeside) -> Option<String>| PhaseLine {
+            row: None,
+            label,
+            rule: None,
+            unit,
+            entries: pairs().map(|pair| entry(text(pair))).collect(),
+        };
+    let name = format!("{} {}", clean(&role.role), role.metric);
+    let others: Vec<String> = role.others.iter().map(|other| clean(other)).collect();
+    let unit = format!("{} {}", scale.symbol(), words::arrow(direction));
+    [
+        line(format!("{name}, alone"), unit.clone(), &|pair| {
+            number(pair.alone)
+        }),
+        line(
+            format!("{name}, beside {}", others.join(" and ")),
+            unit,
+            &|pair| number(pair.beside),
+        ),
+        line(format!("{name}, times worse"), "× ↓".into(), &|pair| {
+            pair.times_worse(direction).map(three_digits)
+        }),
+    ]
+}
+
+fn entry(text: Option<String>) -> Entry {
+    let tone = match text {
+        Some(_) => Tone::Plain,
+        None => Tone::Absent,
+    };
+    Entry {
+        text: text.unwrap_or_else(|| "none".to_owned()),
+        signs: String::new(),
+        tone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::{analyse, fixture};
+
+    #[test]
+    fn a_role_has_its_numbers_alone_and_beside_the_others() {
+        let results = fixture::mixed();
+        let analysis = analyse(&results);
+        let blocks = blocks(&results, &analysis);
+        let lines = blocks.iter().flat_map(|block| &block.lines);
+        let texts = lines.map(|line| {
+            let entries = line.entries.iter().map(|entry| entry.text.clone());
+            format!(
+                "{} [{}] {}",
+                line.label,
+                line.unit,
+                entries.collect::<Vec<_>>().join(" ")
+            )
+        });
+        assert_eq!(
+            texts.collect::<Vec<_>>(),
+            [
+                "deliver sync-p99, alone [ms ↓] 2.00 3.00 4.00",
+                "deliver sync-p99, beside backup [ms ↓] 20.0 30.0 none",
+                "deliver sync-p99, times worse [× ↓] 10.0 10.0 none",
+                "backup throughput, alone [MB/s ↑] 105 69.9 52.4",
+                "backup throughput, beside deliver [MB/s ↑] 52.4 35.0 none",
+                "backup throughput, times worse [× ↓] 2.00 2.00 none",
+            ]
+        );
+    }
+}
