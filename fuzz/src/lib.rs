@@ -14,6 +14,7 @@ mod oops;
 mod proc;
 mod property;
 mod sample;
+mod trace_file;
 
 /// A group of parsers, and what is known of their inputs.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target {
         name: "campaign",
         run: campaign::run,
@@ -76,6 +77,12 @@ pub const TARGETS: [Target; 8] = [
         name: "guest",
         run: guest_files::run,
         seeds: guest_files::seeds,
+        longest: 4096,
+    },
+    Target {
+        name: "trace",
+        run: trace_file::run,
+        seeds: trace_file::seeds,
         longest: 4096,
     },
 ];

@@ -79,6 +79,11 @@ fn files_of_guests() {
 }
 
 #[test]
+fn traces() {
+    replay("trace", 6_000);
+}
+
+#[test]
 fn no_target_is_left_out_of_this_file() {
     let tests = include_str!("replay.rs");
     for target in &TARGETS {

@@ -17,8 +17,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
     ("provision", &["model", "sys"]),
-    ("engine", &["model", "sys"]),
-    ("agent", &["model", "sys", "engine", "wire"]),
+    ("trace", &["model"]),
+    ("engine", &["model", "sys", "trace"]),
+    ("agent", &["model", "sys", "engine", "wire", "trace"]),
     ("guest", &["model", "sys"]),
     ("run", &["model", "sys", "wire", "guest", "catalog"]),
     (
@@ -58,6 +59,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "run",
             "store",
             "sys",
+            "trace",
             "wire",
         ],
     ),
@@ -74,6 +76,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "report",
             "run",
             "sys",
+            "trace",
             "wire",
         ],
     ),
@@ -94,7 +97,7 @@ const EDGES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that compute and nothing else.
-const PURE: &[&str] = &["model", "wire", "plan", "analyse", "report", "format"];
+const PURE: &[&str] = &["model", "wire", "plan", "analyse", "report", "format", "trace"];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.
 const IMPURE: &[&str] = &[

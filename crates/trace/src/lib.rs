@@ -3,9 +3,11 @@
 //!
 //! Nothing here touches a file or a process: the recorder makes a [`Trace`], the engine replays one.
 
+mod format;
 mod paths;
 mod trace;
 
+pub use format::{DecodeError, MAGIC, MOST_OPERATIONS, VERSION, envelope};
 pub use paths::{PathId, Paths};
 pub use trace::{
     About, Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Order, Outcome, Trace,

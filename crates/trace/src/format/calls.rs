@@ -1,0 +1,112 @@
+//! The number of each call in the file, and which columns its parts are in.
+
+use super::DecodeError;
+use super::coder::Coder;
+use super::columns::Columns;
+use crate::trace::{Call, Order};
+
+/// Makes the functions below of a line for each call: its number, and its parts in their order in the file, each with
+/// the method of [`Coder`] that takes it.
+macro_rules! calls {
+    ($($number:literal $name:ident { $($part:ident: $coded:ident),* })*) => {
+        /// The number of a call; those of [`Order`] follow the others.
+        pub fn number(call: &Call) -> u8 {
+            match call {
+                $(Call::$name { .. } => $number,)*
+                Call::Order(Order::Starts { .. }) => STARTS,
+                Call::Order(Order::Awaits { .. }) => AWAITS,
+                Call::Order(Order::Sends { .. }) => SENDS,
+                Call::Order(Order::Receives { .. }) => RECEIVES,
+            }
+        }
+
+        /// The call of a number, its parts empty.
+        pub fn blank(number: u8) -> Option<Call> {
+            Some(match number {
+                $($number => Call::$name { $($part: Default::default()),* },)*
+                STARTS => Call::Order(Order::Starts { thread: 0 }),
+                AWAITS => Call::Order(Order::Awaits { thread: 0 }),
+                SENDS => Call::Order(Order::Sends { message: 0 }),
+                RECEIVES => Call::Order(Order::Receives { message: 0 }),
+                _ => return None,
+            })
+        }
+
+        /// Writes the parts of a call, or reads them.
+        pub fn parts<C: Columns>(
+            call: &mut Call,
+            coder: &mut Coder<C>,
+        ) -> Result<(), DecodeError> {
+            match call {
+                $(Call::$name { $($part),* } => { $(coder.$coded($part)?;)* })*
+                Call::Order(
+                    Order::Starts { thread: other }
+                    | Order::Awaits { thread: other }
+                    | Order::Sends { message: other }
+                    | Order::Receives { message: other },
+                ) => coder.other(other)?,
+            }
+            Ok(())
+        }
+    };
+}
+
+const STARTS: u8 = 60;
+const AWAITS: u8 = 61;
+const SENDS: u8 = 62;
+const RECEIVES: u8 = 63;
+
+calls! {
+    0 Open { path: path, flags: flags, mode: mode, handle: opened }
+    1 Close { handle: handle }
+    2 Read { handle: handle, offset: offset, length: length }
+    3 Write { handle: handle, offset: offset, length: length }
+    4 MappedRead { handle: handle, offset: offset, length: length }
+    5 MappedWrite { handle: handle, offset: offset, length: length }
+    6 MappedSync { handle: handle, offset: offset, length: length }
+    7 Sync { handle: handle, data_only: flag }
+    8 SyncAll {}
+    9 SyncRange { handle: handle, offset: offset, length: length }
+    10 List { handle: handle }
+    11 Stat { path: path, follow: flag }
+    12 StatHandle { handle: handle }
+    13 Access { path: path, mode: small }
+    14 StatFilesystem {}
+    15 ReadLink { path: path }
+    16 MakeDirectory { path: path, mode: mode }
+    17 MakePipe { path: path, mode: mode }
+    18 RemoveDirectory { path: path }
+    19 Unlink { path: path }
+    20 Rename { from: path, to: path, flags: small }
+    21 Link { from: path, to: path }
+    22 LinkHandle { handle: handle, to: path }
+    23 Symlink { text: text, path: path }
+    24 Truncate { path: path, size: size }
+    25 TruncateHandle { handle: handle, size: size }
+    26 Allocate { handle: handle, mode: small, offset: offset, length: length }
+    27 CopyRange { from: handle, from_offset: offset, to: handle, to_offset: offset, length: length, clone: flag }
+    28 ChangeMode { path: path, mode: mode }
+    29 ChangeModeHandle { handle: handle, mode: mode }
+    30 ChangeOwner { path: path, follow: flag }
+    31 ChangeOwnerHandle { handle: handle }
+    32 SetTimes { path: path, follow: flag }
+    33 SetTimesHandle { handle: handle }
+    34 SetAttribute { path: path, name: text, length: attribute_length }
+    35 GetAttribute { path: path, name: text }
+    36 ListAttributes { path: path }
+    37 RemoveAttribute { path: path, name: text }
+    38 Advise { handle: handle, offset: offset, length: length, advice: small }
+    39 Lock { handle: handle }
+}
+
+/// What a call returns where all goes as asked: this is not in the file.
+pub const fn expected(call: &Call) -> u64 {
+    match call {
+        Call::Read { length, .. }
+        | Call::Write { length, .. }
+        | Call::MappedRead { length, .. }
+        | Call::MappedWrite { length, .. }
+        | Call::CopyRange { length, .. } => *length,
+        _ => 0,
+    }
+}

@@ -1,0 +1,434 @@
+//! Writes a trace into columns and reads it from them: one description for both, so that they cannot differ.
+
+use std::collections::HashMap;
+
+use model::Nanos;
+
+use super::columns::{Column, Columns, Reader, Writer};
+use super::{DecodeError, MOST_OPERATIONS, calls};
+use crate::paths::{PathId, Paths};
+use crate::trace::{Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Outcome, Trace};
+
+/// The longest name of a file that any system takes for one.
+const LONGEST_NAME: u64 = 4096;
+
+/// Columns, and all that earlier operations say about the next.
+#[derive(Debug)]
+pub struct Coder<C> {
+    /// Where numbers go, or come from.
+    pub columns: C,
+    /// Paths in the trace; no limit while writing.
+    paths: u64,
+    path: u64,
+    handle: u64,
+    /// One more than the highest number of an opening.
+    next_handle: u64,
+    /// Where the next access of each opening begins if it goes on where the last one ended.
+    next_offset: HashMap<u64, u64>,
+    /// The openings whose offset this operation has said, and where: its length is added to these.
+    at: [Option<(u64, u64)>; 2],
+    thread: u64,
+    /// The process of each thread.
+    processes: HashMap<u32, u64>,
+    process: u64,
+    began: u64,
+    texts: Texts,
+}
+
+/// Texts of symbolic links and names of attributes, each once.
+#[derive(Debug, Default)]
+struct Texts {
+    all: Vec<Vec<u8>>,
+    numbers: HashMap<Vec<u8>, u64>,
+}
+
+impl Texts {
+    fn number(&mut self, text: &[u8]) -> u64 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.all.len() as u64;
+        self.all.push(text.to_vec());
+        self.numbers.insert(text.to_vec(), number);
+        number
+    }
+}
+
+impl<C: Columns> Coder<C> {
+    /// At the beginning of a file.
+    pub fn new(columns: C) -> Self {
+        Self {
+            columns,
+            paths: u64::MAX,
+            path: 0,
+            handle: 0,
+            next_handle: 0,
+            next_offset: HashMap::new(),
+            at: [None; 2],
+            thread: 0,
+            processes: HashMap::new(),
+            process: 0,
+            began: 0,
+            texts: Texts::default(),
+        }
+    }
+
+    fn operation(&mut self, operation: &mut Operation) -> Result<(), DecodeError> {
+        let mut thread = u64::from(operation.thread);
+        self.near(Column::Threads, self.thread, &mut thread)?;
+        self.thread = thread;
+        operation.thread = narrow(thread)?;
+        let usual = self.processes.get(&operation.thread).copied();
+        let mut process = u64::from(operation.process);
+        self.near(
+            Column::Processes,
+            usual.unwrap_or(self.process),
+            &mut process,
+        )?;
+        self.process = process;
+        self.processes.insert(operation.thread, process);
+        operation.process = narrow(process)?;
+        self.near(Column::Began, self.began, &mut operation.began.0)?;
+        self.began = operation.began.0;
+        self.columns.number(Column::Took, &mut operation.took.0)?;
+        self.at = [None; 2];
+        calls::parts(&mut operation.call, self)?;
+        self.outcome(&operation.call, &mut operation.outcome)
+    }
+
+    /// 0: as asked; 1: something else was returned; 2: an error.
+    fn outcome(&mut self, call: &Call, outcome: &mut Outcome) -> Result<(), DecodeError> {
+        let expected = calls::expected(call);
+        let (mut kind, mut value) = match *outcome {
+            Outcome::Done(value) if value == expected => (0, value),
+            Outcome::Done(value) => (1, value),
+            Outcome::Failed(Errno(number)) => (2, u64::from(number)),
+        };
+        self.columns.byte(Column::Outcomes, &mut kind)?;
+        if kind > 0 {
+            self.columns.number(Column::Returned, &mut value)?;
+        }
+        *outcome = match kind {
+            0 => Outcome::Done(expected),
+            1 => Outcome::Done(value),
+            2 => Outcome::Failed(Errno(narrow(value)?)),
+            _ => return Err(DecodeError::Damaged("an outcome is unknown")),
+        };
+        Ok(())
+    }
+
+    /// A number as its distance from another, small ones of either sign in few bits (zigzag).
+    fn near(&mut self, column: Column, from: u64, value: &mut u64) -> Result<(), DecodeError> {
+        let distance = value.wrapping_sub(from) as i64;
+        let mut folded = (distance << 1 ^ distance >> 63) as u64;
+        self.columns.number(column, &mut folded)?;
+        let distance = (folded >> 1) as i64 ^ -((folded & 1) as i64);
+        *value = from.wrapping_add(distance as u64);
+        Ok(())
+    }
+
+    pub fn path(&mut self, path: &mut PathId) -> Result<(), DecodeError> {
+        let mut number = u64::from(path.0);
+        self.near(Column::Paths, self.path, &mut number)?;
+        if number >= self.paths {
+            return Err(DecodeError::Damaged("a path is unknown"));
+        }
+        self.path = number;
+        path.0 = narrow(number)?;
+        Ok(())
+    }
+
+    pub fn handle(&mut self, handle: &mut HandleId) -> Result<(), DecodeError> {
+        let mut number = u64::from(handle.0);
+        self.near(Column::Handles, self.handle, &mut number)?;
+        self.handle = number;
+        handle.0 = narrow(number)?;
+        Ok(())
+    }
+
+    /// What an opening gave: a byte that says whether it succeeded, then most often the next number.
+    pub fn opened(&mut self, handle: &mut Option<HandleId>) -> Result<(), DecodeError> {
+        let mut succeeded = handle.is_some();
+        self.flag(&mut succeeded)?;
+        if !succeeded {
+            *handle = None;
+            return Ok(());
+        }
+        let mut number = u64::from(handle.unwrap_or_default().0);
+        self.near(Column::Handles, self.next_handle, &mut number)?;
+        self.handle = number;
+        *handle = Some(HandleId(narrow(number)?));
+        self.next_handle = self.next_handle.max(number + 1);
+        Ok(())
+    }
+
+    /// A place in the file of the last opening.
+    pub fn offset(&mut self, offset: &mut u64) -> Result<(), DecodeError> {
+        let handle = self.handle;
+        let usual = self.next_offset.get(&handle).copied().unwrap_or(0);
+        self.near(Column::Offsets, usual, offset)?;
+        let free = usize::from(self.at[0].is_some());
+        self.at[free] = Some((handle, *offset));
+        Ok(())
+    }
+
+    pub fn length(&mut self, length: &mut u64) -> Result<(), DecodeError> {
+        self.columns.number(Column::Lengths, length)?;
+        for (handle, offset) in self.at.into_iter().flatten() {
+            let behind = offset.wrapping_add(*length);
+            self.next_offset.insert(handle, behind);
+        }
+        Ok(())
+    }
+
+    pub fn size(&mut self, size: &mut u64) -> Result<(), DecodeError> {
+        self.columns.number(Column::Lengths, size)
+    }
+
+    pub fn attribute_length(&mut self, length: &mut u32) -> Result<(), DecodeError> {
+        let mut number = u64::from(*length);
+        self.columns.number(Column::Lengths, &mut number)?;
+        *length = narrow(number)?;
+        Ok(())
+    }
+
+    pub fn flags(&mut self, flags: &mut OpenFlags) -> Result<(), DecodeError> {
+        self.little(&mut flags.0)
+    }
+
+    pub fn mode(&mut self, mode: &mut u16) -> Result<(), DecodeError> {
+        self.little(mode)
+    }
+
+    pub fn small(&mut self, number: &mut u8) -> Result<(), DecodeError> {
+        self.little(number)
+    }
+
+    pub fn flag(&mut self, flag: &mut bool) -> Result<(), DecodeError> {
+        let mut number = u8::from(*flag);
+        self.little(&mut number)?;
+        *flag = match number {
+            0 => false,
+            1 => true,
+            _ => return Err(DecodeError::Damaged("a flag is neither set nor clear")),
+        };
+        Ok(())
+    }
+
+    pub fn other(&mut self, number: &mut u32) -> Result<(), DecodeError> {
+        let mut wide = u64::from(*number);
+        self.columns.number(Column::Others, &mut wide)?;
+        *number = narrow(wide)?;
+        Ok(())
+    }
+
+    pub fn text(&mut self, text: &mut Vec<u8>) -> Result<(), DecodeError> {
+        let mut number = match C::READS {
+            true => 0,
+            false => self.texts.number(text),
+        };
+        self.columns.number(Column::TextNumbers, &mut number)?;
+        let known = usize::try_from(number).ok();
+        let known = known.and_then(|number| self.texts.all.get(number));
+        text.clone_from(known.ok_or(DecodeError::Damaged("a text is unknown"))?);
+        Ok(())
+    }
+
+    fn little<N>(&mut self, number: &mut N) -> Result<(), DecodeError>
+    where
+        N: Copy + Into<u64> + TryFrom<u64>,
+    {
+        let mut wide = (*number).into();
+        self.columns.number(Column::Small, &mut wide)?;
+        *number = narrow(wide)?;
+        Ok(())
+    }
+
+    /// An entry: kind, path, permissions, and what belongs to the kind, all in the one column but texts and paths.
+    fn entry(&mut self, column: Column, entry: &mut Entry) -> Result<(), DecodeError> {
+        let mut kind = match entry.kind {
+            EntryKind::File { .. } => 0,
+            EntryKind::Directory => 1,
+            EntryKind::Symlink(_) => 2,
+            EntryKind::Link(_) => 3,
+            EntryKind::Pipe => 4,
+        };
+        self.columns.byte(column, &mut kind)?;
+        if C::READS {
+            entry.kind = match kind {
+                0 => EntryKind::File { size: 0 },
+                1 => EntryKind::Directory,
+                2 => EntryKind::Symlink(Vec::new()),
+                3 => EntryKind::Link(PathId::TOP),
+                4 => EntryKind::Pipe,
+                _ => return Err(DecodeError::Damaged("an entry is of no known kind")),
+            };
+        }
+        self.path(&mut entry.path)?;
+        let mut mode = u64::from(entry.mode);
+        self.columns.number(column, &mut mode)?;
+        entry.mode = narrow(mode)?;
+        match &mut entry.kind {
+            EntryKind::File { size } => self.columns.number(column, size),
+            EntryKind::Symlink(text) => self.text(text),
+            EntryKind::Link(path) => self.path(path),
+            EntryKind::Directory | EntryKind::Pipe => Ok(()),
+        }
+    }
+}
+
+impl Coder<Writer> {
+    /// Writes all of a trace.
+    pub fn write(&mut self, trace: &Trace) {
+        let about = serde_json::to_vec(&trace.about).expect("JSON can say texts and numbers");
+        self.columns.bytes(Column::About, &about);
+        self.write_paths(&trace.paths);
+        let nothing_fails = "what is written cannot be damaged";
+        for (column, entries) in [
+            (Column::Before, &trace.before),
+            (Column::After, &trace.after),
+        ] {
+            for entry in entries {
+                self.entry(column, &mut entry.clone()).expect(nothing_fails);
+            }
+        }
+        for operation in &trace.operations {
+            self.columns
+                .bytes(Column::Kinds, &[calls::number(&operation.call)]);
+            self.operation(&mut operation.clone()).expect(nothing_fails);
+        }
+        for text in std::mem::take(&mut self.texts.all) {
+            self.counted(Column::TextLengths, Column::Texts, &text);
+        }
+    }
+
+    fn write_paths(&mut self, paths: &Paths) {
+        for id in paths.ids() {
+            let parent = paths.parent(id).unwrap_or_default();
+            // Most are in the directory that came last, or in that of the one before.
+            let mut back = u64::from(id.0 - 1 - parent.0);
+            self.columns
+                .number(Column::Parents, &mut back)
+                .expect("it is written");
+            self.counted(
+                Column::NameLengths,
+                Column::Names,
+                paths.name(id).unwrap_or_default(),
+            );
+        }
+    }
+
+    fn counted(&mut self, lengths: Column, bytes: Column, text: &[u8]) {
+        let mut length = text.len() as u64;
+        self.columns
+            .number(lengths, &mut length)
+            .expect("it is written");
+        self.columns.bytes(bytes, text);
+    }
+}
+
+impl<'a> Coder<Reader<'a>> {
+    /// Reads all of a trace.
+    pub fn read(&mut self) -> Result<Trace, DecodeError> {
+        let about = serde_json::from_slice(self.columns.rest(Column::About));
+        let about = about.map_err(|_| DecodeError::Damaged("it does not say where it is from"))?;
+        let paths = self.read_paths()?;
+        self.paths = paths.len() as u64;
+        self.read_texts()?;
+        let before = self.read_entries(Column::Before)?;
+        let after = self.read_entries(Column::After)?;
+        let operations = self.read_operations()?;
+        Ok(Trace {
+            about,
+            paths,
+            before,
+            operations,
+            after,
+        })
+    }
+
+    fn read_paths(&mut self) -> Result<Paths, DecodeError> {
+        let mut paths = Paths::default();
+        while !self.columns.is_at_end(Column::Parents) {
+            let next = paths.len() as u64;
+            let mut back = 0;
+            self.columns.number(Column::Parents, &mut back)?;
+            let parent = (next - 1).checked_sub(back);
+            let parent = PathId(narrow(
+                parent.ok_or(DecodeError::Damaged("a path has no parent"))?,
+            )?);
+            let name = self.read_counted(Column::NameLengths, Column::Names, LONGEST_NAME)?;
+            let is_name = !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/');
+            let id = paths.join(parent, name);
+            if !is_name || u64::from(id.0) != next {
+                return Err(DecodeError::Damaged(
+                    "a name is none, or stands there twice",
+                ));
+            }
+        }
+        Ok(paths)
+    }
+
+    fn read_texts(&mut self) -> Result<(), DecodeError> {
+        while !self.columns.is_at_end(Column::TextLengths) {
+            let text = self.read_counted(Column::TextLengths, Column::Texts, u64::MAX)?;
+            self.texts.all.push(text.to_vec());
+        }
+        Ok(())
+    }
+
+    fn read_counted(
+        &mut self,
+        lengths: Column,
+        bytes: Column,
+        most: u64,
+    ) -> Result<&'a [u8], DecodeError> {
+        let mut length = 0;
+        self.columns.number(lengths, &mut length)?;
+        let text = self.columns.bytes(bytes, length.min(most))?;
+        match text.contains(&0) || length > most {
+            true => Err(DecodeError::Damaged("a name is none")),
+            false => Ok(text),
+        }
+    }
+
+    fn read_entries(&mut self, column: Column) -> Result<Vec<Entry>, DecodeError> {
+        let mut entries = Vec::new();
+        while !self.columns.is_at_end(column) {
+            let mut entry = Entry {
+                path: PathId::TOP,
+                kind: EntryKind::Directory,
+                mode: 0,
+            };
+            self.entry(column, &mut entry)?;
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    fn read_operations(&mut self) -> Result<Vec<Operation>, DecodeError> {
+        let kinds = self.columns.rest(Column::Kinds);
+        if kinds.len() > MOST_OPERATIONS {
+            return Err(DecodeError::TooLarge);
+        }
+        let read = kinds.iter().map(|kind| {
+            let call = calls::blank(*kind).ok_or(DecodeError::Damaged("a call is unknown"))?;
+            let mut operation = Operation {
+                process: 0,
+                thread: 0,
+                began: Nanos(0),
+                took: Nanos(0),
+                call,
+                outcome: Outcome::Done(0),
+            };
+            self.operation(&mut operation)?;
+            Ok(operation)
+        });
+        read.collect()
+    }
+}
+
+/// A number in a smaller type.
+fn narrow<N: TryFrom<u64>>(number: u64) -> Result<N, DecodeError> {
+    N::try_from(number).map_err(|_| DecodeError::Damaged("a number is too large"))
+}

@@ -1,0 +1,123 @@
+//! The file format of traces; `docs/trace-format.md` describes it byte by byte.
+//!
+//! The file is an envelope (magic, version, zstd, checksum) around columns: all operations' kinds, then all their
+//! threads, and so on. What one operation predicts of the next is left out, so that an operation takes a few bytes.
+
+mod calls;
+mod coder;
+mod columns;
+
+use std::hash::Hasher;
+use std::io::Read;
+
+use thiserror::Error;
+use twox_hash::XxHash64;
+
+use crate::trace::Trace;
+use coder::Coder;
+use columns::{Reader, Writer};
+
+/// The first bytes of each file.
+pub const MAGIC: &[u8; 8] = b"FSATRACE";
+/// Version of the format that is written, and the newest that is read.
+pub const VERSION: u16 = 1;
+/// The most operations that a file holds; who records has to stop there.
+pub const MOST_OPERATIONS: usize = 1 << 24;
+/// The most bytes of all columns together.
+const MOST_BYTES: u64 = 1 << 28;
+/// Magic and version.
+const HEAD: usize = MAGIC.len() + 2;
+/// The checksum.
+const TAIL: usize = 8;
+/// How hard zstd tries: beyond this, files hardly become smaller.
+const LEVEL: i32 = 9;
+
+/// Why some bytes are not a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    /// They are something else.
+    #[error("this is not a trace of fsarena: `fsarena trace import` reads those of other programs")]
+    NotATrace,
+    /// A newer fsarena has written them.
+    #[error(
+        "the trace has format {found}, and this fsarena reads up to {VERSION}: take a newer fsarena"
+    )]
+    Newer {
+        /// Their version.
+        found: u16,
+    },
+    /// They are not what was written.
+    #[error("the trace is damaged ({0}): copy or record it again")]
+    Damaged(&'static str),
+    /// Nobody could hold that in memory.
+    #[error("the trace is too large: at most {MOST_OPERATIONS} operations are read")]
+    TooLarge,
+}
+
+impl Trace {
+    /// The trace as a file has it. The same trace gives the same bytes. One with more than [`MOST_OPERATIONS`] is
+    /// written, but not read again.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut coder = Coder::new(Writer::default());
+        coder.write(self);
+        envelope(&coder.columns.finish())
+    }
+
+    /// Reads what [`Self::encode`] has made.
+    ///
+    /// # Errors
+    /// Where the bytes are not exactly such a file. Memory is taken only for what is there.
+    pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
+        let columns = open(file)?;
+        let mut coder = Coder::new(Reader::new(&columns)?);
+        let trace = coder.read()?;
+        coder.columns.finish()?;
+        Ok(trace)
+    }
+}
+
+/// A file around its columns; apart from [`Trace::encode`] only of use to tests that damage what is in it.
+pub fn envelope(columns: &[u8]) -> Vec<u8> {
+    let mut file = MAGIC.to_vec();
+    file.extend(VERSION.to_le_bytes());
+    let compressed = zstd::stream::encode_all(columns, LEVEL);
+    file.extend(compressed.expect("memory takes all that is written"));
+    let checksum = checksum(&file);
+    file.extend(checksum.to_le_bytes());
+    file
+}
+
+/// The columns in a file.
+fn open(file: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    let rest = file.strip_prefix(MAGIC).ok_or(DecodeError::NotATrace)?;
+    let (version, _) = rest.split_first_chunk().ok_or(CUT)?;
+    let found = u16::from_le_bytes(*version);
+    if found > VERSION {
+        return Err(DecodeError::Newer { found });
+    }
+    let (summed, sum) = file.split_last_chunk::<TAIL>().ok_or(CUT)?;
+    let compressed = summed.get(HEAD..).ok_or(CUT)?;
+    if found == 0 || u64::from_le_bytes(*sum) != checksum(summed) {
+        return Err(DecodeError::Damaged("its checksum is another"));
+    }
+    let mut columns = Vec::new();
+    zstd::stream::Decoder::new(compressed)
+        .and_then(|stream| stream.take(MOST_BYTES + 1).read_to_end(&mut columns))
+        .map_err(|_| DecodeError::Damaged("it cannot be decompressed"))?;
+    match columns.len() as u64 > MOST_BYTES {
+        true => Err(DecodeError::TooLarge),
+        false => Ok(columns),
+    }
+}
+
+/// The file ends too soon.
+const CUT: DecodeError = DecodeError::Damaged("it ends too soon");
+
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut hash = XxHash64::with_seed(0);
+    hash.write(bytes);
+    hash.finish()
+}
+
+#[cfg(test)]
+mod tests;

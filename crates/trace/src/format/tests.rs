@@ -1,0 +1,274 @@
+//! Whether traces come back from files as they were, and damage is found.
+
+use model::Nanos;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::*;
+use crate::paths::{PathId, Paths};
+use crate::trace::{
+    About, Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Order, Outcome,
+};
+
+/// Some paths, of which entries and operations name a few.
+const PATHS: u32 = 20;
+
+fn path() -> impl Strategy<Value = PathId> {
+    (0..=PATHS).prop_map(PathId)
+}
+
+fn paths() -> impl Strategy<Value = Paths> {
+    vec(any::<prop::sample::Index>(), PATHS as usize).prop_map(|parents| {
+        let mut paths = Paths::default();
+        for (number, parent) in parents.iter().enumerate() {
+            let parent = PathId(u32::try_from(parent.index(paths.len())).unwrap());
+            paths.join(parent, format!("name {number}").as_bytes());
+        }
+        paths
+    })
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    vec(1..=u8::MAX, 0..10)
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let kind = prop_oneof![
+        any::<u64>().prop_map(|size| EntryKind::File { size }),
+        Just(EntryKind::Directory),
+        text().prop_map(EntryKind::Symlink),
+        path().prop_map(EntryKind::Link),
+        Just(EntryKind::Pipe),
+    ];
+    (path(), kind, any::<u16>()).prop_map(|(path, kind, mode)| Entry { path, kind, mode })
+}
+
+/// A call of each number in the file, its parts drawn.
+fn call() -> impl Strategy<Value = Call> {
+    let numbers: Vec<u8> = (0..=u8::MAX)
+        .filter(|n| calls::blank(*n).is_some())
+        .collect();
+    let parts = (
+        path(),
+        path(),
+        any::<[u32; 2]>(),
+        any::<[u64; 3]>(),
+        text(),
+        any::<bool>(),
+    );
+    (prop::sample::select(numbers), parts).prop_map(|(number, parts)| {
+        let (one, another, [small, opened], [offset, length, size], name, flag) = parts;
+        let handle = HandleId(small);
+        let mode = small as u16;
+        match calls::blank(number).unwrap() {
+            Call::Open { .. } => Call::Open {
+                path: one,
+                flags: OpenFlags(small),
+                mode,
+                handle: flag.then_some(HandleId(opened)),
+            },
+            Call::Write { .. } => Call::Write {
+                handle,
+                offset,
+                length,
+            },
+            Call::Rename { .. } => Call::Rename {
+                from: one,
+                to: another,
+                flags: small as u8,
+            },
+            Call::Symlink { .. } => Call::Symlink {
+                text: name,
+                path: one,
+            },
+            Call::SetAttribute { .. } => Call::SetAttribute {
+                path: one,
+                name,
+                length: small,
+            },
+            Call::CopyRange { .. } => Call::CopyRange {
+                from: handle,
+                to: HandleId(opened),
+                from_offset: offset,
+                to_offset: size,
+                length,
+                clone: flag,
+            },
+            Call::TruncateHandle { .. } => Call::TruncateHandle { handle, size },
+            Call::MakeDirectory { .. } => Call::MakeDirectory { path: one, mode },
+            Call::Stat { .. } => Call::Stat {
+                path: one,
+                follow: flag,
+            },
+            Call::Order(_) => Call::Order(Order::Sends { message: small }),
+            blank => blank,
+        }
+    })
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let outcome = prop_oneof![
+        any::<u64>().prop_map(Outcome::Done),
+        Just(Outcome::Done(0)),
+        any::<u16>().prop_map(|number| Outcome::Failed(Errno(number))),
+    ];
+    let times = any::<[u64; 2]>().prop_map(|times| times.map(Nanos));
+    (any::<[u32; 2]>(), times, call(), outcome).prop_map(
+        |([process, thread], [began, took], call, outcome)| Operation {
+            process,
+            thread,
+            began,
+            took,
+            call,
+            outcome,
+        },
+    )
+}
+
+fn trace() -> impl Strategy<Value = Trace> {
+    let entries = || vec(entry(), 0..10);
+    (paths(), entries(), vec(operation(), 0..60), entries(), ".*").prop_map(
+        |(paths, before, operations, after, word)| Trace {
+            about: About {
+                command: vec!["make".into(), word],
+                recorder: "a test".into(),
+                elsewhere: 7,
+                ..About::default()
+            },
+            paths,
+            before,
+            operations,
+            after,
+        },
+    )
+}
+
+/// Columns as they are in a file, some of their bytes other ones.
+fn columns(trace: &Trace) -> Vec<u8> {
+    open(&trace.encode()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn a_trace_comes_back_as_it_was(trace in trace()) {
+        let file = trace.encode();
+        prop_assert_eq!(&Trace::decode(&file).unwrap(), &trace);
+        prop_assert_eq!(trace.encode(), file);
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused(trace in trace(), at: prop::sample::Index, bit in 0_u8..8) {
+        let mut file = trace.encode();
+        let cut = at.index(file.len());
+        prop_assert!(Trace::decode(&file[..cut]).is_err());
+        file[cut] ^= 1_u8 << bit;
+        prop_assert!(Trace::decode(&file).is_err());
+    }
+
+    /// What is read of columns that make no sense is a trace that is written and read again, or an error.
+    #[test]
+    fn any_columns_are_read_or_refused(
+        trace in trace(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+    ) {
+        let mut columns = columns(&trace);
+        for (at, byte) in changes {
+            let at = at.index(columns.len());
+            columns[at] = byte;
+        }
+        if let Ok(read) = Trace::decode(&envelope(&columns)) {
+            prop_assert_eq!(Trace::decode(&read.encode()).unwrap(), read);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_no_trace(bytes: Vec<u8>) {
+        prop_assert!(Trace::decode(&bytes).is_err());
+        prop_assert!(Trace::decode(&[&MAGIC[..], &VERSION.to_le_bytes(), &bytes].concat()).is_err());
+        let _ = Trace::decode(&envelope(&bytes));
+    }
+}
+
+/// As a compiler's: files opened, read or written in pieces, closed.
+fn typical(files: u32) -> Trace {
+    let mut trace = Trace::default();
+    let mut clock = 0;
+    for file in 0..files {
+        let path = trace
+            .paths
+            .intern(format!("src/part{}/file{file}.c", file % 50).as_bytes());
+        let handle = HandleId(file);
+        let length = 4096 + u64::from(file % 97);
+        let flags = OpenFlags(OpenFlags::CREATE | 1);
+        let open = Call::Open {
+            path,
+            flags,
+            mode: 0o644,
+            handle: Some(handle),
+        };
+        let write = |offset| Call::Write {
+            handle,
+            offset,
+            length,
+        };
+        let calls = [
+            Call::Stat { path, follow: true },
+            open,
+            write(0),
+            write(length),
+            Call::Close { handle },
+        ];
+        for (number, call) in calls.into_iter().enumerate() {
+            // Times are what cannot be foreseen.
+            clock += u64::from(file.wrapping_mul(2_654_435_761) >> 15) + number as u64;
+            trace.operations.push(Operation {
+                process: file / 8,
+                thread: file / 8,
+                began: Nanos(clock),
+                took: Nanos(clock % 40_000),
+                outcome: Outcome::Done(calls::expected(&call)),
+                call,
+            });
+        }
+    }
+    trace
+}
+
+#[test]
+fn an_operation_takes_few_bytes() {
+    let trace = typical(2_000);
+    let each = trace.encode().len() as f64 / trace.operations.len() as f64;
+    assert!(each < 20.0, "{each} bytes for each operation");
+    let plain = columns(&trace).len() as f64 / trace.operations.len() as f64;
+    assert!(plain < 20.0, "{plain} bytes for each operation before zstd");
+}
+
+#[test]
+fn every_call_has_a_number_of_its_own() {
+    for number in 0..=u8::MAX {
+        if let Some(call) = calls::blank(number) {
+            assert_eq!(calls::number(&call), number);
+        }
+    }
+}
+
+#[test]
+fn what_is_newer_is_refused_in_one_line() {
+    let mut file = Trace::default().encode();
+    file[8] = 2;
+    let error = Trace::decode(&file).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the trace has format 2, and this fsarena reads up to 1: take a newer fsarena"
+    );
+}
+
+/// A small file that stands for a large memory is refused before that is taken.
+#[test]
+fn what_would_fill_the_memory_is_refused() {
+    let bomb = envelope(&vec![0; usize::try_from(MOST_BYTES).unwrap() + 1]);
+    assert!(bomb.len() < 100_000);
+    assert_eq!(Trace::decode(&bomb), Err(DecodeError::TooLarge));
+    let file = Trace::default().encode();
+    assert!(Trace::decode(&[&file[..], b"more"].concat()).is_err());
+}
