@@ -58,6 +58,7 @@ fn program() -> ExitCode {
         Command::Calibrate(args) => commands::calibrate::run(args, globals),
         Command::Format(args) => commands::format::run(args, globals),
         Command::Guest(args) => commands::guest::run(args, globals),
+        Command::Trace(args) => commands::trace::run(args, globals),
         Command::Completions(args) => commands::completions::run(args),
         Command::Man => commands::man::run(),
         Command::Agent(args) => commands::agent::run(args),

@@ -210,7 +210,10 @@ pub fn program() -> Result<Vec<sock_filter>, BackendError> {
         jf: step.jf,
         k: step.k,
     });
-    Ok(other_instruction_sets().into_iter().chain(program).collect())
+    Ok(other_instruction_sets()
+        .into_iter()
+        .chain(program)
+        .collect())
 }
 
 /// Stops calls that are not numbered as on x86-64. Source: seccomp(2), `struct seccomp_data`.
@@ -229,11 +232,7 @@ fn other_instruction_sets() -> [sock_filter; 3] {
             1,
             sys::tracing::X86_64,
         ),
-        step(
-            libc::BPF_RET | libc::BPF_K,
-            0,
-            libc::SECCOMP_RET_TRACE,
-        ),
+        step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_TRACE),
     ]
 }
 

@@ -178,17 +178,7 @@ impl Resolver {
         self.directories.remove(real);
     }
 
-    /// Has to be told when a directory moves: whether this one is known. All are forgotten then, for what is in it
-    /// moves, too.
-    pub fn forget_moved(&mut self, real: &[u8]) -> bool {
-        let is_known = self.directories.contains_key(real);
-        if is_known {
-            self.directories.clear();
-        }
-        is_known
-    }
-
-    /// Forgets all directories.
+    /// Has to be told when a directory moves: what is in it moves, too.
     pub fn forget_all(&mut self) {
         self.directories.clear();
     }
@@ -282,11 +272,7 @@ mod tests {
         // Twice: what was remembered must say the same.
         for _ in 0..2 {
             for (name, follow, expected) in &cases {
-                assert_eq!(
-                    &led(&mut resolver, &top, name, *follow),
-                    expected,
-                    "{name}"
-                );
+                assert_eq!(&led(&mut resolver, &top, name, *follow), expected, "{name}");
             }
         }
         let whole = top.join("dir/file");
@@ -301,9 +287,7 @@ mod tests {
         assert_eq!(led(&mut resolver, &top, "dir/x", true), "dir/x");
         fs::rename(top.join("dir"), top.join("other")).unwrap();
         symlink("other", top.join("dir")).unwrap();
-        let mut moved = bytes(&top).to_vec();
-        moved.extend_from_slice(b"/dir");
-        assert!(resolver.forget_moved(&moved));
+        resolver.forget_all();
         assert_eq!(led(&mut resolver, &top, "dir/x", true), "other/x");
     }
 

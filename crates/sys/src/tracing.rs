@@ -128,9 +128,8 @@ fn become_program(
     wait: OwnedFd,
     tell: OwnedFd,
 ) -> ! {
-    let mut go = [0];
-    let mut become_it = || -> io::Result<()> {
-        File::from(wait).read_exact(&mut go)?;
+    let become_it = || -> io::Result<()> {
+        File::from(wait).read_exact(&mut [0])?;
         // SAFETY: an empty set of signals and the default of one are set; no handler of this program is asked for.
         unsafe {
             let mut none = zeroed();

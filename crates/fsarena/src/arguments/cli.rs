@@ -12,6 +12,7 @@ use crate::arguments::cli_values::{path, share, size};
 use crate::arguments::guest_args::GuestArgs;
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
 use crate::arguments::storage_args::StorageArgs;
+use crate::arguments::trace_args::TraceArgs;
 use crate::commands::report::PARQUET;
 
 /// Compares filesystems by the same trials and answers with evidence.
@@ -188,6 +189,11 @@ Examples:
   fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
   fsarena guest selftest    check that virtual time does not depend on this machine")]
     Guest(GuestArgs),
+    /// Record what a command does below a directory.
+    #[command(after_help = "\
+Examples:
+  fsarena trace record -o untar.trace -- tar xf linux.tar.xz    below the current directory")]
+    Trace(TraceArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\
 Examples:

@@ -6,3 +6,4 @@ pub mod guest_args;
 pub mod machine_args;
 pub mod run_args;
 pub mod storage_args;
+pub mod trace_args;

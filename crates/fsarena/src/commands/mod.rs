@@ -18,3 +18,5 @@ pub mod run;
 pub mod selftest;
 pub mod shell;
 pub mod show;
+pub mod trace;
+pub mod trace_record;
