@@ -383,14 +383,22 @@ impl<'a> Value<'a> {
 
     /// A number from 0 to 1.
     pub fn share(&self) -> Result<f64, CatalogError> {
-        let number = match self.value.get_ref() {
-            DeValue::Float(n) => n.as_str().parse::<f64>().ok(),
-            DeValue::Integer(n) => n.as_str().parse::<f64>().ok(),
+        let share = self.decimal().filter(|n| (0.0..=1.0).contains(n));
+        share.ok_or_else(|| self.wrong("a share from 0 to 1"))
+    }
+
+    /// A number above 0 and at most 1000.
+    pub fn factor(&self) -> Result<f64, CatalogError> {
+        let factor = self.decimal().filter(|n| *n > 0.0 && *n <= 1000.0);
+        factor.ok_or_else(|| self.wrong("a number above 0 and at most 1000"))
+    }
+
+    fn decimal(&self) -> Option<f64> {
+        match self.value.get_ref() {
+            DeValue::Float(n) => n.as_str().parse().ok(),
+            DeValue::Integer(n) => n.as_str().parse().ok(),
             _ => None,
-        };
-        number
-            .filter(|n| (0.0..=1.0).contains(n))
-            .ok_or_else(|| self.wrong("a share from 0 to 1"))
+        }
     }
 
     /// A percentage above 0 and at most 100, as a share.

@@ -65,6 +65,10 @@ impl Keys for Table<'_> {
         self.key(key, |value| value.share())
     }
 
+    fn factor(&self, key: &'static str) -> Result<f64, KeyError> {
+        self.key(key, |value| value.factor())
+    }
+
     fn flag(&self, key: &'static str) -> Result<bool, KeyError> {
         self.key(key, |value| value.flag())
     }

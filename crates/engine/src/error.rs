@@ -53,6 +53,15 @@ pub enum OpError {
         /// Why, and what it said last.
         reason: String,
     },
+    /// A replay went otherwise than the trace.
+    Differs {
+        /// The system call, where one is meant.
+        call: &'static str,
+        /// What went otherwise, in one line.
+        reason: String,
+        /// What the kernel said, where it refused what once succeeded.
+        error: Option<io::Error>,
+    },
     /// A phase needs something that no earlier phase has made.
     Missing {
         /// What is missing.
@@ -64,7 +73,12 @@ impl OpError {
     /// The failed system call as evidence; `None` where no call failed.
     pub fn system_error(&self) -> Option<SystemError> {
         match self {
-            Self::System { call, error, .. } => sys::errno::system_error(call, error),
+            Self::System { call, error, .. }
+            | Self::Differs {
+                call,
+                error: Some(error),
+                ..
+            } => sys::errno::system_error(call, error),
             _ => None,
         }
     }
@@ -72,7 +86,10 @@ impl OpError {
     /// The error number, where the kernel gave one.
     pub fn errno(&self) -> Option<i32> {
         match self {
-            Self::System { error, .. } => error.raw_os_error(),
+            Self::System { error, .. }
+            | Self::Differs {
+                error: Some(error), ..
+            } => error.raw_os_error(),
             _ => None,
         }
     }
@@ -107,9 +124,10 @@ impl fmt::Display for OpError {
                     path.display()
                 )
             }
-            Self::Unsupported { reason } | Self::Source { reason } | Self::Command { reason } => {
-                f.write_str(reason)
-            }
+            Self::Unsupported { reason }
+            | Self::Source { reason }
+            | Self::Command { reason }
+            | Self::Differs { reason, .. } => f.write_str(reason),
             Self::Missing { what } => write!(f, "{what} was not made by an earlier phase"),
         }
     }

@@ -56,8 +56,9 @@ pub use names::{NameError, check_name};
 pub use op::{
     Access, Action, Capacity, CopyFile, CopyFileIn, CopyFileRange, CopyTree, CopyTreeIn, Create,
     EntryKind, Exec, Fallocate, FallocateMode, FindInTree, Fsck, Io, IoEngine, ListTree, Metadata,
-    Mkfs, Mount, Op, Order, PlantTree, Probe, ReadStream, Reflink, RemoveFile, RemoveTree, Sharing,
-    Sparse, StreamUnit, TreeSpec, Unmount, VerifyTree, Work, WriteStream,
+    Mkfs, Mount, Op, Order, Pace, PlantTree, Probe, ReadStream, Reflink, RemoveFile, RemoveTree,
+    Replay, Sharing, Sparse, StreamUnit, TraceFacts, TreeSpec, Unmount, VerifyTree, Work,
+    WriteStream,
 };
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,

@@ -45,12 +45,22 @@ pub fn forget_read(file: &fs::File) -> io::Result<()> {
 /// # Errors
 /// When something cannot be written.
 pub fn write_out(device: &fs::File) -> io::Result<()> {
+    write_out_range(device, 0, 0)
+}
+
+/// Writes what is cached of a part of a file, which goes on to its end where `length` is 0, and waits for that.
+///
+/// # Errors
+/// When something cannot be written.
+pub fn write_out_range(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
     let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
         | libc::SYNC_FILE_RANGE_WRITE
         | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    let [offset, length] = [offset, length].map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+    let file = file.as_fd();
     // SAFETY: this call takes numbers and touches no memory of ours; the descriptor is open for as long as
-    // `device` is borrowed.
-    let returned = unsafe { libc::sync_file_range(device.as_raw_fd(), 0, 0, how) };
+    // `file` is borrowed.
+    let returned = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, how) };
     match returned {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

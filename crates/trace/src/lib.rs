@@ -5,10 +5,12 @@
 
 mod format;
 mod paths;
+mod plan;
 mod trace;
 
 pub use format::{DecodeError, MAGIC, MOST_OPERATIONS, VERSION, envelope};
 pub use paths::{PathId, Paths};
+pub use plan::{Lane, Plan, Step, Wait};
 pub use trace::{
     About, Call, Entry, EntryKind, Errno, HandleId, OpenFlags, Operation, Order, Outcome, Trace,
 };

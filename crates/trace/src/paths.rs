@@ -32,6 +32,11 @@ impl Paths {
         id
     }
 
+    /// The path of a name in a directory, where it is known.
+    pub fn find(&self, parent: PathId, name: &[u8]) -> Option<PathId> {
+        self.known.get(&(parent, Box::from(name))).copied()
+    }
+
     /// The path of these names, apart by `/`, from the top; `.` and empty names are left out.
     pub fn intern(&mut self, path: &[u8]) -> PathId {
         let names = path.split(|letter| *letter == b'/');

@@ -318,3 +318,107 @@ pub enum Order {
         message: u32,
     },
 }
+
+impl Call {
+    /// The system call that it stands for, as people know it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "open",
+            Self::Close { .. } => "close",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::MappedRead { .. } => "mapped read",
+            Self::MappedWrite { .. } => "mapped write",
+            Self::MappedSync { .. } => "msync",
+            Self::Sync {
+                data_only: true, ..
+            } => "fdatasync",
+            Self::Sync { .. } => "fsync",
+            Self::SyncAll => "sync",
+            Self::SyncRange { .. } => "sync_file_range",
+            Self::List { .. } => "getdents",
+            Self::Stat { .. } => "stat",
+            Self::StatHandle { .. } => "fstat",
+            Self::Access { .. } => "access",
+            Self::StatFilesystem => "statfs",
+            Self::ReadLink { .. } => "readlink",
+            Self::MakeDirectory { .. } => "mkdir",
+            Self::MakePipe { .. } => "mknod",
+            Self::RemoveDirectory { .. } => "rmdir",
+            Self::Unlink { .. } => "unlink",
+            Self::Rename { .. } => "rename",
+            Self::Link { .. } | Self::LinkHandle { .. } => "link",
+            Self::Symlink { .. } => "symlink",
+            Self::Truncate { .. } => "truncate",
+            Self::TruncateHandle { .. } => "ftruncate",
+            Self::Allocate { .. } => "fallocate",
+            Self::CopyRange { clone: true, .. } => "clone",
+            Self::CopyRange { .. } => "copy_file_range",
+            Self::ChangeMode { .. } => "chmod",
+            Self::ChangeModeHandle { .. } => "fchmod",
+            Self::ChangeOwner { .. } => "chown",
+            Self::ChangeOwnerHandle { .. } => "fchown",
+            Self::SetTimes { .. } => "utimensat",
+            Self::SetTimesHandle { .. } => "futimens",
+            Self::SetAttribute { .. } => "setxattr",
+            Self::GetAttribute { .. } => "getxattr",
+            Self::ListAttributes { .. } => "listxattr",
+            Self::RemoveAttribute { .. } => "removexattr",
+            Self::Advise { .. } => "fadvise",
+            Self::Lock { .. } => "flock",
+            Self::Order(_) => "order",
+        }
+    }
+
+    /// The paths that it names, the second of those that name two behind the first.
+    pub const fn paths(&self) -> [Option<PathId>; 2] {
+        match *self {
+            Self::Open { path, .. }
+            | Self::Stat { path, .. }
+            | Self::Access { path, .. }
+            | Self::ReadLink { path }
+            | Self::MakeDirectory { path, .. }
+            | Self::MakePipe { path, .. }
+            | Self::RemoveDirectory { path }
+            | Self::Unlink { path }
+            | Self::Symlink { path, .. }
+            | Self::Truncate { path, .. }
+            | Self::ChangeMode { path, .. }
+            | Self::ChangeOwner { path, .. }
+            | Self::SetTimes { path, .. }
+            | Self::SetAttribute { path, .. }
+            | Self::GetAttribute { path, .. }
+            | Self::ListAttributes { path }
+            | Self::RemoveAttribute { path, .. }
+            | Self::LinkHandle { to: path, .. } => [Some(path), None],
+            Self::Rename { from, to, .. } | Self::Link { from, to } => [Some(from), Some(to)],
+            _ => [None, None],
+        }
+    }
+
+    /// The openings that it works on.
+    pub const fn handles(&self) -> [Option<HandleId>; 2] {
+        match *self {
+            Self::Close { handle }
+            | Self::Read { handle, .. }
+            | Self::Write { handle, .. }
+            | Self::MappedRead { handle, .. }
+            | Self::MappedWrite { handle, .. }
+            | Self::MappedSync { handle, .. }
+            | Self::Sync { handle, .. }
+            | Self::SyncRange { handle, .. }
+            | Self::List { handle }
+            | Self::StatHandle { handle }
+            | Self::LinkHandle { handle, .. }
+            | Self::TruncateHandle { handle, .. }
+            | Self::Allocate { handle, .. }
+            | Self::ChangeModeHandle { handle, .. }
+            | Self::ChangeOwnerHandle { handle }
+            | Self::SetTimesHandle { handle }
+            | Self::Advise { handle, .. }
+            | Self::Lock { handle } => [Some(handle), None],
+            Self::CopyRange { from, to, .. } => [Some(from), Some(to)],
+            _ => [None, None],
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod job;
 #[cfg(test)]
 mod job_tests;
 mod probe;
+mod replay;
 mod sets;
 mod stage;
 mod tree;

@@ -1,13 +1,13 @@
 //! What operations can ask for ([`Stage`]), in a workspace and counted in a tally.
 
 use model::op::{Content, Create, Exec, FallocateMode, Io, Metadata, Stage, StreamUnit, TreeSpec};
-use model::{Access, Bytes, End};
+use model::{Access, Bytes, End, Replay};
 use sys::caches;
 
 use crate::error::{Context, OpError};
 use crate::ops::calls::{self, OpenFile};
 use crate::ops::sets::How;
-use crate::ops::{IoMode, chars, copy, copy_in, data, job, sets, tree};
+use crate::ops::{IoMode, chars, copy, copy_in, data, job, replay, sets, tree};
 use crate::tally::Tally;
 use crate::workspace::Workspace;
 
@@ -63,6 +63,11 @@ impl Stage for Workbench<'_> {
         programs.run(exec, self.ws.root(), &mut || self.tally.begin(1))?;
         self.tally.lap();
         Ok(())
+    }
+
+    fn replay(&mut self, replay: &Replay) -> Result<(), OpError> {
+        self.ended = true;
+        replay::perform(self.ws, self.tally, replay, self.setting.ends)
     }
 
     fn job(&mut self, job: &Io) -> Result<(), OpError> {

@@ -10,7 +10,7 @@ use model::{Bytes, End, Op};
 use crate::content::FileState;
 use crate::error::{Context, OpError};
 use crate::meter::Meter;
-use crate::ops::{copy_in, data, sets, tree};
+use crate::ops::{copy_in, data, replay, sets, tree};
 use crate::tally::Tally;
 use crate::workspace::{Tree, Workspace};
 
@@ -35,9 +35,12 @@ fn take_back(change: &Change, ws: &mut Workspace) -> Result<(), OpError> {
         Change::Made(Kind::File, name) => forget_file(ws, name),
         Change::Made(Kind::Set, name) => sets::forget(ws, name),
         Change::Made(Kind::Tree, name) => forget_tree(ws, name),
+        Change::Made(Kind::Replayed, name) => replay::remove(ws, name),
         Change::Removed(Kind::File, name) => write_again(ws, name),
         Change::Removed(Kind::Set, name) => sets::make_again(ws, name),
         Change::Removed(Kind::Tree, name) => plant_again(ws, name),
+        // No operation removes one.
+        Change::Removed(Kind::Replayed, _) => Ok(()),
         Change::Lengthened(name) => shorten(ws, name),
         Change::Renamed { set, across } => sets::rename_back(ws, set, *across),
         Change::Resized { set, size } => sets::restore_sizes(ws, set, size.0),

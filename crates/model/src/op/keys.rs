@@ -41,6 +41,8 @@ pub trait Keys {
     fn count(&self, key: &'static str, allowed: Range<u64>) -> Result<u64, KeyError>;
     /// A number from 0 to 1.
     fn share(&self, key: &'static str) -> Result<f64, KeyError>;
+    /// A number above 0 and at most 1000.
+    fn factor(&self, key: &'static str) -> Result<f64, KeyError>;
     /// `true` or `false`.
     fn flag(&self, key: &'static str) -> Result<bool, KeyError>;
     /// One of a few words, by its place among them.

@@ -19,6 +19,7 @@ pub use io::{Access, IoEngine, Sharing};
 pub use keys::{KeyError, Keys, Word};
 pub use metadata::{Action, Order};
 pub use plant_tree::TreeSpec;
+pub use replay::{Pace, TraceFacts};
 pub use stage::{Content, Stage};
 pub use stream::StreamUnit;
 pub use things::{Change, Kind, Things};
@@ -98,6 +99,7 @@ operations! {
     reflink: Reflink,
     remove_file: RemoveFile,
     exec: Exec,
+    replay: Replay,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Create, Exec, FallocateMode, Io, Metadata, StreamUnit, TreeSpec};
+use super::{Create, Exec, FallocateMode, Io, Metadata, Replay, StreamUnit, TreeSpec};
 use crate::Bytes;
 
 /// What a file holds after an operation, so that it can be compared with that.
@@ -37,6 +37,8 @@ pub trait Stage {
 
     /// Runs a command.
     fn run(&mut self, exec: &Exec) -> Result<(), Self::Error>;
+    /// Does again what a trace holds.
+    fn replay(&mut self, replay: &Replay) -> Result<(), Self::Error>;
 
     /// Requests on one file, or on one for each thread.
     fn job(&mut self, job: &Io) -> Result<(), Self::Error>;

@@ -16,6 +16,8 @@ pub enum Kind {
     Set,
     /// Directories and files below one directory.
     Tree,
+    /// What the replay of a trace has left in a directory.
+    Replayed,
 }
 
 impl fmt::Display for Kind {
@@ -24,6 +26,7 @@ impl fmt::Display for Kind {
             Self::File => "file",
             Self::Set => "set",
             Self::Tree => "tree",
+            Self::Replayed => "replayed directory",
         })
     }
 }

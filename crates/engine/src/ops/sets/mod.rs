@@ -124,7 +124,7 @@ impl<'a> Hand<'a> {
 const REFUSALS: [Errno; 3] = [Errno::EPERM, Errno::EOPNOTSUPP, Errno::ENOSYS];
 
 /// Tells a call that failed from one that this filesystem cannot do at all.
-fn refused_or_failed(error: OpError) -> OpError {
+pub(in crate::ops) fn refused_or_failed(error: OpError) -> OpError {
     match error {
         OpError::System { call, error, .. } if is_refusal(&error) => OpError::Unsupported {
             reason: format!("{call}: {} ({error})", sys::errno::describe(&error)),

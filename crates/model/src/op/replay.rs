@@ -1,0 +1,143 @@
+//! What a program once did, done again: the replay of a trace.
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{choice, name, optional};
+use super::{KeyError, Keys, Kind, Op, Operation, Stage, Things, Word, Work};
+use crate::{Bytes, CacheState, End, Group, Metric};
+
+/// Do again what a trace holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Replay {
+    /// Name of the trace.
+    pub trace: String,
+    /// Name of the directory in which it is replayed, which is made for it.
+    pub into: String,
+    /// When operations begin.
+    #[serde(default)]
+    pub pace: Pace,
+    /// How much faster than recorded, where the pace is scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<f64>,
+    /// What the trace holds, once it was looked at: before a campaign begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<TraceFacts>,
+    /// The trace's file in base64, on its way to where it is replayed; campaigns do not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+}
+
+/// When the operations of a replay begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// Each as soon as those have ended that it has to come after.
+    #[default]
+    Closed,
+    /// Not before the time that had gone by when it was recorded.
+    Recorded,
+    /// The same, at another speed.
+    Scaled,
+}
+
+/// What a trace holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TraceFacts {
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub sha256: String,
+    /// Operations.
+    pub operations: u64,
+    /// Of these, those that wait for a device.
+    pub syncs: u64,
+    /// Bytes that they read.
+    pub read: Bytes,
+    /// Bytes that they write, and those that lie there before.
+    pub written: Bytes,
+    /// Bytes of all files, before or afterwards, whichever is more.
+    pub space: Bytes,
+}
+
+impl Replay {
+    fn read(keys: &dyn Keys) -> Result<Op, KeyError> {
+        const PACES: [(&str, Pace); 3] = [
+            ("closed", Pace::Closed),
+            ("recorded", Pace::Recorded),
+            ("scaled", Pace::Scaled),
+        ];
+        let trace = name(keys, "trace")?;
+        let into = optional(keys, "into", name)?;
+        Ok(Op::Replay(Self {
+            into: into.unwrap_or_else(|| trace.clone()),
+            trace,
+            pace: optional(keys, "pace", |keys, key| choice(keys, key, &PACES))?.unwrap_or_default(),
+            speed: optional(keys, "speed", |keys, key| keys.factor(key))?,
+            facts: None,
+            data: None,
+        }))
+    }
+
+    /// How much faster than recorded operations begin; nothing where they begin as soon as they may.
+    pub fn speed(&self) -> Option<f64> {
+        match self.pace {
+            Pace::Closed => None,
+            Pace::Recorded => Some(1.0),
+            Pace::Scaled => Some(self.speed.unwrap_or(1.0)),
+        }
+    }
+}
+
+impl Operation for Replay {
+    fn words() -> &'static [Word] {
+        &[Word {
+            name: "replay",
+            keys: &["trace", "into", "pace", "speed"],
+            read: Self::read,
+        }]
+    }
+
+    fn follow(&self, things: &mut Things) -> Work {
+        let facts = self.facts.clone().unwrap_or_default();
+        things.make(Kind::Replayed, &self.into, 1, facts.space.0);
+        Work {
+            read: facts.read,
+            written: facts.written,
+            operations: facts.operations,
+            syncs: facts.syncs,
+        }
+    }
+
+    fn perform<S: Stage>(&self, stage: &mut S) -> Result<(), S::Error> {
+        stage.replay(self)
+    }
+
+    /// It is a mix of its own: no group of tests is meant by it.
+    fn group(&self) -> Option<Group> {
+        None
+    }
+
+    fn beside(&self) -> Option<Metric> {
+        Some(Metric::LatencyP99)
+    }
+
+    /// What lies there before was just written.
+    fn caches(&self) -> &'static [CacheState] {
+        &[CacheState::Warm]
+    }
+
+    fn usually(&self) -> Option<(CacheState, End)> {
+        Some((CacheState::Warm, End::Syncfs))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        match (self.pace, self.speed) {
+            (Pace::Scaled, None) => Err("`pace = \"scaled\"` needs `speed`, such as 2.0".into()),
+            (Pace::Closed | Pace::Recorded, Some(_)) => {
+                Err("`speed` is for `pace = \"scaled\"`".into())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Files while a trace is followed: which file a name stands for, and who touched which of its bytes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::clocks::Wait;
+use super::resource::{Resource, Touch, Use};
+use crate::paths::{PathId, Paths};
+use crate::trace::{Entry, EntryKind};
+
+/// `renameat2` with this flag exchanges both names.
+const EXCHANGE: u8 = 2;
+
+/// A file, whatever its names are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File(usize);
+
+/// All files of a trace.
+#[derive(Debug)]
+pub struct Files {
+    /// The file of each path.
+    named: Vec<Option<File>>,
+    data: Vec<Data>,
+    /// The paths in each.
+    children: Vec<Vec<PathId>>,
+}
+
+/// Who touched which bytes of a file.
+#[derive(Debug, Default)]
+struct Data {
+    /// Pieces by where they begin, each up to where it ends; they do not overlap.
+    pieces: BTreeMap<u64, (u64, Resource)>,
+}
+
+impl Files {
+    /// The files that lie there before.
+    pub fn new(paths: &Paths, before: &[Entry]) -> Self {
+        let mut children = vec![Vec::new(); paths.len()];
+        for path in paths.ids() {
+            let parent = paths.parent(path).unwrap_or_default();
+            children[parent.0 as usize].push(path);
+        }
+        let mut files = Self {
+            named: vec![None; paths.len()],
+            data: Vec::new(),
+            children,
+        };
+        for entry in before {
+            let file = match entry.kind {
+                EntryKind::Link(other) => files.at(other),
+                _ => files.nameless(),
+            };
+            files.name(entry.path, Some(file));
+        }
+        files
+    }
+
+    /// The file that a name stands for.
+    pub fn of(&self, path: PathId) -> Option<File> {
+        self.named[path.0 as usize]
+    }
+
+    /// The same, and a new one where there is none.
+    pub fn at(&mut self, path: PathId) -> File {
+        let file = self.of(path).unwrap_or_else(|| self.nameless());
+        self.name(path, Some(file));
+        file
+    }
+
+    /// A new file.
+    pub fn nameless(&mut self) -> File {
+        self.data.push(Data::default());
+        File(self.data.len() - 1)
+    }
+
+    /// Gives a file this name.
+    pub fn name(&mut self, path: PathId, file: Option<File>) {
+        self.named[path.0 as usize] = file;
+    }
+
+    /// The name stands for nothing any more.
+    pub fn forget(&mut self, path: PathId) {
+        self.name(path, None);
+    }
+
+    /// A file gets a further name.
+    pub fn link(&mut self, from: PathId, to: PathId) {
+        let file = self.at(from);
+        self.name(to, Some(file));
+    }
+
+    /// A name, and all below it, become others.
+    pub fn rename(&mut self, paths: &Paths, from: PathId, to: PathId, flags: u8) {
+        let mut taken = Vec::new();
+        self.take(from, to, paths, &mut taken);
+        if flags & EXCHANGE != 0 {
+            self.take(to, from, paths, &mut taken);
+        }
+        self.forget(to);
+        for (path, file) in taken {
+            self.name(path, file);
+        }
+    }
+
+    fn take(
+        &mut self,
+        from: PathId,
+        to: PathId,
+        paths: &Paths,
+        taken: &mut Vec<(PathId, Option<File>)>,
+    ) {
+        let mut pairs = vec![(from, to)];
+        while let Some((from, to)) = pairs.pop() {
+            taken.push((to, self.named[from.0 as usize].take()));
+            for child in &self.children[from.0 as usize] {
+                let name = paths.name(*child).unwrap_or_default();
+                match paths.find(to, name) {
+                    Some(other) => pairs.push((*child, other)),
+                    None => self.named[child.0 as usize] = None,
+                }
+            }
+        }
+    }
+
+    /// The file gets another size: all of it is changed.
+    pub fn resize(&mut self, file: File, here: Use, waits: &mut Vec<Wait>) {
+        self.touch(file, 0..u64::MAX, Touch::Changes, here, waits);
+    }
+
+    /// Bytes of a file are touched. Operations that ran at the same time had no order.
+    pub fn touch(
+        &mut self,
+        file: File,
+        range: Range<u64>,
+        touch: Touch,
+        here: Use,
+        waits: &mut Vec<Wait>,
+    ) {
+        let pieces = &mut self.data[file.0].pieces;
+        split(pieces, range.start);
+        split(pieces, range.end);
+        let mut at = range.start;
+        let mut gaps = Vec::new();
+        for (begin, (end, resource)) in pieces.range_mut(range.clone()) {
+            if *begin > at {
+                gaps.push(at..*begin);
+            }
+            resource.touch_unless_together(touch, here, waits);
+            at = *end;
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        if touch == Touch::Changes {
+            replace(pieces, range, here);
+            return;
+        }
+        for gap in gaps {
+            let mut resource = Resource::default();
+            resource.touch(touch, here, &mut Vec::new());
+            pieces.insert(gap.start, (gap.end, resource));
+        }
+    }
+}
+
+/// Lets a piece end where a range begins or ends.
+fn split(pieces: &mut BTreeMap<u64, (u64, Resource)>, at: u64) {
+    let within = pieces
+        .range_mut(..at)
+        .next_back()
+        .filter(|(_, (end, _))| *end > at);
+    if let Some((_, (end, resource))) = within {
+        let behind = (std::mem::replace(end, at), resource.clone());
+        pieces.insert(at, behind);
+    }
+}
+
+/// A whole range was changed: it is one piece from now on. Whoever comes later waits for who changed it, and for those
+/// who ran at the same time as that.
+fn replace(pieces: &mut BTreeMap<u64, (u64, Resource)>, range: Range<u64>, here: Use) {
+    let within: Vec<u64> = pieces
+        .range(range.clone())
+        .map(|(begin, _)| *begin)
+        .collect();
+    let mut all = Resource::default();
+    all.touch(Touch::Changes, here, &mut Vec::new());
+    for begin in within {
+        if let Some((_, piece)) = pieces.remove(&begin) {
+            all.join(piece);
+        }
+    }
+    if !range.is_empty() {
+        pieces.insert(range.start, (range.end, all));
+    }
+}

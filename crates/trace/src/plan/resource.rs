@@ -1,0 +1,82 @@
+//! One thing that operations touch, and who has to wait for whom there.
+
+use super::clocks::Wait;
+
+/// What an operation does with a thing. Those that do the same, but for changes, need not wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Looks at it.
+    Uses,
+    /// Adds to it or takes from it: so do others at the same time.
+    Adds,
+    /// Makes another thing of it.
+    Changes,
+}
+
+/// An operation that touches something: where it is in its lane, and when it ran when the trace was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// It is done when this is.
+    pub wait: Wait,
+    /// When it began, ns.
+    pub began: u64,
+    /// When it ended, ns.
+    pub ended: u64,
+}
+
+/// A thing that operations touch: those that do the same are a group, and each waits for all of the group before.
+#[derive(Clone, Debug, Default)]
+pub struct Resource {
+    /// The last of each lane in the group before.
+    before: Vec<Use>,
+    /// The last of each lane in this group.
+    now: Vec<Use>,
+    touch: Option<Touch>,
+}
+
+impl Resource {
+    /// Lets an operation touch it, and says for what it has to wait.
+    pub fn touch(&mut self, touch: Touch, here: Use, waits: &mut Vec<Wait>) {
+        self.touch_where(touch, here, waits, |_| true);
+    }
+
+    /// The same, but for operations that ran at the same time when the trace was made: they had no order then.
+    pub fn touch_unless_together(&mut self, touch: Touch, here: Use, waits: &mut Vec<Wait>) {
+        self.touch_where(touch, here, waits, |other| other.ended <= here.began);
+    }
+
+    fn touch_where(
+        &mut self,
+        touch: Touch,
+        here: Use,
+        waits: &mut Vec<Wait>,
+        has_order: impl Fn(&Use) -> bool,
+    ) {
+        if self.touch != Some(touch) || touch == Touch::Changes {
+            self.before = std::mem::take(&mut self.now);
+            self.touch = Some(touch);
+            // Whoever comes later may have an order with those that had none with this.
+            let together = self.before.iter().filter(|other| !has_order(other));
+            self.now.extend(together);
+        }
+        let others = self.before.iter().filter(|other| has_order(other));
+        let others = others.map(|other| other.wait);
+        waits.extend(others.filter(|wait| wait.lane != here.wait.lane));
+        self.last(here);
+    }
+
+    /// Takes in what is known of a thing that is a part of this one.
+    pub fn join(&mut self, part: Self) {
+        part.now.into_iter().for_each(|other| self.last(other));
+    }
+
+    /// Remembers the last of each lane.
+    fn last(&mut self, here: Use) {
+        let of_lane = |other: &&mut Use| other.wait.lane == here.wait.lane;
+        match self.now.iter_mut().find(of_lane) {
+            Some(last) if last.wait.steps <= here.wait.steps => *last = here,
+            Some(_) => {}
+            None => self.now.push(here),
+        }
+    }
+}
