@@ -22,6 +22,7 @@ mod metadata;
 mod mount_safety;
 mod opening_and_closing;
 mod process_limits;
+mod record;
 mod report_page;
 mod report_page_uses;
 mod shell;

@@ -196,7 +196,8 @@ impl Recorder {
 
     fn set_times(&mut self, caller: &Caller, name: (u64, u64), flags: u64) -> Option<Then> {
         let follow = !has(flags, libc::AT_SYMLINK_NOFOLLOW);
-        let call = match self.target(caller, name, follow, has(flags, libc::AT_EMPTY_PATH))? {
+        let may_be_empty = name.1 == 0 || has(flags, libc::AT_EMPTY_PATH);
+        let call = match self.target(caller, name, follow, may_be_empty)? {
             Target::Path(path, _) => Call::SetTimes { path, follow },
             Target::Opening(opening) => Call::SetTimesHandle {
                 handle: opening.handle,

@@ -77,7 +77,7 @@ impl Recorder {
                     _ if returned != 0 => {}
                     Some((number, name)) => {
                         let held = Held::Listener(Rc::new(name));
-                        self.insert(caller, number, held, false);
+                        self.insert(caller, number, held, closes_on_exec(caller, number));
                     }
                     None => {
                         let channel = self.orders.channel();
@@ -87,7 +87,7 @@ impl Recorder {
             }
             Then::Bind { descriptor, name } if returned == 0 => {
                 let held = Held::Listener(Rc::new(name));
-                self.insert(caller, descriptor, held, false);
+                self.insert(caller, descriptor, held, closes_on_exec(caller, descriptor));
             }
             Then::Seek(opening) => {
                 if let Ok(position) = u64::try_from(returned) {
@@ -145,7 +145,8 @@ impl Recorder {
             } => {
                 if returned == 0 || returned == -i64::from(libc::EINPROGRESS) {
                     let end = Rc::new(End::new(Some(to), Some(back)));
-                    self.insert(caller, descriptor, Held::End(end), false);
+                    let close = closes_on_exec(caller, descriptor);
+                    self.insert(caller, descriptor, Held::End(end), close);
                 } else if let Some(waiting) = self.connections.get_mut(&name) {
                     waiting.retain(|ends| *ends != (to, back));
                 }
@@ -426,15 +427,23 @@ fn place(caller: &Caller, opening: &Opening, side: &Side, writes: bool, returned
     offset
 }
 
-/// The position of a descriptor as the kernel has it. Format: proc_pid_fdinfo(5).
+/// The position of a descriptor as the kernel has it.
 fn position(caller: &Caller, descriptor: i32) -> Option<u64> {
+    info(caller, descriptor, "pos:")?.parse().ok()
+}
+
+/// Whether another program does not get a descriptor; of a socket, the call that made it was not looked at.
+fn closes_on_exec(caller: &Caller, descriptor: i32) -> bool {
+    let flags = info(caller, descriptor, "flags:");
+    let flags = flags.and_then(|flags| i32::from_str_radix(&flags, 8).ok());
+    flags.is_some_and(|flags| flags & libc::O_CLOEXEC != 0)
+}
+
+/// What the kernel says of a descriptor. Format: proc_pid_fdinfo(5).
+fn info(caller: &Caller, descriptor: i32, field: &str) -> Option<String> {
     let info = fs::read_to_string(format!("/proc/{}/fdinfo/{descriptor}", caller.tid)).ok()?;
-    info.strip_prefix("pos:")?
-        .lines()
-        .next()?
-        .trim()
-        .parse()
-        .ok()
+    let line = info.lines().find_map(|line| line.strip_prefix(field))?;
+    Some(line.trim().to_owned())
 }
 
 /// The names in what `getdents64` or `getdents` has returned, without `.` and `..`. Format: getdents(2).

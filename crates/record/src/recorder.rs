@@ -214,8 +214,8 @@ impl Recorder {
         Some(real.0.clone())
     }
 
-    /// What a call names by a text beside a descriptor, below the recorded directory. A text that is missing, or empty
-    /// where that is allowed, names the descriptor itself.
+    /// What a call names by a text beside a descriptor, below the recorded directory. A text that is missing or empty names
+    /// the descriptor itself, where that is allowed.
     pub fn target(
         &mut self,
         caller: &Caller,
@@ -234,7 +234,7 @@ impl Recorder {
                 None => self.elsewhere(),
             };
         }
-        if !may_be_empty && address != 0 {
+        if !may_be_empty {
             return None;
         }
         if directory as i32 != libc::AT_FDCWD {
@@ -274,8 +274,18 @@ impl Recorder {
         Some(Then::record(call(path)))
     }
 
-    /// Keeps a call that has just returned.
+    /// Keeps a call that has just returned. One that failed for a reason that is not the filesystem's (a signal, a wrong
+    /// address, no such call) is none.
     pub fn push(&mut self, caller: &Caller, began: Nanos, call: Call, returned: i64, counts: bool) {
+        const OTHER_REASONS: [i32; 3] = [libc::EINTR, libc::EFAULT, libc::ENOSYS];
+        let is_close = matches!(call, Call::Close { .. });
+        if !is_close
+            && OTHER_REASONS
+                .iter()
+                .any(|errno| returned == -i64::from(*errno))
+        {
+            return;
+        }
         let outcome = outcome(returned, counts);
         self.log.push(caller.who, began, call, outcome);
     }
