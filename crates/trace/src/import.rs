@@ -1,0 +1,70 @@
+//! Traces of other programs: strace's text, and fio's iolog.
+
+mod calls;
+mod errno;
+mod iolog;
+mod line;
+mod tasks;
+mod world;
+
+use thiserror::Error;
+
+use crate::trace::Trace;
+
+/// A format that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// What `strace -f -ttt -T -y -o FILE` has written.
+    Strace,
+    /// What `fio --write_iolog=FILE` has written, version 2 or 3.
+    Iolog,
+}
+
+/// Why a file cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("line {line}: {what}")]
+pub struct ImportError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong there, and what to do.
+    pub what: String,
+}
+
+/// The format of a file, where it begins as one of them does.
+pub fn format_of(text: &[u8]) -> ImportFormat {
+    match text.starts_with(b"fio version ") {
+        true => ImportFormat::Iolog,
+        false => ImportFormat::Strace,
+    }
+}
+
+/// Reads what another program has recorded. Of strace, only what lies `below` a directory is taken, which is the one that
+/// the first process began in where nothing is said.
+///
+/// # Errors
+/// At the first line that is not of that format.
+pub fn import(
+    text: &[u8],
+    format: ImportFormat,
+    below: Option<&[u8]>,
+) -> Result<Trace, ImportError> {
+    if let Some((line, _)) = lines(text).find(|(_, line)| line.contains(&0)) {
+        let what = "this is no text".to_owned();
+        return Err(ImportError { line, what });
+    }
+    match format {
+        ImportFormat::Strace => tasks::import(text, below),
+        ImportFormat::Iolog => iolog::import(text, below),
+    }
+}
+
+/// The lines of a text, with their numbers.
+fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let lines = text.split(|byte| *byte == b'\n');
+    (1..)
+        .zip(lines.map(<[u8]>::trim_ascii))
+        .filter(|(_, line)| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

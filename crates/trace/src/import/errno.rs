@@ -1,0 +1,49 @@
+//! Errors by their names, as Linux numbers them on x86-64.
+
+use crate::trace::Errno;
+
+/// What a filesystem answers, and may answer again.
+const NAMES: [(&str, u16); 34] = [
+    ("EPERM", 1),
+    ("ENOENT", 2),
+    ("EIO", 5),
+    ("ENXIO", 6),
+    ("ENOMEM", 12),
+    ("EACCES", 13),
+    ("EBUSY", 16),
+    ("EEXIST", 17),
+    ("EXDEV", 18),
+    ("ENODEV", 19),
+    ("ENOTDIR", 20),
+    ("EISDIR", 21),
+    ("EINVAL", 22),
+    ("ENFILE", 23),
+    ("EMFILE", 24),
+    ("ENOTTY", 25),
+    ("ETXTBSY", 26),
+    ("EFBIG", 27),
+    ("ENOSPC", 28),
+    ("ESPIPE", 29),
+    ("EROFS", 30),
+    ("EMLINK", 31),
+    ("ERANGE", 34),
+    ("ENAMETOOLONG", 36),
+    ("ENOSYS", 38),
+    ("ENOTEMPTY", 39),
+    ("ELOOP", 40),
+    ("ENODATA", 61),
+    ("EOVERFLOW", 75),
+    ("EOPNOTSUPP", 95),
+    ("ENOTSUP", 95),
+    ("ESTALE", 116),
+    ("EUCLEAN", 117),
+    ("EDQUOT", 122),
+];
+
+/// The number of an error; none of those that say more of the program than of the filesystem, such as `EBADF`.
+pub fn of(name: &str) -> Option<Errno> {
+    NAMES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, number)| Errno(*number))
+}

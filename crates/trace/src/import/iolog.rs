@@ -1,0 +1,253 @@
+//! What fio has written with `write_iolog`: version 2, `FILE ACTION [OFFSET LENGTH]`, and version 3, which begins each line
+//! with the milliseconds since the beginning (fio(1), "Trace file format").
+
+use std::collections::HashMap;
+
+use model::Nanos;
+
+use super::line::number;
+use super::world::{Kind, Node, World};
+use super::{ImportError, lines};
+use crate::paths::{PathId, Paths};
+use crate::trace::{About, Call, HandleId, OpenFlags, Operation, Outcome, Trace};
+
+/// A file of the log.
+struct File {
+    path: PathId,
+    node: Node,
+    handle: Option<HandleId>,
+}
+
+struct Log {
+    paths: Paths,
+    world: World,
+    files: HashMap<Vec<u8>, File>,
+    operations: Vec<Operation>,
+    handles: u32,
+    now: u64,
+}
+
+/// Reads an iolog. Of file names, what is `below` a directory is taken; others lose only their first slash.
+pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
+    let mut lines = lines(text);
+    let timed = match lines.next() {
+        Some((_, b"fio version 2 iolog")) => false,
+        Some((_, b"fio version 3 iolog")) => true,
+        _ => {
+            return Err(wrong(
+                1,
+                "`fio version 2 iolog` or `fio version 3 iolog` is missing",
+            ));
+        }
+    };
+    let mut log = Log {
+        paths: Paths::default(),
+        world: World::new(),
+        files: HashMap::new(),
+        operations: Vec::new(),
+        handles: 0,
+        now: 0,
+    };
+    for (at, line) in lines {
+        let words: Vec<&[u8]> = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|w| !w.is_empty())
+            .collect();
+        let words = match (timed, words.split_first()) {
+            (true, Some((time, words))) => {
+                let milliseconds: u64 = number(time).ok_or_else(|| wrong(at, "no milliseconds"))?;
+                log.now = milliseconds.saturating_mul(1_000_000);
+                words.to_vec()
+            }
+            _ => words,
+        };
+        log.line(&words, below).map_err(|what| wrong(at, what))?;
+    }
+    let version = if timed { 3 } else { 2 };
+    let mut unseen = vec![
+        "what fio says of waiting stands between operations, and how long each took does not"
+            .to_owned(),
+    ];
+    if !timed {
+        unseen.push("when operations began".into());
+    }
+    Ok(Trace {
+        about: About {
+            recorder: format!("fio iolog {version}"),
+            unseen,
+            ..About::default()
+        },
+        before: log.world.before(),
+        after: log.world.after(),
+        paths: log.paths,
+        operations: log.operations,
+    })
+}
+
+fn wrong(line: usize, what: &str) -> ImportError {
+    ImportError {
+        line,
+        what: what.to_owned(),
+    }
+}
+
+impl Log {
+    fn line(&mut self, words: &[&[u8]], below: Option<&[u8]>) -> Result<(), &'static str> {
+        match *words {
+            // In version 2, waiting stands by itself.
+            [b"wait", time] => {
+                let time: u64 = number(time).ok_or("no microseconds to wait")?;
+                self.now = self.now.saturating_add(time.saturating_mul(1000));
+                Ok(())
+            }
+            [name, b"add"] => self.add(name, below),
+            [name, b"open"] => self.open(name),
+            [name, b"close"] => self.close(name),
+            [_, b"wait", time, _] => {
+                let time: u64 = number(time).ok_or("no microseconds to wait")?;
+                self.now = self.now.saturating_add(time.saturating_mul(1000));
+                Ok(())
+            }
+            [name, b"sync" | b"datasync", ..] => {
+                let data_only = words[1] == b"datasync";
+                let handle = self.opened(name)?;
+                self.push(Call::Sync { handle, data_only }, 0);
+                Ok(())
+            }
+            [name, action, offset, length] => {
+                let offset = number(offset).ok_or("no offset")?;
+                let length = number(length).ok_or("no length")?;
+                self.access(name, action, offset, length)
+            }
+            _ => Err("no `FILE ACTION` or `FILE ACTION OFFSET LENGTH`"),
+        }
+    }
+
+    fn add(&mut self, name: &[u8], below: Option<&[u8]>) -> Result<(), &'static str> {
+        let inside = below
+            .and_then(|below| name.strip_prefix(below))
+            .unwrap_or(name);
+        if inside.split(|byte| *byte == b'/').any(|part| part == b"..") {
+            return Err("a path with `..`");
+        }
+        let path = self.paths.intern(inside);
+        let node = self.world.exists(&mut self.paths, path, Kind::File);
+        let node = node.ok_or("a file that is a directory")?;
+        if path == PathId::TOP {
+            return Err("a file without a name: is it --below itself?");
+        }
+        self.files.entry(name.to_vec()).or_insert(File {
+            path,
+            node,
+            handle: None,
+        });
+        Ok(())
+    }
+
+    fn file(&mut self, name: &[u8]) -> Result<&mut File, &'static str> {
+        self.files
+            .get_mut(name)
+            .ok_or("a file that was not added before")
+    }
+
+    fn open(&mut self, name: &[u8]) -> Result<(), &'static str> {
+        let handle = HandleId(self.handles);
+        let file = self.file(name)?;
+        let path = file.path;
+        if file.handle.replace(handle).is_some() {
+            return Err("a file is opened that is open already");
+        }
+        self.handles += 1;
+        let flags = OpenFlags(2);
+        self.push(
+            Call::Open {
+                path,
+                flags,
+                mode: 0,
+                handle: Some(handle),
+            },
+            0,
+        );
+        Ok(())
+    }
+
+    fn close(&mut self, name: &[u8]) -> Result<(), &'static str> {
+        let handle = self
+            .file(name)?
+            .handle
+            .take()
+            .ok_or("a file is closed that is not open")?;
+        self.push(Call::Close { handle }, 0);
+        Ok(())
+    }
+
+    fn opened(&mut self, name: &[u8]) -> Result<HandleId, &'static str> {
+        self.file(name)?
+            .handle
+            .ok_or("a file is used that is not open")
+    }
+
+    fn access(
+        &mut self,
+        name: &[u8],
+        action: &[u8],
+        offset: u64,
+        length: u64,
+    ) -> Result<(), &'static str> {
+        let handle = self.opened(name)?;
+        let node = self.file(name)?.node;
+        let end = offset
+            .checked_add(length)
+            .ok_or("an offset beyond all files")?;
+        match action {
+            b"read" => {
+                self.world.seen_size(node, end);
+                self.push(
+                    Call::Read {
+                        handle,
+                        offset,
+                        length,
+                    },
+                    length,
+                );
+            }
+            b"write" => {
+                // fio lays its files out before it writes to them.
+                self.world.seen_size(node, end);
+                self.push(
+                    Call::Write {
+                        handle,
+                        offset,
+                        length,
+                    },
+                    length,
+                );
+            }
+            b"trim" => {
+                self.world.seen_size(node, end);
+                self.push(
+                    Call::Allocate {
+                        handle,
+                        mode: 3,
+                        offset,
+                        length,
+                    },
+                    0,
+                );
+            }
+            _ => return Err("an action that is none of read, write, trim, sync, datasync, wait"),
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, call: Call, returned: u64) {
+        self.operations.push(Operation {
+            process: 0,
+            thread: 0,
+            began: Nanos(self.now),
+            took: Nanos(0),
+            call,
+            outcome: Outcome::Done(returned),
+        });
+    }
+}

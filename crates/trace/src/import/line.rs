@@ -1,0 +1,266 @@
+//! One line of strace: who, when, which call with which arguments, and what came of it.
+
+/// A line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The thread, as the kernel numbers it; 0 where the line does not say.
+    pub task: u32,
+    /// Nanoseconds since 1970.
+    pub at: u64,
+    /// The rest.
+    pub what: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Reads what stands before the call: `[pid 7] 12.34 ` or `7 12.34 `.
+    pub fn read(line: &'a [u8]) -> Result<Self, &'static str> {
+        let mut rest = line;
+        let mut task = 0;
+        if let Some(behind) = line.strip_prefix(b"[pid") {
+            let end = behind
+                .iter()
+                .position(|byte| *byte == b']')
+                .ok_or("`[pid` without `]`")?;
+            task = number(behind[..end].trim_ascii()).ok_or("`[pid` without a number")?;
+            rest = behind[end + 1..].trim_ascii();
+        }
+        let (mut word, mut behind) = word(rest);
+        if !word.contains(&b'.') {
+            task = number(word).ok_or("no process and no time")?;
+            (word, behind) = self::word(behind);
+        }
+        let at = nanoseconds(word).ok_or("no time in seconds")?;
+        Ok(Self {
+            task,
+            at,
+            what: behind,
+        })
+    }
+}
+
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    let text = text.trim_ascii_start();
+    let end = text
+        .iter()
+        .position(u8::is_ascii_whitespace)
+        .unwrap_or(text.len());
+    (&text[..end], text[end..].trim_ascii_start())
+}
+
+/// A number of decimal digits.
+pub fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// `12.345678` seconds in nanoseconds.
+fn nanoseconds(text: &[u8]) -> Option<u64> {
+    let (whole, part) = std::str::from_utf8(text).ok()?.split_once('.')?;
+    let digits = part.get(..part.len().min(9))?;
+    let scale = 10_u64.checked_pow(u32::try_from(9 - digits.len()).ok()?)?;
+    let part: u64 = digits.parse().ok()?;
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(part * scale)
+}
+
+/// A call with all its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// Its arguments as they stand there.
+    pub arguments: Vec<&'a [u8]>,
+    /// What it returned; none where strace does not know.
+    pub returned: Option<u64>,
+    /// The name of its error.
+    pub error: Option<&'a str>,
+    /// How long it took, ns.
+    pub took: Option<u64>,
+}
+
+impl<'a> Said<'a> {
+    /// Reads `name(arguments) = value ERROR (text) <seconds>`.
+    pub fn read(text: &'a [u8]) -> Option<Self> {
+        let open = text.iter().position(|byte| *byte == b'(')?;
+        let (arguments, behind) = arguments(&text[open + 1..])?;
+        let behind = behind.trim_ascii_start().strip_prefix(b"=")?.trim_ascii();
+        let (value, rest) = word(behind);
+        let value = value.split(|byte| *byte == b'<').next()?;
+        let (error, _) = word(rest);
+        let failed = value == b"-1";
+        let seconds = rest
+            .iter()
+            .rposition(|byte| *byte == b'<')
+            .map(|at| &rest[at + 1..]);
+        let seconds = seconds.or_else(|| behind.rsplit(|byte| *byte == b'<').next());
+        Some(Self {
+            name: &text[..open],
+            arguments,
+            returned: match value.strip_prefix(b"0x") {
+                Some(digits) => u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok(),
+                None => number(value),
+            },
+            error: failed.then(|| std::str::from_utf8(error).unwrap_or_default()),
+            took: seconds.and_then(|text| nanoseconds(text.strip_suffix(b">")?)),
+        })
+    }
+
+    /// An argument; nothing where there are fewer.
+    pub fn argument(&self, at: usize) -> &'a [u8] {
+        self.arguments.get(at).copied().unwrap_or_default()
+    }
+
+    /// An argument that is a number.
+    pub fn number(&self, at: usize) -> Option<u64> {
+        number(self.argument(at))
+    }
+
+    /// Whether an argument has this word.
+    pub fn has(&self, at: usize, word: &str) -> bool {
+        has(self.argument(at), word)
+    }
+}
+
+/// Whether words between `|` and other marks have this one.
+pub fn has(text: &[u8], word: &str) -> bool {
+    let mut words = text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    words.any(|found| found == word.as_bytes())
+}
+
+/// The arguments up to the bracket that closes them, and what is behind that.
+fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
+    let (mut depth, mut quoted, mut escaped, mut named) = (0_usize, false, false, false);
+    let (mut begin, mut found) = (0, Vec::new());
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted || named => escaped = true,
+            b'"' if !named => quoted = !quoted,
+            _ if quoted => {}
+            // What a descriptor leads to: `3</tmp/a>`.
+            b'<' if at > 0 && is_of_descriptor(text[at - 1]) => named = true,
+            b'>' if named => named = false,
+            _ if named => {}
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' if depth == 0 => {
+                if at > begin || !found.is_empty() {
+                    found.push(text[begin..at].trim_ascii());
+                }
+                return Some((found, &text[at + 1..]));
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                found.push(text[begin..at].trim_ascii());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A descriptor ends so: a digit, or that of `AT_FDCWD`.
+const fn is_of_descriptor(byte: u8) -> bool {
+    byte.is_ascii_digit() || byte == b'D'
+}
+
+/// A descriptor, and what it leads to.
+pub fn descriptor(text: &[u8]) -> Option<(i32, Option<Vec<u8>>)> {
+    let mut parts = text.splitn(2, |byte| *byte == b'<');
+    let number = match parts.next()? {
+        b"AT_FDCWD" => -100,
+        digits => self::number(digits)?,
+    };
+    let path = parts.next().and_then(|path| {
+        let end = path.iter().rposition(|byte| *byte == b'>')?;
+        Some(unescaped(&path[..end])).filter(|path| !path.contains(&0))
+    });
+    Some((number, path))
+}
+
+/// The bytes of a string in quotes; none where it is cut or none at all, or holds a zero, as no name does.
+pub fn string(text: &[u8]) -> Option<Vec<u8>> {
+    let inside = text.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    Some(unescaped(inside)).filter(|bytes| !bytes.contains(&0))
+}
+
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        if *first != b'\\' {
+            bytes.push(*first);
+            continue;
+        }
+        let Some((letter, behind)) = rest.split_first() else {
+            break;
+        };
+        let (radix, digits, skipped) = match letter {
+            b'x' => (16, 2, 1),
+            b'0'..=b'7' => (8, 3, 0),
+            _ => {
+                rest = behind;
+                bytes.push(match letter {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    b'v' => 11,
+                    b'f' => 12,
+                    other => *other,
+                });
+                continue;
+            }
+        };
+        let number = &rest[skipped..];
+        let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+        let length = number.iter().take(digits).take_while(is_digit).count();
+        let value = std::str::from_utf8(&number[..length]).unwrap_or_default();
+        bytes.push(u32::from_str_radix(value, radix).unwrap_or(0) as u8);
+        rest = &number[length..];
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_taken_apart() {
+        let text = br#"77  12.000345 openat(AT_FDCWD</a, (b>, "x\",\x41\101 y", O_RDONLY|O_CREAT, 0644) = 3</a, (b/x> <0.000012>"#;
+        let line = Line::read(text).unwrap();
+        assert_eq!((line.task, line.at), (77, 12_000_345_000));
+        let said = Said::read(line.what).unwrap();
+        assert_eq!(
+            (said.name, said.returned, said.took),
+            (&b"openat"[..], Some(3), Some(12_000))
+        );
+        assert_eq!(
+            descriptor(said.argument(0)),
+            Some((-100, Some(b"/a, (b".to_vec())))
+        );
+        assert_eq!(string(said.argument(1)).unwrap(), b"x\",AA y");
+        assert!(said.has(2, "O_CREAT") && !said.has(2, "O_CREA"));
+        assert_eq!(said.arguments.len(), 4);
+    }
+
+    #[test]
+    fn errors_and_other_forms_are_read() {
+        let line = Line::read(b"[pid 9] 1.5 stat(\"a\", 0x7ffe) = -1 ENOENT (No such file) <0.1>")
+            .unwrap();
+        assert_eq!((line.task, line.at), (9, 1_500_000_000));
+        let said = Said::read(line.what).unwrap();
+        assert_eq!(
+            (said.error, said.returned, said.took),
+            (Some("ENOENT"), None, Some(100_000_000))
+        );
+        let said = Said::read(b"mmap(NULL, 1) = 0x7f00 <0.1>").unwrap();
+        assert_eq!(said.returned, Some(0x7f00));
+        assert_eq!(Said::read(b"sync() = 0").unwrap().arguments.len(), 0);
+        assert!(Line::read(b"sync() = 0").is_err());
+        assert_eq!(Said::read(b"exit_group(0"), None);
+    }
+}

@@ -1,0 +1,421 @@
+//! Follows the threads of a recorded program: their directories and descriptors, who started whom, who waited for whom.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use model::Nanos;
+
+use super::line::{Line, Said, descriptor, has, number};
+use super::world::{Node, World};
+use super::{ImportError, calls, lines};
+use crate::paths::{PathId, Paths};
+use crate::trace::{About, Call, Errno, HandleId, Operation, Order, Outcome, Trace};
+
+/// An open file, whichever descriptors lead to it.
+#[derive(Debug)]
+pub struct Open {
+    pub handle: HandleId,
+    pub path: PathId,
+    pub node: Node,
+    pub position: u64,
+    pub appends: bool,
+    /// The operation that lists it now.
+    pub listing: Option<usize>,
+    descriptors: usize,
+}
+
+/// The descriptors of a process, each with whether it is closed when another program is executed.
+type Table = HashMap<i32, (Rc<RefCell<Open>>, bool)>;
+
+/// A thread that was recorded.
+pub struct Task {
+    pub number: u32,
+    process: u32,
+    pub table: Rc<RefCell<Table>>,
+    pub directory: Rc<RefCell<Option<Vec<u8>>>>,
+    /// A call that has begun: when, and its text so far.
+    unfinished: Option<(u64, Vec<u8>)>,
+    /// Whether its end was seen.
+    ended: bool,
+}
+
+/// All that is known at a line.
+pub struct Importer {
+    pub below: Option<Vec<u8>>,
+    pub paths: Paths,
+    pub world: World,
+    tasks: HashMap<u32, Task>,
+    pub operations: Vec<Operation>,
+    began: Option<u64>,
+    processes: u32,
+    pub handles: u32,
+    messages: u32,
+    /// The last message in each pipe.
+    pipes: HashMap<Vec<u8>, u32>,
+    pub elsewhere: u64,
+    pub unseen: BTreeSet<&'static str>,
+}
+
+/// A call, who made it and when.
+pub struct Made<'a> {
+    pub task: u32,
+    pub at: u64,
+    pub took: u64,
+    pub said: Said<'a>,
+}
+
+/// Reads what strace has written.
+pub fn import(text: &[u8], below: Option<&[u8]>) -> Result<Trace, ImportError> {
+    let mut importer = Importer {
+        below: below.map(|path| calls::normal(b"/", path)),
+        paths: Paths::default(),
+        world: World::new(),
+        tasks: HashMap::new(),
+        operations: Vec::new(),
+        began: None,
+        processes: 0,
+        handles: 0,
+        messages: 0,
+        pipes: HashMap::new(),
+        elsewhere: 0,
+        unseen: BTreeSet::new(),
+    };
+    let mut read = 0;
+    for (number, text) in lines(text) {
+        let line = Line::read(text).map_err(|what| ImportError {
+            line: number,
+            what: format!("{what}: record with `strace -f -ttt -T -y -s 256 -o FILE COMMAND`"),
+        })?;
+        importer.line(&line);
+        read += 1;
+    }
+    match (read, &importer.below) {
+        (0, _) => Err(ImportError {
+            line: 1,
+            what: "there is nothing in it".into(),
+        }),
+        (_, None) => Err(ImportError {
+            line: 1,
+            what: "no line says where the program began: give --below DIR".into(),
+        }),
+        _ => Ok(importer.finish()),
+    }
+}
+
+impl Importer {
+    fn line(&mut self, line: &Line<'_>) {
+        self.began.get_or_insert(line.at);
+        self.meet(line.task, line.at);
+        let what = line.what;
+        if what.starts_with(b"+++") {
+            self.end(line.task, line.at);
+        } else if what.starts_with(b"---") {
+            // A signal.
+        } else if let Some(begun) = what.strip_suffix(b"<unfinished ...>") {
+            let begun = (line.at, begun.trim_ascii_end().to_vec());
+            self.task_mut(line.task).unfinished = Some(begun);
+        } else if what.starts_with(b"<... ") {
+            let resumed = b"resumed>";
+            let at = what
+                .windows(resumed.len())
+                .position(|window| window == resumed);
+            let begun = self.task_mut(line.task).unfinished.take();
+            if let (Some(at), Some((began, mut text))) = (at, begun) {
+                text.extend_from_slice(&what[at + resumed.len()..]);
+                self.call(line.task, began, line.at - began.min(line.at), &text);
+            }
+        } else {
+            self.call(line.task, line.at, 0, what);
+        }
+    }
+
+    fn call(&mut self, task: u32, at: u64, took: u64, text: &[u8]) {
+        if let Some(said) = Said::read(text) {
+            let took = said.took.unwrap_or(took);
+            calls::follow(
+                self,
+                &Made {
+                    task,
+                    at,
+                    took,
+                    said,
+                },
+            );
+        }
+    }
+
+    pub fn task(&self, task: u32) -> &Task {
+        &self.tasks[&task]
+    }
+
+    fn task_mut(&mut self, task: u32) -> &mut Task {
+        self.tasks
+            .get_mut(&task)
+            .expect("each line's thread is met first")
+    }
+
+    /// A thread says its first word: somebody has a call unfinished that has started it, but for the first of all.
+    fn meet(&mut self, task: u32, at: u64) {
+        if self.tasks.contains_key(&task) {
+            return;
+        }
+        let starts = |text: &[u8]| {
+            [&b"clone"[..], b"fork", b"vfork"]
+                .iter()
+                .any(|name| text.starts_with(name))
+        };
+        let mut parents: Vec<(u32, Vec<u8>)> = self
+            .tasks
+            .iter()
+            .filter_map(|(number, task)| {
+                let (_, text) = task.unfinished.as_ref()?;
+                starts(text).then(|| (*number, text.clone()))
+            })
+            .collect();
+        parents.sort_unstable();
+        match parents.first() {
+            Some((parent, text)) => {
+                let text = text.clone();
+                self.start(*parent, task, at, &text);
+            }
+            None => {
+                if !self.tasks.is_empty() {
+                    self.unseen.insert("who started some of the processes");
+                }
+                let process = self.processes;
+                self.processes += 1;
+                self.add(task, process, Rc::default(), Rc::default());
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        task: u32,
+        process: u32,
+        table: Rc<RefCell<Table>>,
+        directory: Rc<RefCell<Option<Vec<u8>>>>,
+    ) {
+        let number = u32::try_from(self.tasks.len()).unwrap_or(u32::MAX);
+        let task_of = Task {
+            number,
+            process,
+            table,
+            directory,
+            unfinished: None,
+            ended: false,
+        };
+        self.tasks.insert(task, task_of);
+    }
+
+    /// A thread has started another, whose number is known by now.
+    pub fn start(&mut self, parent: u32, child: u32, at: u64, flags: &[u8]) {
+        if self.tasks.contains_key(&child) {
+            return;
+        }
+        let from = self.task(parent);
+        let process = from.process;
+        let table = match has(flags, "CLONE_FILES") {
+            true => Rc::clone(&from.table),
+            false => {
+                let table = from.table.borrow().clone();
+                table
+                    .values()
+                    .for_each(|(open, _)| open.borrow_mut().descriptors += 1);
+                Rc::new(RefCell::new(table))
+            }
+        };
+        let directory = match has(flags, "CLONE_FS") {
+            true => Rc::clone(&from.directory),
+            false => Rc::new(RefCell::new(from.directory.borrow().clone())),
+        };
+        let process = match has(flags, "CLONE_THREAD") {
+            true => process,
+            false => {
+                self.processes += 1;
+                self.processes - 1
+            }
+        };
+        self.add(child, process, table, directory);
+        let thread = self.task(child).number;
+        self.order(parent, at, Order::Starts { thread });
+    }
+
+    /// A thread has learnt that another process has ended.
+    pub fn awaited(&mut self, task: u32, at: u64, child: u32) {
+        if let Some(child) = self.tasks.get(&child) {
+            let thread = child.number;
+            self.order(task, at, Order::Awaits { thread });
+        }
+    }
+
+    /// Something was written to a pipe.
+    pub fn sent(&mut self, task: u32, at: u64, pipe: Vec<u8>) {
+        let message = self.messages;
+        self.messages += 1;
+        self.pipes.insert(pipe, message);
+        self.order(task, at, Order::Sends { message });
+    }
+
+    /// Something was read from a pipe, or its end was.
+    pub fn received(&mut self, task: u32, at: u64, pipe: &[u8]) {
+        if let Some(message) = self.pipes.get(pipe).copied() {
+            self.order(task, at, Order::Receives { message });
+        }
+    }
+
+    fn order(&mut self, task: u32, at: u64, order: Order) {
+        self.push(task, at, 0, Call::Order(order), Outcome::Done(0));
+    }
+
+    /// Adds an operation; gives its place.
+    pub fn push(&mut self, task: u32, at: u64, took: u64, call: Call, outcome: Outcome) -> usize {
+        let from = self.began.unwrap_or(at);
+        let task = self.task(task);
+        self.operations.push(Operation {
+            process: task.process,
+            thread: task.number,
+            began: Nanos(at.saturating_sub(from)),
+            took: Nanos(took),
+            call,
+            outcome,
+        });
+        self.operations.len() - 1
+    }
+
+    /// Adds a call that was made, with what came of it.
+    pub fn done(&mut self, made: &Made<'_>, call: Call, outcome: Outcome) -> usize {
+        self.push(made.task, made.at, made.took, call, outcome)
+    }
+
+    /// Adds a call that has failed.
+    pub fn failed(&mut self, made: &Made<'_>, call: Call, errno: Errno) {
+        self.done(made, call, Outcome::Failed(errno));
+    }
+
+    /// A file is open under a descriptor.
+    pub fn install(&mut self, task: u32, descriptor: i32, open: Rc<RefCell<Open>>, closes: bool) {
+        open.borrow_mut().descriptors += 1;
+        let table = Rc::clone(&self.task(task).table);
+        table.borrow_mut().insert(descriptor, (open, closes));
+    }
+
+    /// An opening with this number, and no descriptor yet.
+    pub fn opening(&mut self, path: PathId, node: Node, appends: bool) -> Rc<RefCell<Open>> {
+        let handle = HandleId(self.handles);
+        self.handles += 1;
+        Rc::new(RefCell::new(Open {
+            handle,
+            path,
+            node,
+            position: 0,
+            appends,
+            listing: None,
+            descriptors: 0,
+        }))
+    }
+
+    /// What a descriptor leads to, as far as that lies in the directory.
+    pub fn open(&self, task: u32, descriptor: i32) -> Option<Rc<RefCell<Open>>> {
+        let table = self.task(task).table.borrow();
+        table.get(&descriptor).map(|(open, _)| Rc::clone(open))
+    }
+
+    /// A descriptor is closed; the file is where it was the last. Says whether it was one of these.
+    pub fn close(&mut self, task: u32, at: u64, took: u64, descriptor: i32) -> bool {
+        let table = Rc::clone(&self.task(task).table);
+        let Some((open, _)) = table.borrow_mut().remove(&descriptor) else {
+            return false;
+        };
+        let mut open = open.borrow_mut();
+        open.descriptors -= 1;
+        if open.descriptors == 0 {
+            let handle = open.handle;
+            self.push(task, at, took, Call::Close { handle }, Outcome::Done(0));
+        }
+        true
+    }
+
+    /// Another program is executed: what is marked so is closed.
+    pub fn executed(&mut self, task: u32, at: u64) {
+        let closed = |(descriptor, (_, closes)): (&i32, &(_, bool))| closes.then_some(*descriptor);
+        let closed: BTreeSet<i32> = self
+            .task(task)
+            .table
+            .borrow()
+            .iter()
+            .filter_map(closed)
+            .collect();
+        for descriptor in closed {
+            self.close(task, at, 0, descriptor);
+        }
+    }
+
+    /// A thread has ended, and with the last of its process all that it has open.
+    fn end(&mut self, task: u32, at: u64) {
+        self.task_mut(task).ended = true;
+        let table = Rc::clone(&self.task(task).table);
+        let others = self.tasks.values().filter(|other| !other.ended);
+        if others
+            .filter(|other| Rc::ptr_eq(&other.table, &table))
+            .count()
+            > 0
+        {
+            return;
+        }
+        let descriptors: BTreeSet<i32> = table.borrow().keys().copied().collect();
+        for descriptor in descriptors {
+            self.close(task, at, 0, descriptor);
+        }
+    }
+
+    fn finish(mut self) -> Trace {
+        self.operations.sort_by_key(|operation| operation.began);
+        let said = [
+            "what the kernel read ahead and when it wrote back",
+            "pages that were read or written through mappings",
+        ];
+        let below = self.below.unwrap_or_default();
+        Trace {
+            about: About {
+                command: vec![format!("below {}", String::from_utf8_lossy(&below))],
+                recorder: "strace".into(),
+                elsewhere: self.elsewhere,
+                unseen: said
+                    .into_iter()
+                    .chain(self.unseen)
+                    .map(str::to_owned)
+                    .collect(),
+                ..About::default()
+            },
+            before: self.world.before(),
+            after: self.world.after(),
+            paths: self.paths,
+            operations: self.operations,
+        }
+    }
+}
+
+/// The number of a process in what `wait4` and its like have returned.
+pub fn waited_for(said: &Said<'_>) -> Option<u32> {
+    match said.name {
+        b"waitid" => {
+            let text = said.argument(2);
+            let at = text.windows(7).position(|window| window == b"si_pid=")?;
+            let digits = text[at + 7..].split(|byte| !byte.is_ascii_digit()).next()?;
+            number(digits)
+        }
+        _ => said
+            .returned
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|n| *n > 0),
+    }
+}
+
+/// The name of a pipe that a descriptor leads to.
+pub fn pipe(argument: &[u8]) -> Option<Vec<u8>> {
+    descriptor(argument)?
+        .1
+        .filter(|path| path.starts_with(b"pipe:["))
+}

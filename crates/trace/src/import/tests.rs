@@ -1,0 +1,156 @@
+//! Logs of other programs as traces.
+
+use super::*;
+use crate::trace::{Call, Entry, EntryKind, Errno, HandleId, Order, Outcome};
+
+/// What a shell does for `mkdir d; cd d; echo hello >f; mv f g; cat g ../old`, and a child that ends meanwhile.
+const SHELL: &str = r#"
+10 100.000000 openat(AT_FDCWD</w>, "../etc/passwd", O_RDONLY) = 3</etc/passwd> <0.000001>
+10 100.000100 mkdir("d", 0777) = 0 <0.000010>
+10 100.000200 mkdir("d", 0777) = -1 EEXIST (File exists) <0.000010>
+10 100.000300 chdir("d") = 0 <0.000010>
+10 100.000400 openat(AT_FDCWD</w/d>, "f", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 3</w/d/f> <0.000010>
+10 100.000500 dup2(3</w/d/f>, 1</dev/pts/0>) = 1</w/d/f> <0.000010>
+10 100.000600 close(3</w/d/f>) = 0 <0.000010>
+10 100.000700 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD <unfinished ...>
+11 100.000800 write(1</w/d/f>, "hello\n", 6) = 6 <0.000010>
+10 100.000850 <... clone resumed>, child_tidptr=0x7f) = 11 <0.000150>
+11 100.000900 write(1</w/d/f>, "more", 4) = 4 <0.000010>
+11 100.001000 +++ exited with 0 +++
+10 100.001100 wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 11 <0.000010>
+10 100.001200 rename("f", "/w/d/g") = 0 <0.000010>
+10 100.001300 newfstatat(AT_FDCWD</w/d>, "../old", {st_mode=S_IFREG|0640, st_size=700, ...}, 0) = 0 <0.000010>
+10 100.001400 unlink("nothing") = -1 ENOENT (No such file or directory) <0.000010>
+10 100.001500 read(0<pipe:[5]>, "x", 1) = 1 <0.000010>
+10 100.001600 +++ exited with 0 +++
+"#;
+
+fn text_of(operations: &[crate::Operation]) -> Vec<String> {
+    let outcome = |outcome| match outcome {
+        Outcome::Done(0) => String::new(),
+        Outcome::Done(count) => format!(" {count}"),
+        Outcome::Failed(Errno(number)) => format!(" failed {number}"),
+    };
+    let line =
+        |o: &crate::Operation| format!("{} {}{}", o.thread, o.call.name(), outcome(o.outcome));
+    operations.iter().map(line).collect()
+}
+
+#[test]
+fn a_shell_is_understood() {
+    let trace = import(SHELL.as_bytes(), ImportFormat::Strace, None).unwrap();
+    assert_eq!(
+        text_of(&trace.operations),
+        [
+            "0 mkdir",
+            "0 mkdir failed 17",
+            "0 open",
+            "0 order",
+            "1 write 6",
+            "1 write 4",
+            "0 order",
+            "0 rename",
+            "0 stat",
+            "0 unlink failed 2",
+            "0 close",
+        ]
+    );
+    assert_eq!(
+        trace.operations[3].call,
+        Call::Order(Order::Starts { thread: 1 })
+    );
+    assert_eq!(
+        trace.operations[6].call,
+        Call::Order(Order::Awaits { thread: 1 })
+    );
+    // What the child writes goes on where it has written before, for the descriptor is a copy.
+    let second = Call::Write {
+        handle: HandleId(0),
+        offset: 6,
+        length: 4,
+    };
+    assert_eq!(trace.operations[5].call, second);
+    let shown = |entries: &[Entry]| -> Vec<(String, EntryKind, u16)> {
+        let name = |entry: &Entry| String::from_utf8(trace.paths.full(entry.path)).unwrap();
+        entries
+            .iter()
+            .map(|e| (name(e), e.kind.clone(), e.mode))
+            .collect()
+    };
+    let old = ("old".to_owned(), EntryKind::File { size: 700 }, 0o640);
+    assert_eq!(shown(&trace.before), std::slice::from_ref(&old));
+    let mut after = shown(&trace.after);
+    after.sort_by(|a, b| a.0.cmp(&b.0));
+    let d = ("d".to_owned(), EntryKind::Directory, 0o755);
+    let g = ("d/g".to_owned(), EntryKind::File { size: 10 }, 0o644);
+    assert_eq!(after, [d, g, old]);
+    assert_eq!(trace.about.elsewhere, 1);
+}
+
+#[test]
+fn what_was_renamed_lay_elsewhere_before() {
+    let text = "1 1.0 rename(\"/w/a\", \"/w/b\") = 0 <0.1>\n\
+                1 2.0 open(\"/w/b/file\", O_RDONLY) = 3</w/b/file> <0.1>\n\
+                1 3.0 read(3</w/b/file>, \"\"..., 100) = 42 <0.1>\n";
+    let trace = import(text.as_bytes(), ImportFormat::Strace, Some(b"/w/")).unwrap();
+    let names = |entries: &[Entry]| -> Vec<String> {
+        entries
+            .iter()
+            .map(|e| String::from_utf8(trace.paths.full(e.path)).unwrap())
+            .collect()
+    };
+    assert_eq!(names(&trace.before), ["a", "a/file"]);
+    assert_eq!(names(&trace.after), ["b", "b/file"]);
+    assert_eq!(trace.before[1].kind, EntryKind::File { size: 42 });
+}
+
+#[test]
+fn an_iolog_of_either_version_is_read() {
+    let second = "fio version 2 iolog\n/t/a add\n/t/a open\n/t/a write 4096 4096\nwait 50\n/t/a read 0 8192\n/t/a sync 0 0\n/t/a close\n";
+    let third = "fio version 3 iolog\n0 /t/a add\n0 /t/a open\n1 /t/a write 4096 4096\n2 /t/a read 0 8192\n3 /t/a sync 0 0\n3 /t/a close\n";
+    for (text, read_at) in [(second, 50_000), (third, 2_000_000)] {
+        assert_eq!(format_of(text.as_bytes()), ImportFormat::Iolog);
+        let trace = import(text.as_bytes(), ImportFormat::Iolog, Some(b"/t")).unwrap();
+        let expected = [
+            "0 open",
+            "0 write 4096",
+            "0 read 8192",
+            "0 fsync",
+            "0 close",
+        ];
+        assert_eq!(text_of(&trace.operations), expected);
+        assert_eq!(trace.operations[2].began.0, read_at);
+        assert_eq!(trace.before[0].kind, EntryKind::File { size: 8192 });
+        assert_eq!(trace.before, trace.after);
+        assert_eq!(trace.paths.full(trace.before[0].path), b"a");
+    }
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_its_line() {
+    let error = |text: &str| {
+        import(text.as_bytes(), format_of(text.as_bytes()), None)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(error("").starts_with("line 1: there is nothing in it"));
+    assert!(error("\n\nhello world\n").starts_with("line 3: "));
+    assert!(error("fio version 2 iolog\n/t/a read 0\n").starts_with("line 2: "));
+    assert!(error("fio version 2 iolog\n/t/a open\n").contains("not added before"));
+    assert!(error("fio version 2 iolog\n/../a add\n").contains("`..`"));
+    assert!(error("1 1.0 sync() = 0 <0.1>\n").contains("give --below DIR"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(cut in 0_usize..1600, with: Vec<u8>) {
+        let text = SHELL.as_bytes();
+        let cut = cut.min(text.len());
+        let text = [&text[..cut], &with, &text[cut..]].concat();
+        for format in [ImportFormat::Strace, ImportFormat::Iolog] {
+            if let Ok(trace) = import(&text, format, None) {
+                proptest::prop_assert_eq!(crate::Trace::decode(&trace.encode()).unwrap(), trace);
+            }
+        }
+    }
+}
