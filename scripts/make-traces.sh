@@ -212,8 +212,8 @@ all=(lua sed git mail sqlite postgresql packages image backup photos)
 printf '%-12s %10s %10s %10s\n' trace operations bytes each
 for name in "$@"; do
   "trace_$name"
-  # The recorder's last line: FILE: N operations below DIR, N elsewhere, N bytes
-  awk -v name="$name" '/ operations below / { n = $2; bytes = $(NF - 1) }
+  # The recorder's last line: FILE: N operations in N bytes
+  awk -v name="$name" '/ operations in [0-9]+ bytes$/ { n = $(NF - 4); bytes = $(NF - 1) }
     END { printf "%-12s %10d %10d %10.1f\n", name, n, bytes, bytes / (n ? n : 1) }' "$work/$name.log"
   chmod -R u+w "$work/$name" 2>/dev/null || true
   rm -rf "${work:?}/$name"

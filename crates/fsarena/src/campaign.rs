@@ -1,5 +1,6 @@
 //! A campaign from the plan to its last cell: what it works on is taken, its cells run, and nothing is left behind.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use guest::Guest;
@@ -17,6 +18,7 @@ use crate::commands::run as run_command;
 use crate::experience;
 use crate::output::erase_question::{Asked, Consent};
 use crate::output::exit::Refused;
+use crate::traces::Traces;
 
 /// What the user gives a run of a campaign beside the campaign itself.
 pub struct Means<'a> {
@@ -28,6 +30,8 @@ pub struct Means<'a> {
     pub max_written: Option<Bytes>,
     /// Brings the place where results are kept that need not be brought about twice; asked for guests only.
     pub cache: &'a dyn Fn() -> Option<CellCache>,
+    /// Where the traces of campaigns are kept.
+    pub traces: &'a Path,
     /// The uses whose answers a budget is spent on.
     pub uses: Vec<Use>,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
@@ -135,10 +139,12 @@ pub fn drive<'a>(
         None => Taken::take(&campaign, &means.consent, true, reach, asked, stop)?.0,
     };
     require_same_disk(&campaign, taken.disk(), &stored.environments)?;
+    let traces = Traces::of(&campaign, means.traces)?;
     let ended = match taken {
         Taken::Machine(mut remote) => {
             remote.prepare(id);
-            let ended = cells(store, id, &mut *remote, &limits, asked, stop);
+            let mut carrying = traces.with(&mut *remote);
+            let ended = cells(store, id, &mut carrying, &limits, asked, stop);
             asked.progress.finish();
             and_clear(ended, remote.clear())
         }
@@ -149,7 +155,14 @@ pub fn drive<'a>(
                 jobs: means.jobs,
             };
             let mut local = Local::guests(id, &campaign, *held, means, stop)?;
-            let ended = cells(store, id, &mut local, &limits, asked, stop);
+            let ended = cells(
+                store,
+                id,
+                &mut traces.with(&mut local),
+                &limits,
+                asked,
+                stop,
+            );
             asked.progress.finish();
             and_clear(ended, local.clear())
         }

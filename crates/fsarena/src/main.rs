@@ -17,6 +17,7 @@ mod paths;
 mod request;
 mod same;
 mod stop;
+mod traces;
 
 use std::process::ExitCode;
 

@@ -189,10 +189,13 @@ Examples:
   fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
   fsarena guest selftest    check that virtual time does not depend on this machine")]
     Guest(GuestArgs),
-    /// Record what a command does below a directory.
+    /// Record, import, show and replay what a program did to its files.
     #[command(after_help = "\
 Examples:
-  fsarena trace record -o untar.trace -- tar xf linux.tar.xz    below the current directory")]
+  fsarena trace record -o build.trace -- make          in the directory that is recorded
+  fsarena trace import build.strace -o build.trace     what strace has recorded
+  fsarena trace show build.trace
+  sudo fsarena trace replay build.trace -c ext4 -c xfs")]
     Trace(TraceArgs),
     /// Print a completion script for a shell.
     #[command(after_help = "\

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use model::{Backend, Bytes, Campaign, Nanos, Profile};
+use model::{Backend, Bytes, Campaign, Nanos, Profile, Suite};
 
 use crate::arguments::cli_values::{path, percent, size, text, time, up_to, words};
 use crate::arguments::guest_args::BuildOptions;
@@ -42,6 +42,9 @@ pub struct RunArgs {
     /// What is repeated where neither the command line nor a file says how often.
     #[arg(skip)]
     pub rounds_by_default: Option<u32>,
+    /// The suites where they are made by a command.
+    #[arg(skip)]
+    pub own_suites: Vec<Suite>,
     /// Answer as much as this time allows (10min): one round of everything, then only what could settle an open answer.
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["rounds", "until_width", "until_share", "max_rounds", "max_time"])]
     pub budget: Option<Nanos>,

@@ -18,6 +18,7 @@ use crate::output::erase_question::{Asked, Consent};
 use crate::output::progress::Progress;
 use crate::paths;
 use crate::stop;
+use crate::traces;
 
 /// Runs the cells of a campaign that have no result yet, and reports.
 pub fn run(args: &ResumeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -54,7 +55,9 @@ fn go_on(
         let guest = guest_command::obtain_again(&catalog, build, campaign, stop, &mut say)?;
         Ok(Arc::new(guest))
     };
+    let kept = traces::directory(globals)?;
     let means = Means {
+        traces: &kept,
         uses: catalog.uses().cloned().collect(),
         consent: Consent {
             erase: args.erase.clone(),

@@ -27,6 +27,7 @@ use crate::paths;
 use crate::request::read as request;
 use crate::request::read::Request;
 use crate::stop;
+use crate::traces;
 use machine::fit::{self, Misfits};
 use wire::machine::Kind;
 
@@ -133,7 +134,9 @@ pub fn campaign(
     };
     leftovers::remove(&store, &searched, None, globals, &note)?;
 
+    let kept = traces::directory(globals)?;
     let means = Means {
+        traces: &kept,
         uses: catalog.uses().cloned().collect(),
         consent: args.storage.consent(),
         jobs: args.machine.jobs,

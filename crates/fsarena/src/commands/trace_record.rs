@@ -4,12 +4,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use record::{Ending, RecordError};
+use sys::clock;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::trace_args::RecordArgs;
+use crate::commands::trace;
 use crate::output::exit::{BadInput, Refused};
-use crate::output::output_file;
-use crate::output::text::{line, remark};
+use crate::output::text::remark;
 
 /// Records, writes the trace, and exits as the command did.
 pub fn run(args: &RecordArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -21,19 +22,11 @@ pub fn run(args: &RecordArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         ));
     };
     let recording = record::record(&args.command, below, &mut left).map_err(told)?;
-    let trace = recording.trace;
-    let encoded = trace.encode();
-    output_file::write(&args.output, &encoded)?;
-    if !globals.quiet {
-        remark(&format!(
-            "{}: {} operations below {}, {} elsewhere, {} bytes",
-            line(&args.output.to_string_lossy()),
-            trace.operations.len(),
-            line(&below.to_string_lossy()),
-            trace.about.elsewhere,
-            encoded.len(),
-        ));
-    }
+    let trace = match args.anonymise {
+        true => recording.trace.anonymised(clock::calendar().0),
+        false => recording.trace,
+    };
+    trace::write(&args.output, &trace, globals)?;
     Ok(code(recording.ending))
 }
 

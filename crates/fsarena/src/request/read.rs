@@ -28,6 +28,7 @@ use crate::request::contender_groups;
 use crate::request::guest_request::{self, Load, Wishes};
 use crate::request::several_disks;
 use crate::request::source_choice;
+use crate::traces;
 
 /// Time without progress after which a cell is given up, unless the user says otherwise.
 const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
@@ -95,6 +96,7 @@ pub fn read(
         Some(study) => study.suites.clone(),
         None => suites(args, &file.suites, catalog, profile)?,
     };
+    let suites = traces::known(suites, globals, args.dry_run)?;
     let mut suites = several_disks::over_each_number(suites, wishes.numbers_of_disks())?;
     let models = wishes.models(catalog)?;
     let work_dir = match &args.storage.work_dir {
@@ -562,6 +564,9 @@ fn suites(
     catalog: &Catalog,
     profile: Profile,
 ) -> anyhow::Result<Vec<Suite>> {
+    if !args.own_suites.is_empty() {
+        return Ok(args.own_suites.clone());
+    }
     let names = if args.suites.is_empty() {
         from_file
     } else {

@@ -177,13 +177,7 @@ impl At<'_, '_> {
             "flock" => self.on_handle(|o| Call::Lock { handle: o.handle }),
             "getxattr" | "lgetxattr" | "setxattr" | "lsetxattr" | "listxattr" | "llistxattr"
             | "removexattr" | "lremovexattr" => self.attribute(name),
-            "mmap" | "mmap2" => {
-                if said.has(3, "MAP_SHARED") && self.handle(4).is_some() {
-                    self.importer
-                        .unseen
-                        .insert("what was written through shared mappings");
-                }
-            }
+            "mmap" | "mmap2" => self.map(),
             "io_uring_setup" => drop(
                 self.importer
                     .unseen
@@ -927,6 +921,13 @@ impl At<'_, '_> {
         };
         if self.plain(call) {
             self.importer.world.resize(to.borrow().node, size);
+        }
+    }
+
+    fn map(&mut self) {
+        if self.made.said.has(3, "MAP_SHARED") && self.handle(4).is_some() {
+            let what = "what was written through shared mappings";
+            self.importer.unseen.insert(what);
         }
     }
 

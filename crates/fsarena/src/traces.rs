@@ -1,0 +1,212 @@
+//! Traces on their way from files to cells: a campaign knows a trace by its digest, and keeps a copy of the file beside the
+//! database.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use model::{Bytes, Calibration, Campaign, Cell, Environment, Op, Replay, Suite, Test, TraceFacts};
+use orchestrate::{Backend, News};
+use sha2::{Digest, Sha256};
+use sys::trusted::{Directory, usual_mode};
+use trace::{Summary, Trace};
+
+use crate::arguments::cli::Globals;
+use crate::output::exit::BadInput;
+use crate::paths;
+
+/// The ending of traces.
+pub const ENDING: &str = "trace";
+/// The largest file that is read: no trace is larger.
+const LARGEST: u64 = 512 << 20;
+/// Room for what operations make beside what lies there before or afterwards.
+const ROOM: u64 = 64 << 20;
+
+/// Where the traces of campaigns are kept.
+pub fn directory(globals: &Globals) -> anyhow::Result<PathBuf> {
+    let database = paths::database(globals)?;
+    Ok(database.parent().unwrap_or(Path::new("/")).join("traces"))
+}
+
+/// Reads a file, and the trace that it holds.
+pub fn read(path: &Path) -> anyhow::Result<(Vec<u8>, Trace)> {
+    let bytes = bytes(path)?;
+    let trace = Trace::decode(&bytes).map_err(|e| BadInput(format!("{}: {e}", path.display())))?;
+    Ok((bytes, trace))
+}
+
+/// The bytes of a file of the user's.
+pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let cannot = |e| BadInput(format!("cannot read {}: {e}", path.display()));
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(cannot)?;
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
+    match bytes.len() as u64 > LARGEST {
+        true => Err(BadInput(format!("{} is too large", path.display())).into()),
+        false => Ok(bytes),
+    }
+}
+
+/// What a trace holds, as campaigns know it.
+pub fn facts(bytes: &[u8], trace: &Trace) -> TraceFacts {
+    let summary = Summary::of(trace);
+    TraceFacts {
+        sha256: digest(bytes),
+        operations: summary.operations,
+        syncs: summary.syncs,
+        read: summary.read,
+        written: Bytes(summary.written.0.saturating_add(summary.bytes_before.0)),
+        space: summary.bytes_before.max(summary.bytes_after),
+    }
+}
+
+/// Space that must be free for a replay.
+pub fn space(facts: &TraceFacts) -> Bytes {
+    Bytes(facts.space.0.saturating_mul(2).saturating_add(ROOM))
+}
+
+fn digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Keeps a copy of a trace for the cells of campaigns.
+pub fn keep(bytes: &[u8], globals: &Globals) -> anyhow::Result<()> {
+    let kept = Directory::make(&directory(globals)?)?;
+    Ok(kept.replace(file_name(&digest(bytes)), usual_mode(), bytes)?)
+}
+
+fn file_name(sha256: &str) -> String {
+    format!("{sha256}.{ENDING}")
+}
+
+/// Suites whose traces are known: what suites name is looked for in the user's catalog.
+pub fn known(
+    mut suites: Vec<Suite>,
+    globals: &Globals,
+    dry_run: bool,
+) -> anyhow::Result<Vec<Suite>> {
+    for test in suites.iter_mut().flat_map(|suite| &mut suite.tests) {
+        for phase in &mut test.phases {
+            if let Op::Replay(replay) = &mut phase.op
+                && replay.facts.is_none()
+            {
+                let (bytes, trace) = read(&named(&replay.trace, globals)?)?;
+                if !dry_run {
+                    keep(&bytes, globals)?;
+                }
+                replay.facts = Some(facts(&bytes, &trace));
+            }
+        }
+    }
+    Ok(suites)
+}
+
+/// The file of a trace that a suite names.
+fn named(name: &str, globals: &Globals) -> anyhow::Result<PathBuf> {
+    let of_user = globals
+        .catalog
+        .as_ref()
+        .map(|catalog| catalog.join("traces"));
+    let mut places = of_user.into_iter().chain([directory(globals)?]);
+    let file = format!("{name}.{ENDING}");
+    let found = places.find(|place| place.join(&file).is_file());
+    found.map(|place| place.join(&file)).ok_or_else(|| {
+        let why = format!(
+            "there is no trace `{name}`: put it into traces/{file} of the directory that --catalog names, or replay a \
+             file with `fsarena trace replay`"
+        );
+        BadInput(why).into()
+    })
+}
+
+/// The files of a campaign's traces, by their digests, as jobs carry them.
+#[derive(Debug, Default)]
+pub struct Traces(BTreeMap<String, String>);
+
+impl Traces {
+    /// Those of a campaign, which were kept when it began.
+    ///
+    /// # Errors
+    /// When one is not there any more, or is another one.
+    pub fn of(campaign: &Campaign, directory: &Path) -> anyhow::Result<Self> {
+        let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+        let mut traces = BTreeMap::new();
+        for phase in tests.flat_map(|test| &test.phases) {
+            let Op::Replay(Replay {
+                facts: Some(facts),
+                trace,
+                ..
+            }) = &phase.op
+            else {
+                continue;
+            };
+            let path = directory.join(file_name(&facts.sha256));
+            let bytes = bytes(&path).with_context(|| format!("the trace `{trace}` is gone"))?;
+            if digest(&bytes) != facts.sha256 {
+                let path = path.display();
+                return Err(BadInput(format!("{path} is not the trace that it was")).into());
+            }
+            traces.insert(facts.sha256.clone(), BASE64_STANDARD.encode(bytes));
+        }
+        Ok(Self(traces))
+    }
+
+    /// A backend whose cells find their traces.
+    pub const fn with<'a, B>(&'a self, backend: &'a mut B) -> Carrying<'a, B> {
+        Carrying {
+            traces: self,
+            backend,
+        }
+    }
+
+    fn given(&self, test: &Test) -> Test {
+        let mut test = test.clone();
+        for phase in &mut test.phases {
+            if let Op::Replay(replay) = &mut phase.op {
+                let sha256 = replay.facts.as_ref().map(|facts| &facts.sha256);
+                replay.data = sha256.and_then(|sha256| self.0.get(sha256)).cloned();
+            }
+        }
+        test
+    }
+}
+
+/// A backend that is given each test with its traces.
+pub struct Carrying<'a, B> {
+    traces: &'a Traces,
+    backend: &'a mut B,
+}
+
+impl<B: Backend> Backend for Carrying<'_, B> {
+    type Error = B::Error;
+
+    fn side_by_side(&self) -> usize {
+        self.backend.side_by_side()
+    }
+
+    fn environment(&mut self) -> Result<Environment, Self::Error> {
+        self.backend.environment()
+    }
+
+    fn calibrate(&mut self) -> Result<Option<Calibration>, Self::Error> {
+        self.backend.calibrate()
+    }
+
+    fn start(&mut self, cell: &Cell, test: &Test) {
+        match self.traces.0.is_empty() {
+            true => self.backend.start(cell, test),
+            false => self.backend.start(cell, &self.traces.given(test)),
+        }
+    }
+
+    fn next(&mut self) -> News {
+        self.backend.next()
+    }
+}

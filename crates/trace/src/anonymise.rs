@@ -1,0 +1,207 @@
+//! Traces without names: what is called how is replaced, and all that a filesystem sees of a name is kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::SeededRng;
+
+use crate::paths::Paths;
+use crate::trace::{About, Call, Entry, EntryKind, Operation, Trace};
+
+/// Letters of new names: those that no filesystem takes for others.
+const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+/// Endings that say what a file is, and nothing of whose it is.
+const ENDINGS: [&[u8]; 40] = [
+    b"a", b"bin", b"bz2", b"c", b"cc", b"conf", b"cpp", b"css", b"csv", b"db", b"deb", b"gif",
+    b"go", b"gz", b"h", b"hpp", b"html", b"java", b"jpg", b"js", b"json", b"lock", b"log", b"md",
+    b"mp3", b"mp4", b"o", b"pdf", b"png", b"py", b"rs", b"sh", b"so", b"tar", b"tmp", b"toml",
+    b"ts", b"txt", b"xz", b"zip",
+];
+/// Tries before a name becomes longer.
+const TRIES: u32 = 200;
+
+/// New names for old ones, no two of them the same, capitals or not.
+struct Names {
+    given: BTreeMap<Vec<u8>, Vec<u8>>,
+    taken: BTreeSet<Vec<u8>>,
+    rng: SeededRng,
+}
+
+impl Names {
+    fn of(&mut self, name: &[u8]) -> Vec<u8> {
+        if matches!(name, b"" | b"." | b"..") {
+            return name.to_vec();
+        }
+        if let Some(given) = self.given.get(name) {
+            return given.clone();
+        }
+        let (begin, end) = kept(name);
+        let mut more = 0;
+        let given = loop {
+            let drawn = (0..TRIES).find_map(|_| {
+                let letters = name.len() - begin.len() - end.len() + more;
+                let middle = (0..letters).map(|_| LETTERS[self.rng.below(36) as usize]);
+                let drawn = [begin, &middle.collect::<Vec<u8>>(), end].concat();
+                (!self.taken.contains(&drawn)).then_some(drawn)
+            });
+            match drawn {
+                Some(drawn) => break drawn,
+                // There are no more names so short.
+                None => more += 1,
+            }
+        };
+        self.taken.insert(given.clone());
+        self.given.insert(name.to_vec(), given.clone());
+        given
+    }
+
+    /// The same of each name of a path.
+    fn of_path(&mut self, path: &[u8]) -> Vec<u8> {
+        let names: Vec<Vec<u8>> = path
+            .split(|byte| *byte == b'/')
+            .map(|name| self.of(name))
+            .collect();
+        names.join(&b'/')
+    }
+}
+
+/// What stays of a name: the dot of a hidden one, and a known ending.
+fn kept(name: &[u8]) -> (&[u8], &[u8]) {
+    let begin = usize::from(name.first() == Some(&b'.') && name.len() > 1);
+    let dot = name
+        .iter()
+        .rposition(|byte| *byte == b'.')
+        .filter(|at| *at > begin);
+    let end = dot
+        .filter(|at| ENDINGS.contains(&&name[at + 1..]))
+        .unwrap_or(name.len());
+    (&name[..begin], &name[end..])
+}
+
+impl Trace {
+    /// The same trace with other names, the same for the same seed: each as long as it was, with its known ending, in a
+    /// directory as deep, and the same wherever it was the same. Of where the trace comes from, what recorded it and the
+    /// system are left.
+    #[must_use]
+    pub fn anonymised(&self, seed: u64) -> Self {
+        let mut names = Names {
+            given: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            rng: SeededRng::for_purpose(seed, "anonymise"),
+        };
+        let mut paths = Paths::default();
+        for id in self.paths.ids() {
+            let name = names.of(self.paths.name(id).unwrap_or_default());
+            let same = paths.join(self.paths.parent(id).unwrap_or_default(), &name);
+            debug_assert_eq!(same, id, "no two names become one");
+        }
+        let mut entries = |entries: &[Entry]| -> Vec<Entry> {
+            let mut entries = entries.to_vec();
+            for entry in &mut entries {
+                if let EntryKind::Symlink(text) = &mut entry.kind {
+                    *text = names.of_path(text);
+                }
+            }
+            entries
+        };
+        let (before, after) = (entries(&self.before), entries(&self.after));
+        let operations = self.operations.iter().map(|operation| Operation {
+            call: call(&operation.call, &mut names),
+            ..operation.clone()
+        });
+        Self {
+            operations: operations.collect(),
+            about: About {
+                command: Vec::new(),
+                anonymised: true,
+                ..self.about.clone()
+            },
+            paths,
+            before,
+            after,
+        }
+    }
+}
+
+fn call(call: &Call, names: &mut Names) -> Call {
+    let mut call = call.clone();
+    match &mut call {
+        Call::Symlink { text, .. } => *text = names.of_path(text),
+        Call::SetAttribute { name, .. }
+        | Call::GetAttribute { name, .. }
+        | Call::RemoveAttribute { name, .. } => {
+            // `user.` and its like say who may set it.
+            let own = name
+                .iter()
+                .position(|byte| *byte == b'.')
+                .map_or(0, |dot| dot + 1);
+            let new = names.of(&name[own..]);
+            name.truncate(own);
+            name.extend(new);
+        }
+        _ => {}
+    }
+    call
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Outcome;
+    use model::Nanos;
+
+    #[test]
+    fn names_are_others_and_all_else_is_as_it_was() {
+        let mut trace = Trace::default();
+        trace.about.command = vec!["secret".into()];
+        let path = trace.paths.intern(b".git/secret/main.c");
+        let again = trace.paths.intern(b"secret/notes.secret");
+        let kind = EntryKind::Symlink(b"../secret/main.c".to_vec());
+        trace.before.push(Entry {
+            path,
+            kind,
+            mode: 0o777,
+        });
+        trace.operations.push(Operation {
+            process: 0,
+            thread: 0,
+            began: Nanos(1),
+            took: Nanos(2),
+            call: Call::SetAttribute {
+                path,
+                name: b"user.secret".to_vec(),
+                length: 3,
+            },
+            outcome: Outcome::Done(0),
+        });
+        let made = trace.anonymised(7);
+        assert_eq!(made, trace.anonymised(7));
+        assert_ne!(made.paths, trace.anonymised(8).paths);
+        let shown = |path| String::from_utf8(made.paths.full(path)).unwrap();
+        let (first, second) = (shown(path), shown(again));
+        assert_eq!(first.len(), ".git/secret/main.c".len());
+        assert!(first.starts_with('.') && first.ends_with(".c"), "{first}");
+        assert_eq!(first[5..11], second[..6], "the same name is the same name");
+        assert!(!second.contains("secret") && !second.ends_with(".secret"));
+        let EntryKind::Symlink(text) = &made.before[0].kind else {
+            unreachable!()
+        };
+        assert_eq!(text, format!("../{}", &first[5..]).as_bytes());
+        assert!(!format!("{made:?}").contains("secret"));
+    }
+
+    #[test]
+    fn no_two_names_become_one() {
+        let mut trace = Trace::default();
+        for letter in b'!'..=b'~' {
+            trace.paths.join(
+                crate::PathId::TOP,
+                &[letter, b'x'][..usize::from(letter != b'.') + 1],
+            );
+            if letter != b'/' && letter != b'.' {
+                trace.paths.join(crate::PathId::TOP, &[letter]);
+            }
+        }
+        let made = trace.anonymised(1);
+        assert_eq!(made.paths.len(), trace.paths.len());
+    }
+}

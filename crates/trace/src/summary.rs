@@ -1,0 +1,176 @@
+//! What a trace holds, in a few numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::plan::Plan;
+use crate::trace::{Call, Entry, EntryKind, Outcome, Trace};
+
+/// What a trace holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Calls that touch the directory.
+    pub operations: u64,
+    /// How many of each, by the name of the system call.
+    pub calls: BTreeMap<&'static str, u64>,
+    /// Of all, those that failed.
+    pub failed: u64,
+    /// Of all, those that wait for a device: fsync and its like.
+    pub syncs: u64,
+    /// Bytes that were read.
+    pub read: Bytes,
+    /// Bytes that were written.
+    pub written: Bytes,
+    /// Names that lay there before.
+    pub before: u64,
+    /// Bytes that lay there before.
+    pub bytes_before: Bytes,
+    /// Names that lay there afterwards.
+    pub after: u64,
+    /// Bytes that lay there afterwards.
+    pub bytes_after: Bytes,
+    /// Processes.
+    pub processes: u64,
+    /// Threads, over all processes.
+    pub threads: u64,
+    /// The most threads side by side: as many replay it.
+    pub side_by_side: u64,
+    /// From the first operation to the end of the last.
+    pub elapsed: Nanos,
+    /// Time in operations, over all threads.
+    pub in_operations: Nanos,
+    /// Time of threads between their operations, summed over them.
+    pub thinking: Nanos,
+}
+
+impl Summary {
+    /// Counts what is in a trace.
+    pub fn of(trace: &Trace) -> Self {
+        let mut summary = Self {
+            before: trace.before.len() as u64,
+            bytes_before: bytes(&trace.before),
+            after: trace.after.len() as u64,
+            bytes_after: bytes(&trace.after),
+            side_by_side: Plan::of(trace).lanes.len() as u64,
+            ..Self::default()
+        };
+        let (mut processes, mut ends) = (BTreeSet::new(), BTreeMap::new());
+        let (mut first, mut last) = (u64::MAX, 0);
+        for operation in &trace.operations {
+            let began = operation.began.0;
+            let ended = began.saturating_add(operation.took.0);
+            processes.insert(operation.process);
+            let before = ends.insert(operation.thread, ended);
+            let thought = before.map_or(0, |before: u64| began.saturating_sub(before));
+            summary.thinking.0 = summary.thinking.0.saturating_add(thought);
+            if matches!(operation.call, Call::Order(_)) {
+                continue;
+            }
+            (first, last) = (first.min(began), last.max(ended));
+            summary.in_operations.0 = summary.in_operations.0.saturating_add(operation.took.0);
+            summary.operations += 1;
+            *summary.calls.entry(operation.call.name()).or_default() += 1;
+            summary.count(&operation.call, operation.outcome);
+        }
+        summary.processes = processes.len() as u64;
+        summary.threads = ends.len() as u64;
+        summary.elapsed = Nanos(last.saturating_sub(first));
+        summary
+    }
+
+    fn count(&mut self, call: &Call, outcome: Outcome) {
+        let Outcome::Done(count) = outcome else {
+            self.failed += 1;
+            return;
+        };
+        match call {
+            Call::Read { .. } | Call::MappedRead { .. } => {
+                self.read.0 = self.read.0.saturating_add(count);
+            }
+            Call::Write { .. }
+            | Call::MappedWrite { .. }
+            | Call::CopyRange { clone: false, .. } => {
+                self.written.0 = self.written.0.saturating_add(count);
+            }
+            Call::Sync { .. } | Call::SyncAll | Call::MappedSync { .. } => self.syncs += 1,
+            _ => {}
+        }
+    }
+}
+
+fn bytes(entries: &[Entry]) -> Bytes {
+    let sizes = entries.iter().map(|entry| match entry.kind {
+        EntryKind::File { size } => size,
+        _ => 0,
+    });
+    Bytes(sizes.fold(0, u64::saturating_add))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Errno, HandleId, Operation};
+
+    #[test]
+    fn what_is_in_a_trace_is_counted() {
+        let mut trace = Trace::default();
+        let handle = HandleId(0);
+        let calls = [
+            (
+                0,
+                Call::Write {
+                    handle,
+                    offset: 0,
+                    length: 100,
+                },
+                Outcome::Done(60),
+            ),
+            (
+                1,
+                Call::Read {
+                    handle,
+                    offset: 0,
+                    length: 100,
+                },
+                Outcome::Done(40),
+            ),
+            (
+                0,
+                Call::Sync {
+                    handle,
+                    data_only: true,
+                },
+                Outcome::Done(0),
+            ),
+            (1, Call::SyncAll, Outcome::Failed(Errno(5))),
+        ];
+        for (at, (thread, call, outcome)) in (1..).zip(calls) {
+            let (began, took) = (Nanos(at * 100), Nanos(30));
+            trace.operations.push(Operation {
+                process: 0,
+                thread,
+                began,
+                took,
+                call,
+                outcome,
+            });
+        }
+        let summary = Summary::of(&trace);
+        assert_eq!((summary.read, summary.written), (Bytes(40), Bytes(60)));
+        assert_eq!(
+            (summary.operations, summary.failed, summary.syncs),
+            (4, 1, 1)
+        );
+        assert_eq!(
+            (summary.processes, summary.threads, summary.side_by_side),
+            (1, 2, 2)
+        );
+        assert_eq!(
+            (summary.elapsed, summary.thinking),
+            (Nanos(330), Nanos(340))
+        );
+        assert_eq!(summary.calls["fdatasync"], 1);
+    }
+}
