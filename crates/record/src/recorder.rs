@@ -275,9 +275,9 @@ impl Recorder {
     }
 
     /// Keeps a call that has just returned. One that failed for a reason that is not the filesystem's (a signal, a wrong
-    /// address, no such call) is none.
+    /// address or descriptor, no such call) is none.
     pub fn push(&mut self, caller: &Caller, began: Nanos, call: Call, returned: i64, counts: bool) {
-        const OTHER_REASONS: [i32; 3] = [libc::EINTR, libc::EFAULT, libc::ENOSYS];
+        const OTHER_REASONS: [i32; 4] = [libc::EINTR, libc::EFAULT, libc::EBADF, libc::ENOSYS];
         let is_close = matches!(call, Call::Close { .. });
         if !is_close
             && OTHER_REASONS
