@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test fuzz bench bench-report error-rates error-rates-real agreement gallery check-affs build check clean
+.PHONY: shootout test fuzz traces bench bench-record bench-report error-rates error-rates-real agreement gallery check-affs build check clean
 
 # Every filesystem this machine supports: one round of everything, then more of what could settle an open answer until
 # BUDGET is spent; then the answers, tables and an HTML report. With BACKEND=vm
@@ -28,6 +28,18 @@ bench: build
 	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs qemu-system-x86
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) bench
+
+# What recording a command costs beside tracing it with strace: docs/recording-traces.md.
+bench-record: build
+	@scripts/install-packages.sh strace gcc libc6-dev make
+	cargo build --release --locked -p bench
+	$(BENCH) record
+
+# The traces that come with fsarena, into target/traces; `make traces TRACES=git` for one of them. A few minutes.
+TRACES :=
+traces: build
+	@scripts/install-packages.sh tcc gcc libc6-dev make git openssl sqlite3 postgresql rsync
+	$(SUDO) scripts/make-traces.sh $(FSARENA) target/traces $(TRACES)
 
 # How long a campaign of a million measurements takes to be analysed and shown; and how often the
 # statistics are wrong, counted over campaigns whose truth is known.

@@ -1,5 +1,5 @@
 //! `fsarena-bench`: fsarena's engine beside its peers. `bench` says how fast it is, `agreement` whether it
-//! measures what they measure. Wiring only.
+//! measures what they measure, `record` what recording costs beside strace. Wiring only.
 
 mod agreement;
 mod bench;
@@ -7,6 +7,7 @@ mod contest;
 mod pairs;
 mod peer;
 mod plan;
+mod record;
 mod scratch;
 mod table;
 
@@ -41,6 +42,8 @@ enum Choice {
     Bench(Options),
     /// Whether the engine measures what bonnie++, IOzone and fio measure.
     Agreement(Options),
+    /// What recording a command costs beside tracing it with strace.
+    Record(record::RecordOptions),
     /// The engine's own process.
     #[command(hide = true)]
     Serve { directory: PathBuf },
@@ -99,6 +102,10 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
     let (contests, options) = match choice {
         Choice::Serve { directory } => {
             peer::engine::serve_parent(directory)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Choice::Record(options) => {
+            record::run(options)?;
             return Ok(ExitCode::SUCCESS);
         }
         Choice::Bench(options) => (bench::contests(options.scale()), options),

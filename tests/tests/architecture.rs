@@ -20,6 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("trace", &["model"]),
     ("engine", &["model", "sys", "trace"]),
     ("agent", &["model", "sys", "engine", "wire", "trace"]),
+    ("record", &["model", "sys", "trace"]),
     ("guest", &["model", "sys"]),
     ("run", &["model", "sys", "wire", "guest", "catalog"]),
     (
@@ -55,6 +56,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "orchestrate",
             "plan",
             "provision",
+            "record",
             "report",
             "run",
             "store",

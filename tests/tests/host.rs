@@ -25,6 +25,7 @@ mod mount_safety;
 mod opening_and_closing;
 mod process_limits;
 mod real_work;
+mod record;
 mod report_page;
 mod report_page_uses;
 mod shell;

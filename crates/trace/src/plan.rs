@@ -104,11 +104,11 @@ struct Planner<'a> {
     listings: Vec<Resource>,
     openings: HashMap<HandleId, Opening>,
     files: Files,
-    /// How far each thread has come.
-    threads: HashMap<u32, Wait>,
-    /// Where each thread was started.
-    starts: HashMap<u32, Wait>,
-    messages: HashMap<u32, Wait>,
+    /// How far each thread has come, and what it waits for before it goes on.
+    threads: HashMap<u32, Vec<Wait>>,
+    /// Where each thread was started, likewise.
+    starts: HashMap<u32, Vec<Wait>>,
+    messages: HashMap<u32, Vec<Wait>>,
 }
 
 struct Opening {
@@ -119,8 +119,9 @@ struct Opening {
 
 impl Planner<'_> {
     fn take(&mut self, number: u32, operation: &Operation, lane: usize) {
-        if let Some(start) = self.starts.remove(&operation.thread) {
-            self.wait_for(lane, start);
+        let start = self.starts.remove(&operation.thread);
+        for wait in start.unwrap_or_default() {
+            self.wait_for(lane, wait);
         }
         let is_step = !matches!(operation.call, Call::Order(_));
         let place = self.plan.lanes[lane].steps.len() + usize::from(is_step);
@@ -136,7 +137,9 @@ impl Planner<'_> {
             Call::Order(order) => self.follow_order(order, lane, here.wait),
             _ => self.follow(operation, here),
         }
-        self.threads.insert(operation.thread, here.wait);
+        let so_far = self.so_far(here.wait);
+        self.threads.insert(operation.thread, so_far);
+        // What was learnt without a step holds from the next step on.
         if is_step {
             let into = &mut self.plan.lanes[lane];
             into.waits.append(&mut self.pending[lane]);
@@ -144,8 +147,15 @@ impl Planner<'_> {
                 operation: number,
                 waits_end: u32::try_from(into.waits.len()).unwrap_or(u32::MAX),
             });
+            self.clocks.done(here.wait);
         }
-        self.clocks.done(here.wait);
+    }
+
+    /// For what has to be waited to be behind all that a lane has done, and has waited for, until here.
+    fn so_far(&self, here: Wait) -> Vec<Wait> {
+        let mut waits = self.pending[here.lane as usize].clone();
+        waits.push(here);
+        waits
     }
 
     fn wait_for(&mut self, lane: usize, wait: Wait) {
@@ -157,17 +167,17 @@ impl Planner<'_> {
     fn follow_order(&mut self, order: Order, lane: usize, here: Wait) {
         let met = match order {
             Order::Starts { thread } => {
-                self.starts.insert(thread, here);
+                self.starts.insert(thread, self.so_far(here));
                 None
             }
             Order::Sends { message } => {
-                self.messages.insert(message, here);
+                self.messages.insert(message, self.so_far(here));
                 None
             }
-            Order::Awaits { thread } => self.threads.get(&thread).copied(),
-            Order::Receives { message } => self.messages.get(&message).copied(),
+            Order::Awaits { thread } => self.threads.get(&thread).cloned(),
+            Order::Receives { message } => self.messages.get(&message).cloned(),
         };
-        if let Some(wait) = met {
+        for wait in met.unwrap_or_default() {
             self.wait_for(lane, wait);
         }
     }

@@ -189,11 +189,11 @@ Examples:
   fsarena guest shell jfs   a shell in a guest with that filesystem on /mnt
   fsarena guest selftest    check that virtual time does not depend on this machine")]
     Guest(GuestArgs),
-    /// Import, show and replay what a program did to its files.
+    /// Record, import, show and replay what a program did to its files.
     #[command(after_help = "\
 Examples:
-  strace -f -ttt -T -y -s 256 -o build.strace make     in the directory that is recorded
-  fsarena trace import build.strace -o build.trace
+  fsarena trace record -o build.trace -- make          in the directory that is recorded
+  fsarena trace import build.strace -o build.trace     what strace has recorded
   fsarena trace show build.trace
   sudo fsarena trace replay build.trace -c ext4 -c xfs")]
     Trace(TraceArgs),

@@ -1,5 +1,6 @@
 //! The options of `trace`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -18,6 +19,15 @@ pub struct TraceArgs {
 /// What can be done with traces.
 #[derive(Clone, Debug, Subcommand)]
 pub enum TraceCommand {
+    /// Run a command and record what it does below a directory.
+    #[command(after_help = "\
+Examples:
+  fsarena trace record -o untar.trace -- tar xf linux.tar.xz         below the current directory
+  fsarena trace record -o build.trace --below src -- make -C src     below another one
+  fsarena trace record -o mail.trace --anonymise -- sh -c 'cp *.eml Maildir/new'
+
+Exits as the command does, with 128 and its number where a signal has killed it.")]
+    Record(RecordArgs),
     /// Make a trace of what strace or fio has recorded.
     #[command(after_help = "\
 Examples:
@@ -48,6 +58,23 @@ Examples:
 
 In a suite of your own, `op = \"replay\"` does the same: see docs/traces.md.")]
     Replay(Box<ReplayArgs>),
+}
+
+/// Options of `trace record`.
+#[derive(Clone, Debug, Args)]
+pub struct RecordArgs {
+    /// The trace to write.
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: PathBuf,
+    /// The directory that is recorded [default: the current one].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub below: Option<PathBuf>,
+    /// Replace names, so that the trace can be given away.
+    #[arg(long)]
+    pub anonymise: bool,
+    /// The command with its arguments.
+    #[arg(value_name = "COMMAND", required = true, last = true, num_args = 1.., value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
 }
 
 /// Options of `trace import`.

@@ -19,3 +19,4 @@ pub mod selftest;
 pub mod shell;
 pub mod show;
 pub mod trace;
+pub mod trace_record;

@@ -1,4 +1,4 @@
-//! `fsarena trace`: makes traces of what other programs have recorded, shows them, and replays them in a campaign.
+//! `fsarena trace`: makes traces of what was recorded, shows them, and replays them in a campaign.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::arguments::trace_args::{
     AnonymiseArgs, ImportArgs, PaceWord, Recorded, ReplayArgs, ShowTraceArgs, TraceArgs,
     TraceCommand,
 };
-use crate::commands::run as run_command;
+use crate::commands::{run as run_command, trace_record};
 use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;
 use crate::output::text::{line, print, print_json, remark};
@@ -26,6 +26,7 @@ use crate::traces;
 /// Does what is asked for with a trace.
 pub fn run(args: &TraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     match &args.command {
+        TraceCommand::Record(args) => trace_record::run(args, globals),
         TraceCommand::Import(args) => import(args, globals),
         TraceCommand::Show(args) => show(args, globals),
         TraceCommand::Anonymise(args) => anonymise(args, globals),
@@ -57,7 +58,8 @@ fn anonymise(args: &AnonymiseArgs, globals: &Globals) -> anyhow::Result<ExitCode
     write(&args.output, &trace.anonymised(seed), globals)
 }
 
-fn write(path: &Path, trace: &Trace, globals: &Globals) -> anyhow::Result<ExitCode> {
+/// Writes a trace, and says how large it is.
+pub fn write(path: &Path, trace: &Trace, globals: &Globals) -> anyhow::Result<ExitCode> {
     if trace.operations.len() > trace::MOST_OPERATIONS {
         let most = trace::MOST_OPERATIONS;
         return Err(BadInput(format!(

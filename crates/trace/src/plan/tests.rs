@@ -103,6 +103,36 @@ fn what_the_program_orders_is_ordered_and_is_no_step() {
 }
 
 #[test]
+fn what_a_thread_has_learnt_goes_on_with_what_it_starts_and_sends() {
+    let order = Call::Order;
+    for to_third in [
+        vec![(0, order(Order::Starts { thread: 2 }))],
+        vec![
+            (0, order(Order::Sends { message: 0 })),
+            (2, order(Order::Receives { message: 0 })),
+        ],
+    ] {
+        let plan = planned(|paths| {
+            let mut calls = vec![
+                (0, mkdir(paths, "a")),
+                (1, mkdir(paths, "b")),
+                (0, order(Order::Awaits { thread: 1 })),
+            ];
+            calls.extend(to_third);
+            calls.extend([
+                (2, mkdir(paths, "c")),
+                (1, stat(paths, "x")),
+                (0, stat(paths, "a")),
+            ]);
+            calls
+        });
+        // The first thread makes no step between: the third waits for the second itself.
+        assert_eq!(waits(&plan)[2], [[(1, 1), (0, 1)]]);
+        assert_eq!(waits(&plan)[0], [vec![], vec![(1, 1)]]);
+    }
+}
+
+#[test]
 fn processes_one_after_the_other_share_a_lane() {
     let plan = planned(|paths| {
         let stat = |paths: &mut Paths| stat(paths, "a");

@@ -1,0 +1,61 @@
+//! `fsarena trace record`: runs a command and keeps what it does below a directory.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use record::{Ending, RecordError};
+use sys::clock;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::trace_args::RecordArgs;
+use crate::commands::trace;
+use crate::output::exit::{BadInput, Refused};
+use crate::output::text::remark;
+
+/// Records, writes the trace, and exits as the command did.
+pub fn run(args: &RecordArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let below = args.below.as_deref().unwrap_or(Path::new("."));
+    let mut left = |processes| {
+        remark(&format!(
+            "The command has ended; {processes} of its processes run on and are recorded until they end. Ctrl-C kills \
+             them."
+        ));
+    };
+    let recording = record::record(&args.command, below, &mut left).map_err(told)?;
+    let trace = match args.anonymise {
+        true => recording.trace.anonymised(clock::calendar().0),
+        false => recording.trace,
+    };
+    trace::write(&args.output, &trace, globals)?;
+    Ok(code(recording.ending))
+}
+
+/// The user's to mend, or the machine's.
+fn told(error: RecordError) -> anyhow::Error {
+    match error {
+        RecordError::Directory { .. } | RecordError::Command { .. } => {
+            BadInput(error.to_string()).into()
+        }
+        RecordError::Tracing(_) => Refused(error.to_string()).into(),
+    }
+}
+
+/// As a shell tells how a command ended.
+fn code(ending: Ending) -> ExitCode {
+    let code = match ending {
+        Ending::Code(code) => code,
+        Ending::Signal(signal) => 128 + signal,
+    };
+    u8::try_from(code).unwrap_or(u8::MAX).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_is_told_as_a_shell_does() {
+        assert_eq!(code(Ending::Code(7)), ExitCode::from(7));
+        assert_eq!(code(Ending::Signal(9)), ExitCode::from(137));
+    }
+}

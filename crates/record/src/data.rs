@@ -1,0 +1,332 @@
+//! Calls on what is open, as they begin: data, positions, memory, locks.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt};
+
+use libc::c_long;
+use trace::Call;
+
+use crate::calls::has;
+use crate::files::{Held, Opening};
+use crate::mappings::PAGE;
+use crate::recorder::{Caller, Recorder};
+use crate::then::{Side, Then};
+
+/// What is not known of files in memory.
+const MAPPINGS: &str = "Files in memory (mmap) were looked at when they were synced or unmapped: pages that the kernel \
+                        had brought there were read, or written where a shared mapping may be written; it brings \
+                        neighbours of a page that is read, and how often a page was touched is not known.";
+/// Writes with flags of their own.
+const FLAGS: &str = "Flags of single writes (pwritev2) are not in the trace.";
+/// Only to wait until it is written.
+const DOES_SYNC: u64 = libc::MS_SYNC as u64;
+
+impl Recorder {
+    pub(crate) fn data(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
+        let there = Some(a[3]);
+        match number {
+            libc::SYS_read => self.transfer(caller, a[0], None, a[2], false),
+            libc::SYS_write => self.transfer(caller, a[0], None, a[2], true),
+            libc::SYS_pread64 => self.transfer(caller, a[0], there, a[2], false),
+            libc::SYS_pwrite64 => self.transfer(caller, a[0], there, a[2], true),
+            libc::SYS_readv => self.transfer_parts(caller, a, None, false),
+            libc::SYS_writev => self.transfer_parts(caller, a, None, true),
+            libc::SYS_preadv => self.transfer_parts(caller, a, there, false),
+            libc::SYS_pwritev => self.transfer_parts(caller, a, there, true),
+            libc::SYS_preadv2 | libc::SYS_pwritev2 => {
+                if a[5] != 0 {
+                    self.log.unseen.insert(FLAGS);
+                }
+                let there = there.filter(|offset| *offset != u64::MAX);
+                self.transfer_parts(caller, a, there, number == libc::SYS_pwritev2)
+            }
+            libc::SYS_sendfile => {
+                let sides = ((a[1], a[2]), (a[0], 0));
+                self.moves_data(caller, sides, a[3], false)
+            }
+            libc::SYS_splice => {
+                let sides = ((a[0], a[1]), (a[2], a[3]));
+                self.moves_data(caller, sides, a[4], false)
+            }
+            libc::SYS_copy_file_range => {
+                let sides = ((a[0], a[1]), (a[2], a[3]));
+                self.moves_data(caller, sides, a[4], true)
+            }
+            libc::SYS_lseek => self.opening(caller, a[0]).map(Then::Seek),
+            libc::SYS_getdents | libc::SYS_getdents64 => Some(Then::List {
+                opening: self.opening(caller, a[0])?,
+                buffer: a[1],
+                old: number == libc::SYS_getdents,
+            }),
+            libc::SYS_mmap => self.map(caller, a),
+            libc::SYS_munmap => {
+                self.unmap(caller, a[0]..a[0].saturating_add(a[1]));
+                None
+            }
+            libc::SYS_mremap => {
+                let range = a[0]..a[0].saturating_add(a[1]);
+                self.tell_touched(caller, &range);
+                let has_any = caller.memory.borrow_mut().in_range(range).next().is_some();
+                has_any.then_some(Then::Remap(a[0], a[1], a[2]))
+            }
+            libc::SYS_msync => self.sync_mapping(caller, a[0]..a[0].saturating_add(a[1]), a[2]),
+            _ => self.on_opening(caller, number, a),
+        }
+    }
+
+    /// Calls whose only subject is an opening.
+    fn on_opening(&mut self, caller: &Caller, number: c_long, a: [u64; 6]) -> Option<Then> {
+        let (offset, length) = (a[1], a[2]);
+        let call = match number {
+            libc::SYS_sync => return Some(Then::record(Call::SyncAll)),
+            libc::SYS_syncfs => {
+                self.opening(caller, a[0])?;
+                Call::SyncAll
+            }
+            libc::SYS_fsync | libc::SYS_fdatasync => Call::Sync {
+                handle: self.opening(caller, a[0])?.handle,
+                data_only: number == libc::SYS_fdatasync,
+            },
+            libc::SYS_sync_file_range => Call::SyncRange {
+                handle: self.opening(caller, a[0])?.handle,
+                offset,
+                length,
+            },
+            libc::SYS_fstat => Call::StatHandle {
+                handle: self.opening(caller, a[0])?.handle,
+            },
+            libc::SYS_fstatfs => {
+                self.opening(caller, a[0])?;
+                Call::StatFilesystem
+            }
+            libc::SYS_ftruncate => Call::TruncateHandle {
+                handle: self.opening(caller, a[0])?.handle,
+                size: a[1],
+            },
+            libc::SYS_fallocate => Call::Allocate {
+                handle: self.opening(caller, a[0])?.handle,
+                mode: a[1] as u8,
+                offset: a[2],
+                length: a[3],
+            },
+            libc::SYS_fchmod => Call::ChangeModeHandle {
+                handle: self.opening(caller, a[0])?.handle,
+                mode: (a[1] & 0o7777) as u16,
+            },
+            libc::SYS_fchown => Call::ChangeOwnerHandle {
+                handle: self.opening(caller, a[0])?.handle,
+            },
+            libc::SYS_fadvise64 => Call::Advise {
+                handle: self.opening(caller, a[0])?.handle,
+                offset,
+                length,
+                advice: a[3] as u8,
+            },
+            libc::SYS_readahead => Call::Advise {
+                handle: self.opening(caller, a[0])?.handle,
+                offset,
+                length,
+                advice: libc::POSIX_FADV_WILLNEED as u8,
+            },
+            _ => return None,
+        };
+        Some(Then::record(call))
+    }
+
+    /// Reading or writing. What is written to a pipe is sent when the call begins, as its reader may have it before the
+    /// call ends.
+    fn transfer(
+        &mut self,
+        caller: &Caller,
+        descriptor: u64,
+        offset: Option<u64>,
+        length: u64,
+        writes: bool,
+    ) -> Option<Then> {
+        let descriptor = descriptor as i32;
+        let held = caller.files.borrow().get(descriptor).cloned();
+        match held {
+            Some(Held::Opening(opening)) => Some(Then::Transfer {
+                opening,
+                descriptor,
+                offset,
+                length,
+                writes,
+            }),
+            Some(held) => self.message(caller, &held, writes),
+            None => self.elsewhere(),
+        }
+    }
+
+    /// The same with several parts of memory.
+    fn transfer_parts(
+        &mut self,
+        caller: &Caller,
+        a: [u64; 6],
+        offset: Option<u64>,
+        writes: bool,
+    ) -> Option<Then> {
+        /// Bytes of one `iovec`, and how many there may be.
+        const PART: usize = 16;
+        const MOST: u64 = 1024;
+        let is_opening = caller.files.borrow().opening(a[0] as i32).is_some();
+        let length = if is_opening {
+            let parts = caller.bytes(a[1], a[2].min(MOST) as usize * PART)?;
+            let lengths = parts.chunks_exact(PART).map(|part| {
+                let length = part[8..].try_into();
+                length.map_or(0, u64::from_ne_bytes)
+            });
+            lengths.fold(0, u64::saturating_add)
+        } else {
+            0
+        };
+        self.transfer(caller, a[0], offset, length, writes)
+    }
+
+    /// Data from one descriptor to another, each with the address of a place or 0.
+    fn moves_data(
+        &mut self,
+        caller: &Caller,
+        (from, to): ((u64, u64), (u64, u64)),
+        length: u64,
+        in_filesystem: bool,
+    ) -> Option<Then> {
+        let side = |(descriptor, place): (u64, u64)| {
+            let descriptor = descriptor as i32;
+            Some(Side {
+                held: caller.files.borrow().get(descriptor).cloned(),
+                descriptor,
+                offset: match place {
+                    0 => None,
+                    place => Some(caller.numbers::<1>(place)?[0]),
+                },
+            })
+        };
+        let (from, to) = (side(from)?, side(to)?);
+        if let Some(Held::End(end)) = &to.held
+            && let Some(channel) = end.sends
+        {
+            self.orders.send(&mut self.log, caller.who, channel);
+        }
+        if from.held.is_none() && !matches!(to.held, Some(Held::Opening(_))) {
+            return self.elsewhere();
+        }
+        Some(Then::Move {
+            from,
+            to,
+            length,
+            in_filesystem,
+        })
+    }
+
+    /// `FICLONE` and `FICLONERANGE`: offset of the source, length, offset of the target.
+    pub(crate) fn clone_range(
+        &mut self,
+        caller: &Caller,
+        to: u64,
+        from: u64,
+        [from_offset, length, to_offset]: [u64; 3],
+    ) -> Option<Then> {
+        let to = self.opening(caller, to)?.handle;
+        let from = self.opening(caller, from)?.handle;
+        Some(Then::record(Call::CopyRange {
+            from,
+            to,
+            from_offset,
+            to_offset,
+            length,
+            clone: true,
+        }))
+    }
+
+    fn map(&mut self, caller: &Caller, a: [u64; 6]) -> Option<Then> {
+        if has(a[3], libc::MAP_FIXED) {
+            self.unmap(caller, a[0]..a[0].saturating_add(a[1]));
+        }
+        let opening = self.opening(caller, a[4])?;
+        let shared = has(a[3], libc::MAP_SHARED);
+        Some(Then::Map {
+            opening,
+            offset: a[5],
+            length: a[1].next_multiple_of(PAGE),
+            modes: (shared, shared && has(a[2], libc::PROT_WRITE)),
+        })
+    }
+
+    /// A range of memory is given up.
+    pub(crate) fn unmap(&mut self, caller: &Caller, range: Range<u64>) {
+        if caller.memory.borrow().is_empty() {
+            return;
+        }
+        self.tell_touched(caller, &range);
+        let gone = caller.memory.borrow_mut().remove(&range);
+        for opening in gone {
+            let began = self.log.now();
+            self.closed(caller, &opening, began, 0);
+        }
+    }
+
+    /// Keeps which pages of files in a range of memory were touched.
+    pub(crate) fn tell_touched(&mut self, caller: &Caller, range: &Range<u64>) {
+        let memory = caller.memory.borrow_mut();
+        let mut memory = memory;
+        for mapping in memory.in_range(range.clone()) {
+            let handle = mapping.opening.handle;
+            let size = size(&mapping.opening);
+            for run in mapping.touched(caller.tid, range, size) {
+                let (offset, length) = (run.start, run.end - run.start);
+                let call = match mapping.writes {
+                    true => Call::MappedWrite {
+                        handle,
+                        offset,
+                        length,
+                    },
+                    false => Call::MappedRead {
+                        handle,
+                        offset,
+                        length,
+                    },
+                };
+                let now = self.log.now();
+                let returned = i64::try_from(length).unwrap_or(i64::MAX);
+                self.log.unseen.insert(MAPPINGS);
+                self.push(caller, now, call, returned, true);
+            }
+        }
+    }
+
+    /// `msync`; of more than one file it is kept for the last.
+    fn sync_mapping(&mut self, caller: &Caller, range: Range<u64>, flags: u64) -> Option<Then> {
+        if flags & DOES_SYNC == 0 || caller.memory.borrow().is_empty() {
+            return None;
+        }
+        self.tell_touched(caller, &range);
+        let mut memory = caller.memory.borrow_mut();
+        let mapping = memory.in_range(range.clone()).last()?;
+        let start = mapping.range.start.max(range.start);
+        let end = mapping.range.end.min(range.end);
+        Some(Then::record(Call::MappedSync {
+            handle: mapping.opening.handle,
+            offset: mapping.offset + (start - mapping.range.start),
+            length: end - start,
+        }))
+    }
+
+    /// Locks of an opening or of a process: `flock`, and requests of `fcntl`.
+    pub(crate) fn locks(
+        &mut self,
+        caller: &Caller,
+        descriptor: u64,
+        releases: bool,
+    ) -> Option<Then> {
+        let opening = self.opening(caller, descriptor)?;
+        Some(Then::Lock { opening, releases })
+    }
+}
+
+/// The size of the file; without limit where it has no name any more.
+fn size(opening: &Rc<Opening>) -> u64 {
+    let real = &opening.real.borrow().0;
+    fs::metadata(OsStr::from_bytes(real)).map_or(u64::MAX, |found| found.len())
+}

@@ -1,0 +1,222 @@
+//! What is open: descriptors of processes, the openings behind them, and both ends of pipes and sockets.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use model::Nanos;
+use trace::{HandleId, PathId};
+
+use crate::orders::Channel;
+
+/// A file or directory below the recorded one that was opened; copies of its descriptor share it.
+#[derive(Debug)]
+pub struct Opening {
+    /// Its number in the trace.
+    pub handle: HandleId,
+    /// Where it was when it was opened.
+    pub path: PathId,
+    /// Its real path, and how many directories had moved by then.
+    pub real: RefCell<(Vec<u8>, u64)>,
+    /// Where the next read or write begins.
+    pub position: Cell<u64>,
+    /// Whether writes go to the end.
+    pub appends: Cell<bool>,
+    /// Whether it holds a lock.
+    pub locks: Cell<bool>,
+    /// A listing that has not come to its end.
+    pub listing: Cell<Option<Listing>>,
+    references: Cell<u32>,
+}
+
+/// A directory that is being listed.
+#[derive(Clone, Copy, Debug)]
+pub struct Listing {
+    /// When it began.
+    pub began: Nanos,
+    /// How long its calls took so far.
+    pub took: Nanos,
+    /// The names so far, `.` and `..` not among them.
+    pub entries: u64,
+}
+
+impl Opening {
+    /// One that begins at this position and that nobody refers to yet.
+    pub fn new(handle: HandleId, path: PathId, real: (Vec<u8>, u64), appends: bool) -> Self {
+        Self {
+            handle,
+            path,
+            real: RefCell::new(real),
+            position: Cell::new(0),
+            appends: Cell::new(appends),
+            locks: Cell::new(false),
+            listing: Cell::new(None),
+            references: Cell::new(0),
+        }
+    }
+
+    /// Counts one more descriptor or mapping.
+    pub fn take(&self) {
+        self.references.set(self.references.get() + 1);
+    }
+
+    /// Counts one less; whether it was the last.
+    pub fn give_back(&self) -> bool {
+        self.references.set(self.references.get() - 1);
+        self.references.get() == 0
+    }
+}
+
+/// One end of a pipe or socket.
+#[derive(Debug)]
+pub struct End {
+    /// Where what is written goes.
+    pub sends: Option<Channel>,
+    /// Where what is read comes from.
+    pub receives: Option<Channel>,
+    references: Cell<u32>,
+}
+
+impl End {
+    /// One that nobody refers to yet.
+    pub fn new(sends: Option<Channel>, receives: Option<Channel>) -> Self {
+        Self {
+            sends,
+            receives,
+            references: Cell::new(0),
+        }
+    }
+}
+
+/// What a descriptor stands for. Those of anything else are not kept.
+#[derive(Clone, Debug)]
+pub enum Held {
+    /// A file or directory below the recorded one.
+    Opening(Rc<Opening>),
+    /// An end of a pipe or socket.
+    End(Rc<End>),
+    /// A socket that is bound to this name and may be listened at.
+    Listener(Rc<Vec<u8>>),
+}
+
+impl Held {
+    fn take(&self) {
+        match self {
+            Self::Opening(opening) => opening.take(),
+            Self::End(end) => end.references.set(end.references.get() + 1),
+            Self::Listener(_) => {}
+        }
+    }
+
+    /// Counts one descriptor less; whether it was the last.
+    fn give_back(&self) -> bool {
+        match self {
+            Self::Opening(opening) => opening.give_back(),
+            Self::End(end) => {
+                end.references.set(end.references.get() - 1);
+                end.references.get() == 0
+            }
+            Self::Listener(_) => false,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Descriptor {
+    held: Held,
+    close_on_exec: bool,
+}
+
+/// The descriptors of a process, or of several that share them, as far as they matter.
+#[derive(Debug, Default)]
+pub struct Files {
+    descriptors: BTreeMap<i32, Descriptor>,
+}
+
+impl Files {
+    /// What a descriptor stands for.
+    pub fn get(&self, number: i32) -> Option<&Held> {
+        Some(&self.descriptors.get(&number)?.held)
+    }
+
+    /// The opening of a descriptor.
+    pub fn opening(&self, number: i32) -> Option<Rc<Opening>> {
+        match self.get(number)? {
+            Held::Opening(opening) => Some(Rc::clone(opening)),
+            _ => None,
+        }
+    }
+
+    /// Gives a descriptor something to stand for; what it stood for before if that was the last one.
+    pub fn insert(&mut self, number: i32, held: Held, close_on_exec: bool) -> Option<Held> {
+        held.take();
+        let old = self.remove(number);
+        let new = Descriptor {
+            held,
+            close_on_exec,
+        };
+        self.descriptors.insert(number, new);
+        old
+    }
+
+    /// Closes a descriptor; what it stood for if that was the last one.
+    pub fn remove(&mut self, number: i32) -> Option<Held> {
+        let held = self.descriptors.remove(&number)?.held;
+        held.give_back().then_some(held)
+    }
+
+    /// Says whether a descriptor is closed when its process begins another program.
+    pub fn set_close_on_exec(&mut self, number: i32, close_on_exec: bool) {
+        if let Some(descriptor) = self.descriptors.get_mut(&number) {
+            descriptor.close_on_exec = close_on_exec;
+        }
+    }
+
+    /// The descriptors in a range.
+    pub fn numbers(&self, first: i32, last: i32) -> Vec<i32> {
+        let numbers = self.descriptors.range(first..=last.max(first));
+        numbers.map(|(number, _)| *number).collect()
+    }
+
+    /// Those that another program does not get.
+    pub fn closed_by_exec(&self) -> Vec<i32> {
+        let closed = self.descriptors.iter().filter(|(_, d)| d.close_on_exec);
+        closed.map(|(number, _)| *number).collect()
+    }
+
+    /// The same for a process of its own.
+    pub fn copy(&self) -> Self {
+        let copy = |(number, descriptor): (&i32, &Descriptor)| {
+            descriptor.held.take();
+            let copy = Descriptor {
+                held: descriptor.held.clone(),
+                close_on_exec: descriptor.close_on_exec,
+            };
+            (*number, copy)
+        };
+        Self {
+            descriptors: self.descriptors.iter().map(copy).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_descriptor_closes_wherever_its_copies_are() {
+        let opening = Opening::new(HandleId(0), PathId::TOP, Default::default(), false);
+        let held = Held::Opening(Rc::new(opening));
+        let mut parent = Files::default();
+        assert!(parent.insert(3, held.clone(), true).is_none());
+        assert!(parent.insert(4, held, false).is_none());
+        let mut child = parent.copy();
+        assert_eq!(child.closed_by_exec(), [3]);
+        assert!(child.remove(3).is_none());
+        assert!(parent.remove(3).is_none());
+        assert!(parent.remove(3).is_none(), "it is closed already");
+        assert!(parent.remove(4).is_none());
+        assert!(matches!(child.remove(4), Some(Held::Opening(_))));
+    }
+}

@@ -1,0 +1,81 @@
+//! Signals to the recorder: the command gets them, and what it leaves behind is ended by them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+/// The processes of the recording that live.
+#[derive(Debug, Default)]
+pub struct Living {
+    /// The command itself, until it has ended.
+    pub first: Option<Pid>,
+    /// All of them.
+    pub all: BTreeSet<Pid>,
+    /// Whether those that the command left behind were killed.
+    pub killed: bool,
+}
+
+/// Passes signals on for as long as it lives. A Ctrl-C reaches the command by itself, as all of a terminal's foreground.
+pub struct Interruption {
+    living: Arc<Mutex<Living>>,
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Interruption {
+    /// Begins to listen.
+    ///
+    /// # Errors
+    /// When the handlers cannot be installed.
+    pub fn listen() -> io::Result<Self> {
+        let living = Arc::new(Mutex::new(Living::default()));
+        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+        let handle = signals.handle();
+        let shared = Arc::clone(&living);
+        let listen = move || signals.forever().for_each(|signal| pass(&shared, signal));
+        let thread = thread::Builder::new().spawn(listen)?;
+        Ok(Self {
+            living,
+            handle,
+            thread: Some(thread),
+        })
+    }
+
+    /// The processes that live.
+    pub fn living(&self) -> MutexGuard<'_, Living> {
+        self.living.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Interruption {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            // It only passes signals on; there is nothing to learn from its end.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn pass(living: &Mutex<Living>, signal: i32) {
+    let mut living = living.lock().unwrap_or_else(PoisonError::into_inner);
+    match living.first {
+        // Who has just ended needs no signal.
+        Some(first) if [SIGTERM, SIGHUP].contains(&signal) => {
+            let _ = kill(first, Signal::try_from(signal).ok());
+        }
+        Some(_) => {}
+        None => {
+            living.killed = true;
+            for process in &living.all {
+                let _ = kill(*process, Signal::SIGKILL);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Files in the memory of processes, and which of their pages were touched.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+use nix::unistd::Pid;
+
+use crate::files::Opening;
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4096;
+
+/// Part of a file in memory.
+#[derive(Debug)]
+pub struct Mapping {
+    /// Its addresses.
+    pub range: Range<u64>,
+    /// The place in the file of the first.
+    pub offset: u64,
+    /// The file.
+    pub opening: Rc<Opening>,
+    /// Whether what is written there is written to the file.
+    pub writes: bool,
+    /// Whether it shows the file itself: pages of any other that were written are copies.
+    pub shared: bool,
+    /// Pages of the file that are in the trace already.
+    told: BTreeSet<u64>,
+}
+
+/// The files in the memory of a process, or of several that share it.
+#[derive(Debug, Default)]
+pub struct Memory {
+    mappings: Vec<Mapping>,
+}
+
+impl Memory {
+    /// Adds a mapping.
+    pub fn add(
+        &mut self,
+        range: Range<u64>,
+        offset: u64,
+        opening: Rc<Opening>,
+        (shared, writes): (bool, bool),
+    ) {
+        opening.take();
+        self.mappings.push(Mapping {
+            range,
+            offset,
+            opening,
+            writes,
+            shared,
+            told: BTreeSet::new(),
+        });
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.mappings.is_empty()
+    }
+
+    /// The mappings with something in a range.
+    pub fn in_range(&mut self, range: Range<u64>) -> impl Iterator<Item = &mut Mapping> {
+        let meets = move |mapping: &&mut Mapping| {
+            mapping.range.start < range.end && range.start < mapping.range.end
+        };
+        self.mappings.iter_mut().filter(meets)
+    }
+
+    /// Takes a range out; what is left of a mapping on both sides of it stays. The mappings that are gone.
+    pub fn remove(&mut self, range: &Range<u64>) -> Vec<Rc<Opening>> {
+        let mut gone = Vec::new();
+        for mapping in std::mem::take(&mut self.mappings) {
+            let left = mapping.range.start..mapping.range.end.min(range.start);
+            let right = mapping.range.start.max(range.end)..mapping.range.end;
+            for part in [left, right] {
+                if part.is_empty() {
+                    continue;
+                }
+                mapping.opening.take();
+                self.mappings.push(Mapping {
+                    offset: mapping.offset + (part.start - mapping.range.start),
+                    range: part,
+                    opening: Rc::clone(&mapping.opening),
+                    told: mapping.told.clone(),
+                    ..mapping
+                });
+            }
+            if mapping.opening.give_back() {
+                gone.push(mapping.opening);
+            }
+        }
+        gone
+    }
+
+    /// Moves what lies in a range, which may be longer or shorter then.
+    pub fn relocate(&mut self, from: &Range<u64>, to: Range<u64>) {
+        for mapping in self.in_range(from.clone()) {
+            let start = to.start + mapping.range.start.saturating_sub(from.start);
+            mapping.range = start..to.end.max(start);
+        }
+    }
+
+    /// The same for a process of its own.
+    pub fn copy(&self) -> Self {
+        let mut copy = Self::default();
+        for mapping in &self.mappings {
+            let modes = (mapping.shared, mapping.writes);
+            let opening = Rc::clone(&mapping.opening);
+            copy.add(mapping.range.clone(), mapping.offset, opening, modes);
+        }
+        copy
+    }
+}
+
+impl Mapping {
+    /// The runs of bytes in the file whose pages were touched and not told yet, below the size of the file.
+    pub fn touched(&mut self, process: Pid, range: &Range<u64>, size: u64) -> Vec<Range<u64>> {
+        let start = self.range.start.max(range.start);
+        let end = self.range.end.min(range.end);
+        let pages = present(process, start..end, self.shared).into_iter();
+        let places = pages.map(|address| self.offset + (address - self.range.start));
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for place in places.filter(|place| *place < size && self.told.insert(*place)) {
+            let end = (place + PAGE).min(size);
+            match runs.last_mut() {
+                Some(run) if run.end == place => run.end = end,
+                _ => runs.push(place..end),
+            }
+        }
+        runs
+    }
+}
+
+/// The addresses of the pages in a range that the process has in its memory. Source: pagemap of the kernel's
+/// Documentation/admin-guide/mm/pagemap.rst; bit 61 is set for pages of files.
+fn present(process: Pid, range: Range<u64>, shared: bool) -> Vec<u64> {
+    const PRESENT: u64 = 1 << 63;
+    const OF_A_FILE: u64 = 1 << 61;
+    const WORD: u64 = 8;
+    let Ok(map) = File::open(format!("/proc/{process}/pagemap")) else {
+        return Vec::new();
+    };
+    let wanted = PRESENT | if shared { 0 } else { OF_A_FILE };
+    let mut pages = Vec::new();
+    let mut words = [0; 4096];
+    let mut at = range.start;
+    while at < range.end {
+        let Ok(read @ 1..) = map.read_at(&mut words, at / PAGE * WORD) else {
+            break;
+        };
+        for word in words[..read].chunks_exact(WORD as usize) {
+            let word = word.try_into().map_or(0, u64::from_ne_bytes);
+            if at < range.end && word & wanted == wanted {
+                pages.push(at);
+            }
+            at += PAGE;
+        }
+    }
+    pages
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::{HandleId, PathId};
+
+    use super::*;
+
+    #[test]
+    fn a_hole_in_a_mapping_leaves_both_its_sides() {
+        let opening = Opening::new(HandleId(0), PathId::TOP, Default::default(), false);
+        let opening = Rc::new(opening);
+        let mut memory = Memory::default();
+        memory.add(
+            10 * PAGE..20 * PAGE,
+            PAGE,
+            Rc::clone(&opening),
+            (true, true),
+        );
+        assert!(memory.remove(&(12 * PAGE..15 * PAGE)).is_empty());
+        let left: Vec<_> = memory
+            .mappings
+            .iter()
+            .map(|m| (m.range.clone(), m.offset))
+            .collect();
+        assert_eq!(
+            left,
+            [
+                (10 * PAGE..12 * PAGE, PAGE),
+                (15 * PAGE..20 * PAGE, 6 * PAGE)
+            ]
+        );
+        assert_eq!(memory.remove(&(0..u64::MAX)).len(), 1, "it closes once");
+        assert!(memory.is_empty());
+    }
+}

@@ -1,0 +1,242 @@
+//! Calls that make and remove names, as they begin.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+
+use trace::{Call, OpenFlags};
+
+use crate::calls::has;
+use crate::recorder::{Caller, Recorder, Target};
+use crate::resolve::Resolved;
+use crate::then::Then;
+
+/// Moved over the edge of the recorded directory.
+const MOVED: &str = "Something was moved or linked into the recorded directory or out of it: what left was removed, a \
+                     file that came was written anew, anything else that came is missing.";
+/// A node of a device.
+const DEVICE: &str = "Making nodes of devices is left out.";
+
+impl Recorder {
+    pub(crate) fn opens(
+        &mut self,
+        caller: &Caller,
+        name: (u64, u64),
+        flags: u64,
+        mode: u64,
+    ) -> Option<Then> {
+        let exclusive = (libc::O_CREAT | libc::O_EXCL) as u64;
+        let follow = !has(flags, libc::O_NOFOLLOW) && flags & exclusive != exclusive;
+        let Target::Path(path, real) = self.target(caller, name, follow, false)? else {
+            return None;
+        };
+        let makes = flags & u64::from(OpenFlags::CREATE | OpenFlags::TEMPORARY) != 0;
+        let close_on_exec = has(flags, libc::O_CLOEXEC);
+        let flags = OpenFlags(flags as u32 & OpenFlags::KEPT);
+        let mode = if makes { caller.without_umask(mode) } else { 0 };
+        Some(Then::Open {
+            path,
+            real,
+            flags,
+            mode,
+            close_on_exec,
+        })
+    }
+
+    pub(crate) fn make_directory(
+        &mut self,
+        caller: &Caller,
+        name: (u64, u64),
+        mode: u64,
+    ) -> Option<Then> {
+        let mode = caller.without_umask(mode);
+        self.on_path(caller, name, false, |path| Call::MakeDirectory {
+            path,
+            mode,
+        })
+    }
+
+    pub(crate) fn make_node(
+        &mut self,
+        caller: &Caller,
+        name: (u64, u64),
+        mode: u64,
+    ) -> Option<Then> {
+        let Target::Path(path, _) = self.target(caller, name, false, false)? else {
+            return None;
+        };
+        let kind = mode as u32 & libc::S_IFMT;
+        let mode = caller.without_umask(mode);
+        match kind {
+            0 | libc::S_IFREG => Some(Then::MakeFile { path, mode }),
+            libc::S_IFIFO | libc::S_IFSOCK => Some(Then::MakePipe {
+                path,
+                mode,
+                socket: None,
+            }),
+            _ => {
+                self.log.unseen.insert(DEVICE);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn remove_directory(&mut self, caller: &Caller, name: (u64, u64)) -> Option<Then> {
+        // One elsewhere may become a link to the recorded one.
+        let text = caller.text(name.1)?;
+        let found = self.resolve(caller, name.0, &text, false)?;
+        let real = found.real;
+        match found.below {
+            Some(path) => Some(Then::Removed {
+                call: Call::RemoveDirectory { path },
+                real,
+            }),
+            None => {
+                self.resolver.forget(&real);
+                self.elsewhere()
+            }
+        }
+    }
+
+    pub(crate) fn unlink(&mut self, caller: &Caller, name: (u64, u64)) -> Option<Then> {
+        self.on_path(caller, name, false, |path| Call::Unlink { path })
+    }
+
+    /// Two names, at least one of them below the recorded directory.
+    fn two(
+        &mut self,
+        caller: &Caller,
+        (from, follow): ((u64, u64), bool),
+        to: (u64, u64),
+    ) -> Option<(Resolved, Resolved)> {
+        let texts = (caller.text(from.1)?, caller.text(to.1)?);
+        let from = self.resolve(caller, from.0, &texts.0, follow)?;
+        let to = self.resolve(caller, to.0, &texts.1, false)?;
+        if from.below.is_none() && to.below.is_none() {
+            self.log.elsewhere += 1;
+        }
+        Some((from, to))
+    }
+
+    pub(crate) fn rename(
+        &mut self,
+        caller: &Caller,
+        from: (u64, u64),
+        to: (u64, u64),
+        flags: u64,
+    ) -> Option<Then> {
+        let (from, to) = self.two(caller, (from, false), to)?;
+        let call = match (from.below, to.below) {
+            (Some(from), Some(to)) => Some(Call::Rename {
+                from,
+                to,
+                flags: flags as u8,
+            }),
+            (Some(path), None) => {
+                self.log.unseen.insert(MOVED);
+                Some(Call::Unlink { path })
+            }
+            _ => None,
+        };
+        let came = to.below.filter(|_| from.below.is_none());
+        let is_directory = |real: &[u8]| {
+            fs::symlink_metadata(OsStr::from_bytes(real)).is_ok_and(|found| found.is_dir())
+        };
+        let exchanges = has(flags, libc::RENAME_EXCHANGE as i32);
+        let is_directory = is_directory(&from.real) || exchanges && is_directory(&to.real);
+        (call.is_some() || came.is_some() || is_directory).then_some(Then::Renamed {
+            call,
+            real: [from.real, to.real],
+            is_directory,
+            came,
+        })
+    }
+
+    pub(crate) fn link(
+        &mut self,
+        caller: &Caller,
+        from: (u64, u64),
+        to: (u64, u64),
+        flags: u64,
+    ) -> Option<Then> {
+        if let Some(handle) = self.linked_opening(caller, from, flags) {
+            return self.on_path(caller, to, false, |to| Call::LinkHandle { handle, to });
+        }
+        let follow = has(flags, libc::AT_SYMLINK_FOLLOW);
+        let (from, to) = self.two(caller, (from, follow), to)?;
+        match (from.below, to.below) {
+            (Some(from), Some(to)) => Some(Then::Linked(Call::Link { from, to }, false)),
+            (None, Some(_)) => Some(Then::Renamed {
+                call: None,
+                real: [from.real, to.real],
+                is_directory: false,
+                came: to.below,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The opening that a call gives a name: by its descriptor, or by that one's name in `/proc`. Source: open(2) on
+    /// `O_TMPFILE`.
+    fn linked_opening(
+        &mut self,
+        caller: &Caller,
+        from: (u64, u64),
+        flags: u64,
+    ) -> Option<trace::HandleId> {
+        let text = caller.text(from.1)?;
+        let descriptor = if text.is_empty() && has(flags, libc::AT_EMPTY_PATH) {
+            from.0 as i32
+        } else {
+            let own = format!("/proc/{}/fd/", caller.process.pid);
+            let number = text
+                .strip_prefix(b"/proc/self/fd/")
+                .or_else(|| text.strip_prefix(own.as_bytes()))?;
+            std::str::from_utf8(number).ok()?.parse().ok()?
+        };
+        let opening = caller.files.borrow().opening(descriptor)?;
+        Some(opening.handle)
+    }
+
+    pub(crate) fn symlink(&mut self, caller: &Caller, text: u64, name: (u64, u64)) -> Option<Then> {
+        let Target::Path(path, _) = self.target(caller, name, false, false)? else {
+            return None;
+        };
+        let text = caller.text(text)?;
+        Some(Then::Linked(Call::Symlink { text, path }, true))
+    }
+
+    /// A file that came from elsewhere, in the calls that would have made it.
+    pub(crate) fn came(&mut self, caller: &Caller, path: trace::PathId, real: &[u8]) {
+        self.log.unseen.insert(MOVED);
+        let Ok(found) = fs::symlink_metadata(OsStr::from_bytes(real)) else {
+            return;
+        };
+        if !found.is_file() {
+            return;
+        }
+        let handle = self.new_handle();
+        let mode = (found.mode() & 0o7777) as u16;
+        let flags = OpenFlags(1 | OpenFlags::CREATE | OpenFlags::TRUNCATE);
+        let length = found.len();
+        let began = self.log.now();
+        let open = Call::Open {
+            path,
+            flags,
+            mode,
+            handle: Some(handle),
+        };
+        let write = Call::Write {
+            handle,
+            offset: 0,
+            length,
+        };
+        self.push(caller, began, open, 0, false);
+        if length > 0 {
+            let returned = i64::try_from(length).unwrap_or(i64::MAX);
+            self.push(caller, began, write, returned, true);
+        }
+        self.push(caller, began, Call::Close { handle }, 0, false);
+    }
+}

@@ -1,0 +1,116 @@
+//! Order between threads through what they say to each other: pipes, sockets and locks.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use trace::{Order, PathId};
+
+use crate::log::{Log, Who};
+
+/// One direction of a pipe or socket, or the lock of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Channel(u32);
+
+/// The newest message of a thread on a channel.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    message: u32,
+    acted: u64,
+}
+
+/// All channels with what was sent on them.
+#[derive(Default)]
+pub struct Orders {
+    channels: Vec<BTreeMap<u32, Sent>>,
+    locks: HashMap<PathId, Channel>,
+    messages: u32,
+    received: HashSet<(u32, u32)>,
+}
+
+impl Orders {
+    /// A channel that nothing was sent on.
+    pub fn channel(&mut self) -> Channel {
+        self.channels.push(BTreeMap::new());
+        Channel(u32::try_from(self.channels.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The channel through which who releases a lock of a file tells the next.
+    pub fn lock(&mut self, path: PathId) -> Channel {
+        if let Some(channel) = self.locks.get(&path) {
+            return *channel;
+        }
+        let channel = self.channel();
+        self.locks.insert(path, channel);
+        channel
+    }
+
+    /// A thread sends: what it did until now comes before what a receiver does next. Who has done nothing since it
+    /// last sent here says nothing new.
+    pub fn send(&mut self, log: &mut Log, who: Who, channel: Channel) {
+        let acted = log.acted(who.thread);
+        let sent = &mut self.channels[channel.0 as usize];
+        let is_known = sent
+            .get(&who.thread)
+            .map_or(acted == 0, |sent| sent.acted == acted);
+        if is_known {
+            return;
+        }
+        let message = self.messages;
+        self.messages += 1;
+        sent.insert(who.thread, Sent { message, acted });
+        log.push_order(who, Order::Sends { message });
+    }
+
+    /// A thread receives what was sent. How much of it there was to read is not looked at: a message that is still on
+    /// its way was sent before in any case.
+    pub fn receive(&mut self, log: &mut Log, who: Who, channel: Channel) {
+        for (sender, sent) in &self.channels[channel.0 as usize] {
+            let message = sent.message;
+            if *sender != who.thread && self.received.insert((who.thread, message)) {
+                log.push_order(who, Order::Receives { message });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+    use trace::{Call, Outcome};
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_news_is_sent_and_each_receives_it_once() {
+        let (mut log, mut orders) = (Log::new(), Orders::default());
+        let channel = orders.channel();
+        let who = |thread| Who { process: 0, thread };
+        let act = |log: &mut Log| {
+            log.push(who(0), Nanos(0), Call::SyncAll, Outcome::Done(0));
+        };
+        orders.send(&mut log, who(0), channel);
+        assert!(log.operations.is_empty(), "nothing was done yet");
+        for _ in 0..2 {
+            act(&mut log);
+            for _ in 0..3 {
+                orders.send(&mut log, who(0), channel);
+            }
+            for receiver in [0, 1, 2, 1] {
+                orders.receive(&mut log, who(receiver), channel);
+            }
+        }
+        let calls: Vec<_> = log.operations.iter().map(|o| (o.thread, &o.call)).collect();
+        let sends = |message| Call::Order(Order::Sends { message });
+        let receives = |message| Call::Order(Order::Receives { message });
+        let expected = [
+            (0, &Call::SyncAll),
+            (0, &sends(0)),
+            (1, &receives(0)),
+            (2, &receives(0)),
+            (0, &Call::SyncAll),
+            (0, &sends(1)),
+            (1, &receives(1)),
+            (2, &receives(1)),
+        ];
+        assert_eq!(calls, expected);
+    }
+}

@@ -1,0 +1,337 @@
+//! What is known of the processes of a recording, and what all system calls need.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::rc::Rc;
+
+use model::Nanos;
+use nix::unistd::Pid;
+use sys::tracing;
+use trace::{Call, HandleId, Outcome, PathId};
+
+use crate::files::{Files, Held, Opening};
+use crate::log::{Log, Who, outcome};
+use crate::mappings::Memory;
+use crate::orders::{Channel, Orders};
+use crate::resolve::{Resolved, Resolver, View};
+use crate::then::Then;
+
+/// As long as a path may be. Source: limits.h, `PATH_MAX`.
+const LONGEST_PATH: usize = 4096;
+
+/// A process.
+#[derive(Debug)]
+pub struct Process {
+    /// Its number in the trace.
+    pub number: u32,
+    /// Its number in the system.
+    pub pid: Pid,
+    /// Its threads, as the trace numbers them.
+    pub threads: RefCell<Vec<u32>>,
+    /// How many of them have not ended.
+    pub living: Cell<u32>,
+}
+
+/// From where a process, or several that share it, sees files.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// Its directory, and how many directories had moved by then; asked for when it is needed.
+    pub directory: Option<(Vec<u8>, u64)>,
+    /// Its root directory; empty for that of the system.
+    pub root: Vec<u8>,
+    /// Permissions that new files do not get.
+    pub umask: u16,
+}
+
+/// A thread with all that it may share with others.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Its number in the system.
+    pub tid: Pid,
+    /// Its numbers in the trace.
+    pub who: Who,
+    /// Its process.
+    pub process: Rc<Process>,
+    /// Its descriptors.
+    pub files: Rc<RefCell<Files>>,
+    /// Its directories.
+    pub standing: Rc<RefCell<Standing>>,
+    /// The files in its memory.
+    pub memory: Rc<RefCell<Memory>>,
+}
+
+impl Caller {
+    /// Reads so many numbers from its memory.
+    pub fn numbers<const N: usize>(&self, address: u64) -> Option<[u64; N]> {
+        let bytes = self.bytes(address, N * 8)?;
+        let mut numbers = [0; N];
+        for (number, bytes) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
+            *number = u64::from_ne_bytes(bytes.try_into().ok()?);
+        }
+        Some(numbers)
+    }
+
+    /// Reads so many bytes from its memory.
+    pub fn bytes(&self, address: u64, length: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        let read = tracing::read_memory(self.tid, address, &mut bytes).ok()?;
+        (read == length).then_some(bytes)
+    }
+
+    /// Reads a text from its memory.
+    pub fn text(&self, address: u64) -> Option<Vec<u8>> {
+        tracing::read_text(self.tid, address, LONGEST_PATH).ok()
+    }
+
+    /// Permissions as a new file gets them.
+    pub fn without_umask(&self, mode: u64) -> u16 {
+        (mode & 0o7777) as u16 & !self.standing.borrow().umask
+    }
+
+    /// What a link of its directory in `/proc` says.
+    pub fn link(&self, name: &str) -> Option<Vec<u8>> {
+        let link = fs::read_link(format!("/proc/{}/{name}", self.tid)).ok()?;
+        Some(link.as_os_str().as_bytes().to_vec())
+    }
+}
+
+/// What a call names.
+#[derive(Debug)]
+pub enum Target {
+    /// A path below the recorded directory.
+    Path(PathId, Vec<u8>),
+    /// An opening, by its descriptor.
+    Opening(Rc<Opening>),
+}
+
+/// A connection that was asked for at a socket's name: where each side sends.
+pub type Connection = (Channel, Channel);
+
+/// What is known of a recording.
+pub struct Recorder {
+    /// What was seen.
+    pub log: Log,
+    /// Where names lead.
+    pub resolver: Resolver,
+    /// Order through messages and locks.
+    pub orders: Orders,
+    /// Directories that have moved so far.
+    pub moves: u64,
+    /// Named pipes below the directory, each with its channel.
+    pub named_pipes: HashMap<PathId, Channel>,
+    /// Connections that were asked for and not accepted yet, by the socket's name.
+    pub connections: HashMap<Vec<u8>, VecDeque<Connection>>,
+    /// Processes that have ended and that nobody has waited for, with their threads.
+    pub ended: HashMap<Pid, Rc<Process>>,
+    /// Openings so far.
+    handles: Cell<u32>,
+}
+
+impl Recorder {
+    /// For what lies below this real path.
+    pub fn new(top: &[u8]) -> Self {
+        Self {
+            log: Log::new(),
+            resolver: Resolver::new(top),
+            orders: Orders::default(),
+            moves: 0,
+            named_pipes: HashMap::new(),
+            connections: HashMap::new(),
+            ended: HashMap::new(),
+            handles: Cell::new(0),
+        }
+    }
+
+    /// The number of a new opening.
+    pub fn new_handle(&self) -> HandleId {
+        let number = self.handles.get();
+        self.handles.set(number + 1);
+        HandleId(number)
+    }
+
+    /// An opening of what lies there.
+    pub fn new_opening(&self, path: PathId, real: Vec<u8>, appends: bool) -> Rc<Opening> {
+        let real = (real, self.moves);
+        Rc::new(Opening::new(self.new_handle(), path, real, appends))
+    }
+
+    /// Counts an operation that lies elsewhere.
+    pub fn elsewhere<T>(&mut self) -> Option<T> {
+        self.log.elsewhere += 1;
+        None
+    }
+
+    /// The opening of a descriptor; any other descriptor is elsewhere.
+    pub fn opening(&mut self, caller: &Caller, descriptor: u64) -> Option<Rc<Opening>> {
+        let opening = caller.files.borrow().opening(descriptor as i32);
+        opening.or_else(|| self.elsewhere())
+    }
+
+    /// Where a text leads that a call gives beside a descriptor.
+    pub fn resolve(
+        &mut self,
+        caller: &Caller,
+        directory: u64,
+        text: &[u8],
+        follow: bool,
+    ) -> Option<Resolved> {
+        let base = match text.first()? {
+            b'/' => Vec::new(),
+            _ => self.base(caller, directory as i32)?,
+        };
+        let root = caller.standing.borrow().root.clone();
+        let view = View {
+            process: caller.process.pid,
+            root: &root,
+            base: &base,
+        };
+        Some(self.resolver.resolve(&view, text, follow))
+    }
+
+    /// The real path of the directory where a relative name begins.
+    pub fn base(&mut self, caller: &Caller, directory: i32) -> Option<Vec<u8>> {
+        if directory == libc::AT_FDCWD {
+            let mut standing = caller.standing.borrow_mut();
+            return match &standing.directory {
+                Some((known, moves)) if *moves == self.moves => Some(known.clone()),
+                _ => {
+                    let found = caller.link("cwd")?;
+                    standing.directory = Some((found.clone(), self.moves));
+                    Some(found)
+                }
+            };
+        }
+        let opening = caller.files.borrow().opening(directory);
+        let Some(opening) = opening else {
+            return caller.link(&format!("fd/{directory}"));
+        };
+        let mut real = opening.real.borrow_mut();
+        if real.1 != self.moves {
+            *real = (caller.link(&format!("fd/{directory}"))?, self.moves);
+        }
+        Some(real.0.clone())
+    }
+
+    /// What a call names by a text beside a descriptor, below the recorded directory. A text that is missing or empty names
+    /// the descriptor itself, where that is allowed.
+    pub fn target(
+        &mut self,
+        caller: &Caller,
+        (directory, address): (u64, u64),
+        follow: bool,
+        may_be_empty: bool,
+    ) -> Option<Target> {
+        let text = match address {
+            0 => Vec::new(),
+            address => caller.text(address)?,
+        };
+        if !text.is_empty() {
+            let found = self.resolve(caller, directory, &text, follow)?;
+            return match found.below {
+                Some(path) => Some(Target::Path(path, found.real)),
+                None => self.elsewhere(),
+            };
+        }
+        if !may_be_empty {
+            return None;
+        }
+        if directory as i32 != libc::AT_FDCWD {
+            return self.opening(caller, directory).map(Target::Opening);
+        }
+        let real = self.base(caller, libc::AT_FDCWD)?;
+        match self.resolver.below(&real) {
+            Some(path) => Some(Target::Path(path, real)),
+            None => self.elsewhere(),
+        }
+    }
+
+    /// A call on a path below the recorded directory.
+    pub fn on_path(
+        &mut self,
+        caller: &Caller,
+        name: (u64, u64),
+        follow: bool,
+        call: impl FnOnce(PathId) -> Call,
+    ) -> Option<Then> {
+        match self.target(caller, name, follow, false)? {
+            Target::Path(path, _) => Some(Then::record(call(path))),
+            Target::Opening(_) => None,
+        }
+    }
+
+    /// A call on the path that a descriptor was opened by.
+    pub fn on_opened_path(
+        &mut self,
+        caller: &Caller,
+        descriptor: u64,
+        call: impl FnOnce(PathId) -> Call,
+    ) -> Option<Then> {
+        self.opening(caller, descriptor)?;
+        let real = caller.link(&format!("fd/{}", descriptor as i32))?;
+        let path = self.resolver.below(&real)?;
+        Some(Then::record(call(path)))
+    }
+
+    /// Keeps a call that has just returned. One that failed for a reason that is not the filesystem's (a signal, a wrong
+    /// address or descriptor, no such call) is none.
+    pub fn push(&mut self, caller: &Caller, began: Nanos, call: Call, returned: i64, counts: bool) {
+        const OTHER_REASONS: [i32; 4] = [libc::EINTR, libc::EFAULT, libc::EBADF, libc::ENOSYS];
+        let is_close = matches!(call, Call::Close { .. });
+        if !is_close
+            && OTHER_REASONS
+                .iter()
+                .any(|errno| returned == -i64::from(*errno))
+        {
+            return;
+        }
+        let outcome = outcome(returned, counts);
+        self.log.push(caller.who, began, call, outcome);
+    }
+
+    /// What follows from the last descriptor of something having been closed.
+    pub fn released(&mut self, caller: &Caller, held: Option<Held>) {
+        match held {
+            Some(Held::Opening(opening)) => {
+                let began = self.log.now();
+                self.closed(caller, &opening, began, 0);
+            }
+            Some(Held::End(end)) => {
+                if let Some(channel) = end.sends {
+                    self.orders.send(&mut self.log, caller.who, channel);
+                }
+            }
+            Some(Held::Listener(_)) | None => {}
+        }
+    }
+
+    /// Keeps the end of an opening.
+    pub fn closed(&mut self, caller: &Caller, opening: &Opening, began: Nanos, returned: i64) {
+        self.end_listing(caller, opening);
+        let handle = opening.handle;
+        self.push(caller, began, Call::Close { handle }, returned, false);
+        if opening.locks.get() {
+            self.unlocked(caller, opening);
+        }
+    }
+
+    /// Who locks the file next comes behind what was done until now.
+    pub fn unlocked(&mut self, caller: &Caller, opening: &Opening) {
+        let channel = self.orders.lock(opening.path);
+        self.orders.send(&mut self.log, caller.who, channel);
+        opening.locks.set(false);
+    }
+
+    /// Keeps a listing that has come to its end, or is given up.
+    pub fn end_listing(&mut self, caller: &Caller, opening: &Opening) {
+        if let Some(listing) = opening.listing.take() {
+            let call = Call::List {
+                handle: opening.handle,
+            };
+            let outcome = Outcome::Done(listing.entries);
+            let (began, took) = (listing.began, listing.took);
+            self.log.push_timed(caller.who, began, took, call, outcome);
+        }
+    }
+}

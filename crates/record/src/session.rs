@@ -1,0 +1,518 @@
+//! A recording from the start of its command to the end of the last process.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use model::Nanos;
+use nix::unistd::Pid;
+use sys::tracing::{self, Resume, Stop};
+use thiserror::Error;
+use trace::{About, Call, EntryKind, OpenFlags, Order, Trace};
+
+use crate::descriptors::ALL_MEMORY;
+use crate::files::{Files, Held};
+use crate::filter;
+use crate::interruption::Interruption;
+use crate::log::Who;
+use crate::mappings::Memory;
+use crate::recorder::{Caller, Process, Recorder, Standing};
+use crate::then::Then;
+use crate::tidy::tidy;
+use crate::tree;
+
+/// A program lies where everything that is done is to be recorded.
+const PROGRAM: &str =
+    "Programs below the directory were run: how the kernel read them is not in the trace.";
+/// The order of threads among each other.
+const THREADS: &str = "Order between the threads of a process (futex) is in the trace only as far as they send each \
+                       other something or lock files.";
+/// What the command left behind.
+const KILLED: &str = "Processes that the command left behind were killed.";
+
+/// What a recording gives.
+#[derive(Debug)]
+pub struct Recording {
+    /// What was done.
+    pub trace: Trace,
+    /// How the command ended.
+    pub ending: Ending,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Why there is no recording.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The directory cannot be read.
+    #[error("cannot read {directory}: {error}; name a directory with --below")]
+    Directory {
+        /// The directory.
+        directory: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// The command cannot be started.
+    #[error("cannot run {program}: {error}")]
+    Command {
+        /// Its program.
+        program: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// Processes cannot be traced.
+    #[error("cannot trace a process here: {0}; ptrace has to be allowed")]
+    Tracing(#[from] io::Error),
+}
+
+/// Runs a command and records what it does below a directory; `left` is told once when the command has ended and has
+/// left so many processes behind, which are waited for.
+///
+/// # Errors
+/// When the directory cannot be read, the command cannot be started, or processes cannot be traced. A command that
+/// fails is a recording.
+pub fn record(
+    command: &[OsString],
+    below: &Path,
+    left: &mut dyn FnMut(usize),
+) -> Result<Recording, RecordError> {
+    let unreadable = |error| RecordError::Directory {
+        directory: below.display().to_string(),
+        error,
+    };
+    let top = below.canonicalize().map_err(unreadable)?;
+    let mut recorder = Recorder::new(top.as_os_str().as_bytes());
+    let unseen = &mut recorder.log.unseen;
+    let before = tree::entries(&top, &mut recorder.resolver.paths, unseen).map_err(unreadable)?;
+    for entry in &before {
+        match entry.kind {
+            EntryKind::Symlink(_) => recorder.resolver.links_below = true,
+            EntryKind::Pipe => {
+                let channel = recorder.orders.channel();
+                recorder.named_pipes.insert(entry.path, channel);
+            }
+            _ => {}
+        }
+    }
+    let mut session = Session::start(recorder, command)?;
+    let ending = session.follow(left)?;
+    if let Some(error) = session.started.take().and_then(tracing::Started::fault) {
+        let program = command.first().map(|program| program.to_string_lossy());
+        return Err(RecordError::Command {
+            program: program.unwrap_or_default().into_owned(),
+            error,
+        });
+    }
+    let mut recorder = session.recorder;
+    let paths = &mut recorder.resolver.paths;
+    let after = tree::entries(&top, paths, &mut recorder.log.unseen).map_err(unreadable)?;
+    let words = command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    let about = About {
+        command: words.collect(),
+        recorder: concat!("fsarena ", env!("CARGO_PKG_VERSION")).to_owned(),
+        system: system(),
+        anonymised: false,
+        elsewhere: recorder.log.elsewhere,
+        unseen: recorder
+            .log
+            .unseen
+            .iter()
+            .map(|line| (*line).to_owned())
+            .collect(),
+    };
+    let trace = Trace {
+        about,
+        paths: recorder.resolver.paths,
+        before,
+        operations: tidy(recorder.log.operations),
+        after,
+    };
+    Ok(Recording { trace, ending })
+}
+
+/// System and version, as `uname` says it.
+fn system() -> String {
+    let Ok(names) = nix::sys::utsname::uname() else {
+        return String::new();
+    };
+    let part = |part: &OsStr| part.to_string_lossy().into_owned();
+    format!("{} {}", part(names.sysname()), part(names.release()))
+}
+
+struct Task {
+    caller: Caller,
+    /// When the call that it is in began, and what is to be done when it returns.
+    pending: Option<(Nanos, Then)>,
+    has_left: bool,
+}
+
+struct Session {
+    recorder: Recorder,
+    started: Option<tracing::Started>,
+    first: Pid,
+    tasks: HashMap<Pid, Task>,
+    /// Threads that were seen before the one that made them said so.
+    early: HashSet<Pid>,
+    threads: u32,
+    processes: u32,
+    interruption: Interruption,
+}
+
+impl Session {
+    fn start(mut recorder: Recorder, command: &[OsString]) -> Result<Self, RecordError> {
+        let words = command.iter().map(|word| CString::new(word.as_bytes()));
+        let words: Vec<CString> = words.collect::<Result<_, _>>().map_err(io::Error::from)?;
+        let filter = filter::program().map_err(io::Error::other)?;
+        let interruption = Interruption::listen()?;
+        let who = Who {
+            process: 0,
+            thread: 0,
+        };
+        let files = inherited(&mut recorder, who);
+        let started = tracing::start(&words, &filter)?;
+        let first = started.pid;
+        let standing = Standing {
+            umask: own_umask(),
+            ..Standing::default()
+        };
+        let caller = Caller {
+            tid: first,
+            who,
+            process: Rc::new(Process {
+                number: 0,
+                pid: first,
+                threads: RefCell::new(vec![0]),
+                living: Cell::new(1),
+            }),
+            files: Rc::new(RefCell::new(files)),
+            standing: Rc::new(RefCell::new(standing)),
+            memory: Rc::default(),
+        };
+        let mut living = interruption.living();
+        living.first = Some(first);
+        living.all.insert(first);
+        drop(living);
+        let mut session = Self {
+            recorder,
+            started: Some(started),
+            first,
+            tasks: HashMap::new(),
+            early: HashSet::new(),
+            threads: 1,
+            processes: 1,
+            interruption,
+        };
+        session.add(caller);
+        Ok(session)
+    }
+
+    fn add(&mut self, caller: Caller) {
+        let task = Task {
+            caller,
+            pending: None,
+            has_left: false,
+        };
+        self.tasks.insert(task.caller.tid, task);
+    }
+
+    /// Follows all processes until the last has ended; how the first did.
+    fn follow(&mut self, left: &mut dyn FnMut(usize)) -> io::Result<Ending> {
+        let mut ending = Ending::Code(0);
+        while let Some((tid, stop)) = tracing::wait()? {
+            match stop {
+                Stop::Exited(_) | Stop::Killed(_) => {
+                    self.gone(tid);
+                    if tid == self.first {
+                        ending = match stop {
+                            Stop::Exited(code) => Ending::Code(code),
+                            Stop::Killed(signal) => Ending::Signal(signal),
+                            _ => unreachable!("only ends are here"),
+                        };
+                        let mut living = self.interruption.living();
+                        living.first = None;
+                        if !living.all.is_empty() {
+                            left(living.all.len());
+                        }
+                    }
+                }
+                _ => self.stopped(tid, stop)?,
+            }
+        }
+        if self.interruption.living().killed {
+            self.recorder.log.unseen.insert(KILLED);
+        }
+        Ok(ending)
+    }
+
+    fn stopped(&mut self, tid: Pid, stop: Stop) -> io::Result<()> {
+        if !self.tasks.contains_key(&tid) && stop != Stop::Exec {
+            // It goes on when the thread that made it is seen.
+            self.early.insert(tid);
+            return Ok(());
+        }
+        let (mut signal, mut how) = (0, None);
+        match stop {
+            Stop::Entry => self.enters(tid)?,
+            Stop::Return => self.returns(tid)?,
+            Stop::Clone => self.clones(tid)?,
+            Stop::Exec => self.executes(tid)?,
+            Stop::Exiting => self.leaves(tid),
+            Stop::Group => how = Some(Resume::Listen),
+            Stop::Signal(number) => signal = number,
+            Stop::New | Stop::Exited(_) | Stop::Killed(_) => {}
+        }
+        let waits = |task: &Task| task.pending.is_some();
+        let how = how.unwrap_or(match self.tasks.get(&tid).is_some_and(waits) {
+            true => Resume::ToReturn,
+            false => Resume::Run,
+        });
+        tracing::resume(tid, how, signal)
+    }
+
+    fn enters(&mut self, tid: Pid) -> io::Result<()> {
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            return Ok(());
+        };
+        let Some(entry) = survived(tracing::entry(tid))? else {
+            return Ok(());
+        };
+        let then = self.recorder.begins(&task.caller, &entry);
+        // What is kept at its beginning comes before it, and what that took is no part of it.
+        let began = self.recorder.log.now();
+        task.pending = then.map(|then| (began, then));
+        Ok(())
+    }
+
+    fn returns(&mut self, tid: Pid) -> io::Result<()> {
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            return Ok(());
+        };
+        let Some((began, then)) = task.pending.take() else {
+            return Ok(());
+        };
+        if let Some(returned) = survived(tracing::returned(tid))? {
+            self.recorder.returns(&task.caller, began, then, returned);
+        }
+        Ok(())
+    }
+
+    /// A thread has made another one, or a process.
+    fn clones(&mut self, tid: Pid) -> io::Result<()> {
+        let Some(new) = survived(tracing::event_message(tid))? else {
+            return Ok(());
+        };
+        let parent = self.tasks[&tid].caller.clone();
+        let flags = survived(clone_flags(&parent))?.unwrap_or(0);
+        let has = |flag: i32| flags & flag as u64 != 0;
+        let thread = self.threads;
+        self.threads += 1;
+        let process = if has(libc::CLONE_THREAD) {
+            self.recorder.log.unseen.insert(THREADS);
+            let process = Rc::clone(&parent.process);
+            process.threads.borrow_mut().push(thread);
+            process.living.set(process.living.get() + 1);
+            process
+        } else {
+            self.processes += 1;
+            self.interruption.living().all.insert(new);
+            Rc::new(Process {
+                number: self.processes - 1,
+                pid: new,
+                threads: RefCell::new(vec![thread]),
+                living: Cell::new(1),
+            })
+        };
+        let who = Who {
+            process: process.number,
+            thread,
+        };
+        let copy = |files: &RefCell<Files>| Rc::new(RefCell::new(files.borrow().copy()));
+        let caller = Caller {
+            tid: new,
+            who,
+            process,
+            files: match has(libc::CLONE_FILES) {
+                true => Rc::clone(&parent.files),
+                false => copy(&parent.files),
+            },
+            standing: match has(libc::CLONE_FS) {
+                true => Rc::clone(&parent.standing),
+                false => Rc::new(RefCell::new(parent.standing.borrow().clone())),
+            },
+            memory: match has(libc::CLONE_VM) {
+                true => Rc::clone(&parent.memory),
+                false => Rc::new(RefCell::new(parent.memory.borrow().copy())),
+            },
+        };
+        let order = Order::Starts { thread };
+        self.recorder.log.push_order(parent.who, order);
+        self.add(caller);
+        if self.early.remove(&new) {
+            tracing::resume(new, Resume::Run, 0)?;
+        }
+        Ok(())
+    }
+
+    /// A process runs another program, in its first thread; all others have ended.
+    fn executes(&mut self, tid: Pid) -> io::Result<()> {
+        let former = survived(tracing::event_message(tid))?.unwrap_or(tid);
+        if former != tid {
+            self.gone(tid);
+            if let Some(mut task) = self.tasks.remove(&former) {
+                task.caller.tid = tid;
+                self.tasks.insert(tid, task);
+                self.interruption.living().all.insert(tid);
+            }
+        }
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            return Ok(());
+        };
+        let recorder = &mut self.recorder;
+        drop_memory(recorder, &mut task.caller);
+        let own = Rc::new(RefCell::new(task.caller.files.borrow().copy()));
+        let shared = std::mem::replace(&mut task.caller.files, own);
+        let caller = task.caller.clone();
+        close_all(recorder, &caller, shared);
+        let closed = caller.files.borrow().closed_by_exec();
+        for number in closed {
+            let held = caller.files.borrow_mut().remove(number);
+            recorder.released(&caller, held);
+        }
+        let program = caller.link("exe").unwrap_or_default();
+        if recorder.resolver.below(&program).is_some() {
+            recorder.log.unseen.insert(PROGRAM);
+        }
+        Ok(())
+    }
+
+    /// A thread ends, and its memory is still there.
+    fn leaves(&mut self, tid: Pid) {
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            return;
+        };
+        if std::mem::replace(&mut task.has_left, true) {
+            return;
+        }
+        task.pending = None;
+        drop_memory(&mut self.recorder, &mut task.caller);
+        let files = std::mem::take(&mut task.caller.files);
+        let caller = task.caller.clone();
+        close_all(&mut self.recorder, &caller, files);
+        let process = &caller.process;
+        process.living.set(process.living.get() - 1);
+        if process.living.get() == 0 {
+            self.recorder.ended.insert(process.pid, Rc::clone(process));
+        }
+    }
+
+    /// A thread has ended.
+    fn gone(&mut self, tid: Pid) {
+        self.leaves(tid);
+        self.early.remove(&tid);
+        self.tasks.remove(&tid);
+        self.interruption.living().all.remove(&tid);
+    }
+}
+
+/// Gives up a thread's memory; what was touched in it is kept if no other thread has it.
+fn drop_memory(recorder: &mut Recorder, caller: &mut Caller) {
+    if Rc::strong_count(&caller.memory) == 1 {
+        recorder.unmap(&caller.clone(), ALL_MEMORY);
+    }
+    caller.memory = Rc::new(RefCell::new(Memory::default()));
+}
+
+/// Closes all descriptors if no other thread has them.
+fn close_all(recorder: &mut Recorder, caller: &Caller, files: Rc<RefCell<Files>>) {
+    let Some(files) = Rc::into_inner(files) else {
+        return;
+    };
+    let mut files = files.into_inner();
+    for number in files.numbers(0, i32::MAX) {
+        let held = files.remove(number);
+        recorder.released(caller, held);
+    }
+}
+
+/// The flags of the `clone` or one of its relatives that a thread is in. Source: clone(2).
+fn clone_flags(caller: &Caller) -> io::Result<u64> {
+    let (number, argument) = tracing::call_inside(caller.tid)?;
+    Ok(match number as i64 {
+        libc::SYS_clone => argument,
+        libc::SYS_clone3 => caller.numbers::<1>(argument).map_or(0, |[flags]| flags),
+        libc::SYS_vfork => libc::CLONE_VM as u64,
+        _ => 0,
+    })
+}
+
+/// A thread that was killed while it was stopped is no error: its end is seen next.
+fn survived<T>(asked: io::Result<T>) -> io::Result<Option<T>> {
+    match asked {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The permissions that new files of this program do not get. Format: proc_pid_status(5).
+fn own_umask() -> u16 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    umask
+        .and_then(|umask| u16::from_str_radix(umask.trim(), 8).ok())
+        .unwrap_or(0o022)
+}
+
+/// What the command gets opened, as its standard output in a file below the directory: kept as if it had opened that.
+fn inherited(recorder: &mut Recorder, who: Who) -> Files {
+    let mut files = Files::default();
+    for number in 0..3 {
+        let Some((real, position, flags)) = own_descriptor(number) else {
+            continue;
+        };
+        let Some(path) = recorder.resolver.below(&real) else {
+            continue;
+        };
+        let opening = recorder.new_opening(path, real, flags.has(OpenFlags::APPEND));
+        opening.position.set(position);
+        let call = Call::Open {
+            path,
+            flags: OpenFlags(flags.0 & !OpenFlags::CREATE & !OpenFlags::TRUNCATE),
+            mode: 0,
+            handle: Some(opening.handle),
+        };
+        let outcome = trace::Outcome::Done(0);
+        recorder.log.push(who, Nanos(0), call, outcome);
+        files.insert(number, Held::Opening(opening), false);
+    }
+    files
+}
+
+/// The real path, position and flags of a descriptor of this program's. Format: proc_pid_fdinfo(5).
+fn own_descriptor(number: i32) -> Option<(Vec<u8>, u64, OpenFlags)> {
+    let real = fs::read_link(format!("/proc/self/fd/{number}")).ok()?;
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{number}")).ok()?;
+    let field = |name| {
+        info.lines()
+            .find_map(|line| line.strip_prefix(name))
+            .map(str::trim)
+    };
+    let flags = u32::from_str_radix(field("flags:")?, 8).ok()?;
+    let real = real.as_os_str().as_bytes().to_vec();
+    let flags = OpenFlags(flags & OpenFlags::KEPT);
+    Some((real, field("pos:")?.parse().ok()?, flags))
+}

@@ -1,0 +1,111 @@
+//! The recording in order: by time, numbered without gaps, without what nobody waits for.
+
+use std::collections::{BTreeMap, HashSet};
+
+use trace::{Call, Operation, Order};
+
+/// Sorts operations by their beginning, leaves out order that orders nothing, and numbers processes, threads and
+/// messages in the order in which they appear.
+pub fn tidy(mut operations: Vec<Operation>) -> Vec<Operation> {
+    operations.sort_by_key(|operation| operation.began);
+    loop {
+        let before = operations.len();
+        drop_idle(&mut operations);
+        if operations.len() == before {
+            break;
+        }
+    }
+    renumber(&mut operations);
+    operations
+}
+
+/// Leaves out order to or from threads that do nothing, and messages that nobody receives.
+fn drop_idle(operations: &mut Vec<Operation>) {
+    let active: HashSet<u32> = operations.iter().map(|o| o.thread).collect();
+    let received: HashSet<u32> = operations
+        .iter()
+        .filter_map(|operation| match operation.call {
+            Call::Order(Order::Receives { message }) => Some(message),
+            _ => None,
+        })
+        .collect();
+    operations.retain(|operation| match operation.call {
+        Call::Order(Order::Starts { thread } | Order::Awaits { thread }) => {
+            active.contains(&thread)
+        }
+        Call::Order(Order::Sends { message }) => received.contains(&message),
+        _ => true,
+    });
+}
+
+/// Numbers in the order in which they are asked for.
+#[derive(Default)]
+struct Numbers(BTreeMap<u32, u32>);
+
+impl Numbers {
+    fn of(&mut self, old: u32) -> u32 {
+        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        *self.0.entry(old).or_insert(next)
+    }
+}
+
+fn renumber(operations: &mut [Operation]) {
+    let mut processes = Numbers::default();
+    let mut threads = Numbers::default();
+    let mut messages = Numbers::default();
+    for operation in operations {
+        operation.process = processes.of(operation.process);
+        operation.thread = threads.of(operation.thread);
+        if let Call::Order(order) = &mut operation.call {
+            match order {
+                Order::Starts { thread } | Order::Awaits { thread } => {
+                    *thread = threads.of(*thread);
+                }
+                Order::Sends { message } | Order::Receives { message } => {
+                    *message = messages.of(*message);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+    use trace::Outcome;
+
+    use super::*;
+
+    fn at(began: u64, thread: u32, call: Call) -> Operation {
+        Operation {
+            process: thread,
+            thread,
+            began: Nanos(began),
+            took: Nanos(0),
+            call,
+            outcome: Outcome::Done(0),
+        }
+    }
+
+    #[test]
+    fn what_orders_nothing_is_left_out_and_numbers_have_no_gaps() {
+        let order = Call::Order;
+        let operations = vec![
+            at(9, 7, Call::SyncAll),
+            at(1, 5, order(Order::Starts { thread: 6 })),
+            at(2, 5, order(Order::Starts { thread: 7 })),
+            at(3, 6, order(Order::Starts { thread: 8 })),
+            at(4, 6, order(Order::Sends { message: 1 })),
+            at(5, 5, order(Order::Sends { message: 3 })),
+            at(6, 7, order(Order::Receives { message: 3 })),
+            at(10, 5, order(Order::Awaits { thread: 6 })),
+        ];
+        let expected = [
+            at(2, 0, order(Order::Starts { thread: 1 })),
+            at(5, 0, order(Order::Sends { message: 0 })),
+            at(6, 1, order(Order::Receives { message: 0 })),
+            at(9, 1, Call::SyncAll),
+        ];
+        assert_eq!(tidy(operations), expected);
+    }
+}

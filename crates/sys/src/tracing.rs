@@ -1,0 +1,335 @@
+//! Programs that are stopped at some of their system calls (ptrace(2) with a seccomp(2) filter), to see what they do.
+//!
+//! The thread that starts a program is its tracer: all calls here must come from that thread.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, IoSliceMut, Read, Write};
+use std::mem::{size_of, zeroed};
+use std::os::fd::OwnedFd;
+use std::ptr;
+
+use libc::{c_int, c_long, c_void, pid_t, sock_filter, sock_fprog};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::uio::{RemoteIoVec, process_vm_readv};
+use nix::unistd::{Pid, pipe2};
+
+/// What a tracer asks for: to see each new process and thread, programs that begin, ends, and calls of the filter; and
+/// that the kernel kills all of them when the tracer ends.
+const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEEXIT
+    | libc::PTRACE_O_TRACESECCOMP
+    | libc::PTRACE_O_EXITKILL;
+
+/// `AUDIT_ARCH_X86_64` of linux/audit.h.
+pub const X86_64: u32 = 0xc000_003e;
+
+/// A program that has just been started and waits for nothing any more.
+#[derive(Debug)]
+pub struct Started {
+    /// Its process.
+    pub pid: Pid,
+    fault: File,
+}
+
+impl Started {
+    /// Why there is no program, once its process has ended: the errno of `execvp`, or nothing where it ran.
+    pub fn fault(mut self) -> Option<io::Error> {
+        let mut number = [0; size_of::<i32>()];
+        self.fault.read_exact(&mut number).ok()?;
+        Some(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
+    }
+}
+
+/// Why a thread has stopped, or how it has ended. Source: ptrace(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It is about to make a system call that the filter names.
+    Entry,
+    /// A system call has returned after [`Resume::ToReturn`].
+    Return,
+    /// It has made a process or thread; [`event_message`] is that one's number.
+    Clone,
+    /// It runs another program now; [`event_message`] is the number that the thread had before.
+    Exec,
+    /// It ends, and still has its memory.
+    Exiting,
+    /// It is new and has not run yet, or goes on after it was stopped.
+    New,
+    /// A signal has stopped its whole process.
+    Group,
+    /// It is about to get this signal.
+    Signal(c_int),
+    /// It has ended with this code.
+    Exited(c_int),
+    /// This signal has killed it.
+    Killed(c_int),
+}
+
+/// How a stopped thread goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// Until the next system call that the filter names.
+    Run,
+    /// Until the call that it is in has returned.
+    ToReturn,
+    /// It stays stopped, as a signal asked for, and is seen when it goes on.
+    Listen,
+}
+
+/// A system call as it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its number.
+    pub number: u64,
+    /// Its arguments.
+    pub arguments: [u64; 6],
+    /// The instruction set for which it is numbered, as [`X86_64`].
+    pub architecture: u32,
+}
+
+/// Starts a program, found in `PATH`, whose system calls the filter looks at. Signals do what they do by default.
+///
+/// # Errors
+/// When no process can be made, or it cannot be traced. A program that is not there ends its process: see
+/// [`Started::fault`].
+pub fn start(command: &[CString], filter: &[sock_filter]) -> io::Result<Started> {
+    let (wait, go) = pipe2(OFlag::O_CLOEXEC)?;
+    let (fault, tell) = pipe2(OFlag::O_CLOEXEC)?;
+    let mut arguments: Vec<_> = command.iter().map(|argument| argument.as_ptr()).collect();
+    arguments.push(ptr::null());
+    // SAFETY: the child makes system calls alone, and uses only memory that was made before.
+    let pid = match unsafe { libc::fork() } {
+        -1 => return Err(io::Error::last_os_error()),
+        0 => {
+            drop(go);
+            become_program(&arguments, filter, wait, tell)
+        }
+        pid => pid,
+    };
+    let started = Started {
+        pid: Pid::from_raw(pid),
+        fault: File::from(fault),
+    };
+    request(libc::PTRACE_SEIZE, pid, 0, OPTIONS as usize)?;
+    File::from(go).write_all(b"1")?;
+    Ok(started)
+}
+
+/// The child: waits until it is traced, has its calls filtered and becomes the program.
+fn become_program(
+    arguments: &[*const libc::c_char],
+    filter: &[sock_filter],
+    wait: OwnedFd,
+    tell: OwnedFd,
+) -> ! {
+    let become_it = || -> io::Result<()> {
+        File::from(wait).read_exact(&mut [0])?;
+        // SAFETY: an empty set of signals and the default of one are set; no handler of this program is asked for.
+        unsafe {
+            let mut none = zeroed();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        }
+        install(filter)?;
+        // SAFETY: `arguments` ends with a null pointer, and what it points to lives in the parent's copied memory.
+        unsafe { libc::execvp(arguments[0], arguments.as_ptr()) };
+        Err(io::Error::last_os_error())
+    };
+    let error = become_it().err().and_then(|error| error.raw_os_error());
+    let number = error.unwrap_or(libc::EIO).to_ne_bytes();
+    // Who reads it has gone where it cannot be written.
+    let _ = File::from(tell).write_all(&number);
+    // SAFETY: ends this process without handlers of the parent's.
+    unsafe { libc::_exit(127) }
+}
+
+/// Has the kernel look at each call of this process by the filter; without privilege, programs cannot gain any from
+/// then on.
+fn install(filter: &[sock_filter]) -> io::Result<()> {
+    let program = sock_fprog {
+        len: u16::try_from(filter.len()).map_err(io::Error::other)?,
+        filter: filter.as_ptr().cast_mut(),
+    };
+    let set = || {
+        // SAFETY: the kernel copies the program, whose length is that of the slice.
+        let set = unsafe {
+            libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                &raw const program,
+            )
+        };
+        Errno::result(set).map(drop)
+    };
+    if set() == Err(Errno::EACCES) {
+        nix::sys::prctl::set_no_new_privs()?;
+        set()?;
+    }
+    Ok(())
+}
+
+/// The next thread that has stopped or ended; `None` when there is none left.
+///
+/// # Errors
+/// Those of `waitpid`.
+pub fn wait() -> io::Result<Option<(Pid, Stop)>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is an own variable.
+        let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL) };
+        match Errno::result(pid) {
+            Ok(pid) => return Ok(Some((Pid::from_raw(pid), stop(status)))),
+            Err(Errno::EINTR) => {}
+            Err(Errno::ECHILD) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// What a status of `waitpid` says.
+fn stop(status: c_int) -> Stop {
+    if libc::WIFEXITED(status) {
+        return Stop::Exited(libc::WEXITSTATUS(status));
+    }
+    if libc::WIFSIGNALED(status) {
+        return Stop::Killed(libc::WTERMSIG(status));
+    }
+    let signal = libc::WSTOPSIG(status);
+    match status >> 16 {
+        libc::PTRACE_EVENT_SECCOMP => Stop::Entry,
+        libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+            Stop::Clone
+        }
+        libc::PTRACE_EVENT_EXEC => Stop::Exec,
+        libc::PTRACE_EVENT_EXIT => Stop::Exiting,
+        libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Stop::New,
+        libc::PTRACE_EVENT_STOP => Stop::Group,
+        _ if signal == libc::SIGTRAP | 0x80 => Stop::Return,
+        _ => Stop::Signal(signal),
+    }
+}
+
+/// Lets a stopped thread go on, with a signal, or 0 for none. One that was killed meanwhile is no error.
+///
+/// # Errors
+/// When the thread is not stopped.
+pub fn resume(thread: Pid, how: Resume, signal: c_int) -> io::Result<()> {
+    let how = match how {
+        Resume::Run => libc::PTRACE_CONT,
+        Resume::ToReturn => libc::PTRACE_SYSCALL,
+        Resume::Listen => libc::PTRACE_LISTEN,
+    };
+    match request(how, thread.as_raw(), 0, signal as usize) {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        outcome => outcome.map(drop),
+    }
+}
+
+/// The number that comes with [`Stop::Clone`] and [`Stop::Exec`].
+///
+/// # Errors
+/// When the thread is not stopped.
+pub fn event_message(thread: Pid) -> io::Result<Pid> {
+    let mut message: libc::c_ulong = 0;
+    let to = (&raw mut message) as usize;
+    request(libc::PTRACE_GETEVENTMSG, thread.as_raw(), 0, to)?;
+    Ok(Pid::from_raw(message as pid_t))
+}
+
+fn syscall_info(thread: Pid) -> io::Result<libc::ptrace_syscall_info> {
+    // SAFETY: all of its fields are numbers, for which zeros are valid.
+    let mut info: libc::ptrace_syscall_info = unsafe { zeroed() };
+    let (size, to) = (size_of_val(&info), (&raw mut info) as usize);
+    request(libc::PTRACE_GET_SYSCALL_INFO, thread.as_raw(), size, to)?;
+    Ok(info)
+}
+
+/// The system call that a thread is about to make, at [`Stop::Entry`].
+///
+/// # Errors
+/// When the thread is not stopped.
+pub fn entry(thread: Pid) -> io::Result<Entry> {
+    let info = syscall_info(thread)?;
+    // SAFETY: `seccomp` and `entry` begin with the same fields, all numbers, which the kernel has filled or left zero.
+    let call = unsafe { info.u.entry };
+    Ok(Entry {
+        number: call.nr,
+        arguments: call.args,
+        architecture: info.arch,
+    })
+}
+
+/// What a system call has returned, at [`Stop::Return`]: a negative errno where it failed.
+///
+/// # Errors
+/// When the thread is not stopped.
+pub fn returned(thread: Pid) -> io::Result<i64> {
+    let info = syscall_info(thread)?;
+    // SAFETY: all bits are valid for its numbers.
+    Ok(unsafe { info.u.exit }.sval)
+}
+
+/// Number and first argument of the call that a thread is in, at [`Stop::Clone`].
+///
+/// # Errors
+/// When the thread is not stopped.
+pub fn call_inside(thread: Pid) -> io::Result<(u64, u64)> {
+    // SAFETY: all of its fields are numbers, for which zeros are valid.
+    let mut registers: libc::user_regs_struct = unsafe { zeroed() };
+    let to = (&raw mut registers) as usize;
+    request(libc::PTRACE_GETREGS, thread.as_raw(), 0, to)?;
+    Ok((registers.orig_rax, registers.rdi))
+}
+
+/// Reads from the memory of a stopped thread, as far as there is any; how many bytes.
+///
+/// # Errors
+/// When there is no memory at this address.
+pub fn read_memory(thread: Pid, address: u64, to: &mut [u8]) -> io::Result<usize> {
+    let from = RemoteIoVec {
+        base: address as usize,
+        len: to.len(),
+    };
+    Ok(process_vm_readv(
+        thread,
+        &mut [IoSliceMut::new(to)],
+        &[from],
+    )?)
+}
+
+/// A text that ends with a zero byte in the memory of a stopped thread, which may be so long.
+///
+/// # Errors
+/// When there is none.
+pub fn read_text(thread: Pid, address: u64, most: usize) -> io::Result<Vec<u8>> {
+    const PAGE: u64 = 4096;
+    let mut text = Vec::with_capacity(256);
+    while text.len() < most {
+        let at = address + text.len() as u64;
+        // No further than its page: the next one may not be there.
+        let length = (PAGE - at % PAGE).min(256) as usize;
+        let before = text.len();
+        text.resize(before + length, 0);
+        let read = read_memory(thread, at, &mut text[before..])?;
+        text.truncate(before + read);
+        if let Ok(end) = CStr::from_bytes_until_nul(&text).map(CStr::count_bytes) {
+            text.truncate(end);
+            return Ok(text);
+        }
+    }
+    Err(io::Error::from(Errno::ENAMETOOLONG))
+}
+
+fn request(what: libc::c_uint, pid: pid_t, address: usize, data: usize) -> io::Result<c_long> {
+    // SAFETY: `address` and `data` are numbers, or `data` points to a variable of the caller's that is as large as this
+    // request fills, which each caller here sees to.
+    let outcome = unsafe { libc::ptrace(what, pid, address as *mut c_void, data as *mut c_void) };
+    Ok(Errno::result(outcome)?)
+}
