@@ -116,7 +116,7 @@ fn archives_are_brought_once_read_in_random_order_and_brought_again_when_damaged
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
     let read = phase(&cell.phases, "read");
     assert!(
-        read.operations > 500 && read.bytes_read.0 > 8_000_000,
+        read.operations > 500 && read.bytes.0 > 8_000_000,
         "{read:?}"
     );
     let archive = archives()

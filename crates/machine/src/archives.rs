@@ -45,9 +45,6 @@ pub fn bring_here(
     stop: &Stop,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Vec<HeldArchive>> {
-    if wanted.is_empty() {
-        return Ok(Vec::new());
-    }
     let cache = guest::cache_directory()?;
     let held = guest::bring_archives(wanted, &cache, stop, say);
     held.map_err(|error| Refused(format!("the suite cannot have its sources: {error}")).into())
@@ -64,6 +61,9 @@ pub fn of_campaign(
 ) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let suites = campaign.suites.iter();
     let wanted: Vec<_> = suites.flat_map(|suite| suite.archives.clone()).collect();
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
     let held = bring_here(&wanted, stop, say)?;
     if let Some(other) = held.iter().find(|held| !campaign.archives.contains(held)) {
         let began = campaign.archives.iter().find(|a| a.name == other.name);
