@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates of the copy: what reads suites and what performs operations.
-const CRATES: [&str; 4] = ["model", "sys", "engine", "catalog"];
+const CRATES: [&str; 5] = ["trace", "model", "sys", "engine", "catalog"];
 
 /// Reads the operation from a suite's file, performs, undoes and repeats it.
 const USE: &str = r#"

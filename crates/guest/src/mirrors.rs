@@ -110,6 +110,9 @@ fn sources(
         format!("{entry} {signed}{uri} {release} {COMPONENTS}\n")
     };
     let Some(mirror) = mirror else {
+        // apt takes the first that has a version: the archive itself has every file, and its updates may have lost some.
+        let mut releases: Vec<&Release> = releases.iter().collect();
+        releases.sort_by_key(|release| release.name.contains('-'));
         return Ok(releases.iter().map(|r| line(&r.uri, &r.name)).collect());
     };
     check(mirror)?;
@@ -157,6 +160,23 @@ mod tests {
             text,
             "deb [signed-by=/k.gpg] http://m/debian/ bookworm main contrib non-free\n\
              deb [signed-by=/k.gpg] http://m/security/ bookworm-security main contrib non-free\n"
+        );
+    }
+
+    #[test]
+    fn the_archive_itself_comes_before_its_updates() {
+        let releases = [
+            ("http://a/security/", "bookworm-security"),
+            ("http://b/debian/", "bookworm"),
+        ];
+        let releases = releases.map(|(uri, name)| Release {
+            uri: uri.into(),
+            name: name.into(),
+        });
+        let text = sources(Lists::Sources, &BTreeSet::from(releases), None, None).unwrap();
+        assert!(
+            text.starts_with("deb-src http://b/debian/ bookworm main"),
+            "{text}"
         );
     }
 

@@ -6,16 +6,38 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
-use model::{Campaign, HeldArchive, SourceArchive};
+use model::{Campaign, HeldArchive, SourceArchive, Suite};
 use orchestrate::Stop;
 use wire::machine::{Answer, Request};
 
 use crate::connection::{Connection, Reach};
 use crate::dialogue::Dialogue;
-use crate::error::Refused;
+use crate::error::{BadInput, Refused};
 
 /// Where they lie in the directory of a campaign.
 pub const DIRECTORY: &str = "archives";
+
+/// The archives of some suites, each once.
+///
+/// # Errors
+/// When two suites give one name to different archives: commands find them by their names.
+pub fn of_suites(suites: &[Suite]) -> anyhow::Result<Vec<SourceArchive>> {
+    let mut all: Vec<SourceArchive> = Vec::new();
+    for archive in suites.iter().flat_map(|suite| &suite.archives) {
+        match all.iter().find(|other| other.name == archive.name) {
+            None => all.push(archive.clone()),
+            Some(other) if other == archive => {}
+            Some(_) => {
+                let name = &archive.name;
+                return Err(BadInput(format!(
+                    "two suites call different archives `{name}`: run them one after the other"
+                ))
+                .into());
+            }
+        }
+    }
+    Ok(all)
+}
 
 /// Has the machine bring what is not in its cache, and says which archives they are.
 ///
@@ -59,8 +81,7 @@ pub fn of_campaign(
     stop: &Stop,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<Vec<(String, PathBuf)>> {
-    let suites = campaign.suites.iter();
-    let wanted: Vec<_> = suites.flat_map(|suite| suite.archives.clone()).collect();
+    let wanted = of_suites(&campaign.suites)?;
     if wanted.is_empty() {
         return Ok(Vec::new());
     }

@@ -24,7 +24,7 @@ mod ssh;
 mod storage;
 mod work_place;
 
-pub use archives::bring as bring_archives;
+pub use archives::{bring as bring_archives, of_suites as archives_of_suites};
 pub use connection::{Here, Reach};
 pub use dialogue::{Dialogue, Erased};
 pub use error::{BadInput, Interruption, Refused, kind, not_utf8, whole};

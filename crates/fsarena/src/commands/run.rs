@@ -156,8 +156,7 @@ pub fn campaign(
         yes: means.consent.yes,
         stop,
     };
-    let suites = campaign.suites.iter();
-    let archives: Vec<_> = suites.flat_map(|suite| suite.archives.clone()).collect();
+    let archives = machine::archives_of_suites(&campaign.suites)?;
     if !archives.is_empty() {
         campaign.archives = machine::bring_archives(&*reach, archives, &asked, stop)?;
     }
