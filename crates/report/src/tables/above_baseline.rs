@@ -15,7 +15,7 @@ pub(crate) const NOTE: &str = "A baseline does the same work without a disk. Its
                                rounds, what share of the contender's time that is, and the processor time per time \
                                that passed. Below 0 is noise: the work varies by more than the filesystem takes.";
 
-/// A step of which the baseline takes this share is said to be none of the filesystem's.
+/// A step of which the baseline takes this share is said to be hardly the filesystem's.
 const NEARLY_ALL: f64 = 0.9;
 
 /// A block for each test that was run on a baseline as well.
@@ -74,7 +74,9 @@ fn lines<'a>(total: &Total, baseline: usize) -> Vec<PhaseLine<'a>> {
             }
         },
     );
-    steps.chain([sums]).collect()
+    // The total of one step is that step.
+    let sums = (total.steps.len() > 1).then_some(sums);
+    steps.chain(sums).collect()
 }
 
 /// A line whose unit fits these times.
@@ -141,7 +143,7 @@ fn absent(word: &str) -> Entry {
     }
 }
 
-/// What the steps of a campaign say nothing about, a sentence for each test.
+/// Which steps are the work itself and hardly the filesystem's, a sentence for each test.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let totals = analysis.totals.iter();
     totals
@@ -150,37 +152,38 @@ pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
 }
 
 fn sentence(total: &Total, baseline: usize) -> Option<String> {
-    let steps = total.steps.iter().enumerate();
-    let shares: Vec<(&str, f64)> = steps
-        .filter_map(|(number, step)| Some((step.as_str(), least_share(total, baseline, number)?)))
-        .filter(|(_, share)| *share >= NEARLY_ALL)
-        .collect();
-    let least = shares.iter().map(|(_, share)| *share).fold(1.0, f64::min);
-    let names: Vec<&str> = shares.iter().map(|(step, _)| *step).collect();
-    let floor = clean(&total.contenders[baseline].contender);
-    (!names.is_empty()).then(|| {
+    let steps = total.steps.iter().enumerate().filter_map(|(number, step)| {
+        let (all, some) = (total.contenders.len() - 1, hardly(total, baseline, number));
+        let on = match some.len() {
+            0 => return None,
+            count if count == all => "everywhere".to_owned(),
+            _ => some.join(", "),
+        };
+        Some(format!("{} ({on})", clean(step)))
+    });
+    let steps: Vec<String> = steps.collect();
+    (!steps.is_empty()).then(|| {
         format!(
-            "{}: {} {} little of filesystems. At least {:.0} % of the time is the work itself, which takes as long on {floor}.",
+            "{}: nine tenths of the time and more are the work itself, which takes as long on {}, in {}: these tell little of \
+             filesystems.",
             clean(&total.test),
-            clean(&names.join(", ")),
-            if names.len() == 1 { "tells" } else { "tell" },
-            (100.0 * least).floor(),
+            clean(&total.contenders[baseline].contender),
+            steps.join(", ")
         )
     })
 }
 
-/// The least share that the baseline's time has in a contender's.
-fn least_share(total: &Total, baseline: usize, step: usize) -> Option<f64> {
-    let floor = total.contenders[baseline].steps[step].estimate?.median;
+/// The contenders of whose time in a step the baseline takes nearly all.
+fn hardly(total: &Total, baseline: usize, step: usize) -> Vec<String> {
+    let time = |of: &ContenderTotal| Some(of.steps[step].estimate?.median);
+    let Some(floor) = time(&total.contenders[baseline]) else {
+        return Vec::new();
+    };
     let others = total.contenders.iter().enumerate();
-    let others = others.filter(|(place, _)| *place != baseline);
-    let shares: Vec<f64> = others
-        .filter_map(|(_, of)| Some(floor / of.steps[step].estimate?.median))
-        .collect();
-    shares
-        .into_iter()
-        .map(|share| share.min(1.0))
-        .reduce(f64::min)
+    let hardly = others.filter(|(place, of)| {
+        *place != baseline && time(of).is_some_and(|time| floor >= NEARLY_ALL * time)
+    });
+    hardly.map(|(_, of)| clean(&of.contender)).collect()
 }
 
 #[cfg(test)]

@@ -71,7 +71,8 @@ fn a_step_that_is_all_work_is_said_to_be_one() {
     assert_eq!(said.len(), 1);
     assert_eq!(
         said[0],
-        "work: compile tells little of filesystems. At least 98 % of the time is the work itself, which takes as long on memory."
+        "work: nine tenths of the time and more are the work itself, which takes as long on memory, in \
+         compile (everywhere): these tell little of filesystems."
     );
 }
 

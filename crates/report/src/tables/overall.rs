@@ -80,7 +80,12 @@ fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<
     let entry = |score: &Score| {
         let Some(ratio) = &score.ratio else {
             return Entry {
-                text: "no result".to_owned(),
+                text: if score.set_apart > 0 {
+                    "baseline"
+                } else {
+                    "no result"
+                }
+                .to_owned(),
                 signs: String::new(),
                 tone: Tone::Absent,
             };

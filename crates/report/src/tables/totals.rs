@@ -35,6 +35,8 @@ pub(crate) fn blocks<'a>(
 ) -> Vec<TestBlock<'a>> {
     let tests = || results.campaign.suites.iter().flat_map(|s| &s.tests);
     let totals = analysis.totals.iter();
+    // The total of one step is that step.
+    let totals = totals.filter(|total| total.steps.len() > 1);
     let blocks = totals.filter_map(|total| {
         let is_it = |test: &model::Test| test.suite == total.suite && test.name == total.test;
         let number = tests().position(is_it)?;
