@@ -85,6 +85,41 @@ fn a_phase_needs_what_comes_before_it_and_an_archive_that_is_named() {
     assert!(said.contains("no [[archive]] is called so"), "{said}");
 }
 
+/// The baseline is no third side of a guard.
+#[test]
+fn a_guard_of_real_work_compares_its_two_sides() {
+    let sandbox = Sandbox::new();
+    let text = suite(
+        "baseline = \"tmpfs\"",
+        &[("work", "sh -c 'seq 1000 >f'", "")],
+    );
+    sandbox.add_suite("work", &text);
+    let mut guard = sandbox.fsarena();
+    guard.args([
+        "guard",
+        "one=ext4",
+        "two=ext4",
+        "-s",
+        "work",
+        "--profile",
+        "smoke",
+        "--rounds",
+        "2",
+    ]);
+    guard
+        .args(["--threshold", "90%", "--work-dir"])
+        .arg(sandbox.path("work"));
+    let said = run(&mut guard).with(0).stdout;
+    assert!(
+        said.contains("one") && said.contains("two") && !said.contains("tmpfs"),
+        "{said}"
+    );
+    let aged = ["guard", "ext4", "xfs", "-s", "work", "--age", "agrawal"];
+    let said = run(sandbox.fsarena().args(aged)).with(2).stderr;
+    assert!(said.contains("leave --age out"), "{said}");
+    sandbox.assert_clean();
+}
+
 const SED: &str =
     "[[archive]]\nname = \"sed\"\nsource_package = \"sed\"\nfile = \"sed_*.orig.tar.xz\"\n";
 

@@ -162,7 +162,7 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
             .iter()
             .flat_map(|r| attempts(*r, cell(name, *r), &phases));
         contenders.push(total_of(name, attempts.collect()));
-        let floor = baseline.map(|place| results.campaign.contenders[place].name.as_str());
+        let reference = baseline.map(|place| results.campaign.contenders[place].name.as_str());
         let times = steps.iter().map(|step| {
             let of_step: Vec<&Phase> = phases
                 .iter()
@@ -170,8 +170,8 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
                 .filter(|p| p.step() == step)
                 .collect();
             let pairs = rounds.iter().map(|r| {
-                let floor = floor.filter(|floor| *floor != name);
-                (cell(name, *r), floor.and_then(|floor| cell(floor, *r)))
+                let other = reference.filter(|reference| *reference != name);
+                (cell(name, *r), other.and_then(|other| cell(other, *r)))
             });
             step_time(&of_step, &pairs.collect::<Vec<_>>())
         });
@@ -213,7 +213,7 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
     let times: Vec<f64> = rounds.iter().filter_map(|(own, _)| time(*own)).collect();
     let above = rounds
         .iter()
-        .filter_map(|(own, floor)| Some(time(*own)? - time(*floor)?));
+        .filter_map(|(own, reference)| Some(time(*own)? - time(*reference)?));
     let shares: Vec<f64> = rounds
         .iter()
         .filter_map(|(own, _)| processor(*own))
@@ -234,12 +234,12 @@ fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
             .filter_map(|a| Some((a.round, a.seconds?)))
             .collect()
     };
-    let floor = counted(&contenders[baseline]);
+    let reference = counted(&contenders[baseline]);
     let others = contenders.iter_mut().enumerate();
     for (_, total) in others.filter(|(place, total)| *place != baseline && total.estimate.is_some())
     {
         let above = counted(total).into_iter();
-        let above = above.filter_map(|(round, time)| Some(time - floor.get(&round)?));
+        let above = above.filter_map(|(round, time)| Some(time - reference.get(&round)?));
         total.above = Estimate::of(&above.collect::<Vec<_>>());
     }
 }

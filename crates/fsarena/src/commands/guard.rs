@@ -30,7 +30,8 @@ pub fn run(args: &GuardArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             store,
         } => {
             let campaign = store.load(id)?.campaign;
-            let [old, new] = &campaign.contenders[..] else {
+            // A baseline may stand behind them.
+            let [old, new, ..] = &campaign.contenders[..] else {
                 return Err(BadInput("a guard compares two contenders".to_owned()).into());
             };
             let asked = CompareArgs {
@@ -69,6 +70,10 @@ fn campaign(args: &GuardArgs) -> anyhow::Result<RunArgs> {
     }
     if run.sessions.is_some() {
         let why = "a guard runs both sides in one campaign: leave --sessions out".to_owned();
+        return Err(BadInput(why).into());
+    }
+    if run.age.is_some() {
+        let why = "a guard has two contenders: give each its own age, as in ext4@age=agrawal, and leave --age out".to_owned();
         return Err(BadInput(why).into());
     }
     compare::require_order(Some(args.threshold), args.detect)?;

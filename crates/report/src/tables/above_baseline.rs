@@ -176,12 +176,12 @@ fn sentence(total: &Total, baseline: usize) -> Option<String> {
 /// The contenders of whose time in a step the baseline takes nearly all.
 fn hardly(total: &Total, baseline: usize, step: usize) -> Vec<String> {
     let time = |of: &ContenderTotal| Some(of.steps[step].estimate?.median);
-    let Some(floor) = time(&total.contenders[baseline]) else {
+    let Some(reference) = time(&total.contenders[baseline]) else {
         return Vec::new();
     };
     let others = total.contenders.iter().enumerate();
     let hardly = others.filter(|(place, of)| {
-        *place != baseline && time(of).is_some_and(|time| floor >= NEARLY_ALL * time)
+        *place != baseline && time(of).is_some_and(|time| reference >= NEARLY_ALL * time)
     });
     hardly.map(|(_, of)| clean(&of.contender)).collect()
 }

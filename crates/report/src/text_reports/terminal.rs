@@ -56,11 +56,35 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
         table(&mut out, &whole, &names, &columns, paint);
     }
     out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
-    out += &of_the_raw_device(results, analysis, &names, options.width, paint);
-    out += &of_processor(results, analysis, &names, options.width, paint);
+    out += &titled(
+        "Share of what the device can do without a filesystem",
+        &shares(results, analysis),
+        &names,
+        options.width,
+        paint,
+    );
+    out += &titled(
+        cost::TITLE,
+        &cost::blocks(results, analysis),
+        &names,
+        options.width,
+        paint,
+    );
     out += &above_baseline(results, analysis, &names, options.width, paint);
-    out += &totals(results, analysis, &names, options.width, paint);
-    out += &interference(results, analysis, &names, options.width, paint);
+    out += &titled(
+        totals::TITLE,
+        &totals::blocks(results, analysis, totals::Attempts::OfBroken),
+        &names,
+        options.width,
+        paint,
+    );
+    out += &titled(
+        interference::TITLE,
+        &interference::blocks(results, analysis),
+        &names,
+        options.width,
+        paint,
+    );
     out += &contender_groups(analysis, paint);
     out += &ageing(analysis, options.width, paint);
     out += &resources(analysis, paint);
@@ -331,32 +355,6 @@ fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> S
     format!("\n{}\n", text.join("\n"))
 }
 
-/// The results that met the device, as shares of what it can do without a filesystem.
-fn of_the_raw_device(
-    results: &CampaignResults,
-    analysis: &Analysis,
-    names: &[String],
-    terminal: usize,
-    paint: Paint,
-) -> String {
-    let title = "Share of what the device can do without a filesystem:";
-    let blocks = shares(results, analysis);
-    titled(title, &blocks, names, terminal, paint)
-}
-
-/// What each phase took of the processor, and its page faults.
-fn of_processor(
-    results: &CampaignResults,
-    analysis: &Analysis,
-    names: &[String],
-    terminal: usize,
-    paint: Paint,
-) -> String {
-    let title = format!("{}:", cost::TITLE);
-    let blocks = cost::blocks(results, analysis);
-    titled(&title, &blocks, names, terminal, paint)
-}
-
 /// A table below a title; nothing where it has no rows.
 fn titled(
     title: &str,
@@ -368,7 +366,7 @@ fn titled(
     if blocks.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}", paint.bold(title));
+    let mut out = format!("\n{}", paint.bold(&format!("{title}:")));
     for columns in split(blocks, names, terminal) {
         out.push('\n');
         table(&mut out, blocks, names, &columns, paint);
@@ -388,8 +386,7 @@ fn above_baseline(
     if blocks.is_empty() {
         return String::new();
     }
-    let title = format!("{}:", above_baseline::TITLE);
-    let mut out = titled(&title, &blocks, names, terminal, paint);
+    let mut out = titled(above_baseline::TITLE, &blocks, names, terminal, paint);
     for text in [above_baseline::NOTE.to_owned()]
         .iter()
         .chain(&above_baseline::sentences(analysis))
@@ -397,32 +394,6 @@ fn above_baseline(
         out += &format!("{}\n", paint.dim(&wrapped(text, terminal).join("\n")));
     }
     out
-}
-
-/// The time of whole tests, and of each attempt at them.
-fn totals(
-    results: &CampaignResults,
-    analysis: &Analysis,
-    names: &[String],
-    terminal: usize,
-    paint: Paint,
-) -> String {
-    let title = format!("{}:", totals::TITLE);
-    let blocks = totals::blocks(results, analysis, totals::Attempts::OfBroken);
-    titled(&title, &blocks, names, terminal, paint)
-}
-
-/// What the roles of mixes cost each other.
-fn interference(
-    results: &CampaignResults,
-    analysis: &Analysis,
-    names: &[String],
-    terminal: usize,
-    paint: Paint,
-) -> String {
-    let title = format!("{}:", interference::TITLE);
-    let blocks = interference::blocks(results, analysis);
-    titled(&title, &blocks, names, terminal, paint)
 }
 
 /// The groups of contenders that the campaign names.
