@@ -328,11 +328,18 @@ mod tests {
     }
 
     /// Whether somebody has the file open for writing, beside the descriptor that is opened here: a lease
-    /// to write is given to the only one.
+    /// to write is given to the only one. It is given back at once and not by closing the file: a program
+    /// that another test starts at that moment keeps the file open until it runs, and whoever opens the
+    /// path while the lease stands sends SIGIO to its owner, this process.
     fn is_held(path: &std::path::Path) -> bool {
         let file = File::options().read(true).write(true).open(path).unwrap();
-        // SAFETY: a request for a lease touches no memory of the program.
-        unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) != 0 }
+        let lease = |kind: libc::c_int| {
+            // SAFETY: a request for a lease touches no memory of the program.
+            unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) == 0 }
+        };
+        let held = !lease(libc::F_WRLCK);
+        assert!(held || lease(libc::F_UNLCK));
+        held
     }
 
     /// Most times, as a program that another test starts at that moment has the file too, until it runs.
