@@ -35,11 +35,11 @@ bench-record: build
 	cargo build --release --locked -p bench
 	$(BENCH) record
 
-# The traces that come with fsarena, into target/traces; `make traces TRACES=git` for one of them. A few minutes.
+# The traces of the suite `traces`, where campaigns look for them; `make traces TRACES=git` for one of them. A minute.
 TRACES :=
 traces: build
-	@scripts/install-packages.sh tcc gcc libc6-dev make git openssl sqlite3 postgresql rsync
-	$(SUDO) scripts/make-traces.sh $(FSARENA) target/traces $(TRACES)
+	@scripts/install-packages.sh $$($(FSARENA) trace make --packages $(TRACES))
+	$(SUDO) $(FSARENA) trace make $(TRACES)
 
 # How long a campaign of a million measurements takes to be analysed and shown; and how often the
 # statistics are wrong, counted over campaigns whose truth is known.

@@ -1,9 +1,26 @@
 #!/usr/bin/env bash
-# Records the traces that come with fsarena: scripts/make-traces.sh FSARENA DIRECTORY [NAME…]
+# Records the traces of the suite `traces`; `fsarena trace make` runs it:
+#   make-traces.sh packages NAME…            the Debian packages that are needed and not there
+#   make-traces.sh FSARENA DIRECTORY NAME…   records them into a directory
 #
 # Each function below makes what its trace begins with and records one piece of work. All data is generated, or comes
 # from Debian's packages by their names. Needs root, for PostgreSQL is run as its own user and dpkg makes what root owns.
 set -euo pipefail
+
+declare -A packages=(
+  [lua]="tcc make xz-utils" [sed]="gcc libc6-dev make xz-utils" [git]=git [mail]=openssl [sqlite]=sqlite3
+  [postgresql]=postgresql [packages]="" [image]=openssl [backup]="openssl rsync" [photos]=openssl
+)
+if [ "$1" = packages ]; then
+  shift
+  for name in "$@"; do
+    for package in ${packages[$name]}; do
+      dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || echo "$package"
+    done
+  done | sort -u
+  exit
+fi
+
 export LC_ALL=C TZ=UTC PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null HOME=/nonexistent
 
@@ -207,14 +224,9 @@ trace_photos() {
     rmdir import; find . -name '*.JPG' -size +20k | wc -l"
 }
 
-all=(lua sed git mail sqlite postgresql packages image backup photos)
-[ $# -gt 0 ] || set -- "${all[@]}"
-printf '%-12s %10s %10s %10s\n' trace operations bytes each
 for name in "$@"; do
+  echo "recording $name" >&2
   "trace_$name"
-  # The recorder's last line: FILE: N operations in N bytes
-  awk -v name="$name" '/ operations in [0-9]+ bytes$/ { n = $(NF - 4); bytes = $(NF - 1) }
-    END { printf "%-12s %10d %10d %10.1f\n", name, n, bytes, bytes / (n ? n : 1) }' "$work/$name.log"
   chmod -R u+w "$work/$name" 2>/dev/null || true
   rm -rf "${work:?}/$name"
 done

@@ -234,3 +234,31 @@ fn what_a_filesystem_does_not_have_is_unsupported() {
     assert!(reason.starts_with("clone: EOPNOTSUPP"), "{reason}");
     sandbox.assert_clean();
 }
+
+/// One is mail, with `mv` that replaces nothing, which NTFS-3G has not: it is done as `mv` does it there.
+#[test]
+fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite() {
+    let sandbox = Sandbox::new();
+    let refused = run(&mut sandbox.campaign(&["ext4"], "traces/mail")).with(2);
+    let first = refused.stderr.lines().next().unwrap_or_default();
+    assert!(
+        first.ends_with("there is no trace `mail` yet: `sudo fsarena trace make mail` records it"),
+        "{first}"
+    );
+    let mut make = sandbox.fsarena();
+    let made = run(make.args(["trace", "make", "mail", "git"])).with(0);
+    assert!(made.stdout.contains("\nmail "), "{}", made.stdout);
+    let mut campaign = sandbox.campaign(&["ext4", "ntfs-3g"], "traces/git");
+    run(campaign.args(["--suite", "traces/mail"])).with(0);
+    let results = sandbox.results();
+    for contender in ["ext4", "ntfs-3g"] {
+        let cells = cells_of(&results, contender);
+        assert_eq!(cells.len(), 2);
+        for cell in cells {
+            let phase = &cell.phases[0];
+            assert_eq!(phase.status, Status::Ok, "{contender}: {:?}", phase.failure);
+            assert!(phase.operations > 4000, "{}", phase.operations);
+        }
+    }
+    sandbox.assert_clean();
+}

@@ -420,17 +420,12 @@ fn directories(top: &Table<'_>) -> Result<Vec<Directory>, CatalogError> {
 }
 
 fn suites(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<String>, CatalogError> {
-    let listed = top.read("suites", |v| v.list("suites"))?;
-    let mut suites: Vec<String> = Vec::new();
-    for value in listed.unwrap_or_default() {
-        let name = value.name()?;
-        catalog
-            .suite(&name, Profile::Smoke)
-            .map_err(|e| value.error(e.to_string()))?;
-        if suites.contains(&name) {
-            return Err(value.error(format!("suite `{name}` is named twice")));
-        }
-        suites.push(name);
-    }
+    let Some(value) = top.get("suites")? else {
+        return Ok(Vec::new());
+    };
+    let suites = value.texts()?;
+    catalog
+        .chosen_suites(&suites, Profile::Smoke)
+        .map_err(|e| value.error(e.to_string()))?;
     Ok(suites)
 }

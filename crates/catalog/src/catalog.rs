@@ -339,6 +339,42 @@ impl Catalog {
         }
     }
 
+    /// Suites as a profile resolves them, each by its name, or some of its tests by `SUITE/TEST`: tests of one suite
+    /// come together, in the order in which they are named. All points of a sweep go by the sweep's name.
+    ///
+    /// # Errors
+    /// When there is none of such a name, or one is named twice.
+    pub fn chosen_suites(
+        &self,
+        names: &[String],
+        profile: Profile,
+    ) -> Result<Vec<Suite>, CatalogError> {
+        let mut chosen: Vec<Suite> = Vec::new();
+        for name in names {
+            let new = self.suite_or_part(name, profile)?;
+            let Some(suite) = chosen.iter_mut().find(|suite| suite.name == new.name) else {
+                chosen.push(new);
+                continue;
+            };
+            if !suite.join(new) {
+                return Err(CatalogError::Double { name: name.clone() });
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn suite_or_part(&self, name: &str, profile: Profile) -> Result<Suite, CatalogError> {
+        let Some((suite, test)) = name.split_once('/') else {
+            return self.suite(name, profile).cloned();
+        };
+        let suite = self.suite(suite, profile)?;
+        suite.only(test).ok_or_else(|| {
+            let tests = suite.tests.iter().map(|test| test.of_sweep());
+            let known: Vec<String> = tests.map(|t| format!("{}/{t}", suite.name)).collect();
+            CatalogError::unknown("test", name, known.iter().map(String::as_str))
+        })
+    }
+
     /// Every use, by name.
     pub fn uses(&self) -> impl Iterator<Item = &Use> {
         self.uses.values().map(|e| &e.value)

@@ -43,6 +43,12 @@ pub enum CatalogError {
         /// The nearest names, or how to see all.
         hint: String,
     },
+    /// A suite, or a test of one, is chosen twice.
+    #[error("`{}` is named twice", one_line(name))]
+    Double {
+        /// The suite, or `SUITE/TEST`.
+        name: String,
+    },
     /// A contender's options cannot be used.
     #[error("contender `{}`: {}", one_line(spec), one_line(reason))]
     BadContender {
@@ -70,9 +76,11 @@ impl CatalogError {
 
 /// `did you mean …?`, or the command that lists all where nothing is near.
 fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> String {
-    let all = match kind.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{kind}s"),
+    let all = match (kind, kind.strip_suffix('y')) {
+        // They are listed below their suites.
+        ("test", _) => "suites".to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{kind}s"),
     };
     did_you_mean(name, known).unwrap_or_else(|| format!("`fsarena list {all}` shows all"))
 }

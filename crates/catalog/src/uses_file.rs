@@ -75,12 +75,11 @@ fn needs(top: &Table<'_>) -> Result<Vec<Need>, CatalogError> {
 }
 
 fn weights(top: &Table<'_>) -> Result<Vec<Weight>, CatalogError> {
-    let words = Group::ALL.map(|group| (group.name(), group));
     let value = top.need("weight")?;
     let mut weights: Vec<Weight> = Vec::new();
     for value in value.list("groups of tests, each under [[weight]]")? {
         let table = value.table(&WEIGHT)?;
-        let group = table.need("group")?.word(&words)?;
+        let group = table.need("group")?.word(&Group::WORDS)?;
         if weights.iter().any(|w| w.group == group) {
             return Err(table.error(format!("`{group}` has two weights")));
         }

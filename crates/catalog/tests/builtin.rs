@@ -569,3 +569,41 @@ fn what_no_package_brings_and_what_no_module_names_is_in_its_field() {
         );
     }
 }
+
+#[test]
+fn a_test_of_a_suite_is_chosen_by_both_names() {
+    let catalog = Catalog::builtin().unwrap();
+    let chosen = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        catalog.chosen_suites(&names, Profile::Quick)
+    };
+    let names = |suites: &[model::Suite]| -> Vec<Vec<String>> {
+        let tests = |suite: &model::Suite| suite.tests.iter().map(|t| t.name.clone()).collect();
+        suites.iter().map(tests).collect()
+    };
+    let some = chosen(&["traces/mail", "tree", "traces/git"]).unwrap();
+    assert_eq!(names(&some)[0], ["mail", "git"]);
+    assert_eq!(names(&some)[1], ["tree"]);
+    // What the others unpack is not brought.
+    let read = chosen(&["os2-shootout/read-600"]).unwrap();
+    assert!(read[0].archives.is_empty());
+    assert!(
+        !catalog
+            .suite("os2-shootout", Profile::Quick)
+            .unwrap()
+            .archives
+            .is_empty()
+    );
+    for (wrong, says) in [
+        (
+            &["traces/mall"][..],
+            "there is no test `traces/mall` in the catalog; did you mean `traces/mail`",
+        ),
+        (&["nothing/mail"], "there is no suite `nothing`"),
+        (&["tree", "tree"], "`tree` is named twice"),
+        (&["traces", "traces/mail"], "`traces/mail` is named twice"),
+    ] {
+        let error = chosen(wrong).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Traces on their way from files to cells: a campaign knows a trace by its digest, and keeps a copy of the file beside the
 //! database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use model::{Bytes, Calibration, Campaign, Cell, Environment, Op, Replay, Suite, Test, TraceFacts};
+use catalog::Catalog;
+use model::{
+    Bytes, Calibration, Campaign, Cell, Environment, Op, Profile, Replay, Suite, Test, TraceFacts,
+};
 use orchestrate::{Backend, News};
 use sha2::{Digest, Sha256};
 use sys::trusted::{Directory, usual_mode};
@@ -19,12 +22,16 @@ use crate::arguments::cli::Globals;
 use crate::output::exit::BadInput;
 use crate::paths;
 
+/// The suite of the traces that `fsarena trace make` records.
+pub const SUITE: &str = "traces";
 /// The ending of traces.
 pub const ENDING: &str = "trace";
 /// The largest file that is read: no trace is larger.
 const LARGEST: u64 = 512 << 20;
-/// Room for what operations make beside what lies there before or afterwards.
+/// The most room for what operations make and remove again; what they write where that is less.
 const ROOM: u64 = 64 << 20;
+/// Room for names and small files, whose blocks are larger than they are.
+const NAMES: u64 = 8 << 20;
 
 /// Where the traces of campaigns are kept.
 pub fn directory(globals: &Globals) -> anyhow::Result<PathBuf> {
@@ -68,7 +75,8 @@ pub fn facts(bytes: &[u8], trace: &Trace) -> TraceFacts {
 
 /// Space that must be free for a replay.
 pub fn space(facts: &TraceFacts) -> Bytes {
-    Bytes(facts.space.0.saturating_mul(2).saturating_add(ROOM))
+    let room = facts.written.0.min(ROOM) + NAMES;
+    Bytes(facts.space.0.saturating_mul(2).saturating_add(room))
 }
 
 fn digest(bytes: &[u8]) -> String {
@@ -93,7 +101,12 @@ pub fn known(
     dry_run: bool,
 ) -> anyhow::Result<Vec<Suite>> {
     for test in suites.iter_mut().flat_map(|suite| &mut suite.tests) {
-        for phase in &mut test.phases {
+        let Test {
+            phases,
+            space: room,
+            ..
+        } = test;
+        for phase in phases {
             if let Op::Replay(replay) = &mut phase.op
                 && replay.facts.is_none()
             {
@@ -101,11 +114,38 @@ pub fn known(
                 if !dry_run {
                     keep(&bytes, globals)?;
                 }
-                replay.facts = Some(facts(&bytes, &trace));
+                let facts = facts(&bytes, &trace);
+                *room = (*room).max(space(&facts));
+                replay.facts = Some(facts);
             }
         }
     }
     Ok(suites)
+}
+
+/// The traces that the suite of traces replays: those that are asked for, or all.
+///
+/// # Errors
+/// When there is none of such a name, or one is named twice.
+pub fn of_suite(asked: &[String]) -> anyhow::Result<BTreeSet<String>> {
+    let catalog = Catalog::builtin()?;
+    let wanted: Vec<String> = match asked {
+        [] => vec![SUITE.to_owned()],
+        names => names.iter().map(|n| format!("{SUITE}/{n}")).collect(),
+    };
+    let suites = catalog
+        .chosen_suites(&wanted, Profile::Quick)
+        .map_err(|error| BadInput(error.to_string()))?;
+    Ok(suites.iter().flat_map(named_in).collect())
+}
+
+/// The traces that a suite replays.
+fn named_in(suite: &Suite) -> impl Iterator<Item = String> {
+    let phases = suite.tests.iter().flat_map(|test| &test.phases);
+    phases.filter_map(|phase| match &phase.op {
+        Op::Replay(replay) => Some(replay.trace.clone()),
+        _ => None,
+    })
 }
 
 /// The file of a trace that a suite names.
@@ -118,10 +158,14 @@ fn named(name: &str, globals: &Globals) -> anyhow::Result<PathBuf> {
     let file = format!("{name}.{ENDING}");
     let found = places.find(|place| place.join(&file).is_file());
     found.map(|place| place.join(&file)).ok_or_else(|| {
-        let why = format!(
-            "there is no trace `{name}`: put it into traces/{file} of the directory that --catalog names, or replay a \
-             file with `fsarena trace replay`"
-        );
+        let makes = format!("`sudo fsarena trace make {name}` records it");
+        let why = match of_suite(&[name.to_owned()]).is_ok() {
+            true => format!("there is no trace `{name}` yet: {makes}"),
+            false => format!(
+                "there is no trace `{name}`: put it into traces/{file} of the directory that --catalog names, or \
+                 replay a file with `fsarena trace replay`"
+            ),
+        };
         BadInput(why).into()
     })
 }

@@ -49,6 +49,17 @@ impl Group {
         Self::Space,
     ];
 
+    /// Each group by its word.
+    pub const WORDS: [(&'static str, Self); 10] = {
+        let mut words = [("", Self::Space); 10];
+        let mut at = 0;
+        while at < words.len() {
+            words[at] = (Self::ALL[at].name(), Self::ALL[at]);
+            at += 1;
+        }
+        words
+    };
+
     /// The word in data files and exports.
     pub const fn name(self) -> &'static str {
         match self {

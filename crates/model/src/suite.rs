@@ -75,7 +75,44 @@ pub struct Test {
     pub phases: Vec<Phase>,
 }
 
+impl Suite {
+    /// The same with one of its tests, or all points of one of its sweeps, and what these need; nothing where there is
+    /// none of this name.
+    pub fn only(&self, test: &str) -> Option<Self> {
+        let mut part = self.clone();
+        part.tests
+            .retain(|t| t.name == test || t.of_sweep() == test);
+        let phases = || part.tests.iter().flat_map(|test| &test.phases);
+        part.archives.retain(|archive| {
+            phases().any(|phase| phase.op.archives().any(|name| name == archive.name))
+        });
+        (!part.tests.is_empty()).then_some(part)
+    }
+
+    /// Adds other tests of the same suite; says no, and adds none, where one of them is here already.
+    #[must_use]
+    pub fn join(&mut self, other: Self) -> bool {
+        let is_here = |new: &Test| self.tests.iter().any(|test| test.name == new.name);
+        if other.tests.iter().any(is_here) {
+            return false;
+        }
+        self.tests.extend(other.tests);
+        for archive in other.archives {
+            if !self.archives.contains(&archive) {
+                self.archives.push(archive);
+            }
+        }
+        true
+    }
+}
+
 impl Test {
+    /// The name of its sweep where it is a point of one, else its own.
+    pub fn of_sweep(&self) -> &str {
+        let sweep = self.sweep.as_ref();
+        sweep.map_or(&self.name, |point| &point.of)
+    }
+
     /// Whether the test makes and mounts the filesystem itself, as phases of its own.
     pub fn makes_filesystem(&self) -> bool {
         self.phases.iter().any(|p| p.op == Op::Mkfs(Mkfs))

@@ -28,6 +28,14 @@ Examples:
 
 Exits as the command does, with 128 and its number where a signal has killed it.")]
     Record(RecordArgs),
+    /// Record the traces of the suite `traces`: builds, packages, mail, databases, backups.
+    #[command(after_help = "\
+Examples:
+  sudo fsarena trace make                  all ten; a minute, and the programs that they record
+  sudo fsarena trace make lua mail         two of them
+  sudo fsarena run --suite traces          then replay them all on every filesystem
+  sudo fsarena run --suite traces/mail     or one")]
+    Make(MakeArgs),
     /// Make a trace of what strace or fio has recorded.
     #[command(after_help = "\
 Examples:
@@ -75,6 +83,20 @@ pub struct RecordArgs {
     /// The command with its arguments.
     #[arg(value_name = "COMMAND", required = true, last = true, num_args = 1.., value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
+}
+
+/// Options of `trace make`.
+#[derive(Clone, Debug, Args)]
+pub struct MakeArgs {
+    /// Traces by name [default: all].
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Where they are written [default: where campaigns look for them].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub into: Option<PathBuf>,
+    /// List the Debian packages that their programs come from, and record nothing.
+    #[arg(long)]
+    pub packages: bool,
 }
 
 /// Options of `trace import`.

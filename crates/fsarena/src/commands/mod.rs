@@ -19,4 +19,5 @@ pub mod selftest;
 pub mod shell;
 pub mod show;
 pub mod trace;
+pub mod trace_make;
 pub mod trace_record;

@@ -17,7 +17,7 @@ use crate::arguments::trace_args::{
     AnonymiseArgs, ImportArgs, PaceWord, Recorded, ReplayArgs, ShowTraceArgs, TraceArgs,
     TraceCommand,
 };
-use crate::commands::{run as run_command, trace_record};
+use crate::commands::{run as run_command, trace_make, trace_record};
 use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;
 use crate::output::text::{line, print, print_json, remark};
@@ -27,6 +27,7 @@ use crate::traces;
 pub fn run(args: &TraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     match &args.command {
         TraceCommand::Record(args) => trace_record::run(args, globals),
+        TraceCommand::Make(args) => trace_make::run(args, globals),
         TraceCommand::Import(args) => import(args, globals),
         TraceCommand::Show(args) => show(args, globals),
         TraceCommand::Anonymise(args) => anonymise(args, globals),
@@ -188,6 +189,7 @@ fn suite(args: &ReplayArgs, facts: TraceFacts) -> anyhow::Result<Suite> {
             PaceWord::Scaled => Pace::Scaled,
         },
         speed: args.speed,
+        group: None,
         facts: Some(facts),
         data: None,
     });

@@ -588,9 +588,7 @@ fn suites(
             .cloned()
             .collect());
     }
-    refuse_doubles("suite", names.iter())?;
-    let suite = |name: &String| Ok(catalog.suite(name, profile)?.clone());
-    names.iter().map(suite).collect()
+    Ok(catalog.chosen_suites(names, profile)?)
 }
 
 /// Two of one name would look the same in every table.

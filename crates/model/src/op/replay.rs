@@ -20,6 +20,9 @@ pub struct Replay {
     /// How much faster than recorded, where the pace is scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
+    /// The group of tests that its time counts in; none where the suite does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
     /// What the trace holds, once it was looked at: before a campaign begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<TraceFacts>,
@@ -75,6 +78,7 @@ impl Replay {
             pace: optional(keys, "pace", |keys, key| choice(keys, key, &PACES))?
                 .unwrap_or_default(),
             speed: optional(keys, "speed", |keys, key| keys.factor(key))?,
+            group: optional(keys, "group", |keys, key| choice(keys, key, &Group::WORDS))?,
             facts: None,
             data: None,
         }))
@@ -94,7 +98,7 @@ impl Operation for Replay {
     fn words() -> &'static [Word] {
         &[Word {
             name: "replay",
-            keys: &["trace", "into", "pace", "speed"],
+            keys: &["trace", "into", "pace", "speed", "group"],
             read: Self::read,
         }]
     }
@@ -114,9 +118,9 @@ impl Operation for Replay {
         stage.replay(self)
     }
 
-    /// It is a mix of its own: no group of tests is meant by it.
+    /// What a trace is a case of is known to whoever names it in a suite.
     fn group(&self) -> Option<Group> {
-        None
+        self.group
     }
 
     fn beside(&self) -> Option<Metric> {
@@ -138,6 +142,10 @@ impl Operation for Replay {
             (Pace::Closed | Pace::Recorded, Some(_)) => {
                 Err("`speed` is for `pace = \"scaled\"`".into())
             }
+            (Pace::Recorded | Pace::Scaled, _) if self.group.is_some() => Err(
+                "`group` is for `pace = \"closed\"`: another pace is not how fast a filesystem is"
+                    .into(),
+            ),
             _ => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! The calls of a trace as system calls. Nothing is allocated for any but a mapping.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -106,10 +107,7 @@ impl Scene<'_> {
             Call::RemoveDirectory { path } => fs::unlinkat(top, at(path), AtFlags::REMOVEDIR),
             Call::Unlink { path } => fs::unlinkat(top, at(path), AtFlags::empty()),
             Call::Rename { from, to, flags: 0 } => fs::renameat(top, at(from), top, at(to)),
-            Call::Rename { from, to, flags } => {
-                let flags = RenameFlags::from_bits_retain(flags.into());
-                fs::renameat_with(top, at(from), top, at(to), flags)
-            }
+            Call::Rename { from, to, flags } => rename(top, at(from), at(to), flags.into()),
             Call::Link { from, to } => fs::linkat(top, at(from), top, at(to), AtFlags::empty()),
             Call::Symlink { ref text, path } => {
                 fs::symlinkat(harmless(text, path, &self.trace.paths), top, at(path))
@@ -435,4 +433,20 @@ fn mapped(
 
 fn errno(error: std::io::Error) -> Errno {
     Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+/// Renames with flags. Where a filesystem has no renaming that replaces nothing, it is done in the way of `mv` there: whether
+/// the new name is free is looked up before.
+fn rename(top: &OwnedFd, from: &CStr, to: &CStr, flags: u32) -> Result<()> {
+    let flags = RenameFlags::from_bits_retain(flags);
+    match fs::renameat_with(top, from, top, to, flags) {
+        Err(Errno::INVAL | Errno::NOSYS) if flags == RenameFlags::NOREPLACE => {
+            match fs::statat(top, to, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => Err(Errno::EXIST),
+                Err(Errno::NOENT) => fs::renameat(top, from, top, to),
+                Err(error) => Err(error),
+            }
+        }
+        done => done,
+    }
 }

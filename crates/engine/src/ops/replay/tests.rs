@@ -79,6 +79,7 @@ impl Script {
             into: "t".into(),
             pace: Pace::Closed,
             speed: None,
+            group: None,
             facts: None,
             data: Some(BASE64_STANDARD.encode(self.trace.encode())),
         })

@@ -1,0 +1,168 @@
+//! `fsarena trace make`: records the traces of the suite `traces`.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::Context;
+use nix::unistd::geteuid;
+use serde_json::json;
+use sys::trusted::{Directory, usual_mode};
+use trace::Trace;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::trace_args::MakeArgs;
+use crate::output::exit::{Code, Refused};
+use crate::output::output_file;
+use crate::output::text::{print, print_json};
+use crate::traces;
+
+/// What records them, a function of the shell for each.
+const SCRIPT: &str = include_str!("../../../../scripts/make-traces.sh");
+
+/// Records, and puts the traces where campaigns look for them.
+pub fn run(args: &MakeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let names = traces::of_suite(&args.names)?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let missing = missing(&names)?;
+    if args.packages {
+        match globals.json {
+            true => print_json(&json!(missing))?,
+            false => print(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?,
+        }
+        return Ok(Code::Done.into());
+    }
+    if !missing.is_empty() {
+        let missing = missing.join(" ");
+        return Err(Refused(format!("programs are missing: apt-get install {missing}")).into());
+    }
+    if !geteuid().is_root() {
+        let why = "some of what is recorded belongs to several users: needs root, try sudo";
+        return Err(Refused(why.to_owned()).into());
+    }
+    let made = tempfile::tempdir().context("cannot make a directory for traces")?;
+    record(&names, made.path())?;
+    let recorded: Vec<Recorded> = names
+        .iter()
+        .map(|name| Recorded::read(name, made.path()))
+        .collect::<Result<_, _>>()?;
+    keep(&recorded, args.into.as_deref(), globals)?;
+    tell(&recorded, globals)
+}
+
+/// The Debian packages that are not installed.
+fn missing(names: &[&str]) -> anyhow::Result<Vec<String>> {
+    let output = script(&["packages"], names, |command| command.output())?;
+    anyhow::ensure!(output.status.success(), "cannot ask for packages");
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+fn record(names: &[&str], into: &Path) -> anyhow::Result<()> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let (program, into) = (program.to_string_lossy(), into.to_string_lossy());
+    let status = script(&[&program, &into], names, |command| command.status())?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Refused("recording failed, as said above".to_owned()).into()),
+    }
+}
+
+/// Runs the script with its first arguments and the names of traces.
+fn script<T>(
+    first: &[&str],
+    names: &[&str],
+    run: impl FnOnce(&mut Command) -> std::io::Result<T>,
+) -> anyhow::Result<T> {
+    let mut file = tempfile::NamedTempFile::new().context("cannot write the script")?;
+    file.write_all(SCRIPT.as_bytes())?;
+    let mut command = Command::new("bash");
+    command.arg(file.path()).args(first).args(names);
+    run(&mut command).context("cannot run bash")
+}
+
+/// A trace that was recorded.
+struct Recorded {
+    name: String,
+    bytes: Vec<u8>,
+    operations: usize,
+}
+
+impl Recorded {
+    fn read(name: &str, directory: &Path) -> anyhow::Result<Self> {
+        let path = directory.join(format!("{name}.{}", traces::ENDING));
+        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        let trace = Trace::decode(&bytes).with_context(|| path.display().to_string())?;
+        Ok(Self {
+            name: name.to_owned(),
+            bytes,
+            operations: trace.operations.len(),
+        })
+    }
+
+    fn file(&self) -> String {
+        format!("{}.{}", self.name, traces::ENDING)
+    }
+
+    fn bytes_each(&self) -> f64 {
+        self.bytes.len() as f64 / self.operations.max(1) as f64
+    }
+}
+
+fn keep(recorded: &[Recorded], into: Option<&Path>, globals: &Globals) -> anyhow::Result<()> {
+    if let Some(directory) = into {
+        fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+        let write = |one: &Recorded| output_file::write(&directory.join(one.file()), &one.bytes);
+        return recorded.iter().try_for_each(write);
+    }
+    let kept = Directory::make(&traces::directory(globals)?)?;
+    for one in recorded {
+        kept.replace(one.file(), usual_mode(), &one.bytes)?;
+    }
+    Ok(())
+}
+
+fn tell(recorded: &[Recorded], globals: &Globals) -> anyhow::Result<ExitCode> {
+    if globals.json {
+        let each = recorded.iter().map(|one| {
+            json!({ "name": one.name, "operations": one.operations, "size": one.bytes.len() })
+        });
+        print_json(&each.collect::<serde_json::Value>())?;
+        return Ok(Code::Done.into());
+    }
+    let mut text = String::from("trace         operations      bytes   each\n");
+    for one in recorded {
+        let (size, each) = (one.bytes.len(), one.bytes_each());
+        text += &format!(
+            "{:<12} {:>11} {size:>10} {each:>6.1}\n",
+            one.name, one.operations
+        );
+    }
+    text += &format!("`fsarena run --suite {}` replays them.\n", traces::SUITE);
+    print(&text)?;
+    Ok(Code::Done.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_records_what_the_suite_replays() {
+        for name in traces::of_suite(&[]).unwrap() {
+            assert!(SCRIPT.contains(&format!("\ntrace_{name}() {{")), "{name}");
+            assert!(SCRIPT.contains(&format!("[{name}]=")), "{name}");
+        }
+        assert_eq!(
+            SCRIPT.matches("\ntrace_").count(),
+            traces::of_suite(&[]).unwrap().len()
+        );
+        assert!(
+            traces::of_suite(&["lau".to_owned()])
+                .unwrap_err()
+                .to_string()
+                .contains("`traces/lua`")
+        );
+    }
+}
