@@ -46,6 +46,27 @@ pub fn ages(
     Ok(ages)
 }
 
+/// Refuses to keep aged states where there are none, or no image that they could be laid out on.
+pub fn refuse_to_keep(
+    contenders: &[Contender],
+    backend: Backend,
+    is_on_device: bool,
+) -> Result<(), BadInput> {
+    let why = match backend {
+        Backend::Vm => {
+            "--keep-aged is for images on this machine's kernel: guests age anew; leave it out"
+        }
+        _ if is_on_device => {
+            "--keep-aged is for images: a device of yours is aged anew; leave it out"
+        }
+        _ if contenders.iter().all(|c| c.own.age.is_none()) => {
+            "--keep-aged keeps what ageing comes to: give --age PROFILE, too"
+        }
+        Backend::Loop | Backend::Dir => return Ok(()),
+    };
+    Err(BadInput(why.into()))
+}
+
 fn at_each(age: &Age, fills: &[PerMille]) -> Vec<Age> {
     let at = |fill: &PerMille| Age {
         fill: *fill,
