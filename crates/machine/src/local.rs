@@ -52,6 +52,9 @@ struct Kernel {
     kept: Option<Arc<Kept>>,
 }
 
+/// Runs a job of a cell, with what it has to do with a kept state.
+type RunJob<'a> = dyn FnMut(&mut Kernel, Option<Aged>) -> Result<CellResult, Stopped> + 'a;
+
 /// What cells in guests need beside the campaign.
 pub struct GuestMeans {
     /// The guest in which they run.
@@ -277,7 +280,7 @@ impl Kernel {
         campaign: &Campaign,
         cell: &Cell,
         test: &Test,
-        run: &mut dyn FnMut(&mut Self, Option<Aged>) -> Result<CellResult, Stopped>,
+        run: &mut RunJob<'_>,
     ) -> Result<Option<Ready>, Stopped> {
         let (Some(kept), Some(ageing)) = (self.kept.clone(), age(campaign, cell)) else {
             return Ok(None);
@@ -285,7 +288,7 @@ impl Kernel {
         let mut contenders = campaign.contenders.iter();
         let contender = contenders.find(|contender| contender.name == cell.contender);
         // What is wrong with the storage is found again, and told, by the cell.
-        let image = contender.map(|one| self.storage.to_age(campaign, one, test));
+        let image = contender.map(|one| self.storage.image_to_age(campaign, one, test));
         let (Some(contender), Some(Ok(Some(image)))) = (contender, image) else {
             return Ok(None);
         };

@@ -373,7 +373,7 @@ impl Storage {
 
     /// The image of the campaign's own for a cell whose contender is aged there, where the test fits on it. One in the
     /// place of an image that is still mounted somewhere is none: that one's filesystem may have the same name.
-    pub fn to_age(
+    pub fn image_to_age(
         &mut self,
         campaign: &Campaign,
         contender: &Contender,

@@ -172,4 +172,30 @@ mod tests {
             (half[0], "wang-os")
         );
     }
+
+    #[test]
+    fn what_has_no_image_or_no_age_is_not_kept() {
+        let catalog = Catalog::builtin().unwrap();
+        let aged = [catalog.contender("ext4@age=agrawal").unwrap()];
+        let fresh = [catalog.contender("ext4").unwrap()];
+        let refused = |contenders: &[Contender], backend, is_on_device| {
+            refuse_to_keep(contenders, backend, is_on_device).map_err(|error| error.0)
+        };
+        assert_eq!(refused(&aged, Backend::Loop, false), Ok(()));
+        assert!(
+            refused(&aged, Backend::Vm, false)
+                .unwrap_err()
+                .contains("guests age anew")
+        );
+        assert!(
+            refused(&aged, Backend::Loop, true)
+                .unwrap_err()
+                .contains("is aged anew")
+        );
+        assert!(
+            refused(&fresh, Backend::Loop, false)
+                .unwrap_err()
+                .contains("--age PROFILE")
+        );
+    }
 }
