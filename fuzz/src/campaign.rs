@@ -84,6 +84,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         device: None,
         readahead: None,
         max_written: None,
+        keep_aged: false,
         source: None,
         work_dir: PathBuf::new(),
         stall_timeout: Nanos::from_secs(60),

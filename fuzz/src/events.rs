@@ -68,6 +68,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         archives: None,
         test: TEST.clone(),
         age: None,
+        aged: None,
         seed: 1,
         stacks_after: None,
     };

@@ -1,6 +1,7 @@
 //! Contenders that are aged before a test: what lies there then, what is refused, what reports say of it.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use end_to_end::{Sandbox, cells_of, run};
@@ -25,7 +26,7 @@ fn campaign(sandbox: &Sandbox, contenders: &[&str], age: &str, options: &[&str])
 
 fn record(cell: &CellResult) -> AgeRecord {
     assert_eq!(cell.status, Status::Ok, "{:?}", cell.failure);
-    cell.age.expect("it was aged")
+    cell.age.clone().expect("it was aged")
 }
 
 #[test]
@@ -39,7 +40,7 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
     let results = sandbox.results();
     for name in contenders {
         let fresh = cells_of(&results, name)[0];
-        assert_eq!((fresh.status, fresh.age), (Status::Ok, None));
+        assert_eq!((fresh.status, &fresh.age), (Status::Ok, &None));
         let cells = cells_of(&results, &format!("{name}-aged"));
         let aged = record(cells[0]);
         assert!(
@@ -103,7 +104,7 @@ fn a_full_filesystem_fails_nothing_and_its_like_is_aged_alike() {
     .with(0);
     let results = sandbox.results();
     let [one, two] = ["one-aged", "two-aged"].map(|name| record(cells_of(&results, name)[0]));
-    for aged in [one, two] {
+    for aged in [&one, &two] {
         assert!(aged.fill.0.abs_diff(950) <= Age::TOLERANCE.0, "{aged:?}");
     }
     // How full ext4 is depends a little on what its mkfs draws by lot; nothing else differs.
@@ -184,7 +185,7 @@ fn a_test_that_makes_its_filesystem_is_unsupported_aged_and_runs_fresh() {
     };
     assert_eq!(of("ext4").status, Status::Ok);
     let aged = of("ext4-aged");
-    assert_eq!((aged.status, aged.age), (Status::Unsupported, None));
+    assert_eq!((aged.status, &aged.age), (Status::Unsupported, &None));
     let reason = aged.failure.unwrap().reason;
     assert!(
         reason.contains("makes its filesystem itself, which is never aged"),
@@ -212,4 +213,112 @@ fn an_error_while_it_is_aged_is_a_result_of_that_step() {
     );
     assert_eq!(cells_of(&results, "bad")[0].status, Status::Ok);
     sandbox.assert_clean();
+}
+
+/// What lies in the cache of the sandbox.
+fn kept_images(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sandbox.path("cache/fsarena/aged")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some()).collect()
+}
+
+#[test]
+fn a_kept_image_gives_the_next_campaign_the_same_state_and_a_damaged_one_is_replaced() {
+    let sandbox = Sandbox::new();
+    let age = format!("profile = \"agrawal\", fill = \"80%\", {OPERATIONS}");
+    let campaign = |seed: &str| {
+        let options = ["--keep-aged", "--seed", seed];
+        let mut command = campaign(&sandbox, &["ext4"], &age, &options);
+        command.env("XDG_CACHE_HOME", sandbox.path("cache"));
+        let shown = run(&mut command).with(0);
+        let results = sandbox.results();
+        let cells = cells_of(&results, "ext4-aged");
+        let records = cells.iter().map(|cell| record(cell));
+        let remarks = cells.iter().flat_map(|cell| cell.remarks.clone());
+        (
+            records.collect::<Vec<_>>(),
+            remarks.collect::<Vec<_>>(),
+            shown,
+        )
+    };
+    let (first, remarks, _) = campaign("1");
+    assert!(remarks.is_empty(), "{remarks:?}");
+    let images = kept_images(&sandbox);
+    assert_eq!(images.len(), 1);
+    let whole = fs::read(&images[0]).unwrap();
+    assert!(
+        whole.len() < 64 << 20,
+        "holes are no part of it: {}",
+        whole.len()
+    );
+
+    let (second, remarks, shown) = campaign("2");
+    for record in &second {
+        let hash = record.kept.clone().unwrap();
+        assert!(images[0].ends_with(format!("{hash}.zst")));
+        let kept = None;
+        let made = first.iter().find(|one| one.kept.is_none()).unwrap();
+        assert_eq!(
+            AgeRecord {
+                kept,
+                ..record.clone()
+            },
+            *made,
+            "to the score and the time"
+        );
+    }
+    assert!(
+        remarks.iter().all(|r| r.contains("that of a kept image")),
+        "{remarks:?}"
+    );
+    assert!(
+        shown.stdout.contains("an aged state out of 1 kept image"),
+        "{}",
+        shown.stdout
+    );
+    let mut list = sandbox.fsarena();
+    list.env("XDG_CACHE_HOME", sandbox.path("cache"))
+        .args(["list", "aged"]);
+    let listed = run(&mut list).with(0).stdout;
+    assert!(
+        listed.contains("ext4 (agrawal, 80% full, 1500 operations)"),
+        "{listed}"
+    );
+
+    let mut damaged = whole;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(&images[0], &damaged).unwrap();
+    let (third, remarks, shown) = campaign("3");
+    assert!(
+        remarks[0].contains("was damaged (its checksum is wrong)"),
+        "{remarks:?}"
+    );
+    assert!(shown.stderr.contains("aged anew"), "{}", shown.stderr);
+    let [before, now] = [&first[0], &third[0]].map(|record| record.operations);
+    assert!(
+        before.abs_diff(now) * 100 <= before,
+        "it was aged by the same draws"
+    );
+    assert_eq!(kept_images(&sandbox), images);
+    assert!(campaign("4").0.iter().all(|record| record.kept.is_some()));
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_in_one_line() {
+    let sandbox = Sandbox::new();
+    for (options, reason) in [
+        (&["-c", "ext4"][..], "give --age PROFILE, too"),
+        (
+            &["-c", "ext4", "--age", "agrawal", "--device", "/dev/null"],
+            "aged anew",
+        ),
+    ] {
+        let mut command = sandbox.fsarena();
+        command
+            .args(["run", "--keep-aged", "--dry-run"])
+            .args(options);
+        let refused = run(&mut command).with(2).stderr;
+        assert!(refused.contains(reason), "{refused}");
+    }
 }

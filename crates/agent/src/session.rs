@@ -12,7 +12,7 @@ use model::{
 };
 use sys::block::DeviceStat;
 use sys::{caches, clock, mounted_directory};
-use wire::{Event, Job, SourcePlace, Target};
+use wire::{Aged, AgedState, Event, Job, SourcePlace, Target};
 
 use crate::command::CommandFailed;
 use crate::event_writer::EventWriter;
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
         }
         self.require_place();
         for phase in &self.job.test.phases {
-            if self.withdrawn {
+            if self.withdrawn || self.only_ages() {
                 break;
             }
             self.phase(phase);
@@ -171,6 +171,9 @@ impl<'a> Session<'a> {
             self.withdraw(reason);
             return;
         }
+        if let Some(Aged::Use(state)) = &self.job.aged {
+            return self.use_aged(state);
+        }
         if let Err(failure) = volume.assemble().and_then(|()| volume.wipe()) {
             self.die(false, failure);
             return;
@@ -190,6 +193,23 @@ impl<'a> Session<'a> {
         self.age();
     }
 
+    /// Whether the job ends where the first phase would begin.
+    fn only_ages(&self) -> bool {
+        matches!(self.job.aged, Some(Aged::Make))
+    }
+
+    /// Mounts the filesystem that the device holds, with caches as empty as behind ageing.
+    fn use_aged(&mut self, state: &AgedState) {
+        if let Some(volume) = &mut self.volume {
+            volume.release();
+        }
+        self.step("mount", Mounted::mount_cold);
+        if let Some(memory) = state.mounted {
+            self.events.send(&Event::Mounted(memory));
+        }
+        self.events.send(&Event::Aged(state.record.clone()));
+    }
+
     /// Ages the filesystem where that is asked for; the first phase then finds it as it finds a fresh one: just mounted,
     /// with empty caches.
     fn age(&mut self) {
@@ -206,7 +226,9 @@ impl<'a> Session<'a> {
         match engine::age(root, &ageing.age, ageing.seed, &progress, &mut begin) {
             Ok(record) => {
                 self.events.send(&Event::Aged(record));
-                self.step(AGE, Mounted::remount_cold);
+                if !self.only_ages() {
+                    self.step(AGE, Mounted::remount_cold);
+                }
             }
             Err(error) if !self.withdraw_if_taken() => self.die_of(AGE, &error),
             Err(_) => {}

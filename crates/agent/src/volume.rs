@@ -137,6 +137,11 @@ impl<'a> Mounted<'a> {
         device.is_some_and(|device| claim(device).is_err_and(busy))
     }
 
+    /// Lets go of the device for whoever mounts it.
+    pub fn release(&mut self) {
+        self.claim = None;
+    }
+
     /// Removes what an earlier contender left at the ends of the devices.
     pub fn wipe(&self) -> Result<(), Failure> {
         let devices: Vec<&Path> = self.volume.told().collect();
@@ -263,6 +268,12 @@ impl<'a> Mounted<'a> {
     /// Unmounts, empties every cache, mounts again.
     pub fn remount_cold(&mut self) -> Step {
         let mut records = self.unmount()?;
+        records.extend(self.mount_cold()?);
+        Ok(records)
+    }
+
+    /// Empties every cache and mounts.
+    pub fn mount_cold(&mut self) -> Step {
         if let Err(error) = caches::drop_all() {
             let failure = Failure {
                 step: "drop caches".into(),
@@ -274,8 +285,7 @@ impl<'a> Mounted<'a> {
                 failure,
             });
         }
-        records.extend(self.mount()?);
-        Ok(records)
+        self.mount()
     }
 
     /// Whether an error number says that the process behind the filesystem is gone.

@@ -36,7 +36,7 @@ pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
 pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
-pub use groups::ageing::{AgePrice, Ageing, GroupPrice, Reached, ResultPrice, Turn};
+pub use groups::ageing::{AgePrice, Ageing, GroupPrice, KeptStates, Reached, ResultPrice, Turn};
 pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};

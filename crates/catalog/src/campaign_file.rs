@@ -13,7 +13,7 @@ use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::{Catalog, CatalogError};
 
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "name",
     "contenders",
     "age",
@@ -32,6 +32,7 @@ const KEYS: [&str; 26] = [
     "memory",
     "readahead",
     "max_written",
+    "keep_aged",
     "backend",
     "device",
     "source",
@@ -92,6 +93,8 @@ pub struct CampaignFile {
     pub readahead: Option<Bytes>,
     /// The most that may be written to disks of this machine's.
     pub max_written: Option<Bytes>,
+    /// Whether aged states are kept and used again.
+    pub keep_aged: Option<bool>,
     /// Where contenders live.
     pub backend: Option<Backend>,
     /// The block device to use instead of an image.
@@ -189,6 +192,7 @@ pub fn parse(text: &str, file: &str, catalog: &Catalog) -> Result<CampaignFile, 
         memory: top.read("memory", |v| v.size())?,
         readahead: top.read("readahead", |v| v.size())?,
         max_written: top.read("max_written", |v| v.size())?,
+        keep_aged: top.read("keep_aged", |v| v.flag())?,
         backend: top.read("backend", |v| v.word(&BACKENDS))?,
         device: top.read("device", |v| v.text())?.map(PathBuf::from),
         source: top.read("source", |v| v.text())?.map(PathBuf::from),

@@ -29,7 +29,7 @@ mod tally;
 mod visit_order;
 mod workspace;
 
-pub use age::{AGE_DIRECTORY, age};
+pub use age::{AGE_DIRECTORY, AGER, age};
 pub use calibrate::overhead;
 pub use corruption::Corruption;
 pub use error::OpError;

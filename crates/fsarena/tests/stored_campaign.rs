@@ -65,6 +65,7 @@ fn campaign() -> Campaign {
         stall_timeout: Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        keep_aged: false,
         source: None,
         host: None,
         archives: Vec::new(),

@@ -199,6 +199,7 @@ impl Guests {
                     archives: self.archives_inside(),
                     test: test.clone(),
                     age: cell_guest.age,
+                    aged: None,
                     seed: cell.seed,
                     stacks_after: None,
                 };

@@ -1,6 +1,7 @@
 //! What a machine under test does for a campaign: it takes devices and directories, makes images, runs cells on its
 //! kernel or in guests, measures what a device can do without a filesystem, and leaves everything as it was.
 
+mod aged;
 mod archives;
 mod cache_lock;
 pub mod calibration;
@@ -24,6 +25,7 @@ mod ssh;
 mod storage;
 mod work_place;
 
+pub use aged::{Kept, KeptImage, MOST as MOST_AGED};
 pub use archives::{bring as bring_archives, of_suites as archives_of_suites};
 pub use connection::{Here, Reach};
 pub use dialogue::{Dialogue, Erased};

@@ -13,8 +13,9 @@ use orchestrate::{News, Stop, Workers};
 use provision::{ProvisionError, Refusal};
 use run::{CellCache, Collector, Ending, Executor, HostExecutor, MemoryError, MemoryLimit};
 use sys::clock;
-use wire::{Ageing, Event, Job, Stopped};
+use wire::{Aged, Ageing, Event, Job, Stopped};
 
+use crate::aged::{self, Kept, Ready, Wanted};
 use crate::calibration::{self, Effort};
 use crate::dialogue::Dialogue;
 use crate::fit::{self, Misfit};
@@ -47,7 +48,12 @@ struct Kernel {
     id: CampaignId,
     storage: Storage,
     executor: HostExecutor,
+    /// Aged states, where the campaign keeps them.
+    kept: Option<Arc<Kept>>,
 }
+
+/// Runs a job of a cell, with what it has to do with a kept state.
+type RunJob<'a> = dyn FnMut(&mut Kernel, Option<Aged>) -> Result<CellResult, Stopped> + 'a;
 
 /// What cells in guests need beside the campaign.
 pub struct GuestMeans {
@@ -206,6 +212,10 @@ impl Kernel {
         stop: &Stop,
     ) -> anyhow::Result<Self> {
         let mut storage = Storage::prepare(id, campaign, held, dialogue, stop)?;
+        let kept = campaign.keep_aged.then(Kept::open).transpose()?;
+        if let Some(kept) = &kept {
+            dialogue.note(&kept.words());
+        }
         let mut executor = HostExecutor {
             program: std::env::current_exe().context("cannot find this program")?,
             stall_timeout: campaign.stall_timeout,
@@ -218,6 +228,7 @@ impl Kernel {
             id,
             storage,
             executor,
+            kept: kept.map(Arc::new),
         })
     }
 
@@ -242,6 +253,65 @@ impl Kernel {
         test: &Test,
         observe: &mut dyn FnMut(&Event),
     ) -> Result<CellResult, Stopped> {
+        let run = &mut |kernel: &mut Self, aged| kernel.run(campaign, cell, test, aged, observe);
+        match self.aged(campaign, cell, test, run)? {
+            None => run(self, None),
+            Some(Ready::Failed(result)) => Ok(*result),
+            Some(Ready::Alone(why)) => {
+                let mut result = run(self, None)?;
+                let remark = format!("its aged state could not be kept: {why}");
+                result.remarks.push(remark);
+                Ok(result)
+            }
+            Some(Ready::State {
+                state,
+                made,
+                remarks,
+            }) => {
+                let result = run(self, Some(Aged::Use(state)))?;
+                Ok(aged::joined(made.map(|made| *made), remarks, result))
+            }
+        }
+    }
+
+    /// Brings about the aged state that a cell begins with, where the campaign keeps those.
+    fn aged(
+        &mut self,
+        campaign: &Campaign,
+        cell: &Cell,
+        test: &Test,
+        run: &mut RunJob<'_>,
+    ) -> Result<Option<Ready>, Stopped> {
+        let (Some(kept), Some(ageing)) = (self.kept.clone(), age(campaign, cell)) else {
+            return Ok(None);
+        };
+        let mut contenders = campaign.contenders.iter();
+        let contender = contenders.find(|contender| contender.name == cell.contender);
+        // What is wrong with the storage is found again, and told, by the cell.
+        let image = contender.map(|one| self.storage.image_to_age(campaign, one, test));
+        let (Some(contender), Some(Ok(Some(image)))) = (contender, image) else {
+            return Ok(None);
+        };
+        let stop = Arc::clone(&self.executor.stop);
+        let wanted = Wanted {
+            contender,
+            ageing,
+            image,
+            stop: &stop,
+        };
+        kept.ready(&wanted, &mut || run(self, Some(Aged::Make)))
+            .map(Some)
+    }
+
+    /// Runs one job of a cell.
+    fn run(
+        &mut self,
+        campaign: &Campaign,
+        cell: &Cell,
+        test: &Test,
+        aged: Option<Aged>,
+        observe: &mut dyn FnMut(&Event),
+    ) -> Result<CellResult, Stopped> {
         let limited = self.limit_memory(campaign, cell);
         let Self {
             storage, executor, ..
@@ -261,6 +331,7 @@ impl Kernel {
                 archives,
                 test: test.clone(),
                 age: age(campaign, cell),
+                aged,
                 seed: cell.seed,
                 stacks_after: None,
             };
@@ -287,7 +358,7 @@ fn age(campaign: &Campaign, cell: &Cell) -> Option<Ageing> {
     let mut contenders = campaign.contenders.iter();
     let contender = contenders.find(|contender| contender.name == cell.contender)?;
     let age = contender.own.age.as_ref()?;
-    Some(Ageing::of(age, campaign.seed, cell.round))
+    Some(Ageing::of(age, campaign.age_seed(), cell.round))
 }
 
 fn failed(outcome: &Result<CellResult, Stopped>) -> bool {

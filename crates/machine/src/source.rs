@@ -221,6 +221,7 @@ pub fn fill(
         archives: None,
         test: filling(campaign),
         age: None,
+        aged: None,
         seed: campaign.seed,
         stacks_after: None,
     };

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use model::{
-    Backend, Bytes, Campaign, CampaignId, Cell, Condition, DiskIdentity, Environment, Source, Test,
+    Backend, Bytes, Campaign, CampaignId, Cell, Condition, Contender, DiskIdentity, Environment,
+    Source, Test,
 };
 use orchestrate::Stop;
 use provision::{
@@ -367,6 +368,26 @@ impl Storage {
                 Ok(storage)
             }
             Kind::Directories(_) => anyhow::bail!("{} has no device", contender.name),
+        }
+    }
+
+    /// The image of the campaign's own for a cell whose contender is aged there, where the test fits on it. One in the
+    /// place of an image that is still mounted somewhere is none: that one's filesystem may have the same name.
+    pub fn image_to_age(
+        &mut self,
+        campaign: &Campaign,
+        contender: &Contender,
+        test: &Test,
+    ) -> anyhow::Result<Option<Image>> {
+        let fits = fit::misfit(campaign, contender, test, self.device_size())?.is_none();
+        if !fits || !contender.filesystem.commands.need_device() {
+            return Ok(None);
+        }
+        self.require_there()?;
+        self.replace_held_image()?;
+        match &self.kind {
+            Kind::Image { image, given_up: 0 } => Ok(Some(image.clone())),
+            Kind::Image { .. } | Kind::Device(_) | Kind::Directories(_) => Ok(None),
         }
     }
 

@@ -231,7 +231,7 @@ pub enum AgeStop {
 }
 
 /// What ageing came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgeRecord {
     /// How full it was to be.
@@ -264,12 +264,26 @@ pub struct AgeRecord {
     pub stopped: AgeStop,
     /// How long it took.
     pub elapsed: Nanos,
+    /// The hash of the kept image that the state was taken from; absent where the cell itself was aged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
 }
 
 impl AgeRecord {
+    /// So many digits of a hash are shown to people.
+    pub const SHORT_HASH: usize = 12;
+
     /// What somebody who reads results has to know: a fill that was missed, a score that nobody could watch.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
+        if let Some(hash) = &self.kept {
+            let score = self.layout_aged;
+            let score = score.map_or_else(|| "unknown".to_owned(), |score| score.to_string());
+            remarks.push(format!(
+                "its aged state is that of a kept image ({}): layout score {score} when it was made",
+                hash.get(..Self::SHORT_HASH).unwrap_or(hash)
+            ));
+        }
         if self.fill.0.abs_diff(self.wanted_fill.0) > Age::TOLERANCE.0 {
             let why = match self.stopped {
                 AgeStop::NoRoom => ": what was removed gave no room back",
@@ -366,8 +380,13 @@ mod tests {
             layout_aged: None,
             stopped: AgeStop::NoRoom,
             elapsed: Nanos(1),
+            kept: None,
         };
         assert_eq!(record.remarks(), [""; 0]);
+        record.kept = Some("0123456789abcdef".into());
+        let taken = "its aged state is that of a kept image (0123456789ab): layout score unknown when it was made";
+        assert_eq!(record.remarks(), [taken]);
+        record.kept = None;
         record.wanted_fill = PerMille(850);
         record.wanted_layout = Some(PerMille(500));
         let remarks = record.remarks();

@@ -228,6 +228,9 @@ pub struct Campaign {
     /// Archives that its commands unpack, as they were brought.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archives: Vec<HeldArchive>,
+    /// Whether aged states are kept as images and used again, by later campaigns, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_aged: bool,
     /// The block device to use instead of an image (`loop` and `vm` backend).
     pub device: Option<PathBuf>,
     /// Where images and mount points are made; nothing is left there at the end.
@@ -244,6 +247,14 @@ impl Campaign {
     /// Memory that a cell of a contender may use; all there is where absent.
     pub fn memory_of(&self, contender: &Contender) -> Option<Bytes> {
         contender.own.memory.or(self.memory)
+    }
+
+    /// The seed of ageing. Kept images are of use to later campaigns only where ageing depends on no campaign.
+    pub const fn age_seed(&self) -> u64 {
+        match self.keep_aged {
+            true => 0,
+            false => self.seed,
+        }
     }
 
     /// The machine that a cell gets (`vm` backend): the campaign's, but for what is the contender's own, or the

@@ -206,6 +206,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         guest: None,
         readahead: None,
         max_written: None,
+        keep_aged: false,
         source: None,
         device: None,
         work_dir: "/nowhere".into(),

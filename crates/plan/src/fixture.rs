@@ -34,6 +34,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         stall_timeout: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        keep_aged: false,
         source: None,
         host: None,
         archives: Vec::new(),

@@ -23,10 +23,19 @@ pub fn of_mkfs(campaign: &Campaign, contender: &Contender) -> Bytes {
     }
 }
 
-/// About what ageing a contender writes before a test, where that does not make the filesystem itself.
+/// About what ageing a contender writes before a test, where that does not make the filesystem itself. Where aged states
+/// are kept, one test of a round ages, on an image that is made blank before, and each other lays the image out.
 pub fn of_age(campaign: &Campaign, contender: &Contender) -> Bytes {
-    let age = contender.own.age.as_ref();
-    age.map_or(Bytes(0), |age| age.writes(campaign.size))
+    let Some(age) = &contender.own.age else {
+        return Bytes(0);
+    };
+    let once = age.writes(campaign.size);
+    if !campaign.keep_aged {
+        return once;
+    }
+    let tests: usize = campaign.suites.iter().map(|suite| suite.tests.len()).sum();
+    let each = once.0.div_ceil(tests.max(1) as u64);
+    Bytes(each.saturating_add(campaign.size.0))
 }
 
 /// How often a cell of this test makes the filesystem: where no phase does, once before the first.

@@ -89,6 +89,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         stall_timeout: Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        keep_aged: false,
         source: None,
         host: None,
         archives: Vec::new(),

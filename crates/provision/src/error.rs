@@ -50,7 +50,7 @@ pub enum ProvisionError {
 
 impl ProvisionError {
     /// For `map_err`: a failed step with what it was about.
-    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             doing,
             path: path.to_owned(),

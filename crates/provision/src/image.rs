@@ -14,13 +14,14 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::{ProvisionError, Refusal, space};
 
-const CHUNK: usize = 1 << 20;
+/// How much of it is written at a time.
+pub const CHUNK: usize = 1 << 20;
 /// After so many bytes they are flushed, so that progress is true and an interruption is quick.
 const FLUSH_EVERY: u64 = 32 << 20;
 const ADVICE: &str = "give a smaller --size, or a --work-dir on another filesystem";
 
 /// A completely written image file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     path: PathBuf,
     size: Bytes,
@@ -70,6 +71,20 @@ impl Image {
     /// When it has not.
     pub fn require_room(directory: &Path, size: Bytes) -> Result<(), ProvisionError> {
         space::require(directory, size, ADVICE)
+    }
+
+    /// Writes all of it anew, over the blocks that it has; `content` gives it chunk by chunk, from its beginning.
+    ///
+    /// # Errors
+    /// When it cannot be written, `content` fails, or `progress` says stop.
+    pub fn rewrite(
+        &self,
+        content: &mut dyn FnMut(&mut [u8]) -> io::Result<()>,
+        progress: &mut dyn FnMut(Bytes) -> ControlFlow<()>,
+    ) -> Result<(), ProvisionError> {
+        let file = OpenOptions::new().write(true).open(&self.path);
+        let mut file = file.map_err(ProvisionError::io("open", &self.path))?;
+        write_content(&mut file, &self.path, self.size, content, progress)
     }
 
     /// Where it is.
@@ -124,21 +139,35 @@ fn write_file(
     size: Bytes,
     progress: &mut dyn FnMut(Bytes) -> ControlFlow<()>,
 ) -> Result<(), ProvisionError> {
-    let fail = |doing| ProvisionError::io(doing, path);
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
         .open(path)
-        .map_err(fail("create"))?;
-    let mut chance = SeededRng::for_purpose(size.0, "image");
+        .map_err(ProvisionError::io("create", path))?;
+    let mut blank = Blank::of(size);
+    let content = &mut |chunk: &mut [u8]| {
+        blank.fill(chunk);
+        Ok(())
+    };
+    write_content(&mut file, path, size, content, progress)
+}
+
+fn write_content(
+    file: &mut File,
+    path: &Path,
+    size: Bytes,
+    content: &mut dyn FnMut(&mut [u8]) -> io::Result<()>,
+    progress: &mut dyn FnMut(Bytes) -> ControlFlow<()>,
+) -> Result<(), ProvisionError> {
+    let fail = |doing| ProvisionError::io(doing, path);
     let mut buffer = vec![0; CHUNK];
     let mut written = 0;
     let mut flushed = 0;
     while written < size.0 {
         let rest = usize::try_from(size.0 - written).unwrap_or(CHUNK);
         let chunk = &mut buffer[..rest.min(CHUNK)];
-        fill(chunk, &mut chance);
+        content(chunk).map_err(fail("fill"))?;
         file.write_all(chunk).map_err(fail("write"))?;
         written += chunk.len() as u64;
         if written - flushed >= FLUSH_EVERY {
@@ -150,7 +179,7 @@ fn write_file(
         }
     }
     file.sync_all().map_err(fail("flush"))?;
-    forget(&file);
+    forget(file);
     Ok(())
 }
 
@@ -160,9 +189,21 @@ fn forget(file: &File) {
     let _ = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 
-fn fill(buffer: &mut [u8], chance: &mut SeededRng) {
-    for word in buffer.chunks_mut(8) {
-        word.copy_from_slice(&chance.next_u64().to_le_bytes()[..word.len()]);
+/// What an image holds before anything was written to it.
+#[derive(Debug)]
+pub struct Blank(SeededRng);
+
+impl Blank {
+    /// That of an image of this size, from its beginning.
+    pub fn of(size: Bytes) -> Self {
+        Self(SeededRng::for_purpose(size.0, "image"))
+    }
+
+    /// The next bytes; but for the last, a multiple of eight.
+    pub fn fill(&mut self, buffer: &mut [u8]) {
+        for word in buffer.chunks_mut(8) {
+            word.copy_from_slice(&self.0.next_u64().to_le_bytes()[..word.len()]);
+        }
     }
 }
 

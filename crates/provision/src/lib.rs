@@ -32,7 +32,7 @@ pub use environment::{EnvironmentParts, collect, describe_storage};
 pub use error::ProvisionError;
 pub use held_directory::HeldDirectory;
 pub use host_memory::available_memory;
-pub use image::Image;
+pub use image::{Blank, CHUNK as IMAGE_CHUNK, Image};
 pub use loop_device::LoopDevice;
 pub use machine::{FoundPrograms, GuestContents, Machine};
 pub use programs::find_program;

@@ -39,6 +39,7 @@ pub fn job(seed: u64) -> Job {
             phases: vec![phase],
         },
         age: None,
+        aged: None,
         seed,
         stacks_after: None,
     }

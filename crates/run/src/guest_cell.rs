@@ -94,6 +94,7 @@ impl GuestCell {
             archives: None,
             test,
             age: None,
+            aged: None,
             seed: SEED,
             stacks_after: None,
         }

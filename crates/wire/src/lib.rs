@@ -50,6 +50,9 @@ pub struct Job {
     /// How the filesystem is aged before the first phase; it is fresh where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<Ageing>,
+    /// What the job has to do with an aged state that is kept; nothing where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aged: Option<Aged>,
     /// From which every random choice comes.
     pub seed: u64,
     /// Time without any event after which the agent writes on the console where everything is stuck; absent
@@ -76,6 +79,25 @@ impl Ageing {
             seed: rng.next_u64(),
         }
     }
+}
+
+/// What a job has to do with an aged state that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aged {
+    /// Make and age the filesystem, unmount and check it; no phase of the test is done.
+    Make,
+    /// The device holds it: mount it and go straight to the test.
+    Use(Box<AgedState>),
+}
+
+/// What is known of an aged state from when it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgedState {
+    /// What ageing came to.
+    pub record: AgeRecord,
+    /// What the filesystem held in memory when it was first mounted.
+    pub mounted: Option<MemoryUse>,
 }
 
 /// Where an agent works.

@@ -2,6 +2,8 @@
 //!
 //! All results that are compared are one family ([`crate::inference::pairs`]), and so are all sums of them.
 
+use std::collections::BTreeSet;
+
 use model::{Age, CampaignResults, Contender, Direction, Group, Metric, Phase};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,19 @@ pub struct Ageing {
     pub prices: Vec<AgePrice>,
     /// Pairs of contenders that are shown to swap places.
     pub turns: Vec<Turn>,
+    /// Cells whose aged state was that of a kept image; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptStates>,
+}
+
+/// How many cells began with an aged state that was made before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KeptStates {
+    /// These cells.
+    pub cells: u64,
+    /// The images that their states were taken from.
+    pub images: u64,
 }
 
 /// What its age costs a contender.
@@ -98,8 +113,12 @@ type Sum = (Pair, Option<Group>);
 pub(crate) fn ageing(results: &CampaignResults, rows: &[Row], margin: Margin) -> Ageing {
     let contenders = &results.campaign.contenders;
     let aged = aged(contenders);
+    let kept = kept(results);
     if aged.is_empty() {
-        return Ageing::default();
+        return Ageing {
+            kept,
+            ..Ageing::default()
+        };
     }
     let table = Table::new(results, rows, margin);
     let own: Vec<Pair> = aged.iter().map(|(pair, _)| *pair).collect();
@@ -132,7 +151,22 @@ pub(crate) fn ageing(results: &CampaignResults, rows: &[Row], margin: Margin) ->
     Ageing {
         prices: prices.collect(),
         turns: turns(&table, &aged),
+        kept,
     }
+}
+
+/// The cells that began with a kept image.
+fn kept(results: &CampaignResults) -> Option<KeptStates> {
+    let records = results
+        .cells
+        .iter()
+        .filter_map(|stored| stored.result.as_ref()?.age.as_ref());
+    let hashes: Vec<&String> = records.filter_map(|record| record.kept.as_ref()).collect();
+    let images: BTreeSet<_> = hashes.iter().collect();
+    (!hashes.is_empty()).then_some(KeptStates {
+        cells: hashes.len() as u64,
+        images: images.len() as u64,
+    })
 }
 
 /// Contenders that are the same but for name and age, one of them fresh; with the age of the other.
@@ -163,10 +197,10 @@ fn reached(results: &CampaignResults, aged: &Contender) -> Option<Reached> {
         .iter()
         .filter(|s| s.cell.contender == aged.name);
     let records: Vec<_> = cells
-        .filter_map(|stored| stored.result.as_ref()?.age)
+        .filter_map(|stored| stored.result.as_ref()?.age.as_ref())
         .collect();
     let share = |of: &dyn Fn(&model::AgeRecord) -> Option<model::PerMille>| {
-        let values = records.iter().filter_map(of);
+        let values = records.iter().copied().filter_map(of);
         let values: Vec<f64> = values.map(|share| f64::from(share.0) / 1000.0).collect();
         median(&values)
     };

@@ -93,6 +93,7 @@ impl<'a, G: Ground> Ager<'a, G> {
                 layout_aged: None,
                 stopped: AgeStop::Operations,
                 elapsed: Nanos(0),
+                kept: None,
             },
         }
     }

@@ -19,6 +19,8 @@ use crate::age::directory::Directory;
 use crate::error::OpError;
 use crate::tally::Progress;
 
+/// Version of the ager: another one does something else with the same age and seed.
+pub const AGER: u32 = 1;
 /// The directory, at the top of a filesystem, in which the files of its age lie: FAT, too, has such names.
 pub const AGE_DIRECTORY: &str = "aged.dir";
 

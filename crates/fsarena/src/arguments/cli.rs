@@ -96,13 +96,14 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
-    /// List filesystems, suites, profiles, studies, uses, disks or campaigns.
+    /// List filesystems, suites, profiles, studies, uses, disks, ages, aged states or campaigns.
     #[command(after_help = "\
 Examples:
   fsarena list                the filesystems of the catalog
   fsarena list --long         with origin, readers and limits, and their sources
   fsarena list suites         the suites with their tests
   fsarena list uses           what `advise` can answer, with weights and needs
+  fsarena list aged           aged states that are kept; to remove one, remove its file
   fsarena list campaigns      the campaigns you ran")]
     List(ListArgs),
     /// Show a campaign, or one cell with its evidence.
@@ -242,6 +243,8 @@ pub enum Listing {
     Disks,
     /// How filesystems can be aged before a test.
     Ages,
+    /// Aged states that are kept (`run --keep-aged`), where they lie and what they take.
+    Aged,
     /// What was run.
     Campaigns,
 }

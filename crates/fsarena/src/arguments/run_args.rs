@@ -30,6 +30,10 @@ pub struct RunArgs {
     /// [default: 80%].
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = fill)]
     pub fill: Vec<PerMille>,
+    /// Keep aged states as compressed images in the cache and take equal ones from there, in later campaigns, too: what is
+    /// drawn then follows from the round alone (`fsarena list aged`).
+    #[arg(long)]
+    pub keep_aged: bool,
     /// A group of contenders to report together (journaling=ext4,xfs); repeatable.
     #[arg(long = "group", value_name = "NAME=CONTENDER,...", value_parser = typed)]
     pub groups: Vec<TypedGroup>,

@@ -1,11 +1,14 @@
-//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, ages, campaigns.
+//! `fsarena list`: filesystems, suites, profiles, studies, uses, disks, ages, aged states, campaigns.
 
+use std::ffi::OsStr;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use catalog::{Catalog, Study};
+use machine::{Kept, KeptImage};
 use model::{
-    AgeProfile, Backend, Churn, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile, Suite, Test,
-    Use,
+    AgeProfile, AgeRecord, Backend, Churn, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile,
+    Suite, Test, Use,
 };
 use serde_json::{Value, json};
 use store::CampaignSummary;
@@ -25,6 +28,7 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Listing::Uses => uses(&paths::catalog(globals)?),
         Listing::Disks => disks(&paths::catalog(globals)?),
         Listing::Ages => ages(&paths::catalog(globals)?),
+        Listing::Aged => aged(&Kept::open()?),
         Listing::Campaigns => campaigns(&stored(globals)?),
     };
     if globals.json {
@@ -287,6 +291,56 @@ fn ages(catalog: &Catalog) -> (String, Value) {
         table(["age", "churn", "turnover", "mean file", "title"], &rows),
         json!(all),
     )
+}
+
+/// What is kept, and how to be rid of it.
+fn aged(kept: &Kept) -> (String, Value) {
+    let all = kept.all();
+    let row = |image: &KeptImage| {
+        [
+            name_of(image)
+                .get(..AgeRecord::SHORT_HASH)
+                .unwrap_or_default()
+                .to_owned(),
+            line(image.name.as_deref().unwrap_or("damaged")),
+            image.image.to_string(),
+            image
+                .layout
+                .map_or_else(String::new, |score| score.to_string()),
+            image.size.to_string(),
+            moment(used(image)),
+        ]
+    };
+    let value = |image: &KeptImage| {
+        json!({
+            "hash": name_of(image), "path": image.path, "name": image.name, "image": image.image,
+            "layout": image.layout, "size": image.size, "used": used(image),
+        })
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let heading = ["hash", "state", "image", "layout", "takes", "used last"];
+    let words = line(&kept.words());
+    let text = match rows.is_empty() {
+        true => format!("{words}\n"),
+        false => format!(
+            "{}\n{words}; to remove one, remove its file: it is made again when it is wanted\n",
+            table(heading, &rows)
+        ),
+    };
+    (text, all.iter().map(value).collect())
+}
+
+fn name_of(image: &KeptImage) -> &str {
+    image
+        .path
+        .file_stem()
+        .and_then(OsStr::to_str)
+        .unwrap_or_default()
+}
+
+fn used(image: &KeptImage) -> Nanos {
+    let since = image.used.duration_since(SystemTime::UNIX_EPOCH);
+    Nanos(since.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
 }
 
 /// The stored campaigns; none where there is no database yet, and none is made.

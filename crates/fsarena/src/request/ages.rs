@@ -46,6 +46,27 @@ pub fn ages(
     Ok(ages)
 }
 
+/// Refuses to keep aged states where there are none, or no image that they could be laid out on.
+pub fn refuse_to_keep(
+    contenders: &[Contender],
+    backend: Backend,
+    is_on_device: bool,
+) -> Result<(), BadInput> {
+    let why = match backend {
+        Backend::Vm => {
+            "--keep-aged is for images on this machine's kernel: guests age anew; leave it out"
+        }
+        _ if is_on_device => {
+            "--keep-aged is for images: a device of yours is aged anew; leave it out"
+        }
+        _ if contenders.iter().all(|c| c.own.age.is_none()) => {
+            "--keep-aged keeps what ageing comes to: give --age PROFILE, too"
+        }
+        Backend::Loop | Backend::Dir => return Ok(()),
+    };
+    Err(BadInput(why.into()))
+}
+
 fn at_each(age: &Age, fills: &[PerMille]) -> Vec<Age> {
     let at = |fill: &PerMille| Age {
         fill: *fill,
@@ -149,6 +170,32 @@ mod tests {
         assert_eq!(
             (filled[0].fill, filled[0].profile.name.as_str()),
             (half[0], "wang-os")
+        );
+    }
+
+    #[test]
+    fn what_has_no_image_or_no_age_is_not_kept() {
+        let catalog = Catalog::builtin().unwrap();
+        let aged = [catalog.contender("ext4@age=agrawal").unwrap()];
+        let fresh = [catalog.contender("ext4").unwrap()];
+        let refused = |contenders: &[Contender], backend, is_on_device| {
+            refuse_to_keep(contenders, backend, is_on_device).map_err(|error| error.0)
+        };
+        assert_eq!(refused(&aged, Backend::Loop, false), Ok(()));
+        assert!(
+            refused(&aged, Backend::Vm, false)
+                .unwrap_err()
+                .contains("guests age anew")
+        );
+        assert!(
+            refused(&aged, Backend::Loop, true)
+                .unwrap_err()
+                .contains("is aged anew")
+        );
+        assert!(
+            refused(&fresh, Backend::Loop, false)
+                .unwrap_err()
+                .contains("--age PROFILE")
         );
     }
 }

@@ -201,6 +201,10 @@ pub fn read(
         source_choice::choose(wanted, &mut suites, &setting, catalog)
     });
     let source = source.transpose()?;
+    let keep_aged = args.keep_aged || file.keep_aged.unwrap_or(false);
+    if keep_aged {
+        ages::refuse_to_keep(&contenders, backend, device.is_some())?;
+    }
     let campaign = Campaign {
         name,
         contenders,
@@ -228,6 +232,7 @@ pub fn read(
         // They are brought where the campaign really begins.
         archives: Vec::new(),
         max_written,
+        keep_aged,
         source,
         device,
         work_dir,

@@ -2,8 +2,8 @@
 //! the analysis.
 
 use analyse::{
-    Analysis, CellFailure, Crossover, Drift, MetricResult, NoiseFloor, RoundOutcome, RoundValue,
-    Row, Stop, StopReason,
+    Analysis, CellFailure, Crossover, Drift, KeptStates, MetricResult, NoiseFloor, RoundOutcome,
+    RoundValue, Row, Stop, StopReason,
 };
 use model::{Clock, Disturbance, Nanos, Status};
 
@@ -33,6 +33,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     remarks.extend(named.map(|d| drift(d, &name)));
     remarks.extend(outliers(analysis));
     remarks.extend(warm_reads(analysis));
+    remarks.extend(analysis.ageing.kept.map(kept));
     remarks.extend(disturbed(analysis));
     remarks.extend(analysis.stop.as_ref().map(|s| stop(s, analysis)));
     remarks.extend(analysis.budget.map(|time| budget(time, analysis)));
@@ -211,6 +212,16 @@ fn warm_reads(analysis: &Analysis) -> Option<String> {
             some_of(&found)
         )
     })
+}
+
+/// Cells that were not aged themselves.
+fn kept(states: KeptStates) -> String {
+    format!(
+        "{} began with an aged state out of {} (`fsarena list aged`), and not with one of its own: what chance does in ageing is \
+         the same in all that have the same image, of other campaigns, too.",
+        counted(states.cells, "cell"),
+        counted(states.images, "kept image"),
+    )
 }
 
 /// Cells whose times say less because the machine did something else.

@@ -41,6 +41,24 @@ fn a_contender_twice_a_drift_and_a_rule_are_all_said() {
 }
 
 #[test]
+fn cells_that_began_with_a_kept_image_are_counted() {
+    let mut results = fixture::aged();
+    assert!(!shown(&results).contains("kept image"));
+    let records = results
+        .cells
+        .iter_mut()
+        .filter_map(|c| c.result.as_mut()?.age.as_mut());
+    for (record, hash) in records.zip(["a", "b", "a"]) {
+        record.kept = Some(hash.into());
+    }
+    let text = shown(&results);
+    assert!(
+        text.contains("3 cells began with an aged state out of 2 kept images"),
+        "{text}"
+    );
+}
+
+#[test]
 fn results_that_are_warm_by_name_only_are_named() {
     let mut results = fixture::plain();
     let before = shown(&results);

@@ -38,6 +38,7 @@ pub fn campaign() -> Campaign {
         stall_timeout: model::Nanos::from_secs(60),
         readahead: None,
         max_written: None,
+        keep_aged: false,
         source: None,
         host: None,
         archives: Vec::new(),

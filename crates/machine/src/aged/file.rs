@@ -1,0 +1,206 @@
+//! An aged state as a file: what is known of it, and what its image holds that a blank one does not, compressed.
+//!
+//! First comes a frame that zstd skips (magic, length, the SHA-256 of all that follows it, what is known as JSON, spaces);
+//! then a frame of zstd. That has for each MiB of the image a bit for each block, set where it differs from a blank image's,
+//! and then these blocks. The others are no part of it.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::{Bytes, Nanos};
+use provision::{Blank, IMAGE_CHUNK, Image, ProvisionError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use sys::caches;
+use wire::AgedState;
+
+use crate::aged::hexadecimal;
+
+/// A frame that zstd passes over.
+const SKIPPABLE: u32 = 0x184d_2a50;
+/// Magic and length.
+const FRAME: usize = 8;
+/// The digest, in hexadecimal.
+const DIGEST: usize = 64;
+/// All that stands before the compressed blocks.
+const HEAD: usize = 8192;
+/// How hard zstd tries: beyond this, it takes longer and saves little.
+const LEVEL: i32 = 3;
+/// How far back zstd finds what it has seen, as a power of two. What aged files hold comes again all the time.
+const WINDOW: u32 = 24;
+/// What either is kept or not.
+const BLOCK: usize = 4096;
+const BITMAP: usize = IMAGE_CHUNK / BLOCK / 8;
+
+/// What is known of an aged state that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// What it is, for people: `ext4 (agrawal, 80% full)`.
+    pub name: String,
+    /// Size of the image.
+    pub size: Bytes,
+    /// When it was made, nanoseconds since 1970.
+    pub made: Nanos,
+    /// What is known of the state.
+    pub state: AgedState,
+}
+
+/// Writes what an image holds, with what is known of it, to an empty file; and to the disk.
+pub fn write(
+    file: &mut File,
+    image: &Image,
+    note: &Note,
+    stop: &AtomicBool,
+) -> Result<(), ProvisionError> {
+    let fail = |doing| ProvisionError::io(doing, image.path());
+    file.write_all(&[b' '; HEAD]).map_err(fail("keep"))?;
+    let mut source = File::open(image.path()).map_err(fail("open"))?;
+    let mut encoder = encoder(file).map_err(fail("compress"))?;
+    let mut blank = Blank::of(image.size());
+    let (mut chunk, mut untouched) = (vec![0; IMAGE_CHUNK], vec![0; IMAGE_CHUNK]);
+    let mut left = image.size().0;
+    while left > 0 {
+        let length = left.min(IMAGE_CHUNK as u64) as usize;
+        let (chunk, untouched) = (&mut chunk[..length], &mut untouched[..length]);
+        source.read_exact(chunk).map_err(fail("read"))?;
+        blank.fill(untouched);
+        write_changed(&mut encoder, chunk, untouched).map_err(fail("compress"))?;
+        left -= length as u64;
+        if stop.load(Ordering::Relaxed) {
+            return Err(ProvisionError::Interrupted);
+        }
+    }
+    let end = |encoder: Encoder<'_>| encoder.finish()?.flush();
+    end(encoder).map_err(fail("compress"))?;
+    // A mere hint; cells empty all caches.
+    let _ = caches::forget_read(&source);
+    seal(file, note).map_err(fail("keep"))
+}
+
+type Encoder<'a> = zstd::Encoder<'static, BufWriter<&'a mut File>>;
+
+fn encoder(file: &mut File) -> io::Result<Encoder<'_>> {
+    let mut encoder = zstd::Encoder::new(BufWriter::new(file), LEVEL)?;
+    encoder.include_checksum(true)?;
+    encoder.long_distance_matching(true)?;
+    encoder.window_log(WINDOW)?;
+    Ok(encoder)
+}
+
+fn write_changed(out: &mut impl Write, chunk: &[u8], untouched: &[u8]) -> io::Result<()> {
+    let blocks = || chunk.chunks(BLOCK).zip(untouched.chunks(BLOCK));
+    let mut bitmap = [0; BITMAP];
+    for (index, (block, blank)) in blocks().enumerate() {
+        bitmap[index / 8] |= u8::from(block != blank) << (index % 8);
+    }
+    out.write_all(&bitmap)?;
+    let mut changed = blocks().filter(|(block, blank)| block != blank);
+    changed.try_for_each(|(block, _)| out.write_all(block))
+}
+
+/// Writes the head, whose digest makes the file a whole one.
+fn seal(file: &mut File, note: &Note) -> io::Result<()> {
+    let json = serde_json::to_vec(note)?;
+    if json.len() > HEAD - FRAME - DIGEST {
+        return Err(io::Error::other("what is known of it is too long"));
+    }
+    file.write_all_at(&json, (FRAME + DIGEST) as u64)?;
+    file.write_all_at(&SKIPPABLE.to_le_bytes(), 0)?;
+    file.write_all_at(&((HEAD - FRAME) as u32).to_le_bytes(), 4)?;
+    let digest = digest(file)?;
+    file.write_all_at(digest.as_bytes(), FRAME as u64)?;
+    file.sync_all()
+}
+
+fn digest(file: &mut File) -> io::Result<String> {
+    file.seek(SeekFrom::Start((FRAME + DIGEST) as u64))?;
+    let mut digest = Sha256::new();
+    io::copy(file, &mut Hashing(&mut digest))?;
+    Ok(hexadecimal(digest.finalize()))
+}
+
+/// Takes bytes into a digest.
+pub struct Hashing<'a>(pub &'a mut Sha256);
+
+impl Write for Hashing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is known of a state, where the whole file is as it was written.
+pub fn read(file: &mut File) -> io::Result<Note> {
+    let (said, note) = head(file)?;
+    match digest(file)? == said {
+        true => Ok(note),
+        false => Err(io::Error::other("its checksum is wrong")),
+    }
+}
+
+/// The digest that the file is to have, and what is known of the state; the rest is not looked at.
+pub fn head(file: &File) -> io::Result<(String, Note)> {
+    let mut head = [0; HEAD];
+    file.read_exact_at(&mut head, 0)?;
+    let (frame, rest) = head.split_at(FRAME);
+    let (said, json) = rest.split_at(DIGEST);
+    if frame[..4] != SKIPPABLE.to_le_bytes() {
+        return Err(io::Error::other("it is none of fsarena's"));
+    }
+    let said = String::from_utf8_lossy(said).into_owned();
+    Ok((said, serde_json::from_slice(json)?))
+}
+
+/// Lays out a state that was found whole on an image: what it does not hold becomes as in a blank one.
+pub fn lay_out(file: &mut File, image: &Image, stop: &AtomicBool) -> Result<(), ProvisionError> {
+    let fail = ProvisionError::io("lay out", image.path());
+    let mut decoder = match decoder(file) {
+        Ok(decoder) => decoder,
+        Err(error) => return Err(fail(error)),
+    };
+    let mut blank = Blank::of(image.size());
+    let content = &mut |chunk: &mut [u8]| {
+        blank.fill(chunk);
+        read_changed(&mut decoder, chunk)
+    };
+    image.rewrite(content, &mut |_| go_on(stop))?;
+    // The end of the frame holds zstd's own checksum.
+    match decoder.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(fail(io::Error::other("there is more than the image takes"))),
+        Err(error) => Err(fail(error)),
+    }
+}
+
+fn decoder(file: &mut File) -> io::Result<zstd::Decoder<'static, BufReader<&mut File>>> {
+    file.seek(SeekFrom::Start(HEAD as u64))?;
+    let mut decoder = zstd::Decoder::new(file)?;
+    decoder.window_log_max(WINDOW)?;
+    Ok(decoder.single_frame())
+}
+
+fn read_changed(from: &mut impl Read, chunk: &mut [u8]) -> io::Result<()> {
+    let mut bitmap = [0; BITMAP];
+    from.read_exact(&mut bitmap)?;
+    for (index, block) in chunk.chunks_mut(BLOCK).enumerate() {
+        if bitmap[index / 8] >> (index % 8) & 1 == 1 {
+            from.read_exact(block)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the user wants it to go on.
+pub fn go_on(stop: &AtomicBool) -> ControlFlow<()> {
+    match stop.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}

@@ -1,0 +1,144 @@
+//! The name of an aged state: the digest of all that it follows from, so that whatever changes makes another one.
+
+use std::fs::File;
+use std::io;
+
+use catalog::Placeholders;
+use model::{Bytes, Commands, Contender, Driver, Tool};
+use nix::sys::utsname::uname;
+use provision::{find_program, tool_version};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use wire::Ageing;
+
+use crate::aged::hexadecimal;
+
+/// Changes when what is kept can no longer be what ageing anew would give, for a reason that is in none of the inputs.
+const VERSION: u32 = 1;
+
+/// All that an aged state follows from.
+#[derive(Debug, Serialize)]
+struct Inputs<'a> {
+    version: u32,
+    ager: u32,
+    fsarena: &'static str,
+    filesystem: &'a str,
+    driver: Driver,
+    /// Without what differs between campaigns: devices and mount points.
+    commands: Commands,
+    tool: Option<Tool>,
+    /// Digests of the programs that make and mount it.
+    programs: Vec<Option<String>>,
+    kernel: String,
+    size: Bytes,
+    ageing: &'a Ageing,
+}
+
+/// The name of what comes of a contender that is aged so, on an image of this size; SHA-256, in hexadecimal.
+///
+/// # Errors
+/// When a program cannot be read, or the kernel does not say which it is.
+pub fn of(contender: &Contender, size: Bytes, ageing: &Ageing) -> io::Result<String> {
+    let filesystem = &contender.filesystem;
+    let place = Placeholders {
+        devices: &["device"],
+        mountpoint: "mountpoint",
+        size,
+        fsarena: "fsarena",
+    };
+    let commands = catalog::resolve(contender, &place);
+    let programs = [&commands.mkfs, &commands.mount].map(|words| words.first());
+    let programs = programs
+        .into_iter()
+        .flatten()
+        .filter_map(|p| find_program(p));
+    let programs: io::Result<Vec<_>> = programs.map(|path| digest(&path).map(Some)).collect();
+    let inputs = Inputs {
+        version: VERSION,
+        ager: engine::AGER,
+        fsarena: env!("CARGO_PKG_VERSION"),
+        filesystem: &filesystem.name,
+        driver: filesystem.driver,
+        tool: tool_version(&filesystem.commands.version),
+        programs: programs?,
+        kernel: kernel()?,
+        commands,
+        size,
+        ageing,
+    };
+    Ok(hexadecimal(Sha256::digest(serde_json::to_vec(&inputs)?)))
+}
+
+/// Release and build of the kernel that runs.
+fn kernel() -> io::Result<String> {
+    let name = uname()?;
+    let parts = [name.release(), name.version(), name.machine()];
+    Ok(parts.map(|part| part.to_string_lossy()).join(" "))
+}
+
+fn digest(path: &std::path::Path) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    io::copy(
+        &mut File::open(path)?,
+        &mut super::file::Hashing(&mut digest),
+    )?;
+    Ok(hexadecimal(digest.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+    use model::{Age, PerMille};
+
+    use super::*;
+
+    #[test]
+    fn whatever_an_aged_state_follows_from_makes_it_another() {
+        let catalog = Catalog::builtin().unwrap();
+        let [ext4, same, journal, xfs] = ["ext4", "other=ext4", "ext4:data=journal", "xfs"]
+            .map(|c| catalog.contender(c).unwrap());
+        let age = Age {
+            profile: catalog.age("agrawal").unwrap().clone(),
+            fill: Age::FILL,
+            operations: None,
+            layout: None,
+        };
+        let ageing = Ageing::of(&age, 0, 1);
+        let size = Bytes::mib(64);
+        let first = of(&ext4, size, &ageing).unwrap();
+        assert_eq!(
+            first,
+            of(&same, size, &ageing).unwrap(),
+            "a name decides nothing"
+        );
+        let turned = |age: Age| of(&ext4, size, &Ageing::of(&age, 0, 1)).unwrap();
+        let mut profile = age.profile.clone();
+        profile.turnover += 1;
+        let others = [
+            of(&journal, size, &ageing).unwrap(),
+            of(&xfs, size, &ageing).unwrap(),
+            of(&ext4, Bytes::mib(65), &ageing).unwrap(),
+            of(&ext4, size, &Ageing::of(&age, 0, 2)).unwrap(),
+            of(&ext4, size, &Ageing::of(&age, 1, 1)).unwrap(),
+            turned(Age {
+                profile,
+                ..age.clone()
+            }),
+            turned(Age {
+                fill: PerMille(500),
+                ..age.clone()
+            }),
+            turned(Age {
+                operations: Some(7),
+                ..age.clone()
+            }),
+            turned(Age {
+                layout: Some(PerMille(900)),
+                ..age.clone()
+            }),
+        ];
+        for (index, one) in others.iter().enumerate() {
+            assert!(*one != first && !others[..index].contains(one), "{index}");
+        }
+    }
+}

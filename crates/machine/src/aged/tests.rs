@@ -1,0 +1,168 @@
+//! Aged states that are kept: what is laid out is what was there, and what is damaged is never used.
+
+use std::cell::Cell;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::{Age, AgeStop, PerMille, Test};
+use run::{Collector, Ending};
+use wire::Event;
+
+use super::*;
+
+const SIZE: Bytes = Bytes(3 * (1 << 20) + 5000);
+
+struct Place {
+    directory: tempfile::TempDir,
+    contender: Contender,
+    ageing: Ageing,
+    test: Test,
+    made: Cell<u32>,
+}
+
+impl Place {
+    fn new() -> Self {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let age = Age {
+            profile: catalog.age("agrawal").unwrap().clone(),
+            fill: Age::FILL,
+            operations: None,
+            layout: None,
+        };
+        let suite = catalog.suite("lifecycle", model::Profile::Smoke).unwrap();
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            contender: catalog.contender("ext4").unwrap(),
+            ageing: Ageing::of(&age, 0, 1),
+            test: suite.tests[0].clone(),
+            made: Cell::new(0),
+        }
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::at(&self.directory.path().join("cache")).unwrap()
+    }
+
+    fn image(&self) -> Image {
+        let path = self.directory.path().join("disk.img");
+        Image::prepare(&path, SIZE, &mut |_| std::ops::ControlFlow::Continue(())).unwrap()
+    }
+
+    /// What a cell begins with; to age is to write some blocks.
+    fn ready(&self, kept: &Kept) -> (AgedState, bool, Vec<String>) {
+        let stop = Arc::<AtomicBool>::default();
+        let wanted = Wanted {
+            contender: &self.contender,
+            ageing: self.ageing.clone(),
+            image: self.image(),
+            stop: &stop,
+        };
+        let make = &mut || {
+            self.made.set(self.made.get() + 1);
+            let image = File::options().write(true).open(self.image().path());
+            let image = image.unwrap();
+            image.write_all_at(&[7; 9000], 4000).unwrap();
+            image.write_all_at(&[0; 4096], 1 << 20).unwrap();
+            image.write_all_at(&[9; 10], SIZE.0 - 10).unwrap();
+            let mut collector = Collector::new(&self.test);
+            collector.take(Event::Aged(record()));
+            Ok(collector.finish(Ending::Done, Some(Vec::new())))
+        };
+        match kept.ready(&wanted, make).unwrap() {
+            Ready::State {
+                state,
+                made,
+                remarks,
+            } => (*state, made.is_some(), remarks),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn record() -> AgeRecord {
+    AgeRecord {
+        wanted_fill: PerMille(800),
+        wanted_layout: None,
+        fill: PerMille(800),
+        files: 1,
+        directories: 1,
+        bytes: Bytes(1),
+        operations: 1,
+        written: Bytes(1),
+        no_space: 0,
+        ages_apart: PerMille(0),
+        layout_filled: None,
+        layout_aged: Some(PerMille(876)),
+        stopped: AgeStop::Operations,
+        elapsed: Nanos(1),
+        kept: None,
+    }
+}
+
+#[test]
+fn a_kept_state_is_laid_out_to_the_byte_over_whatever_lies_there() {
+    let place = Place::new();
+    let kept = place.kept();
+    let (first, made, _) = place.ready(&kept);
+    assert!(made && first.record.kept.is_none());
+    let content = fs::read(place.image().path()).unwrap();
+    fs::write(place.image().path(), vec![3; SIZE.0 as usize]).unwrap();
+    let (second, made, remarks) = place.ready(&kept);
+    assert!(!made && remarks.is_empty());
+    assert!(fs::read(place.image().path()).unwrap() == content);
+    assert_eq!(second.record.layout_aged, Some(PerMille(876)));
+    let all = kept.all();
+    assert_eq!(all.len(), 1);
+    let hash = second.record.kept.unwrap();
+    assert!(all[0].path.ends_with(format!("{hash}.zst")));
+    assert_eq!(all[0].name.as_deref(), Some("ext4 (agrawal, 80% full)"));
+    assert!(all[0].size < Bytes::kib(32), "holes are no part of it");
+}
+
+#[test]
+fn a_damaged_image_is_removed_with_a_word_and_made_anew() {
+    let place = Place::new();
+    let kept = place.kept();
+    place.ready(&kept);
+    let path = kept.all().remove(0).path;
+    let whole = fs::read(&path).unwrap();
+    let mut damaged = whole.clone();
+    for at in [3, 20, 100, 8200, whole.len() - 1] {
+        damaged.clone_from(&whole);
+        damaged[at] ^= 1;
+        fs::write(&path, &damaged).unwrap();
+        let (_, made, remarks) = place.ready(&kept);
+        assert!(made, "byte {at}");
+        assert!(remarks[0].contains("was damaged"), "{remarks:?}");
+    }
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert!(place.ready(&kept).1, "it ends too soon");
+    assert_eq!(place.made.get(), 7);
+    assert!(!place.ready(&kept).1, "and what was made is used");
+}
+
+#[test]
+fn what_a_killed_process_has_left_is_never_used_and_goes() {
+    let place = Place::new();
+    let kept = place.kept();
+    fs::write(kept.path().join(PARTIAL), "half").unwrap();
+    assert!(place.ready(&kept).1);
+    assert!(!kept.path().join(PARTIAL).exists());
+}
+
+#[test]
+fn the_images_that_were_not_used_for_longest_go_first() {
+    let place = Place::new();
+    let kept = place.kept();
+    for (name, age) in [("old", 200), ("new", 100)] {
+        let file = File::create(kept.path().join(format!("{name}.zst"))).unwrap();
+        file.set_len(MOST.0 / 2).unwrap();
+        let then = SystemTime::now() - Duration::from_secs(age);
+        file.set_modified(then).unwrap();
+    }
+    place.ready(&kept);
+    let left: Vec<_> = kept.all().into_iter().map(|image| image.path).collect();
+    assert_eq!(left.len(), 2);
+    assert!(left[1].ends_with("new.zst"));
+}
