@@ -324,7 +324,11 @@ function noAdvice(use, tested, isEnough) {
   const why = [];
   if (!isEnough) {
     const titles = listed(missing.map(({ title }) => title), "and");
-    why.push(`only ${percent(tested)} of what counts was tested, and not ${titles}`);
+    why.push(
+      tested > 0
+        ? `only ${percent(tested)} of what counts was tested, and not ${titles}`
+        : `nothing of what counts was tested: ${titles}`,
+    );
   }
   if (use.untried.length > 0) why.push(`nobody tried ${listed(use.untried, "and")}`);
   if (why.length === 0) why.push("nobody has every result that counts");

@@ -369,7 +369,7 @@ impl Catalog {
         };
         let suite = self.suite(suite, profile)?;
         suite.only(test).ok_or_else(|| {
-            let tests = suite.tests.iter().map(|test| test.of_sweep());
+            let tests = suite.tests.iter().map(model::Test::of_sweep);
             let known: Vec<String> = tests.map(|t| format!("{}/{t}", suite.name)).collect();
             CatalogError::unknown("test", name, known.iter().map(String::as_str))
         })

@@ -168,7 +168,8 @@ impl UseScores {
         let places = asked.costs.weighed(&weights, &comes, margin, asked.uses);
         let whole: f64 = groups.iter().map(|group| group.weight).sum();
         Self {
-            tested: tested.map(|group| group.weight).sum::<f64>() / whole,
+            // The sum of none is −0 (IEEE 754).
+            tested: (tested.map(|group| group.weight).sum::<f64>() / whole).max(0.0),
             conclusion: among(&comes, conclude(&places, |contender| comes[contender])),
             places,
             margin,

@@ -91,11 +91,14 @@ fn no_advice(advice: &Advice) -> String {
     let mut why = Vec::new();
     if advice.scores.tested < ENOUGH_TESTED {
         let groups: Vec<&str> = advice.untested.iter().map(|u| u.group.title()).collect();
-        why.push(format!(
-            "only {} of what counts was tested, and not {}",
-            percent(advice.scores.tested),
-            listed(&groups, "and")
-        ));
+        let groups = listed(&groups, "and");
+        why.push(match advice.scores.tested > 0.0 {
+            true => {
+                let tested = percent(advice.scores.tested);
+                format!("only {tested} of what counts was tested, and not {groups}")
+            }
+            false => format!("nothing of what counts was tested: {groups}"),
+        });
     }
     if !advice.untried.is_empty() {
         let features: Vec<String> = advice.untried.iter().map(|(f, _)| f.to_string()).collect();
