@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use model::{
@@ -25,6 +24,7 @@ use crate::dialogue::Dialogue;
 use crate::error::{self, Refused};
 use crate::fit;
 use crate::held::Held;
+use crate::images;
 use crate::source::{self, HeldSource};
 use crate::work_place::{RELEASE, WorkPlace, unique_name};
 
@@ -110,14 +110,14 @@ impl Storage {
                 Kind::Device(Box::new(device))
             }
             None => {
-                let images = make_images(campaign, &place, dialogue, stop)?;
+                let images = images::for_each_disk(campaign, &place, dialogue, stop)?;
                 let next = campaign.most_disks();
                 Kind::Images { images, next }
             }
         };
         let attachment = attachment(&mut kind, campaign)?;
         let second = source::image_size(campaign).map(|size| {
-            let image = make_image(&place.source_image(), size, dialogue, stop)?;
+            let image = images::make(&place.source_image(), size, dialogue, stop)?;
             Ok::<_, anyhow::Error>(Supply::Image {
                 image,
                 filled: None,
@@ -454,35 +454,6 @@ impl Storage {
     pub fn clear(&mut self) -> anyhow::Result<()> {
         Ok(self.place.take().map_or(Ok(()), |place| place.remove())?)
     }
-}
-
-/// An image for each disk that a cell has at most.
-fn make_images(
-    campaign: &Campaign,
-    place: &WorkPlace,
-    dialogue: &dyn Dialogue,
-    stop: &AtomicBool,
-) -> anyhow::Result<Vec<Image>> {
-    (0..campaign.most_disks())
-        .map(|number| make_image(&place.image(number), campaign.size, dialogue, stop))
-        .collect()
-}
-
-fn make_image(
-    path: &Path,
-    size: Bytes,
-    dialogue: &dyn Dialogue,
-    stop: &AtomicBool,
-) -> anyhow::Result<Image> {
-    let image = Image::prepare(path, size, &mut |done| {
-        dialogue.preparing(done.0, size.0);
-        if stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    Ok(image)
 }
 
 /// How cells will be attached, found out by attaching once.
