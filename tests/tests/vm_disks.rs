@@ -99,27 +99,3 @@ fn many_files_take_more_of_the_kernels_memory_than_a_mount() {
     assert!(most < Bytes::mib(64), "{most}");
     sandbox.assert_clean();
 }
-
-#[test]
-fn several_disks_are_refused_where_there_is_one() {
-    let sandbox = Sandbox::new();
-    for (options, complaint) in [
-        (
-            &["--contender", "ext4@nvme"][..],
-            "ext4@nvme has disks of its own, which is for guests",
-        ),
-        (
-            &["--contender", "ext4", "--disks", "1,2"],
-            "--disks is for guests",
-        ),
-        (&["--contender", "ext4@nvmee"], "there is no disk `nvmee`"),
-    ] {
-        let mut command = sandbox.campaign(&[], "trial");
-        let ended = run(command.args(options)).with(2);
-        assert!(
-            ended.stderr.contains(complaint),
-            "{options:?}: {}",
-            ended.stderr
-        );
-    }
-}

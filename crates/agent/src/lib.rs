@@ -16,7 +16,6 @@ mod scaling;
 mod session;
 mod shell;
 mod source;
-mod stripe;
 mod stuck;
 mod volume;
 

@@ -1,5 +1,5 @@
 //! What the agent and the programs it runs see and may change of a host, so that no option, script or fault of
-//! theirs reaches another device or file: everything that is mounted is read-only, `/dev` holds the cell's device
+//! theirs reaches another device or file: everything that is mounted is read-only, `/dev` holds the cell's devices
 //! alone, and programs begin in an empty directory, without capabilities that they do not need.
 //!
 //! A guest needs none of that: it is a sandbox itself.
@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -22,14 +23,14 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
-use sys::{process, sandbox, usage};
-use wire::Volume;
+use sys::{block, process, sandbox, usage};
+use wire::{Span, Volume};
 
 use crate::isolation;
 
 /// Where programs begin: nothing is here that a word could name.
 pub const EMPTY: &str = "/run/fsarena-empty";
-/// What programs may write beside the device: their own files, and what swallows everything.
+/// What programs may write beside the devices: their own files, and what swallows everything.
 const WRITABLE: [&str; 4] = ["/run", "/dev/null", "/dev/zero", "/dev/full"];
 /// Whether this kernel filters system calls: seccomp(2).
 const SECCOMP: &str = "/proc/sys/kernel/seccomp";
@@ -69,7 +70,7 @@ const MOUNTING: [i64; 8] = [
 /// How much a program may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Make or check a filesystem: write to the device and nowhere else.
+    /// Make or check a filesystem: write to the devices and nowhere else.
     Device,
     /// Mount or unmount one, or drive one in the background.
     Mount,
@@ -94,11 +95,20 @@ pub fn enter(volume: &Volume) -> io::Result<()> {
     std::env::set_current_dir(EMPTY)
 }
 
-/// The cell's device under the number of the disk that it has to be, whatever its name leads to.
+/// The cell's devices under the numbers of the disks that they have to be, whatever their names lead to; and what a stripe
+/// lies on, whose counters are read, and which nobody but the stripe can take.
 fn devices(volume: &Volume) -> Vec<(PathBuf, (u64, u64))> {
-    let device = volume.device.clone().zip(volume.state.as_ref());
-    let node = device.map(|(path, state)| (path, state.identity.number));
-    node.into_iter().collect()
+    let told = volume.told().zip(&volume.states);
+    let told = told.map(|(path, state)| (path.to_owned(), state.identity.number));
+    let below = match &volume.span {
+        Some(Span::Stripe(members)) => &members[..],
+        Some(Span::Pool(_)) | None => &[],
+    };
+    let number = |path: &PathBuf| Some(block::numbers(fs::metadata(path).ok()?.rdev()));
+    let below = below
+        .iter()
+        .filter_map(|path| Some((path.clone(), number(path)?)));
+    told.chain(below).collect()
 }
 
 /// Runs programs to their end.
@@ -124,8 +134,8 @@ impl Runner {
     /// # Errors
     /// When a thread cannot be started or restricted.
     pub fn restricted(volume: &Volume) -> io::Result<Self> {
-        let device = volume.device.clone();
-        let start = |task| start(task, device.clone());
+        let devices: Vec<PathBuf> = volume.told().map(Path::to_owned).collect();
+        let start = |task| start(task, devices.clone());
         Ok(Self {
             threads: Some([start(Task::Device)?, start(Task::Mount)?]),
         })
@@ -153,7 +163,7 @@ impl Runner {
     /// When a thread cannot be started or restricted.
     pub fn below<'a>(&self, directory: &'a Path) -> io::Result<Below<'a>> {
         let thread = match self.threads {
-            Some(_) => Some(start(Task::Use, Some(directory.to_owned()))?),
+            Some(_) => Some(start(Task::Use, vec![directory.to_owned()])?),
             None => None,
         };
         let others = process::all().iter().map(|p| p.pid).collect();
@@ -231,11 +241,11 @@ fn ask(thread: &Sender<Request>, mut command: Command) -> io::Result<ExitStatus>
 }
 
 /// Starts a thread that restricts itself and then starts one program after another.
-fn start(task: Task, writable: Option<PathBuf>) -> io::Result<Sender<Request>> {
+fn start(task: Task, writable: Vec<PathBuf>) -> io::Result<Sender<Request>> {
     let (requests, queue) = mpsc::channel::<Request>();
     let (ready, restricted) = mpsc::channel();
     thread::Builder::new().spawn(move || {
-        let outcome = restrict(task, writable.as_deref());
+        let outcome = restrict(task, &writable);
         let failed = outcome.is_err();
         if ready.send(outcome).is_err() || failed {
             return;
@@ -254,7 +264,7 @@ fn start(task: Task, writable: Option<PathBuf>) -> io::Result<Sender<Request>> {
     Ok(requests)
 }
 
-fn restrict(task: Task, own: Option<&Path>) -> io::Result<()> {
+fn restrict(task: Task, own: &[PathBuf]) -> io::Result<()> {
     sandbox::drop_needless_capabilities()?;
     if task != Task::Mount {
         restrict_files(own).map_err(io::Error::other)?;
@@ -266,11 +276,12 @@ fn restrict(task: Task, own: Option<&Path>) -> io::Result<()> {
     Ok(())
 }
 
-/// Everything may be read and started, the device and what the program itself makes be written (landlock(7)); as
+/// Everything may be read and started, the devices and what the program itself makes be written (landlock(7)); as
 /// far as the kernel has that.
-fn restrict_files(own: Option<&Path>) -> Result<(), landlock::RulesetError> {
+fn restrict_files(own: &[PathBuf]) -> Result<(), landlock::RulesetError> {
     let abi = ABI::V5;
-    let writable = WRITABLE.iter().map(Path::new).chain(own);
+    let writable = WRITABLE.iter().map(Path::new);
+    let writable = writable.chain(own.iter().map(PathBuf::as_path));
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(abi))?
@@ -355,7 +366,7 @@ mod tests {
         Volume {
             device: None,
             span: None,
-            state: None,
+            states: Vec::new(),
             size: model::Bytes(0),
             mountpoint: "/mnt".into(),
             driver: model::Driver::Kernel,

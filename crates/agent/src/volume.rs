@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use model::{Driver, Failure, Nanos, StepRecord};
+use model::{DiskState, Driver, Failure, Nanos, StepRecord};
 use nix::unistd::Pid;
 use sys::disk::{self, Change};
-use sys::{caches, clock, mounts, process, usage};
+use sys::{caches, clock, mounts, process, stripe, usage};
 use wire::{Span, Volume};
 
 use crate::command::{self, CommandFailed};
 use crate::isolation::is_first;
 use crate::sandbox::Runner;
-use crate::stripe;
 
 /// What is zeroed at both ends of a device before mkfs, so that no trace of the contender before
 /// is taken for this one's (btrfs, ZFS and GPT keep copies at the end).
@@ -34,8 +33,8 @@ const POLL: Duration = Duration::from_millis(1);
 pub struct Mounted<'a> {
     volume: &'a Volume,
     runner: Runner,
-    /// The device, kept from everybody else between the beginning of the cell and mkfs.
-    claim: Option<File>,
+    /// The devices, kept from everybody else between the beginning of the cell and mkfs.
+    claims: Vec<File>,
     /// The directory without links, as the kernel lists it.
     mountpoint: PathBuf,
     mounted: bool,
@@ -51,7 +50,7 @@ impl<'a> Mounted<'a> {
         Self {
             volume,
             runner,
-            claim: None,
+            claims: Vec::new(),
             mountpoint: directory
                 .canonicalize()
                 .unwrap_or_else(|_| directory.clone()),
@@ -84,12 +83,15 @@ impl<'a> Mounted<'a> {
         !self.volume.commands.fsck.is_empty()
     }
 
-    /// Puts its device together, where that is made of several.
+    /// Puts its device together in a guest, where that is made of several; on a host that was done before.
     pub fn assemble(&self) -> Result<(), Failure> {
         let (Some(Span::Stripe(members)), Some(device)) = (&self.volume.span, &self.volume.device)
         else {
             return Ok(());
         };
+        if !self.volume.states.is_empty() {
+            return Ok(());
+        }
         stripe::assemble(device, members).map_err(|error| Failure {
             step: "stripe".into(),
             reason: format!("cannot stripe {} disks: {error}", members.len()),
@@ -98,56 +100,40 @@ impl<'a> Mounted<'a> {
         })
     }
 
-    /// Takes the device for this cell alone, before anything is written to it, and makes sure that it is the disk
-    /// that fsarena looked at, as it left it. A guest's disks are nobody else's.
+    /// Takes the devices for this cell alone, before anything is written to them, and makes sure that they are the disks
+    /// that fsarena looked at, as it left them. A guest's disks are nobody else's.
     ///
     /// # Errors
     /// Why the cell cannot be run, in one line.
     pub fn claim(&mut self) -> Result<(), String> {
-        let (Some(device), Some(state)) = (&self.volume.device, &self.volume.state) else {
-            return Ok(());
-        };
-        let name = device.display();
-        let claim = claim(device).map_err(|error| match error.kind() {
-            ErrorKind::ResourceBusy => format!("{name} is in use by somebody else"),
-            _ => format!("{name} cannot be opened: {error}"),
-        })?;
-        match disk::change(&claim, state) {
-            Ok(None) => {
-                self.claim = Some(claim);
-                Ok(())
-            }
-            Ok(Some(Change::Written)) => Err(format!(
-                "somebody else wrote to {name} since fsarena used it last"
-            )),
-            Ok(Some(Change::OtherDisk(difference))) => {
-                Err(format!("{name} is not the disk that it was: {difference}"))
-            }
-            Err(error) => Err(format!("{name} cannot be examined: {error}")),
-        }
+        let disks = self.volume.told().zip(&self.volume.states);
+        let claims: Result<_, String> = disks.map(|(device, state)| take(device, state)).collect();
+        self.claims = claims?;
+        Ok(())
     }
 
-    /// Whether somebody else has taken the device of a filesystem that is not mounted.
+    /// Whether somebody else has taken a device of a filesystem that is not mounted.
     pub fn is_taken(&self) -> bool {
-        let device = self.volume.device.as_ref().filter(|_| {
-            let ours = self.claim.is_some() || self.mounted || !drivers().is_empty();
-            self.volume.state.is_some() && !ours
-        });
+        let ours = || !self.claims.is_empty() || self.mounted || !drivers().is_empty();
+        if self.volume.states.is_empty() || ours() {
+            return false;
+        }
         let busy = |error: io::Error| error.kind() == ErrorKind::ResourceBusy;
-        device.is_some_and(|device| claim(device).is_err_and(busy))
+        let mut told = self.volume.told();
+        told.any(|device| claim(device).is_err_and(busy))
     }
 
-    /// Lets go of the device for whoever mounts it.
+    /// Lets go of the devices for whoever mounts them.
     pub fn release(&mut self) {
-        self.claim = None;
+        self.claims.clear();
     }
 
     /// Removes what an earlier contender left at the ends of the devices.
     pub fn wipe(&self) -> Result<(), Failure> {
         let devices: Vec<&Path> = self.volume.told().collect();
         let size = self.volume.size.0 / devices.len().max(1) as u64;
-        devices.into_iter().try_for_each(|device| {
-            let wiped = match &self.claim {
+        devices.into_iter().enumerate().try_for_each(|(i, device)| {
+            let wiped = match self.claims.get(i) {
                 Some(claim) => wipe(claim, size),
                 None => OpenOptions::new()
                     .write(true)
@@ -163,12 +149,13 @@ impl<'a> Mounted<'a> {
         })
     }
 
-    /// Makes the filesystem. What it has written goes to the device before it counts as made, as when the last
+    /// Makes the filesystem. What it has written goes to the devices before it counts as made, as when the last
     /// who has the device open closes it; fsarena may still have it open.
     pub fn make(&mut self) -> Step {
         let commands = &self.volume.commands;
         // A program that claims the device itself gets it only when nobody else has it.
-        let kept = self.claim.take().filter(|_| commands.mkfs_shares);
+        let mut kept = std::mem::take(&mut self.claims);
+        kept.retain(|_| commands.mkfs_shares);
         let record = command::run(&self.runner, "mkfs", &commands.mkfs, &[0])?;
         drop(kept);
         match self.write_out() {
@@ -178,10 +165,8 @@ impl<'a> Mounted<'a> {
     }
 
     fn write_out(&self) -> io::Result<()> {
-        match (&self.volume.device, &self.volume.state) {
-            (Some(device), Some(_)) => caches::write_out(&File::open(device)?),
-            _ => Ok(()),
-        }
+        let mut disks = self.volume.told().zip(&self.volume.states);
+        disks.try_for_each(|(device, _)| caches::write_out(&File::open(device)?))
     }
 
     /// Mounts it, and makes sure of that: what came after would otherwise be measured on the
@@ -307,6 +292,25 @@ fn failed(step: &str, record: StepRecord, reason: String) -> Step {
             ..Failure::default()
         },
     })
+}
+
+/// Claims a device that has to be this disk, as fsarena left it.
+fn take(device: &Path, left: &DiskState) -> Result<File, String> {
+    let name = device.display();
+    let claim = claim(device).map_err(|error| match error.kind() {
+        ErrorKind::ResourceBusy => format!("{name} is in use by somebody else"),
+        _ => format!("{name} cannot be opened: {error}"),
+    })?;
+    match disk::change(&claim, left) {
+        Ok(None) => Ok(claim),
+        Ok(Some(Change::Written)) => Err(format!(
+            "somebody else wrote to {name} since fsarena used it last"
+        )),
+        Ok(Some(Change::OtherDisk(difference))) => {
+            Err(format!("{name} is not the disk that it was: {difference}"))
+        }
+        Err(error) => Err(format!("{name} cannot be examined: {error}")),
+    }
 }
 
 /// Claims a device; one whose cell was killed is let go only in a moment.

@@ -47,6 +47,9 @@ pub struct Analysis {
     /// What each contender may use of memory and disks, and what it used.
     #[serde(default)]
     pub resources: Vec<Resources>,
+    /// Whether filesystems lie on several disks that are images on one disk of this machine's.
+    #[serde(default)]
+    pub disks_are_images: bool,
     /// What age costs contenders that compete fresh and aged.
     #[serde(default)]
     pub ageing: Ageing,
@@ -120,6 +123,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         sweeps: sweep::sweeps(results, &rows),
         conclusions: conclusion::conclusions(&overall),
         resources: resources::resources(results),
+        disks_are_images: resources::disks_are_images(&results.campaign),
         ageing: ageing::ageing(results, &rows, margin),
         contender_groups: contender_groups::groups(results, &overall),
         overall,

@@ -33,8 +33,20 @@ pub fn resolve(contender: &Contender, place: &Placeholders<'_>) -> Commands {
             .flat_map(|word| fill_all(word, place))
             .collect()
     };
-    let mkfs_options = filled(&[&raw.mkfs_options[..], &contender.mkfs_options].concat());
-    let mount_options = filled(&[&raw.mount_options[..], &contender.mount_options].concat());
+    let is_pool = place.devices.len() > 1;
+    let of_pool = |words: &[String]| if is_pool { filled(words) } else { Vec::new() };
+    let mkfs_options = [
+        filled(&raw.mkfs_options),
+        of_pool(&raw.pool_mkfs_options),
+        filled(&contender.mkfs_options),
+    ]
+    .concat();
+    let mount_options = [
+        filled(&raw.mount_options),
+        of_pool(&raw.pool_mount_options),
+        filled(&contender.mount_options),
+    ]
+    .concat();
     let joined = [&[SAFE_OPTIONS.to_owned()], &mount_options[..]]
         .concat()
         .join(",");
@@ -58,15 +70,21 @@ pub fn resolve(contender: &Contender, place: &Placeholders<'_>) -> Commands {
         fsck_clean: raw.fsck_clean.clone(),
         mkfs_options,
         mount_options,
+        pool_mkfs_options: Vec::new(),
+        pool_mount_options: Vec::new(),
         version: raw.version.clone(),
     }
 }
 
-/// The words that a word becomes: `{devices}` may be several.
+/// The words that a word becomes: with `{devices}` it is one for each.
 fn fill_all(word: &str, place: &Placeholders<'_>) -> Vec<String> {
-    match word {
-        DEVICES => place.devices.iter().map(|&d| d.to_owned()).collect(),
-        _ => vec![fill(word, place)],
+    match word.contains(DEVICES) && !is_script(word) {
+        true => place
+            .devices
+            .iter()
+            .map(|d| word.replace(DEVICES, d))
+            .collect(),
+        false => vec![fill(word, place)],
     }
 }
 
@@ -134,6 +152,11 @@ pub(crate) const FSCK: Rule = Rule {
     allowed: &[DEVICE, DEVICES],
     needed: &[&[DEVICE, DEVICES]],
     alone: &[DEVICES],
+};
+/// Options of a pool may name each of its devices.
+pub(crate) const POOL_OPTIONS: Rule = Rule {
+    allowed: &[SIZE, DEVICES],
+    ..DEFAULT_OPTIONS
 };
 /// The version of the tools.
 pub(crate) const VERSION: Rule = Rule {
@@ -229,6 +252,8 @@ mod tests {
                     fsck_clean: vec![0],
                     mkfs_options: words("-E lazy=0"),
                     mount_options: words("size={size}"),
+                    pool_mkfs_options: words("-d raid0"),
+                    pool_mount_options: words("device={devices}"),
                     version: words("mkfs.x -V"),
                 },
                 quirks: vec![],
@@ -316,6 +341,20 @@ mod tests {
         pool.filesystem.commands.mkfs = words("mkpool x {devices}");
         assert_eq!(resolve(&pool, &place).mkfs, words("mkpool x /dev/a /dev/b"));
         assert_eq!(resolve(&pool, &PLACE).mkfs, words("mkpool x /dev/loop7"));
+    }
+
+    #[test]
+    fn a_pool_of_several_devices_has_options_of_its_own_and_the_contenders_win() {
+        let devices = &["/dev/a", "/dev/b"];
+        let several = resolve(&contender(), &Placeholders { devices, ..PLACE });
+        assert_eq!(several.mkfs_options, words("-E lazy=0 -d raid0 -b 1024"));
+        assert_eq!(
+            several.mount[2],
+            "nosuid,nodev,size=4096,device=/dev/a,device=/dev/b,noatime"
+        );
+        let one = resolve(&contender(), &PLACE);
+        assert_eq!(one.mkfs_options, words("-E lazy=0 -b 1024"));
+        assert!(!one.mount[2].contains("device="));
     }
 
     #[test]

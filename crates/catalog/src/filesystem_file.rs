@@ -9,9 +9,11 @@ use model::{
 };
 
 use crate::CatalogError;
-use crate::command_line::{DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, Rule, UMOUNT, VERSION};
+use crate::command_line::{
+    DEFAULT_OPTIONS, FSARENA, FSCK, MKFS, MOUNT, POOL_OPTIONS, Rule, UMOUNT, VERSION,
+};
 use crate::document::{Claims, Source, Table, Value};
-use crate::options::{check_mkfs_options, check_mount_option};
+use crate::options::{check_mkfs_options, check_mount_option, check_pool_mount_option};
 
 const KEYS: [&str; 17] = [
     "name",
@@ -41,7 +43,7 @@ const REQUIRES: [&str; 7] = [
     "smallest",
     "largest",
 ];
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "mkfs",
     "mkfs_shares",
     "mkfs_writes",
@@ -51,6 +53,8 @@ const COMMANDS: [&str; 10] = [
     "fsck_clean",
     "mkfs_options",
     "mount_options",
+    "pool_mkfs_options",
+    "pool_mount_options",
     "version",
 ];
 const ORIGIN: [&str; 3] = ["system", "year", "source"];
@@ -236,8 +240,11 @@ fn commands(
     }
     let clean = table.read("fsck_clean", |v| v.list("exit codes"))?;
     let clean = clean.map(|codes| codes.iter().map(Value::exit_code).collect());
-    let mkfs_options = options(&table, "mkfs_options", |_| Ok(()))?;
-    check_mkfs_options(&mkfs_options).map_err(|m| table.error(m))?;
+    let of_mkfs = |key| {
+        let words = options(&table, key, |_| Ok(()), &DEFAULT_OPTIONS)?;
+        check_mkfs_options(&words).map_err(|m| table.error(m))?;
+        Ok(words)
+    };
     Ok(Commands {
         mkfs: line(MKFS)?,
         mkfs_shares: table.read("mkfs_shares", |v| v.flag())?.unwrap_or(false),
@@ -246,8 +253,20 @@ fn commands(
         umount,
         fsck: line(FSCK)?,
         fsck_clean: clean.unwrap_or_else(|| Ok(vec![0]))?,
-        mkfs_options,
-        mount_options: options(&table, "mount_options", check_mount_option)?,
+        mkfs_options: of_mkfs("mkfs_options")?,
+        mount_options: options(
+            &table,
+            "mount_options",
+            check_mount_option,
+            &DEFAULT_OPTIONS,
+        )?,
+        pool_mkfs_options: of_mkfs("pool_mkfs_options")?,
+        pool_mount_options: options(
+            &table,
+            "pool_mount_options",
+            check_pool_mount_option,
+            &POOL_OPTIONS,
+        )?,
         version: line(VERSION)?,
     })
 }
@@ -294,14 +313,14 @@ fn options(
     table: &Table<'_>,
     key: &'static str,
     check: fn(&str) -> Result<(), String>,
+    rule: &Rule,
 ) -> Result<Vec<String>, CatalogError> {
     let listed = table.read(key, |v| v.list("options"))?.unwrap_or_default();
     let mut options = Vec::with_capacity(listed.len());
     for value in listed {
         let option = value.text()?;
         check(&option).map_err(|m| value.error(m))?;
-        DEFAULT_OPTIONS
-            .check(std::slice::from_ref(&option))
+        rule.check(std::slice::from_ref(&option))
             .map_err(|m| value.error(m))?;
         options.push(option);
     }

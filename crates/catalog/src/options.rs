@@ -58,6 +58,15 @@ pub(crate) fn check_mount_option(option: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The same for an option of a pool, which may name each of the cell's devices.
+pub(crate) fn check_pool_mount_option(option: &str) -> Result<(), String> {
+    let named = option.strip_suffix("={devices}");
+    match named.filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase())) {
+        Some(_) => Ok(()),
+        None => check_mount_option(option),
+    }
+}
+
 /// Checks the words that are added to a mkfs command line: each is an option or stands behind one, as its value.
 /// Any other word would be taken for a device or a size.
 pub(crate) fn check_mkfs_options(words: &[String]) -> Result<(), String> {

@@ -1,18 +1,20 @@
-//! What one cell is put on: a loop device, a device of the user's, a directory, or nothing but memory.
+//! What one cell is put on: loop devices, a device of the user's, a directory, or nothing but memory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use catalog::Placeholders;
 use model::{Bytes, Campaign, Contender, DiskState, MountIdentity};
-use provision::{HeldDevice, LoopDevice, Workspace};
-use wire::{Target, Volume};
+use provision::{HeldDevice, LoopDevice, ProvisionError, Stripe, Workspace};
+use wire::{Span, Target, Volume};
 
 /// What one cell works on.
 pub enum CellStorage {
-    /// A file behind a loop device, which is detached when this is dropped.
+    /// Files behind loop devices, which are detached when this is dropped.
     Loop {
-        /// Keeps the device attached.
-        _device: LoopDevice,
+        /// Keeps the devices together, where the filesystem lies on a stripe of them; goes before they do.
+        _stripe: Option<Stripe>,
+        /// Keeps the devices attached.
+        _devices: Vec<LoopDevice>,
         /// What the agent sees.
         volume: Box<Volume>,
     },
@@ -65,54 +67,74 @@ pub fn on_device(
     let (path, size) = (device.path().to_owned(), device.size());
     if device.is_block() {
         let state = device.ready()?;
-        let place = state.map(|state| (path.as_path(), state));
+        let place: Vec<_> = state.map(|state| (path, state)).into_iter().collect();
         return Ok(CellStorage::Bare(volume(
-            contender, place, size, mountpoint,
+            contender, &place, None, size, mountpoint,
         )));
     }
     let attached = LoopDevice::over(&device.claim()?, &path)?;
     set_readahead(&attached, campaign)?;
-    on_loop(contender, attached, size, mountpoint)
+    on_loops(contender, vec![attached], None, size, mountpoint)
 }
 
-/// A file behind a loop device.
-pub fn on_loop(
+/// Files of this size, each behind a loop device: several are one pool of the filesystem, or a stripe with this readahead.
+pub fn on_loops(
     contender: &Contender,
-    device: LoopDevice,
+    devices: Vec<LoopDevice>,
+    readahead: Option<Bytes>,
     size: Bytes,
     mountpoint: PathBuf,
 ) -> anyhow::Result<CellStorage> {
-    let place = Some((device.path(), device.state()?));
-    let volume = volume(contender, place, size, mountpoint);
+    let members: Vec<PathBuf> = devices.iter().map(|d| d.path().to_owned()).collect();
+    let span = run::span(contender, &members);
+    let stripe = match &span {
+        Some(Span::Stripe(members)) => Some(striped(members, readahead)?),
+        Some(Span::Pool(_)) | None => None,
+    };
+    let told: Result<Vec<_>, ProvisionError> = match &stripe {
+        Some(stripe) => stripe.state().map(|s| vec![(stripe.path().to_owned(), s)]),
+        None => devices
+            .iter()
+            .map(|device| Ok((device.path().to_owned(), device.state()?)))
+            .collect(),
+    };
+    let size = Bytes(size.0 * devices.len() as u64);
     Ok(CellStorage::Loop {
-        _device: device,
-        volume,
+        volume: volume(contender, &told?, span, size, mountpoint),
+        _stripe: stripe,
+        _devices: devices,
     })
 }
 
-/// The volume of a contender, with its command lines filled in.
+fn striped(members: &[PathBuf], readahead: Option<Bytes>) -> Result<Stripe, ProvisionError> {
+    let stripe = Stripe::assemble(members)?;
+    readahead.map_or(Ok(()), |size| stripe.set_readahead(size))?;
+    Ok(stripe)
+}
+
+/// The volume of a contender on the devices that it is told of, with its command lines filled in.
 pub fn volume(
     contender: &Contender,
-    device: Option<(&Path, DiskState)>,
+    devices: &[(PathBuf, DiskState)],
+    span: Option<Span>,
     size: Bytes,
     mountpoint: PathBuf,
 ) -> Box<Volume> {
-    let (device, state) = device.unzip();
-    let nodes: Vec<_> = device.iter().map(|d| d.to_string_lossy()).collect();
-    let devices: Vec<&str> = nodes.iter().map(AsRef::as_ref).collect();
+    let nodes: Vec<_> = devices.iter().map(|(d, _)| d.to_string_lossy()).collect();
+    let names: Vec<&str> = nodes.iter().map(AsRef::as_ref).collect();
     // Without its path there is no agent either, and no cell is started.
     let program = std::env::current_exe().unwrap_or_default();
     let place = Placeholders {
-        devices: &devices,
+        devices: &names,
         mountpoint: &mountpoint.to_string_lossy(),
         size,
         fsarena: &program.to_string_lossy(),
     };
     let commands = catalog::resolve(contender, &place);
     Box::new(Volume {
-        device: device.map(Path::to_owned),
-        span: None,
-        state,
+        device: devices.first().map(|(device, _)| device.clone()),
+        span,
+        states: devices.iter().map(|(_, state)| state.clone()).collect(),
         size,
         driver: contender.filesystem.driver,
         commands,

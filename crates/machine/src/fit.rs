@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 
 use model::{Backend, Bytes, Campaign, CellResult, Contender, Failure, PhaseResult, Status, Test};
-use provision::ProvisionError;
+use provision::{ProvisionError, Stripe};
 use run::{Collector, Ending};
 use wire::Event;
 
@@ -99,8 +99,25 @@ fn size(campaign: &Campaign, contender: &Contender, test: &Test, device: Option<
             let each = guests::disk_size(contender, campaign.size, parts.disks, device);
             Bytes(each.0 * u64::from(parts.disks))
         }
-        _ => device.unwrap_or(campaign.size),
+        _ => device.unwrap_or_else(|| {
+            let disks = match contender.filesystem.commands.need_device() {
+                true => campaign.disks_of(contender, test),
+                false => 1,
+            };
+            Bytes(campaign.size.0.saturating_mul(u64::from(disks)))
+        }),
     }
+}
+
+/// Why a contender without pools of its own cannot lie on several images of this machine's.
+pub fn unstriped(campaign: &Campaign, contender: &Contender, test: &Test) -> Option<Misfit> {
+    let commands = &contender.filesystem.commands;
+    let is_striped = campaign.backend == Backend::Loop
+        && campaign.disks_of(contender, test) > 1
+        && commands.need_device()
+        && !commands.make_pools();
+    let missing = is_striped.then(Stripe::missing)??;
+    Some(Misfit(missing.to_owned()))
 }
 
 /// What of a campaign does not fit.
@@ -124,7 +141,11 @@ impl Misfits {
             for contender in &campaign.contenders {
                 match misfit(campaign, contender, test, device)? {
                     Some(misfit) => found.add(contender, misfit),
-                    None => fits_any = true,
+                    None => {
+                        fits_any = true;
+                        let misfit = unstriped(campaign, contender, test);
+                        misfit.into_iter().for_each(|m| found.add(contender, m));
+                    }
                 }
             }
             if !fits_any {
@@ -330,6 +351,47 @@ mod tests {
             text.contains("`bonnie-block` needs 17 GiB, not 4 GiB"),
             "{text}"
         );
+    }
+
+    fn over_two_images(contenders: &[&str], size: u64) -> Campaign {
+        let mut campaign = campaign(Backend::Loop, contenders, Bytes::mib(size));
+        campaign.suites.truncate(1);
+        for test in &mut campaign.suites[0].tests {
+            *test = test.over_disks(2);
+            test.space = Bytes::mib(100);
+        }
+        campaign
+    }
+
+    #[test]
+    fn several_images_are_as_large_as_all_of_them() {
+        assert!(Misfits::of(&over_two_images(&["btrfs"], 64), None).is_ok());
+        let refused = Misfits::of(&over_two_images(&["btrfs"], 48), None).unwrap_err();
+        assert!(refused.to_string().contains("not 96 MiB"), "{refused}");
+        // What lives in memory has no disks.
+        assert!(Misfits::of(&over_two_images(&["tmpfs"], 64), None).is_err());
+    }
+
+    #[test]
+    fn want_of_md_keeps_no_campaign_from_beginning() {
+        let campaign = over_two_images(&["ext4"], 64);
+        let lines = lines(&campaign, None);
+        assert_eq!(lines.is_empty(), Stripe::missing().is_none(), "{lines:?}");
+        assert!(lines.iter().all(|line| line.starts_with("ext4: no md")));
+        let unstriped = |name: &str, backend| {
+            let campaign = Campaign {
+                backend,
+                ..over_two_images(&[name], 64)
+            };
+            unstriped(
+                &campaign,
+                &campaign.contenders[0],
+                &campaign.suites[0].tests[0],
+            )
+        };
+        assert_eq!(unstriped("btrfs", Backend::Loop), None);
+        assert_eq!(unstriped("tmpfs", Backend::Loop), None);
+        assert_eq!(unstriped("ext4", Backend::Vm), None);
     }
 
     #[test]

@@ -405,7 +405,7 @@ fn source_in_guest(
     let volume = Volume {
         device: Some(device.into()),
         span: None,
-        state: None,
+        states: Vec::new(),
         size,
         mountpoint: SOURCE_MOUNTPOINT.into(),
         driver: contender.filesystem.driver,

@@ -69,7 +69,7 @@ impl Held {
     }
 }
 
-/// Whether a campaign that is new has where to work and room for its image; changes nothing.
+/// Whether a campaign that is new has where to work and room for its images; changes nothing.
 pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
     let existing = Directory::nearest(&campaign.work_dir)?;
     let existing = existing.path();
@@ -78,7 +78,11 @@ pub fn inspect_place(campaign: &Campaign) -> anyhow::Result<()> {
         return guests::inspect_place(campaign, existing);
     }
     if campaign.backend == Backend::Loop {
-        let own = campaign.device.is_none().then_some(campaign.size);
+        let images = campaign
+            .size
+            .0
+            .saturating_mul(u64::from(campaign.most_disks()));
+        let own = campaign.device.is_none().then_some(Bytes(images));
         let second = source::image_size(campaign);
         let images = own.into_iter().chain(second).map(|size| size.0);
         Image::require_room(existing, Bytes(images.fold(0, u64::saturating_add)))?;

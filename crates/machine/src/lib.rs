@@ -14,6 +14,7 @@ pub mod fit;
 mod fixture;
 mod guests;
 mod held;
+mod images;
 mod leftovers;
 mod local;
 mod measure;

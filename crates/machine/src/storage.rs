@@ -4,8 +4,6 @@
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anyhow::Context;
 use model::{
@@ -22,16 +20,14 @@ use run::Executor;
 use crate::archives;
 use crate::cache_lock::CacheLock;
 use crate::calibration::{Raw, Subject};
-use crate::cell_storage::{CellStorage, on_device, on_loop, set_readahead, volume};
+use crate::cell_storage::{CellStorage, on_device, on_loops, set_readahead, volume};
 use crate::dialogue::Dialogue;
 use crate::error::{self, Refused};
 use crate::fit;
 use crate::held::Held;
+use crate::images;
 use crate::source::{self, HeldSource};
-use crate::work_place::{WorkPlace, unique_name};
-
-/// How long the kernel may take to let go of an image whose cell was killed.
-const RELEASE: Duration = Duration::from_secs(10);
+use crate::work_place::{RELEASE, WorkPlace, unique_name};
 
 /// What a campaign works on.
 pub struct Storage {
@@ -69,8 +65,9 @@ enum Supply {
 }
 
 enum Kind {
-    /// An image of our own; its number counts those that had to be given up.
-    Image { image: Image, given_up: u32 },
+    /// Images of our own, as many as a cell has disks at most; and the number of the next one, where one has to be given
+    /// up.
+    Images { images: Vec<Image>, next: u32 },
     /// A device or image of the user's.
     Device(Box<HeldDevice>),
     /// Directories that are mounted already.
@@ -114,13 +111,14 @@ impl Storage {
                 Kind::Device(Box::new(device))
             }
             None => {
-                let image = make_image(&place.image(0), campaign.size, dialogue, stop)?;
-                Kind::Image { image, given_up: 0 }
+                let images = images::for_each_disk(campaign, &place, dialogue, stop)?;
+                let next = campaign.most_disks();
+                Kind::Images { images, next }
             }
         };
         let attachment = attachment(&mut kind, campaign)?;
         let second = source::image_size(campaign).map(|size| {
-            let image = make_image(&place.source_image(), size, dialogue, stop)?;
+            let image = images::make(&place.source_image(), size, dialogue, stop)?;
             Ok::<_, anyhow::Error>(Supply::Image {
                 image,
                 filled: None,
@@ -194,7 +192,7 @@ impl Storage {
             .mountpoint()?;
         dialogue.note(&format!("filling {} to copy from", source::words(campaign)));
         let device = LoopDevice::attach(image.path())?;
-        let storage = on_loop(contender, device, image.size(), mountpoint)?;
+        let storage = on_loops(contender, vec![device], None, image.size(), mountpoint)?;
         source::fill(campaign, storage.target(), executor)?;
         drop(storage);
         if provision::is_attached(image.path(), RELEASE) {
@@ -240,7 +238,7 @@ impl Storage {
     fn disk(&self) -> Option<DiskIdentity> {
         match &self.kind {
             Kind::Device(device) => device.identity().cloned(),
-            Kind::Image { .. } | Kind::Directories(_) => None,
+            Kind::Images { .. } | Kind::Directories(_) => None,
         }
     }
 
@@ -252,12 +250,12 @@ impl Storage {
                 .filter_map(|c| c.directory.as_deref())
         };
         match &self.kind {
-            Kind::Image { image, .. } => {
-                format!(
-                    "image of {}: {}",
-                    image.size(),
-                    describe_storage(image.path())
-                )
+            Kind::Images { images, .. } => {
+                let below = describe_storage(images[0].path());
+                match images.len() {
+                    1 => format!("image of {}: {below}", campaign.size),
+                    count => format!("{count} images of {} on one disk: {below}", campaign.size),
+                }
             }
             Kind::Device(device) => describe_storage(device.path()),
             Kind::Directories(_) => directories()
@@ -285,12 +283,12 @@ impl Storage {
     }
 
     fn raw(&mut self, campaign: &Campaign) -> anyhow::Result<Raw> {
-        self.replace_held_image()?;
+        self.replace_held_images()?;
         let what = self.storage(campaign);
         match &mut self.kind {
-            Kind::Image { image, .. } => Ok(Raw {
+            Kind::Images { images, .. } => Ok(Raw {
                 written: true,
-                ..Raw::on_loop(LoopDevice::attach(image.path())?, image.size(), &what)?
+                ..Raw::on_loop(LoopDevice::attach(images[0].path())?, campaign.size, &what)?
             }),
             Kind::Device(device) => {
                 self.in_use = true;
@@ -332,6 +330,9 @@ impl Storage {
         if let Some(misfit) = fit::misfit(campaign, contender, test, self.device_size())? {
             return Err(misfit.into());
         }
+        if let Some(misfit) = fit::unstriped(campaign, contender, test) {
+            return Err(misfit.into());
+        }
         self.require_there()?;
         if let Some(directory) = &contender.directory {
             let name = unique_name(campaign, self.id);
@@ -350,17 +351,29 @@ impl Storage {
         if !contender.filesystem.commands.need_device() {
             return Ok(CellStorage::Bare(volume(
                 contender,
+                &[],
                 None,
                 campaign.size,
                 mountpoint,
             )));
         }
-        self.replace_held_image()?;
+        self.replace_held_images()?;
         match &mut self.kind {
-            Kind::Image { image, .. } => {
-                let device = LoopDevice::attach(image.path())?;
-                set_readahead(&device, campaign)?;
-                on_loop(contender, device, image.size(), mountpoint)
+            Kind::Images { images, .. } => {
+                let count = campaign.disks_of(contender, test) as usize;
+                let devices = images.iter().take(count).map(|image| {
+                    let device = LoopDevice::attach(image.path())?;
+                    set_readahead(&device, campaign)?;
+                    Ok(device)
+                });
+                let devices = devices.collect::<anyhow::Result<_>>()?;
+                on_loops(
+                    contender,
+                    devices,
+                    campaign.readahead,
+                    campaign.size,
+                    mountpoint,
+                )
             }
             Kind::Device(device) => {
                 let storage = on_device(campaign, contender, device, mountpoint)?;
@@ -372,7 +385,8 @@ impl Storage {
     }
 
     /// The image of the campaign's own for a cell whose contender is aged there, where the test fits on it. One in the
-    /// place of an image that is still mounted somewhere is none: that one's filesystem may have the same name.
+    /// place of an image that is still mounted somewhere is none: that one's filesystem may have the same name. A state
+    /// on several images is not kept.
     pub fn image_to_age(
         &mut self,
         campaign: &Campaign,
@@ -380,14 +394,17 @@ impl Storage {
         test: &Test,
     ) -> anyhow::Result<Option<Image>> {
         let fits = fit::misfit(campaign, contender, test, self.device_size())?.is_none();
-        if !fits || !contender.filesystem.commands.need_device() {
+        let several = campaign.disks_of(contender, test) > 1;
+        if !fits || several || !contender.filesystem.commands.need_device() {
             return Ok(None);
         }
         self.require_there()?;
-        self.replace_held_image()?;
+        self.replace_held_images()?;
         match &self.kind {
-            Kind::Image { image, given_up: 0 } => Ok(Some(image.clone())),
-            Kind::Image { .. } | Kind::Device(_) | Kind::Directories(_) => Ok(None),
+            Kind::Images { images, next } if *next as usize == images.len() => {
+                Ok(Some(images[0].clone()))
+            }
+            Kind::Images { .. } | Kind::Device(_) | Kind::Directories(_) => Ok(None),
         }
     }
 
@@ -400,7 +417,7 @@ impl Storage {
             place.require_there()?;
         }
         match &self.kind {
-            Kind::Image { image, .. } => image.require_there(),
+            Kind::Images { images, .. } => images.iter().try_for_each(Image::require_there),
             Kind::Device(_) | Kind::Directories(_) => Ok(()),
         }
     }
@@ -408,7 +425,7 @@ impl Storage {
     fn device_size(&self) -> Option<Bytes> {
         match &self.kind {
             Kind::Device(device) => Some(device.size()),
-            Kind::Image { .. } | Kind::Directories(_) => None,
+            Kind::Images { .. } | Kind::Directories(_) => None,
         }
     }
 
@@ -423,19 +440,22 @@ impl Storage {
         Ok(directory)
     }
 
-    /// Gives up an image that a cell which cannot be killed still holds, for a new one; an unmount
+    /// Gives up images that a cell which cannot be killed still holds, for new ones; an unmount
     /// that a kill left to the kernel is waited for.
-    fn replace_held_image(&mut self) -> anyhow::Result<()> {
-        let (Kind::Image { image, given_up }, Some(place)) = (&mut self.kind, &self.place) else {
+    fn replace_held_images(&mut self) -> anyhow::Result<()> {
+        let (Kind::Images { images, next }, Some(place)) = (&mut self.kind, &self.place) else {
             return Ok(());
         };
-        if !provision::is_attached(image.path(), RELEASE) {
-            return Ok(());
+        place.stop_stripes();
+        for image in images {
+            if !provision::is_attached(image.path(), RELEASE) {
+                continue;
+            }
+            *image = Image::prepare(&place.image(*next), image.size(), &mut |_| {
+                ControlFlow::Continue(())
+            })?;
+            *next += 1;
         }
-        *given_up += 1;
-        *image = Image::prepare(&place.image(*given_up), image.size(), &mut |_| {
-            ControlFlow::Continue(())
-        })?;
         Ok(())
     }
 
@@ -461,27 +481,10 @@ impl Storage {
     }
 }
 
-fn make_image(
-    path: &Path,
-    size: Bytes,
-    dialogue: &dyn Dialogue,
-    stop: &AtomicBool,
-) -> anyhow::Result<Image> {
-    let image = Image::prepare(path, size, &mut |done| {
-        dialogue.preparing(done.0, size.0);
-        if stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    Ok(image)
-}
-
 /// How cells will be attached, found out by attaching once.
 fn attachment(kind: &mut Kind, campaign: &Campaign) -> anyhow::Result<Attachment> {
     let attached = match kind {
-        Kind::Image { image, .. } => LoopDevice::attach(image.path())?,
+        Kind::Images { images, .. } => LoopDevice::attach(images[0].path())?,
         Kind::Device(device) if !device.is_block() => {
             LoopDevice::over(&device.claim()?, device.path())?
         }

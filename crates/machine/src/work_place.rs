@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use model::{Campaign, CampaignId, CellId};
 use nix::fcntl::{Flock, FlockArg};
-use provision::Refusal;
+use provision::{Refusal, Stripe};
 use sys::trusted::{Directory, Untrusted};
 
 use crate::archives;
@@ -40,6 +40,9 @@ const LOCK: &str = "lock";
 /// was killed takes moments to remove what it has made.
 const ATTEMPTS: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long the kernel may take to let go of images whose cell was killed.
+pub const RELEASE: Duration = Duration::from_secs(10);
 
 /// Whether something in such a directory has a name that is given to what is made there.
 fn is_own(name: &str) -> bool {
@@ -129,11 +132,18 @@ impl WorkPlace {
             lock = self::lock(&around, name);
         }
         let (directory, lock) = lock?.ok_or_else(|| Refused(taken.to_owned()))?;
-        Ok(Self {
+        let place = Self {
             around,
             directory,
             _lock: lock,
-        })
+        };
+        place.stop_stripes();
+        Ok(place)
+    }
+
+    /// Stops what a killed cell, or a killed process, has put together of images that lie here and has left.
+    pub fn stop_stripes(&self) {
+        Stripe::stop_left(self.directory.path(), RELEASE);
     }
 
     /// Where archives of sources are laid out.
@@ -217,6 +227,7 @@ impl WorkPlace {
         let names = entries.flatten().map(|entry| entry.file_name());
         let own = |name: &OsString| name.to_str().is_some_and(is_own);
         let (own, foreign): (Vec<_>, Vec<_>) = names.partition(own);
+        self.stop_stripes();
         for name in own.iter().filter(|name| *name != LOCK) {
             self.directory.remove_tree(name)?;
         }

@@ -257,6 +257,21 @@ impl Campaign {
         }
     }
 
+    /// How many disks a cell lies on: what its test says, as a point of a sweep, or else its contender, or its guest.
+    pub fn disks_of(&self, contender: &Contender, test: &Test) -> u32 {
+        let guests = self.guest.as_ref().map_or(1, |guest| guest.disks);
+        test.disks().or(contender.own.disks).unwrap_or(guests)
+    }
+
+    /// The most disks that a cell lies on; 1 where none lies on any.
+    pub fn most_disks(&self) -> u32 {
+        let tests = || self.suites.iter().flat_map(|suite| &suite.tests);
+        let contenders = self.contenders.iter();
+        let on_disks = contenders.filter(|c| c.filesystem.commands.need_device());
+        let counts = on_disks.flat_map(|c| tests().map(move |test| self.disks_of(c, test)));
+        counts.max().unwrap_or(1)
+    }
+
     /// The machine that a cell gets (`vm` backend): the campaign's, but for what is the contender's own, or the
     /// test's, as a point of a sweep over disks.
     pub fn machine_of(&self, contender: &Contender, test: &Test) -> Option<GuestMachine> {
@@ -265,7 +280,7 @@ impl Campaign {
         let disk = own.disk.clone().map(|model| GuestDisk::Model { model });
         Some(GuestMachine {
             memory: own.memory.unwrap_or(machine.memory),
-            disks: test.disks().or(own.disks).unwrap_or(machine.disks),
+            disks: self.disks_of(contender, test),
             disk: disk.unwrap_or(machine.disk),
             ..machine
         })

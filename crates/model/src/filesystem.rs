@@ -136,6 +136,12 @@ pub struct Commands {
     pub mkfs_options: Vec<String>,
     /// Options given to `mount` by default, beside `nosuid,nodev`.
     pub mount_options: Vec<String>,
+    /// What is given to `mkfs` beside them where the filesystem lies on several devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pool_mkfs_options: Vec<String>,
+    /// The same for `mount`: what names the devices is an option for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pool_mount_options: Vec<String>,
     /// Prints the version of its tools, for the record.
     pub version: Vec<String>,
 }

@@ -45,7 +45,7 @@ pub struct Cost {
     pub cells: u64,
     /// What all cells move, phases that are repeated as often as is expected.
     pub work: Work,
-    /// Bytes written before the first cell: an image is filled once.
+    /// Bytes written before the first cell: images are filled once.
     pub preparation: Bytes,
     /// Bytes that are written where no phase is repeated, the preparation among them.
     pub least_written: Bytes,
@@ -130,10 +130,13 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
     }
 }
 
-/// What is written before the first cell: an image of fsarena's own, to its end.
+/// What is written before the first cell: images of fsarena's own, to their end.
 fn preparation(campaign: &Campaign) -> Bytes {
     let image = match (campaign.backend, &campaign.device) {
-        (Backend::Loop, None) => campaign.size,
+        (Backend::Loop, None) => {
+            let images = u64::from(campaign.most_disks());
+            Bytes(campaign.size.0.saturating_mul(images))
+        }
         _ => Bytes(0),
     };
     let source = match (campaign.backend, &campaign.source) {
@@ -329,6 +332,16 @@ mod tests {
         assert_eq!(cost.time, Nanos(Nanos::from_secs(30).0 + filling));
         assert_eq!(cost.written().0, 12_000_000_000 + filling / 2);
         assert!(!cost.is_large());
+    }
+
+    #[test]
+    fn every_image_is_filled() {
+        let mut campaign = writing(2, 10);
+        let one = preparation(&campaign);
+        let commands = &mut campaign.contenders[1].filesystem.commands;
+        commands.mkfs = vec!["mkfs".into(), "{device}".into()];
+        campaign.suites[0].tests[1] = campaign.suites[0].tests[1].over_disks(3);
+        assert_eq!(preparation(&campaign), Bytes(3 * one.0));
     }
 
     #[test]

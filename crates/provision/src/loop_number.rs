@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use sys::loopdev;
 
-use crate::sysfs;
+use crate::sysfs::{self, BLOCK};
 
 const CONTROL: &str = "/dev/loop-control";
-const BLOCK: &str = "/sys/block";
 /// Numbers that are tried: a minor number has 20 bits.
 const NUMBERS: u32 = 1 << 20;
 /// How long who looks at a device for a moment, as udev does, may keep it from being removed.
@@ -55,12 +53,7 @@ impl LoopNumber {
             own_node: false,
             path,
         };
-        if !device.path.exists() {
-            let (major, minor) = sysfs::device_number(&device.attribute("dev"))?;
-            let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-            mknod(&device.path, SFlag::S_IFBLK, mode, makedev(major, minor))?;
-            device.own_node = true;
-        }
+        device.own_node = sysfs::make_node(&device.path, &directory(number))?;
         Ok(device)
     }
 

@@ -10,10 +10,11 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
+use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use sys::{block, loopdev};
 
 /// Where the kernel shows disks.
-const BLOCK: &str = "/sys/block";
+pub const BLOCK: &str = "/sys/block";
 
 /// What a path stands for, whatever its name: two paths of one identity are one and the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ pub fn numbered(text: &str) -> Option<Identity> {
 }
 
 /// The major and minor number in an attribute `dev`.
-pub fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
+fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
     let text = fs::read_to_string(attribute)?;
     match numbered(&text) {
         Some(Identity::Block(major, minor)) => Ok((major, minor)),
@@ -98,6 +99,18 @@ pub fn device_number(attribute: &Path) -> io::Result<(u64, u64)> {
             text.trim()
         ))),
     }
+}
+
+/// Makes the node of a device whose directory this is, where nobody else does, as in a container whose `/dev` the kernel
+/// does not fill. Whether it did.
+pub fn make_node(path: &Path, directory: &Path) -> io::Result<bool> {
+    if path.exists() {
+        return Ok(false);
+    }
+    let (major, minor) = device_number(&directory.join("dev"))?;
+    let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+    mknod(path, SFlag::S_IFBLK, mode, makedev(major, minor))?;
+    Ok(true)
 }
 
 /// The node of a block device by the kernel's own name for it; `None` where that is not there, or another device's.

@@ -144,17 +144,21 @@ impl GuestCell {
     }
 }
 
+/// What a contender on several devices does with them: one pool where it has pools; else they are striped.
+pub fn span(contender: &Contender, devices: &[PathBuf]) -> Option<Span> {
+    let commands = &contender.filesystem.commands;
+    let members = || devices.to_vec();
+    (devices.len() > 1 && commands.need_device()).then(|| match commands.make_pools() {
+        true => Span::Pool(members()),
+        false => Span::Stripe(members()),
+    })
+}
+
 /// What the agent of a guest makes, mounts and checks: a contender on the guest's devices, each of this size.
-/// Over several it makes one pool where it has pools; else they are striped.
 pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -> Volume {
     let filesystem = &contender.filesystem;
-    let span = (devices.len() > 1 && filesystem.commands.need_device()).then(|| {
-        let members = devices.iter().map(PathBuf::from).collect();
-        match filesystem.commands.make_pools() {
-            true => Span::Pool(members),
-            false => Span::Stripe(members),
-        }
-    });
+    let members: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
+    let span = span(contender, &members);
     let all: Vec<&str> = devices.iter().map(String::as_str).collect();
     let told = match &span {
         _ if !filesystem.commands.need_device() => &[],
@@ -171,7 +175,7 @@ pub fn volume_in_guest(contender: &Contender, devices: &[String], size: Bytes) -
     Volume {
         device: told.first().map(PathBuf::from),
         span,
-        state: None,
+        states: Vec::new(),
         size,
         mountpoint: MOUNTPOINT.into(),
         driver: filesystem.driver,

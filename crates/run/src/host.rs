@@ -106,7 +106,7 @@ fn devices(job: &Job, around: Option<&Path>) -> Option<CellDevices> {
     let Target::Volume(volume) = &job.target else {
         return None;
     };
-    let own = volume.state.iter().map(|state| state.identity.number);
+    let own = volume.states.iter().map(|state| state.identity.number);
     let source = job.source.iter().filter_map(|source| match source.place {
         SourcePlace::Device { number, .. } => Some(number),
         SourcePlace::Directory { .. } | SourcePlace::Made(_) => None,

@@ -31,7 +31,7 @@ pub use cached::{CachedExecutor, CellCache, Repeatable, SECRET};
 pub use cell_key::CellKey;
 pub use collector::Collector;
 pub use ending::{Ending, GuestEnd, Stall};
-pub use guest_cell::{Disk, GuestCell, NotInGuest, volume_in_guest};
+pub use guest_cell::{Disk, GuestCell, NotInGuest, span, volume_in_guest};
 pub use host::HostExecutor;
 pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};

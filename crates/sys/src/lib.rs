@@ -27,6 +27,7 @@ pub mod process;
 pub mod read_only_mount;
 pub mod reflink;
 pub mod sandbox;
+pub mod stripe;
 pub mod tracing;
 pub mod trusted;
 pub mod uring;

@@ -125,9 +125,10 @@ pub struct Volume {
     /// What it lies on, where that is more than the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
-    /// The disk that the device has to be, as fsarena left it; absent in a guest, whose disks are nobody else's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<DiskState>,
+    /// The disks that the devices have to be of which the filesystem is told, in their order, as fsarena left them; none in
+    /// a guest, whose disks are nobody else's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<DiskState>,
     /// The size of all that it lies on.
     pub size: Bytes,
     /// An existing directory to mount on.
@@ -220,7 +221,7 @@ pub fn source_prefix(test: &Test) -> String {
 pub enum Span {
     /// The filesystem takes them all; the volume's device is the first.
     Pool(Vec<PathBuf>),
-    /// They are put together before, to the volume's device.
+    /// They are put together before, to the volume's device: by the agent in a guest, and on a host by who starts it.
     Stripe(Vec<PathBuf>),
 }
 

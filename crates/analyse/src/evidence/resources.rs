@@ -1,6 +1,8 @@
 //! What each contender may use, memory and disks, how it is aged, and what of the memory it used beside the page cache.
 
-use model::{Bytes, Campaign, CampaignResults, CellResult, Contender, GuestDisk, MemoryUse};
+use model::{
+    Backend, Bytes, Campaign, CampaignResults, CellResult, Contender, GuestDisk, MemoryUse,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
@@ -43,6 +45,11 @@ pub(crate) fn resources(results: &CampaignResults) -> Vec<Resources> {
     contenders
         .map(|c| of_contender(results, campaign, c))
         .collect()
+}
+
+/// Whether filesystems lie on several disks that are images on one disk of this machine's.
+pub(crate) fn disks_are_images(campaign: &Campaign) -> bool {
+    campaign.backend == Backend::Loop && campaign.most_disks() > 1
 }
 
 fn of_contender(

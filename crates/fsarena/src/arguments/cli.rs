@@ -86,6 +86,7 @@ Examples:
   fsarena run --backend vm --profile smoke            every filesystem that guests support
   fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
   fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
+  sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read over more and more images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
   sudo fsarena run -c ext4 -c xfs -c ext2 --group journaling=ext4,xfs
                                                       two of them as a group of reports")]

@@ -17,9 +17,9 @@ pub struct MachineArgs {
     /// in virtual time, else an image].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub disk: Vec<String>,
-    /// The number of disks, 1 to 8, each of --size: a ZFS pool, or RAID-0 with 64 KiB chunks for others; a
-    /// comma-separated list runs each test with each number [default: 1].
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = up_to(GuestMachine::MOST_DISKS))]
+    /// The number of disks, 1 to 8, each of --size, in guests or as images: a pool of btrfs or ZFS, or RAID-0 with 64 KiB
+    /// chunks for others; a comma-separated list runs each test with each number [default: 1].
+    #[arg(long, help_heading = "Options of the loop and vm backends", value_name = "N", value_delimiter = ',', value_parser = up_to(GuestMachine::MOST_DISKS))]
     pub disks: Vec<u32>,
     /// The guest's processors [default: this machine's, 4 at most; 1 in virtual time].
     #[arg(long, value_name = "N", value_parser = up_to(GuestMachine::MOST_PROCESSORS))]

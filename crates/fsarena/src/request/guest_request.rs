@@ -107,7 +107,6 @@ impl Wishes {
             ("--clock", self.clock.is_some()),
             ("--processors", self.processors.is_some()),
             ("--disk", !self.disk.is_empty()),
-            ("--disks", !self.disks.is_empty()),
             ("--disk-cache", self.disk_cache.is_some()),
             ("--jobs", self.jobs.is_some()),
             ("--no-cache", self.no_cache),
@@ -551,6 +550,11 @@ mod tests {
             disks: vec![2],
             ..wishes()
         };
-        assert_eq!(disks.only_for_guests(), Some("--disks"));
+        assert_eq!(disks.only_for_guests(), None, "images are several, too");
+        let processors = Wishes {
+            processors: Some(2),
+            ..wishes()
+        };
+        assert_eq!(processors.only_for_guests(), Some("--processors"));
     }
 }

@@ -98,7 +98,7 @@ pub fn read(
         None => suites(args, &file.suites, catalog, profile)?,
     };
     let suites = traces::known(suites, globals, args.dry_run)?;
-    let mut suites = several_disks::over_each_number(suites, wishes.numbers_of_disks())?;
+    let mut suites = several_disks::over_each_number(suites, wishes.numbers_of_disks(), backend)?;
     let models = wishes.models(catalog)?;
     let work_dir = match &args.storage.work_dir {
         Some(directory) => paths::absolute("--work-dir", directory)?,
@@ -239,7 +239,7 @@ pub fn read(
         stall_timeout,
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
-    several_disks::refuse_outside_guests(&campaign)?;
+    several_disks::refuse_where_there_is_one(&campaign)?;
     refuse_too_many_cells(&campaign)?;
     Ok(Request {
         campaign,

@@ -37,12 +37,22 @@ fn on(contender: &Contender, model: &DiskModel) -> Contender {
     }
 }
 
-/// The suites, each test of them over each of several numbers of disks; those that say so themselves stay as they are.
+/// The suites, each test of them over each of these numbers of disks; those that say so themselves stay as they are. One
+/// number alone is the guests', where there are any, and else that of each test.
 ///
 /// # Errors
 /// When the name of a test is too long for one of a point.
-pub fn over_each_number(suites: Vec<Suite>, numbers: &[u32]) -> Result<Vec<Suite>, BadInput> {
-    if numbers.len() < 2 {
+pub fn over_each_number(
+    suites: Vec<Suite>,
+    numbers: &[u32],
+    backend: Backend,
+) -> Result<Vec<Suite>, BadInput> {
+    let is_plain = match numbers {
+        [] | [1] => true,
+        [_] => backend == Backend::Vm,
+        _ => false,
+    };
+    if is_plain {
         return Ok(suites);
     }
     let mut numbers = numbers.to_vec();
@@ -60,29 +70,35 @@ pub fn over_each_number(suites: Vec<Suite>, numbers: &[u32]) -> Result<Vec<Suite
     suites.collect()
 }
 
-/// Disks of a contender's own, and sweeps over several, are for guests: elsewhere a campaign has the one device or
-/// image that it is given, or a directory for each contender.
+/// Models of disks are for guests, and several disks for guests and images: else a campaign has the one device that it is
+/// given, or a directory for each contender.
 ///
 /// # Errors
-/// When a campaign on another backend asks for them.
-pub fn refuse_outside_guests(campaign: &Campaign) -> Result<(), BadInput> {
+/// When a campaign asks for what it cannot have.
+pub fn refuse_where_there_is_one(campaign: &Campaign) -> Result<(), BadInput> {
     let backend = campaign.backend;
     if backend == Backend::Vm {
         return Ok(());
     }
-    let own = campaign.contenders.iter();
-    let mut own = own.filter(|c| c.own.disk.is_some() || c.own.disks.is_some());
-    if let Some(contender) = own.next() {
+    let mut own = campaign.contenders.iter();
+    if let Some(contender) = own.find(|c| c.own.disk.is_some()) {
         return Err(BadInput(format!(
-            "{} has disks of its own, which is for guests (--backend vm): on the {backend} backend mount each disk \
+            "{} has a disk of its own, which is for guests (--backend vm): on the {backend} backend mount each disk \
              and compare directories (--dir), or run a campaign on each and `fsarena compare` them",
             contender.name
         )));
     }
-    let mut tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
-    match tests.find(|test| test.disks().is_some_and(|disks| disks > 1)) {
+    let one = match (backend, &campaign.device) {
+        (Backend::Dir, _) => "a mounted directory is what it is",
+        (_, Some(_)) => "--device is one disk",
+        (_, None) => return Ok(()),
+    };
+    let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let several = |c: &Contender| tests().find(|test| campaign.disks_of(c, test) > 1);
+    match campaign.contenders.iter().find_map(several) {
         Some(test) => Err(BadInput(format!(
-            "the test `{}` runs over several disks, which is for guests (--backend vm), not for the {backend} backend",
+            "the test `{}` runs over several disks, and {one}: that is for images (--backend loop without --device) and \
+             guests (--backend vm)",
             test.name
         ))),
         None => Ok(()),
@@ -133,7 +149,12 @@ mod tests {
     fn each_test_runs_over_each_number_of_disks() {
         let catalog = Catalog::builtin().unwrap();
         let suite = |name| catalog.suite(name, Profile::Smoke).unwrap().clone();
-        let suites = over_each_number(vec![suite("tree"), suite("tiobench")], &[4, 1, 2]).unwrap();
+        let suites = over_each_number(
+            vec![suite("tree"), suite("tiobench")],
+            &[4, 1, 2],
+            Backend::Vm,
+        )
+        .unwrap();
         let names: Vec<&str> = suites[0].tests.iter().map(|t| t.name.as_str()).collect();
         assert_eq!(names, ["tree-1x", "tree-2x", "tree-4x"]);
         let point = suites[0].tests[2].sweep.as_ref().unwrap();
@@ -141,32 +162,50 @@ mod tests {
         // A sweep has an axis more.
         let swept = suites[1].tests[0].sweep.as_ref().unwrap();
         assert!(swept.at.contains_key(&Axis::Threads) && swept.at[&Axis::Disks] == 1);
-        let again = over_each_number(suites.clone(), &[1, 8]).unwrap();
+        let again = over_each_number(suites.clone(), &[1, 8], Backend::Vm).unwrap();
         assert_eq!(again, suites, "they say so themselves");
     }
 
     #[test]
-    fn disks_of_its_own_are_for_guests() {
+    fn one_number_is_the_guests_or_else_that_of_each_test() {
+        let catalog = Catalog::builtin().unwrap();
+        let tree = || vec![catalog.suite("tree", Profile::Smoke).unwrap().clone()];
+        let over = |numbers: &[u32], backend| {
+            let suites = over_each_number(tree(), numbers, backend).unwrap();
+            suites[0].tests[0].name.clone()
+        };
+        assert_eq!(over(&[2], Backend::Vm), "tree");
+        assert_eq!(over(&[2], Backend::Loop), "tree-2x");
+        assert_eq!(over(&[1], Backend::Loop), "tree");
+    }
+
+    #[test]
+    fn several_disks_are_for_guests_and_images_and_models_for_guests() {
         let catalog = Catalog::builtin().unwrap();
         let mut campaign = fixture::campaign();
         assert_eq!(campaign.backend, Backend::Loop);
-        assert!(refuse_outside_guests(&campaign).is_ok());
+        let refused = |campaign: &Campaign| {
+            let error = refuse_where_there_is_one(campaign).unwrap_err().to_string();
+            assert_eq!(error.lines().count(), 1);
+            error
+        };
         let tree = catalog.suite("tree", Profile::Smoke).unwrap().clone();
-        campaign.suites = over_each_number(vec![tree], &[1, 2]).unwrap();
-        let error = refuse_outside_guests(&campaign).unwrap_err().to_string();
-        assert!(
-            error.starts_with("the test `tree-2x` runs over several disks"),
-            "{error}"
-        );
+        campaign.suites = over_each_number(vec![tree], &[1, 2], Backend::Loop).unwrap();
+        assert!(refuse_where_there_is_one(&campaign).is_ok());
+        campaign.device = Some("/dev/none".into());
+        let error = refused(&campaign);
+        assert!(error.contains("`tree-2x` runs over several disks, and --device"));
+        campaign.device = None;
+        campaign.backend = Backend::Dir;
+        let error = refused(&campaign);
+        assert!(error.contains("a mounted directory is what it is"));
+        campaign.backend = Backend::Loop;
         campaign
             .contenders
             .push(catalog.contender("ext4@nvme").unwrap());
-        let error = refuse_outside_guests(&campaign).unwrap_err().to_string();
-        assert!(
-            error.starts_with("ext4@nvme has disks of its own"),
-            "{error}"
-        );
+        let error = refused(&campaign);
+        assert!(error.starts_with("ext4@nvme has a disk of its own"));
         campaign.backend = Backend::Vm;
-        assert!(refuse_outside_guests(&campaign).is_ok());
+        assert!(refuse_where_there_is_one(&campaign).is_ok());
     }
 }

@@ -19,6 +19,10 @@ const MOST_NAMES: usize = 3;
 /// Sentences about single rows, of one kind, at most.
 const EXAMPLES: usize = 5;
 
+/// What several disks are worth that are none.
+const IMAGES: &str = "All disks are images on one disk of this machine: a curve over their number shows what spreading costs, and more \
+                      of them get no faster than that disk is.";
+
 /// How far the results can be trusted, a sentence each.
 pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     let name = |contender: usize| clean(&analysis.contenders[contender]);
@@ -27,6 +31,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     remarks.extend(failures(analysis));
     remarks.extend(unsteady(analysis));
     remarks.extend(unlike(analysis));
+    remarks.extend(analysis.disks_are_images.then(|| IMAGES.to_owned()));
     remarks.extend(crossover(analysis, &name));
     remarks.extend(analysis.noise.iter().map(|n| noise(n, &name)));
     let named = analysis.drifts.iter().filter(|d| d.is_named());

@@ -141,3 +141,18 @@ fn hostile_names_are_cleaned() {
     let text = shown(&fixture::hostile());
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
 }
+
+#[test]
+fn several_disks_that_are_images_on_one_are_said_to_be_that() {
+    let mut results = fixture::over_disks();
+    let said = |results: &CampaignResults| {
+        let remarks = remarks(&analyse(results));
+        remarks.iter().any(|remark| remark == IMAGES)
+    };
+    assert!(!said(&results), "nobody is on a disk");
+    let commands = &mut results.campaign.contenders[0].filesystem.commands;
+    commands.mkfs = vec!["mkfs".into(), "{device}".into()];
+    assert!(said(&results));
+    results.campaign.backend = model::Backend::Vm;
+    assert!(!said(&results));
+}

@@ -8,18 +8,42 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use sys::block::numbers;
+use crate::block::numbers;
 
 /// How much goes to one device before the next one's turn, in bytes.
 const PIECE: u64 = 64 << 10;
 /// Where a name is written that a new array is to have.
 const NEW: &str = "/sys/module/md_mod/parameters/new_array";
 
+/// Whether this kernel can put devices together: its md is there.
+pub fn is_possible() -> bool {
+    Path::new(NEW).exists()
+}
+
 /// Makes this device, which is called `/dev/md_` and something, of others of the same size.
+///
+/// # Errors
+/// When there is a device of that name, or the kernel refuses.
 pub fn assemble(device: &Path, members: &[PathBuf]) -> io::Result<()> {
     let name = device.file_name().unwrap_or_default().to_string_lossy();
-    set(Path::new(NEW), &name)?;
-    let array = Path::new("/sys/block").join(&*name).join("md");
+    make(&name)?;
+    fill(&name, members)
+}
+
+/// Makes an array of this name, which begins with `md_`, without members.
+///
+/// # Errors
+/// When there is one of that name, or the kernel refuses.
+pub fn make(name: &str) -> io::Result<()> {
+    set(Path::new(NEW), name)
+}
+
+/// Gives an array its members and starts it.
+///
+/// # Errors
+/// When a member is in use, or the kernel refuses.
+pub fn fill(name: &str, members: &[PathBuf]) -> io::Result<()> {
+    let array = array(name);
     let members: io::Result<Vec<Member>> = members.iter().map(|m| Member::of(m)).collect();
     let members = members?;
     set(&array.join("metadata_version"), "none")?;
@@ -33,6 +57,18 @@ pub fn assemble(device: &Path, members: &[PathBuf]) -> io::Result<()> {
         set(&directory.join("slot"), &slot.to_string())?;
     }
     set(&array.join("array_state"), "active")
+}
+
+/// Stops an array, which lets go of its members and is gone with that.
+///
+/// # Errors
+/// `EBUSY` while somebody has it open.
+pub fn stop(name: &str) -> io::Result<()> {
+    set(&array(name).join("array_state"), "clear")
+}
+
+fn array(name: &str) -> PathBuf {
+    Path::new("/sys/block").join(name).join("md")
 }
 
 /// A device as sysfs has it.

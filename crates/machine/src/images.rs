@@ -1,0 +1,47 @@
+//! The images that cells are put on, written to their end before the first cell.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::{Bytes, Campaign};
+use provision::Image;
+
+use crate::dialogue::Dialogue;
+use crate::work_place::WorkPlace;
+
+/// An image for each disk that a cell has at most.
+///
+/// # Errors
+/// As for [`make`].
+pub fn for_each_disk(
+    campaign: &Campaign,
+    place: &WorkPlace,
+    dialogue: &dyn Dialogue,
+    stop: &AtomicBool,
+) -> anyhow::Result<Vec<Image>> {
+    (0..campaign.most_disks())
+        .map(|number| make(&place.image(number), campaign.size, dialogue, stop))
+        .collect()
+}
+
+/// Makes an image, and says how far it is.
+///
+/// # Errors
+/// When there is no room, something fails, or the user asks to stop.
+pub fn make(
+    path: &Path,
+    size: Bytes,
+    dialogue: &dyn Dialogue,
+    stop: &AtomicBool,
+) -> anyhow::Result<Image> {
+    let image = Image::prepare(path, size, &mut |done| {
+        dialogue.preparing(done.0, size.0);
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    Ok(image)
+}
