@@ -53,7 +53,7 @@ pub fn run(args: &MakeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 
 /// The Debian packages that are not installed.
 fn missing(names: &[&str]) -> anyhow::Result<Vec<String>> {
-    let output = script(&["packages"], names, |command| command.output())?;
+    let output = script(&["packages"], names, Command::output)?;
     anyhow::ensure!(output.status.success(), "cannot ask for packages");
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().map(str::to_owned).collect())
@@ -62,7 +62,7 @@ fn missing(names: &[&str]) -> anyhow::Result<Vec<String>> {
 fn record(names: &[&str], into: &Path) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let (program, into) = (program.to_string_lossy(), into.to_string_lossy());
-    let status = script(&[&program, &into], names, |command| command.status())?;
+    let status = script(&[&program, &into], names, Command::status)?;
     match status.success() {
         true => Ok(()),
         false => Err(Refused("recording failed, as said above".to_owned()).into()),
