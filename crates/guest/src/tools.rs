@@ -66,28 +66,41 @@ impl Tools {
     pub fn needed(&self, programs: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
         let mut files = BTreeMap::new();
         let found = |program: &String| self.find(&PROGRAMS, program);
-        let mut wanted: Vec<String> = programs.iter().filter_map(found).collect();
-        while let Some(path) = wanted.pop() {
-            if files.contains_key(&path) {
-                continue;
-            }
-            let content = self.read(&path)?;
-            let needs = elf::needs(&content);
-            if needs.loader.is_some() {
-                wanted.extend(self.find(&LIBRARIES, LOADED_LATER));
-            }
-            wanted.extend(needs.loader);
-            let libraries = needs.libraries.iter();
-            wanted.extend(libraries.filter_map(|name| self.find(&LIBRARIES, name)));
-            files.insert(path, content);
-        }
+        self.load(programs.iter().filter_map(found).collect(), &mut files)?;
         if !files.is_empty() {
             self.add_settings(&mut files)?;
         }
         Ok(files)
     }
 
-    /// The files of these paths, one that ends with `*` standing for all that begin so; what is not there is left out.
+    /// Adds files by their paths, and the loader and the libraries that they need.
+    fn load(
+        &self,
+        mut wanted: Vec<String>,
+        files: &mut BTreeMap<String, Vec<u8>>,
+    ) -> Result<(), GuestError> {
+        while let Some(path) = wanted.pop() {
+            if files.contains_key(&path) {
+                continue;
+            }
+            let content = self.read(&path)?;
+            wanted.extend(self.needs(&content));
+            files.insert(path, content);
+        }
+        Ok(())
+    }
+
+    /// The paths of what a program or library loads.
+    fn needs(&self, content: &[u8]) -> Vec<String> {
+        let needs = elf::needs(content);
+        let later = needs.loader.as_ref().map(|_| LOADED_LATER.to_owned());
+        let libraries = needs.libraries.into_iter().chain(later);
+        let found = libraries.filter_map(|name| self.find(&LIBRARIES, &name));
+        needs.loader.into_iter().chain(found).collect()
+    }
+
+    /// The files of these paths, one that ends with `*` standing for all that begin so, and the libraries of those that are
+    /// programs, such as a part of a compiler; what is not there is left out.
     pub fn files(&self, paths: &[String]) -> Result<BTreeMap<String, Vec<u8>>, GuestError> {
         let mut files = BTreeMap::new();
         for path in paths {
@@ -110,6 +123,11 @@ impl Tools {
                 waiting.extend(below.filter(|path| several && path.starts_with(beginning)));
             }
         }
+        let wanted = files
+            .values()
+            .flat_map(|content| self.needs(content))
+            .collect();
+        self.load(wanted, &mut files)?;
         Ok(files)
     }
 
