@@ -277,6 +277,9 @@ impl Guest {
                 order += &format!("{name}.ko {}\n", parameters(name));
             }
             archive.file("modules/order", order.as_bytes())?;
+            if !contents.archives.is_empty() {
+                archive.directory(ARCHIVES)?;
+            }
             for (name, path) in contents.archives {
                 archive.file(&format!("{ARCHIVES}/{name}"), &files::read(path)?)?;
             }
@@ -499,5 +502,30 @@ mod tests {
         assert!(first.contains("crc16.ko \next4.ko \n"), "{first}");
         let error = write(&["ext4", "btrfs"]).unwrap_err().to_string();
         assert!(error.ends_with("has no module btrfs"), "{error}");
+    }
+
+    /// The kernel makes no directory that an archive of its first filesystem does not name before what lies in it.
+    #[test]
+    fn sources_lie_in_a_directory_of_the_first_filesystem() {
+        let directory = tempfile::tempdir().unwrap();
+        let guest = guest(directory.path(), &[], &[("tools", &[])]);
+        let source = directory.path().join("lua.tar.gz");
+        fs::write(&source, "a source").unwrap();
+        let contents = Contents {
+            agent: Path::new("/dev/null"),
+            modules: &[],
+            programs: &[],
+            commands: &Programs::default(),
+            archives: &[("lua".to_owned(), source)],
+            disk: None,
+            job: None,
+        };
+        let first = directory.path().join("first");
+        guest.first_filesystem(&contents, &first).unwrap();
+        let first = fs::read(first).unwrap();
+        let first = String::from_utf8_lossy(&first);
+        let at = |text: &str| first.find(text);
+        assert!(at("archives\0").unwrap() < at("archives/lua\0").unwrap());
+        assert!(at("a source") > at("archives/lua"));
     }
 }
