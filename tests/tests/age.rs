@@ -313,6 +313,10 @@ fn what_cannot_be_kept_is_refused_in_one_line() {
             &["-c", "ext4", "--age", "agrawal", "--device", "/dev/null"],
             "aged anew",
         ),
+        (
+            &["-c", "btrfs@disks=2", "-s", "tree", "--age", "agrawal"],
+            "one image",
+        ),
     ] {
         let mut command = sandbox.fsarena();
         command

@@ -245,6 +245,17 @@ fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite(
         first.ends_with("there is no trace `mail` yet: `sudo fsarena trace make mail` records it"),
         "{first}"
     );
+    fs::write(sandbox.path("file"), "").unwrap();
+    let mut make = sandbox.fsarena();
+    let refused = run(make
+        .args(["trace", "make", "--into"])
+        .arg(sandbox.path("file")))
+    .with(2);
+    assert!(
+        refused.stderr.ends_with("name another one\n"),
+        "before it records: {}",
+        refused.stderr
+    );
     let mut make = sandbox.fsarena();
     let made = run(make.args(["trace", "make", "mail", "git"])).with(0);
     assert!(made.stdout.contains("\nmail "), "{}", made.stdout);

@@ -13,7 +13,7 @@ use trace::Trace;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::trace_args::MakeArgs;
-use crate::output::exit::{Code, Refused};
+use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::output_file;
 use crate::output::text::{print, print_json};
 use crate::traces;
@@ -41,13 +41,15 @@ pub fn run(args: &MakeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         let why = "some of what is recorded belongs to several users: needs root, try sudo";
         return Err(Refused(why.to_owned()).into());
     }
+    // Before the recording: all of it would be lost.
+    let place = Place::make(args.into.as_deref(), globals)?;
     let made = tempfile::tempdir().context("cannot make a directory for traces")?;
     record(&names, made.path())?;
     let recorded: Vec<Recorded> = names
         .iter()
         .map(|name| Recorded::read(name, made.path()))
         .collect::<Result<_, _>>()?;
-    keep(&recorded, args.into.as_deref(), globals)?;
+    recorded.iter().try_for_each(|one| place.keep(one))?;
     tell(&recorded, globals)
 }
 
@@ -110,17 +112,34 @@ impl Recorded {
     }
 }
 
-fn keep(recorded: &[Recorded], into: Option<&Path>, globals: &Globals) -> anyhow::Result<()> {
-    if let Some(directory) = into {
-        fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-        let write = |one: &Recorded| output_file::write(&directory.join(one.file()), &one.bytes);
-        return recorded.iter().try_for_each(write);
+/// Where traces are put.
+enum Place<'a> {
+    /// A directory of the user's.
+    Named(&'a Path),
+    /// Where campaigns look for them.
+    Usual(Directory),
+}
+
+impl<'a> Place<'a> {
+    fn make(into: Option<&'a Path>, globals: &Globals) -> anyhow::Result<Self> {
+        let Some(directory) = into else {
+            return Ok(Self::Usual(Directory::make(&traces::directory(globals)?)?));
+        };
+        fs::create_dir_all(directory).map_err(|error| {
+            let shown = directory.display();
+            BadInput(format!(
+                "--into {shown}: cannot make this directory: {error}; name another one"
+            ))
+        })?;
+        Ok(Self::Named(directory))
     }
-    let kept = Directory::make(&traces::directory(globals)?)?;
-    for one in recorded {
-        kept.replace(one.file(), usual_mode(), &one.bytes)?;
+
+    fn keep(&self, one: &Recorded) -> anyhow::Result<()> {
+        match self {
+            Self::Named(directory) => output_file::write(&directory.join(one.file()), &one.bytes),
+            Self::Usual(kept) => Ok(kept.replace(one.file(), usual_mode(), &one.bytes)?),
+        }
     }
-    Ok(())
 }
 
 fn tell(recorded: &[Recorded], globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -139,7 +158,17 @@ fn tell(recorded: &[Recorded], globals: &Globals) -> anyhow::Result<ExitCode> {
             one.name, one.operations
         );
     }
-    text += &format!("`fsarena run --suite {}` replays them.\n", traces::SUITE);
+    let suites: Vec<String> = match recorded.len() == traces::of_suite(&[])?.len() {
+        true => vec![format!("--suite {}", traces::SUITE)],
+        false => recorded
+            .iter()
+            .map(|one| format!("--suite {}/{}", traces::SUITE, one.name))
+            .collect(),
+    };
+    text += &format!(
+        "`fsarena run {}` replays what was recorded.\n",
+        suites.join(" ")
+    );
     print(&text)?;
     Ok(Code::Done.into())
 }

@@ -1,7 +1,7 @@
 //! Age as an axis of a campaign: each contender fresh, and beside it aged.
 
 use catalog::Catalog;
-use model::{Age, Backend, Contender, PerMille};
+use model::{Age, Backend, Campaign, Contender, PerMille};
 
 use crate::output::exit::BadInput;
 use crate::output::progress::Progress;
@@ -65,6 +65,16 @@ pub fn refuse_to_keep(
         Backend::Loop | Backend::Dir => return Ok(()),
     };
     Err(BadInput(why.into()))
+}
+
+/// Refuses to keep aged states that lie on several images.
+pub fn refuse_to_keep_on_several(campaign: &Campaign) -> Result<(), BadInput> {
+    match campaign.keep_aged && campaign.most_disks() > 1 {
+        true => Err(BadInput(
+            "--keep-aged keeps what lies on one image: leave it, or --disks, out".into(),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn at_each(age: &Age, fills: &[PerMille]) -> Vec<Age> {

@@ -240,6 +240,7 @@ pub fn read(
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
     several_disks::refuse_where_there_is_one(&campaign)?;
+    ages::refuse_to_keep_on_several(&campaign)?;
     refuse_too_many_cells(&campaign)?;
     Ok(Request {
         campaign,

@@ -1,5 +1,7 @@
 //! The name of an aged state: the digest of all that it follows from, so that whatever changes makes another one.
 
+use std::env;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 
@@ -29,6 +31,8 @@ struct Inputs<'a> {
     tool: Option<Tool>,
     /// Digests of the programs that make and mount it.
     programs: Vec<Option<String>>,
+    /// What mke2fs is told beside its options: by its environment, and by the digest of its file of defaults.
+    settings: (Vec<(String, String)>, Option<String>),
     kernel: String,
     size: Bytes,
     ageing: &'a Ageing,
@@ -61,12 +65,27 @@ pub fn of(contender: &Contender, size: Bytes, ageing: &Ageing) -> io::Result<Str
         driver: filesystem.driver,
         tool: tool_version(&filesystem.commands.version),
         programs: programs?,
+        settings: settings(env::vars_os()),
         kernel: kernel()?,
         commands,
         size,
         ageing,
     };
     Ok(hexadecimal(Sha256::digest(serde_json::to_vec(&inputs)?)))
+}
+
+/// Of the programs that make filesystems, mke2fs alone reads defaults: mke2fs.conf(5), and ENVIRONMENT in mke2fs(8).
+fn settings(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> (Vec<(String, String)>, Option<String>) {
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let variables = environment.map(|(name, value)| (text(name), text(value)));
+    let mut variables: Vec<_> = variables.filter(|(n, _)| n.starts_with("MKE2FS")).collect();
+    variables.sort();
+    let named = variables.iter().find(|(name, _)| name == "MKE2FS_CONFIG");
+    let file = named.map_or("/etc/mke2fs.conf", |(_, file)| file);
+    let file = digest(file.as_ref()).ok();
+    (variables, file)
 }
 
 /// Release and build of the kernel that runs.
@@ -91,6 +110,21 @@ mod tests {
     use model::{Age, PerMille};
 
     use super::*;
+
+    #[test]
+    fn what_mke2fs_reads_beside_its_options_makes_another_state() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("mke2fs.conf");
+        let found = |content: &str| {
+            std::fs::write(&file, content).unwrap();
+            let variables = [("MKE2FS_CONFIG", file.as_os_str()), ("HOME", "/".as_ref())];
+            settings(variables.map(|(n, v)| (n.into(), v.into())).into_iter())
+        };
+        let (variables, first) = found("[defaults]\nblocksize = 1024\n");
+        assert_eq!(variables.len(), 1, "HOME is nothing to it");
+        assert!(first.is_some() && first != found("[defaults]\n").1);
+        assert_eq!(found("[defaults]\n"), found("[defaults]\n"));
+    }
 
     #[test]
     fn whatever_an_aged_state_follows_from_makes_it_another() {

@@ -223,7 +223,9 @@ impl Kept {
         let advice = "remove kept images (`fsarena list aged`), or leave --keep-aged out";
         provision::require(self.path(), image.size(), advice)?;
         let lock = self.directory.file_or_new(LOCK).map_err(said)?;
-        let _lock = Flock::lock(lock, FlockArg::LockExclusive).map_err(|(_, error)| said(error))?;
+        // Nobody waits for another campaign, which may be stopped: the state can be kept the next time.
+        let _lock = Flock::lock(lock, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| Trouble::Said("another campaign keeps one at this moment".into()))?;
         // What lies there is a killed process's.
         self.directory.remove(PARTIAL).map_err(said)?;
         let mut file = self.directory.create(PARTIAL).map_err(said)?;
