@@ -195,6 +195,33 @@ fn a_damaged_trace_and_what_is_none_are_refused() {
         .arg(&trace);
     let refused = run(&mut import).with(2);
     assert!(refused.stderr.contains("line 1: "), "{}", refused.stderr);
+    let pipe = sandbox.path("pipe");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let refused = run(sandbox.fsarena().args(["trace", "show"]).arg(&pipe)).with(2);
+    assert!(
+        refused.stderr.ends_with("is no file\n"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// An empty trace would replace one that holds something.
+#[test]
+fn a_command_that_does_nothing_to_files_leaves_no_trace() {
+    let sandbox = Sandbox::new();
+    let (below, trace) = (sandbox.path("below"), sandbox.path("kept.trace"));
+    fs::create_dir(&below).unwrap();
+    fs::write(&trace, "before").unwrap();
+    let mut record = sandbox.fsarena();
+    record.args(["trace", "record", "-o"]).arg(&trace);
+    record.arg("--below").arg(&below).args(["--", "true"]);
+    let refused = run(&mut record).with(2);
+    assert!(
+        refused.stderr.contains("is not written"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(fs::read(&trace).unwrap(), b"before");
 }
 
 #[test]
@@ -245,6 +272,12 @@ fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite(
         first.ends_with("there is no trace `mail` yet: `sudo fsarena trace make mail` records it"),
         "{first}"
     );
+    let refused = run(&mut sandbox.campaign(&["ext4"], "traces")).with(2);
+    let all = refused.stderr.lines().next().unwrap_or_default();
+    assert!(
+        all.contains("`git`, ") && all.contains("`sudo fsarena trace make "),
+        "{all}"
+    );
     fs::write(sandbox.path("file"), "").unwrap();
     let mut make = sandbox.fsarena();
     let refused = run(make
@@ -258,6 +291,8 @@ fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite(
     );
     let mut make = sandbox.fsarena();
     let made = run(make.args(["trace", "make", "mail", "git"])).with(0);
+    let shown = run(sandbox.fsarena().args(["trace", "show", "mail"])).with(0);
+    assert!(shown.stdout.contains("rename"), "{}", shown.stdout);
     assert!(made.stdout.contains("\nmail "), "{}", made.stdout);
     let mut campaign = sandbox.campaign(&["ext4", "ntfs-3g"], "traces/git");
     run(campaign.args(["--suite", "traces/mail"])).with(0);

@@ -261,7 +261,7 @@ function answerOf(use, weights) {
   const part = (tested) =>
     use.groups.reduce((sum, group, index) => sum + (!tested || group.tested ? weights[index] : 0), 0);
   const tested = part(true) / part(false);
-  if (tested > 0 && use.out.every((why) => why !== "")) return "nothing; each contender is ruled out.";
+  if (tested > 0 && use.out.every((why) => why !== "")) return use.nothing;
   const isEnough = tested >= inference.enoughTested;
   const { ranked, all } = isEnough ? standingOf(use, weights) : { ranked: [], all: [] };
   if (!isEnough || use.untried.length > 0 || (ranked.length === 0 && all.length !== 1)) {
@@ -334,8 +334,8 @@ function noAdvice(use, tested, isEnough) {
   if (why.length === 0) why.push("nobody has every result that counts");
   const suites = isEnough ? [] : missing.flatMap(({ suite }) => (suite ? [suite] : []));
   if (use.untried.length > 0) suites.push("lifecycle");
-  const options = [...new Set(suites)].sort().map((suite) => `-s ${suite}`);
-  const run = options.length > 0 ? `: run \`fsarena run ${options.join(" ")}\`` : "";
+  const options = [...new Set([...inference.suites, ...suites])].sort().map((suite) => `-s ${suite}`);
+  const run = suites.length > 0 ? `: run the same with \`${options.join(" ")}\`` : "";
   return `no advice, since ${why.join("; ")}${run}.`;
 }
 

@@ -1,9 +1,9 @@
 //! Runs the commands of phases ([`model::op::Exec`]) below the directory of the cell, and keeps what they say.
 
-use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{fmt, fs};
 
 use engine::OpError;
 use model::StepRecord;
@@ -16,6 +16,9 @@ use crate::sandbox::Runner;
 
 /// The step that evidence of a command stands under.
 const STEP: &str = "exec";
+
+/// What loads programs, where the ABI of x86-64 has it.
+const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// Runs commands as programs of the cell.
 pub struct Programs {
@@ -64,6 +67,7 @@ impl engine::Programs for Programs {
         if let Some(archives) = &self.archives {
             started.env(ARCHIVES, archives);
         }
+        bring_into_memory(program);
         begin();
         let start = sys::clock::now();
         let status = below.status(started).map_err(|error| match error.kind() {
@@ -75,6 +79,35 @@ impl engine::Programs for Programs {
         self.events.send(&Event::Step(record));
         reason.map_or(Ok(()), |reason| Err(failed(reason)))
     }
+}
+
+/// Reads a program and its libraries, so that a phase that begins with cold caches waits for its own filesystem
+/// and not for the disk that programs lie on. Programs that the program starts stay where they are.
+fn bring_into_memory(program: &str) {
+    let path = command::search_path();
+    let mut directories = path.split(':').map(Path::new);
+    let Some(file) = directories.find_map(|d| Some(d.join(program)).filter(|f| f.is_file())) else {
+        return;
+    };
+    // ld.so(8): `--list` names the libraries and runs nothing; it fails for what is linked statically.
+    let listed = Command::new(LOADER).arg("--list").arg(&file).output();
+    let listed = listed.map(|output| output.stdout).unwrap_or_default();
+    for file in [file]
+        .into_iter()
+        .chain(libraries(&String::from_utf8_lossy(&listed)))
+    {
+        // Nothing is lost where that fails: the program then is read as it runs.
+        let _ = fs::File::open(file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+    }
+}
+
+/// The files in lines such as `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f…)`.
+fn libraries(listed: &str) -> Vec<PathBuf> {
+    let words = listed.lines().flat_map(str::split_whitespace);
+    words
+        .filter(|word| word.starts_with('/'))
+        .map(PathBuf::from)
+        .collect()
 }
 
 fn failed(reason: String) -> OpError {
@@ -109,4 +142,26 @@ fn complaint(program: &str, record: &StepRecord) -> Option<String> {
         .find(|line| !line.is_empty());
     let last = last.map(|line| format!(": {line}")).unwrap_or_default();
     Some(format!("`{program}` {end}{last}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loader_names_the_libraries_of_a_program_by_their_files() {
+        let output = Command::new(LOADER)
+            .args(["--list", "/usr/bin/env"])
+            .output();
+        let files = libraries(&String::from_utf8(output.unwrap().stdout).unwrap());
+        assert!(files.iter().any(|f| f.ends_with("libc.so.6")), "{files:?}");
+        assert!(files.iter().all(|f| f.is_file()), "{files:?}");
+    }
+
+    #[test]
+    fn what_is_linked_statically_or_is_no_program_names_none() {
+        assert!(libraries("\tstatically linked\n").is_empty());
+        assert!(libraries("").is_empty());
+        bring_into_memory("no-such-program");
+    }
 }

@@ -46,9 +46,22 @@ pub fn read(path: &Path) -> anyhow::Result<(Vec<u8>, Trace)> {
     Ok((bytes, trace))
 }
 
+/// Reads a file, or the trace of that name that campaigns find.
+pub fn read_named(file: &Path, globals: &Globals) -> anyhow::Result<(Vec<u8>, Trace)> {
+    let name = file.to_str().filter(|name| !name.contains('/'));
+    match name.filter(|_| !file.exists()) {
+        Some(name) => read(found(name, globals)?.as_deref().unwrap_or(file)),
+        None => read(file),
+    }
+}
+
 /// The bytes of a file of the user's.
 pub fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let cannot = |e| BadInput(format!("cannot read {}: {e}", path.display()));
+    // Whoever opens a pipe waits for somebody to write, and a device may never end.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(BadInput(format!("{} is no file", path.display())).into());
+    }
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(cannot)?;
     file.take(LARGEST + 1)
@@ -100,6 +113,7 @@ pub fn known(
     globals: &Globals,
     dry_run: bool,
 ) -> anyhow::Result<Vec<Suite>> {
+    refuse_missing(&suites, globals)?;
     for test in suites.iter_mut().flat_map(|suite| &mut suite.tests) {
         let Test {
             phases,
@@ -136,38 +150,63 @@ pub fn of_suite(asked: &[String]) -> anyhow::Result<BTreeSet<String>> {
     let suites = catalog
         .chosen_suites(&wanted, Profile::Quick)
         .map_err(|error| BadInput(error.to_string()))?;
-    Ok(suites.iter().flat_map(named_in).collect())
+    Ok(suites.iter().flat_map(unread).collect())
 }
 
-/// The traces that a suite replays.
-fn named_in(suite: &Suite) -> impl Iterator<Item = String> {
+/// The traces that a suite replays and nobody has read yet.
+fn unread(suite: &Suite) -> impl Iterator<Item = String> {
     let phases = suite.tests.iter().flat_map(|test| &test.phases);
     phases.filter_map(|phase| match &phase.op {
-        Op::Replay(replay) => Some(replay.trace.clone()),
+        Op::Replay(replay) if replay.facts.is_none() => Some(replay.trace.clone()),
         _ => None,
     })
 }
 
-/// The file of a trace that a suite names.
-fn named(name: &str, globals: &Globals) -> anyhow::Result<PathBuf> {
-    let of_user = globals
-        .catalog
-        .as_ref()
-        .map(|catalog| catalog.join("traces"));
+/// The file of a trace that a suite names, where there is one.
+fn found(name: &str, globals: &Globals) -> anyhow::Result<Option<PathBuf>> {
+    let of_user = globals.catalog.as_ref();
+    let of_user = of_user.map(|catalog| catalog.join(SUITE));
     let mut places = of_user.into_iter().chain([directory(globals)?]);
     let file = format!("{name}.{ENDING}");
-    let found = places.find(|place| place.join(&file).is_file());
-    found.map(|place| place.join(&file)).ok_or_else(|| {
-        let makes = format!("`sudo fsarena trace make {name}` records it");
-        let why = match of_suite(&[name.to_owned()]).is_ok() {
-            true => format!("there is no trace `{name}` yet: {makes}"),
-            false => format!(
-                "there is no trace `{name}`: put it into traces/{file} of the directory that --catalog names, or \
-                 replay a file with `fsarena trace replay`"
-            ),
-        };
-        BadInput(why).into()
-    })
+    let place = places.find(|place| place.join(&file).is_file());
+    Ok(place.map(|place| place.join(&file)))
+}
+
+/// The file of a trace that a suite names.
+fn named(name: &str, globals: &Globals) -> anyhow::Result<PathBuf> {
+    found(name, globals)?.with_context(|| format!("the trace `{name}` is gone"))
+}
+
+/// All that are missing in one line, with the command that brings them.
+fn refuse_missing(suites: &[Suite], globals: &Globals) -> anyhow::Result<()> {
+    let mut missing = Vec::new();
+    for name in suites.iter().flat_map(unread) {
+        if found(&name, globals)?.is_none() && !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
+    let foreign = missing
+        .iter()
+        .find(|name| of_suite(&[(*name).clone()]).is_err());
+    match (foreign, &missing[..]) {
+        (_, []) => Ok(()),
+        (Some(name), _) => Err(BadInput(format!(
+            "there is no trace `{name}`: put it into {SUITE}/{name}.{ENDING} of the directory that --catalog names, or \
+             replay a file with `fsarena trace replay`"
+        ))
+        .into()),
+        (None, missing) => {
+            let (are, them) = match missing.len() {
+                1 => ("is no trace", "it"),
+                _ => ("are no traces", "them"),
+            };
+            let (listed, names) = (missing.join("`, `"), missing.join(" "));
+            let why = format!(
+                "there {are} `{listed}` yet: `sudo fsarena trace make {names}` records {them}"
+            );
+            Err(BadInput(why).into())
+        }
+    }
 }
 
 /// The files of a campaign's traces, by their digests, as jobs carry them.

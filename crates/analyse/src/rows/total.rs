@@ -125,59 +125,39 @@ fn cells(results: &CampaignResults) -> Cells<'_> {
 }
 
 fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<Total> {
-    let phases: Vec<&Phase> = test
-        .phases
-        .iter()
+    let phases = test.phases.iter();
+    let phases: Vec<&Phase> = phases
         .filter(|phase| takes_time(&phase.op) && !phase.is_preparation())
         .collect();
-    let suite = results
-        .campaign
-        .suites
-        .iter()
-        .find(|s| s.name == test.suite)?;
-    let baseline = baseline(results, suite);
+    let mut suites = results.campaign.suites.iter();
+    let baseline = baseline(results, suites.find(|s| s.name == test.suite)?);
     let mut steps: Vec<String> = phases.iter().map(|p| p.step().to_owned()).collect();
     steps.dedup();
     if steps.len() < LEAST_STEPS && baseline.is_none() {
         return None;
     }
-    let budget = results.campaign.budget;
-    let is_planned = |contender: &str, round: u32| {
-        let mut planned = results.cells.iter().map(|stored| &stored.cell);
-        // Without one each round has everything.
-        budget.is_none()
-            || planned
-                .any(|c| (c.contender.as_str(), &c.test, c.round) == (contender, &test.name, round))
-    };
+    let contenders = || results.campaign.contenders.iter().map(|c| c.name.as_str());
+    let reference = baseline.and_then(|place| contenders().nth(place));
     let cell = |contender: &str, round: u32| {
         let key = (contender, test.name.as_str(), round);
         cells.get(&key).copied()
     };
-    let mut contenders: Vec<ContenderTotal> = Vec::new();
-    for contender in &results.campaign.contenders {
-        let name = contender.name.as_str();
-        let rounds = (1..=results.campaign.rounds).filter(|round| is_planned(name, *round));
-        let rounds: Vec<u32> = rounds.collect();
-        let attempts = rounds
+    let of = |name: &str| {
+        let rounds = planned_rounds(results, name, test);
+        let of_round = rounds.iter().map(|r| (*r, cell(name, *r)));
+        let attempts = of_round.flat_map(|(round, cell)| attempts(round, cell, &phases));
+        let other = reference.filter(|reference| *reference != name);
+        let pairs = rounds
             .iter()
-            .flat_map(|r| attempts(*r, cell(name, *r), &phases));
-        contenders.push(total_of(name, attempts.collect()));
-        let reference = baseline.map(|place| results.campaign.contenders[place].name.as_str());
+            .map(|r| (cell(name, *r), other.and_then(|other| cell(other, *r))));
+        let pairs: Vec<_> = pairs.collect();
         let times = steps.iter().map(|step| {
-            let of_step: Vec<&Phase> = phases
-                .iter()
-                .copied()
-                .filter(|p| p.step() == step)
-                .collect();
-            let pairs = rounds.iter().map(|r| {
-                let other = reference.filter(|reference| *reference != name);
-                (cell(name, *r), other.and_then(|other| cell(other, *r)))
-            });
-            step_time(&of_step, &pairs.collect::<Vec<_>>())
+            let of_step = phases.iter().copied().filter(|p| p.step() == step);
+            step_time(&of_step.collect::<Vec<_>>(), &pairs)
         });
-        let times = times.collect();
-        contenders.last_mut().expect("pushed above").steps = times;
-    }
+        total_of(name, attempts.collect(), times.collect())
+    };
+    let mut contenders: Vec<ContenderTotal> = contenders().map(of).collect();
     add_above(&mut contenders, baseline);
     Some(Total {
         suite: test.suite.clone(),
@@ -186,6 +166,19 @@ fn total(results: &CampaignResults, cells: &Cells<'_>, test: &Test) -> Option<To
         steps,
         baseline,
     })
+}
+
+/// The rounds of a contender in a test; with a budget, only those that were planned.
+fn planned_rounds(results: &CampaignResults, contender: &str, test: &Test) -> Vec<u32> {
+    let is_planned = |round: &u32| {
+        let mut planned = results.cells.iter().map(|stored| &stored.cell);
+        // Without a budget each round has everything.
+        results.campaign.budget.is_none()
+            || planned.any(|cell| {
+                (cell.contender.as_str(), &cell.test, cell.round) == (contender, &test.name, *round)
+            })
+    };
+    (1..=results.campaign.rounds).filter(is_planned).collect()
 }
 
 /// The contender that is the suite's baseline, where it takes part.
@@ -206,9 +199,10 @@ fn step_time(phases: &[&Phase], rounds: &[(Option<&CellResult>, Option<&CellResu
         let cell = cell?;
         let is_of = |p: &&PhaseResult| phases.iter().any(|phase| phase.name == p.phase);
         let ran = || cell.phases.iter().filter(is_of);
-        let wall = ran().map(|p| p.wall.0).sum::<u64>();
-        let used = ran().map(|p| p.cpu.user.0 + p.cpu.system.0).sum::<u64>();
-        (wall > 0).then(|| used as f64 / wall as f64)
+        // A stored file may hold any number: sums of whole ones could overflow.
+        let wall: f64 = ran().map(|p| p.wall.0 as f64).sum();
+        let used = ran().map(|p| p.cpu.user.0 as f64 + p.cpu.system.0 as f64);
+        (wall > 0.0).then(|| used.sum::<f64>() / wall)
     };
     let times: Vec<f64> = rounds.iter().filter_map(|(own, _)| time(*own)).collect();
     let above = rounds
@@ -307,7 +301,7 @@ fn what_became_of(phase: &PhaseResult) -> RoundOutcome {
     }
 }
 
-fn total_of(contender: &str, attempts: Vec<Attempt>) -> ContenderTotal {
+fn total_of(contender: &str, attempts: Vec<Attempt>, steps: Vec<StepTime>) -> ContenderTotal {
     let counted = || attempts.iter().filter(|attempt| attempt.counts);
     let has = |outcome| counted().any(|attempt| attempt.outcome == outcome);
     let outcome = match () {
@@ -322,7 +316,7 @@ fn total_of(contender: &str, attempts: Vec<Attempt>) -> ContenderTotal {
         outcome,
         attempts,
         above: None,
-        steps: Vec::new(),
+        steps,
     }
 }
 

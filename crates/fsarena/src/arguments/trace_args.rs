@@ -48,6 +48,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   fsarena trace show make.trace
+  fsarena trace show mail                  one that `fsarena trace make` has recorded
   fsarena trace show make.trace --json")]
     Show(ShowTraceArgs),
     /// Replace the names in a trace, so that it can be given away.
@@ -128,7 +129,7 @@ pub enum Recorded {
 /// Options of `trace show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowTraceArgs {
-    /// The trace.
+    /// The trace, a file or the name of one that was made.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub file: PathBuf,
 }
@@ -151,7 +152,7 @@ pub struct AnonymiseArgs {
 #[derive(Clone, Debug, Args)]
 #[command(mut_arg("suites", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)))]
 pub struct ReplayArgs {
-    /// The trace.
+    /// The trace, a file or the name of one that was made.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
     pub trace: PathBuf,
     /// When operations begin.

@@ -158,8 +158,10 @@ fn suites(catalog: &Catalog) -> (String, Value) {
         .iter()
         .map(|(p, suites)| (p.name().to_owned(), json!(suites)))
         .collect();
+    let hint = "`--suite SUITE` runs all of a suite, `--suite SUITE/TEST` one test. The suite `traces` replays what `sudo \
+                fsarena trace make`\nhas recorded.\n";
     (
-        table(["suite", "default", "test", "phases", "title"], &rows),
+        table(["suite", "default", "test", "phases", "title"], &rows) + "\n" + hint,
         Value::Object(value),
     )
 }
@@ -323,7 +325,8 @@ fn aged(kept: &Kept) -> (String, Value) {
     let text = match rows.is_empty() {
         true => format!("{words}\n"),
         false => format!(
-            "{}\n{words}; to remove one, remove its file: it is made again when it is wanted\n",
+            "{}\n{words}; to remove one, remove its file: it is made again when it is wanted\nlayout: the share of \
+             blocks that follow the block before them on the disk; 100 % is no fragmentation\n",
             table(heading, &rows)
         ),
     };

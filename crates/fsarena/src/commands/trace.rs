@@ -68,10 +68,14 @@ pub fn write(path: &Path, trace: &Trace, globals: &Globals) -> anyhow::Result<Ex
         ))
         .into());
     }
+    let operations = Summary::of(trace).operations;
+    if operations == 0 {
+        return Err(BadInput(nothing(trace, path)).into());
+    }
     let bytes = trace.encode();
     output_file::write(path, &bytes)?;
     if !globals.quiet {
-        let (operations, size) = (trace.operations.len(), bytes.len());
+        let size = bytes.len();
         remark(&format!(
             "{}: {operations} operations in {size} bytes",
             path.display()
@@ -80,8 +84,20 @@ pub fn write(path: &Path, trace: &Trace, globals: &Globals) -> anyhow::Result<Ex
     Ok(Code::Done.into())
 }
 
+/// Why there is no trace: what was recorded lay elsewhere, or nothing did anything.
+fn nothing(trace: &Trace, path: &Path) -> String {
+    let path = path.display();
+    match trace.about.elsewhere {
+        0 => format!("nothing was done to any file: {path} is not written"),
+        elsewhere => format!(
+            "nothing was done below the directory, and {elsewhere} operations elsewhere: {path} is not written; --below \
+             names another directory"
+        ),
+    }
+}
+
 fn show(args: &ShowTraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let (bytes, trace) = traces::read(&args.file)?;
+    let (bytes, trace) = traces::read_named(&args.file, globals)?;
     let summary = Summary::of(&trace);
     if globals.json {
         let sha256 = traces::facts(&bytes, &trace).sha256;
@@ -99,7 +115,7 @@ fn show(args: &ShowTraceArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 
 fn text(trace: &Trace, summary: &Summary, size: usize) -> String {
     let about = &trace.about;
-    let each = size as f64 / trace.operations.len().max(1) as f64;
+    let each = size as f64 / summary.operations.max(1) as f64;
     let mut lines = vec![
         format!(
             "recorded by    {}{}",
@@ -163,8 +179,12 @@ fn replay(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         let why = "the trace is what is run: leave --suite and --study out".to_owned();
         return Err(BadInput(why).into());
     }
-    let (bytes, trace) = traces::read(&args.trace)?;
+    let (bytes, trace) = traces::read_named(&args.trace, globals)?;
     let facts = traces::facts(&bytes, &trace);
+    if facts.operations == 0 {
+        let why = format!("{} holds no operations to replay", args.trace.display());
+        return Err(BadInput(why).into());
+    }
     let suite = suite(args, facts)?;
     if !run.dry_run {
         traces::keep(&bytes, globals)?;

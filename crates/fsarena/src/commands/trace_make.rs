@@ -9,7 +9,7 @@ use anyhow::Context;
 use nix::unistd::geteuid;
 use serde_json::json;
 use sys::trusted::{Directory, usual_mode};
-use trace::Trace;
+use trace::{Summary, Trace};
 
 use crate::arguments::cli::Globals;
 use crate::arguments::trace_args::MakeArgs;
@@ -88,7 +88,7 @@ fn script<T>(
 struct Recorded {
     name: String,
     bytes: Vec<u8>,
-    operations: usize,
+    operations: u64,
 }
 
 impl Recorded {
@@ -99,7 +99,7 @@ impl Recorded {
         Ok(Self {
             name: name.to_owned(),
             bytes,
-            operations: trace.operations.len(),
+            operations: Summary::of(&trace).operations,
         })
     }
 

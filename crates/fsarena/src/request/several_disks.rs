@@ -1,6 +1,8 @@
 //! Disks as an axis of a campaign: each contender on each of several models, each test over several numbers of
 //! disks, so that every combination has cells of its own.
 
+use std::collections::BTreeSet;
+
 use model::{Backend, Campaign, Contender, DiskModel, OwnSetting, Suite, Test, check_name};
 
 use crate::output::exit::BadInput;
@@ -37,37 +39,49 @@ fn on(contender: &Contender, model: &DiskModel) -> Contender {
     }
 }
 
-/// The suites, each test of them over each of these numbers of disks; those that say so themselves stay as they are. One
-/// number alone is the guests', where there are any, and else that of each test.
+/// The suites, each test of them over each of these numbers of disks. One number alone is the guests', where there are any, and
+/// else that of each test. Of tests that sweep over disks themselves only the points of these numbers stay.
 ///
 /// # Errors
-/// When the name of a test is too long for one of a point.
+/// When the name of a test is too long for one of a point, or a suite has no point of these numbers.
 pub fn over_each_number(
     suites: Vec<Suite>,
     numbers: &[u32],
     backend: Backend,
 ) -> Result<Vec<Suite>, BadInput> {
-    let is_plain = match numbers {
-        [] | [1] => true,
-        [_] => backend == Backend::Vm,
-        _ => false,
-    };
-    if is_plain {
+    if numbers.is_empty() {
         return Ok(suites);
     }
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();
-    let points = |test: Test| match test.disks() {
-        Some(_) => vec![test],
+    let is_plain = numbers == [1] || (numbers.len() == 1 && backend == Backend::Vm);
+    let points = |test: &Test| match test.disks() {
+        Some(own) if numbers.contains(&own) => vec![test.clone()],
+        Some(_) => Vec::new(),
+        None if is_plain => vec![test.clone()],
         None => numbers.iter().map(|n| test.over_disks(*n)).collect(),
     };
     let suites = suites.into_iter().map(|suite| {
-        let tests: Vec<Test> = suite.tests.into_iter().flat_map(points).collect();
+        let tests: Vec<Test> = suite.tests.iter().flat_map(points).collect();
+        if tests.is_empty() {
+            return Err(BadInput(of_none(&suite)));
+        }
         let mut names = tests.iter().map(|test| check_name(&test.name));
         names.try_for_each(|checked| checked.map_err(|e| BadInput(format!("--disks: {e}"))))?;
         Ok(Suite { tests, ..suite })
     });
     suites.collect()
+}
+
+/// The numbers of disks that a suite has.
+fn of_none(suite: &Suite) -> String {
+    let own: BTreeSet<u32> = suite.tests.iter().filter_map(Test::disks).collect();
+    let own: Vec<String> = own.iter().map(u32::to_string).collect();
+    format!(
+        "--disks: {} has points over {} disks in this profile: name some of these, or leave --disks out",
+        suite.name,
+        own.join(", ")
+    )
 }
 
 /// Models of disks are for guests, and several disks for guests and images: else a campaign has the one device that it is
@@ -162,8 +176,13 @@ mod tests {
         // A sweep has an axis more.
         let swept = suites[1].tests[0].sweep.as_ref().unwrap();
         assert!(swept.at.contains_key(&Axis::Threads) && swept.at[&Axis::Disks] == 1);
-        let again = over_each_number(suites.clone(), &[1, 8], Backend::Vm).unwrap();
-        assert_eq!(again, suites, "they say so themselves");
+        // Of tests that say so themselves these numbers stay.
+        let again = over_each_number(suites, &[1, 8], Backend::Vm).unwrap();
+        let names: Vec<&str> = again[0].tests.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, ["tree-1x"]);
+        let error = over_each_number(again, &[8], Backend::Loop).unwrap_err();
+        let expected = "--disks: tree has points over 1 disks in this profile: name some of these, or leave --disks out";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(super) struct UseData {
     groups: Vec<GroupData>,
     /// Why each contender is ruled out; empty where it is not.
     out: Vec<String>,
+    /// The answer where all of them are.
+    nothing: String,
     /// Features that it needs and that nobody tried on some who qualify.
     untried: Vec<String>,
     /// What is of no relevance.
@@ -81,6 +83,8 @@ pub(super) struct InferenceData {
     far_behind: f64,
     #[serde(rename = "enoughTested")]
     enough_tested: f64,
+    /// The suites that ran.
+    suites: Vec<String>,
 }
 
 type PairData = (Close, Option<Close>, usize);
@@ -171,6 +175,7 @@ fn inference(analysis: &Analysis, estimates: &Estimates) -> InferenceData {
         most_rounds: MOST_ROUNDS,
         far_behind: answers::FAR_BEHIND,
         enough_tested: ENOUGH_TESTED,
+        suites: answers::suites(analysis).into_iter().map(clean).collect(),
     }
 }
 
@@ -199,11 +204,13 @@ fn of_use(one: &UseScores, rows: &[usize], limit: f64, is_exact: bool) -> UseDat
             false => Vec::new(),
         },
     });
-    let untried = advise(one).untried;
+    let advice = advise(one);
+    let untried = &advice.untried;
     UseData {
         title: clean(&one.title),
         groups: groups.collect(),
         out: one.candidates.iter().map(why_ruled_out).collect(),
+        nothing: answers::nothing(&advice),
         untried: untried
             .iter()
             .map(|(feature, _)| feature.to_string())
@@ -222,7 +229,11 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
     UseView {
         title: clean(&one.title),
-        answer: answers::of_use(&advise(one), &analysis.contenders),
+        answer: answers::of_use(
+            &advise(one),
+            &analysis.contenders,
+            &answers::suites(analysis),
+        ),
         rationale: prose(&one.rationale),
         source: prose(&one.source),
         groups: one

@@ -1,22 +1,39 @@
 //! How much of real work is the filesystem: what each step takes beyond a baseline that does the same without a disk.
 
 use analyse::{Analysis, ContenderTotal, Estimate, RoundOutcome, StepTime, Total};
-use model::{CampaignResults, Unit};
+use model::{CacheState, CampaignResults, Unit};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone};
 use crate::wording::text::clean;
+use crate::wording::words::percent;
 
 /// What stands above the table.
 pub(crate) const TITLE: &str = "How much is the filesystem";
 /// What has to be known of it.
-pub(crate) const NOTE: &str = "A baseline does the same work without a disk. Its column is its own time; the others are \
-                               the median time above it, round by round, with an interval where there are several \
-                               rounds, what share of the contender's time that is, and the processor time per time \
-                               that passed. Below 0 is noise: the work varies by more than the filesystem takes.";
+pub(crate) fn note(analysis: &Analysis) -> String {
+    let totals = analysis.totals.iter().flat_map(|total| &total.contenders);
+    let above = totals.flat_map(|of| of.steps.iter().map(|step| step.above).chain([of.above]));
+    let intervals = above.flatten().map(|above| above.interval);
+    let confidence = intervals.filter(|i| i.high > i.low).map(|i| i.confidence);
+    let least = confidence.fold(f64::INFINITY, f64::min);
+    let interval = match least.is_finite() {
+        true => format!(", its interval of {}", percent(least)),
+        false => String::new(),
+    };
+    format!(
+        "A baseline does the same work without a disk. Its column is its own time; the others are the median time above \
+         it, round by round{interval}, what share of the contender's time that is, and the processor time per time that \
+         passed. Where the number is below 0 the baseline took longer: noise, or what its memory costs. In a step that \
+         begins cold, the time is the disk's as well as the filesystem's."
+    )
+}
 
 /// A step of which the baseline takes this share is said to be hardly the filesystem's.
 const NEARLY_ALL: f64 = 0.9;
+
+/// A step of more than this share of the total is named: the total then says little of the others.
+const MOST: f64 = 0.5;
 
 /// A block for each test that was run on a baseline as well.
 pub(crate) fn blocks<'a>(
@@ -28,21 +45,22 @@ pub(crate) fn blocks<'a>(
         let baseline = total.baseline.filter(|_| total.contenders.len() > 1)?;
         let is_it = |test: &model::Test| test.suite == total.suite && test.name == total.test;
         let number = tests().position(is_it)?;
+        let test = tests().nth(number)?;
         Some(TestBlock {
-            test: tests().nth(number)?,
+            test,
             number: Some(number),
             name: clean(&total.test),
             title: format!(
                 "time above {}",
                 clean(&total.contenders[baseline].contender)
             ),
-            lines: lines(total, baseline),
+            lines: lines(total, test, baseline),
         })
     });
     blocks.collect()
 }
 
-fn lines<'a>(total: &Total, baseline: usize) -> Vec<PhaseLine<'a>> {
+fn lines<'a>(total: &Total, test: &model::Test, baseline: usize) -> Vec<PhaseLine<'a>> {
     let steps = total.steps.iter().enumerate().map(|(number, step)| {
         let times: Vec<&StepTime> = total
             .contenders
@@ -54,7 +72,7 @@ fn lines<'a>(total: &Total, baseline: usize) -> Vec<PhaseLine<'a>> {
             (false, time) => above(time.above, time.estimate, time.processor, scale),
         };
         line(
-            step,
+            &label(step, test),
             times.iter().filter_map(|time| time.estimate),
             total,
             entry,
@@ -77,6 +95,15 @@ fn lines<'a>(total: &Total, baseline: usize) -> Vec<PhaseLine<'a>> {
     // The total of one step is that step.
     let sums = (total.steps.len() > 1).then_some(sums);
     steps.chain(sums).collect()
+}
+
+/// The name of a step, and whether it begins cold.
+fn label(step: &str, test: &model::Test) -> String {
+    let mut phases = test.phases.iter().filter(|phase| phase.step() == step);
+    match phases.any(|phase| phase.cache == CacheState::Cold) {
+        true => format!("{step}, cold"),
+        false => step.to_owned(),
+    }
 }
 
 /// A line whose unit fits these times.
@@ -116,7 +143,9 @@ fn above(
         let ends = [above.interval.low, above.interval.high].map(|end| signed(end, scale));
         text += &format!(" ({}…{})", ends[0], ends[1]);
     }
-    text += &format!(" {:.0} %", 100.0 * above.median / time.median);
+    let share = 100.0 * above.median / time.median;
+    let sign = if share <= -0.5 { "−" } else { "" };
+    text += &format!(" {sign}{:.0} %", share.abs());
     if let Some(processor) = processor {
         text += &format!(", CPU {:.0} %", 100.0 * processor);
     }
@@ -143,15 +172,37 @@ fn absent(word: &str) -> Entry {
     }
 }
 
-/// Which steps are the work itself and hardly the filesystem's, a sentence for each test.
+/// Which steps are the work itself and hardly the filesystem's, and which is most of the total, for each test.
 pub(crate) fn sentences(analysis: &Analysis) -> Vec<String> {
     let totals = analysis.totals.iter();
-    totals
-        .filter_map(|total| sentence(total, total.baseline?))
-        .collect()
+    let sentences = totals.filter_map(|total| {
+        let baseline = total.baseline?;
+        Some([hardly_any(total, baseline), most(total, baseline)])
+    });
+    sentences.flatten().flatten().collect()
 }
 
-fn sentence(total: &Total, baseline: usize) -> Option<String> {
+/// The step that takes most of the baseline's total.
+fn most(total: &Total, baseline: usize) -> Option<String> {
+    let of = &total.contenders[baseline];
+    let whole = of.estimate?.median;
+    let mut steps = total.steps.iter().zip(&of.steps);
+    let share = |time: &StepTime| Some(time.estimate?.median / whole);
+    let (step, share) =
+        steps.find_map(|(step, time)| Some((step, share(time).filter(|s| *s > MOST)?)))?;
+    let is_one_of_several = total.steps.len() > 1;
+    is_one_of_several.then(|| {
+        format!(
+            "{}: {} takes {} of the total on {}, so that the total says little of the other steps.",
+            clean(&total.test),
+            clean(step),
+            percent(share),
+            clean(&of.contender)
+        )
+    })
+}
+
+fn hardly_any(total: &Total, baseline: usize) -> Option<String> {
     let steps = total.steps.iter().enumerate().filter_map(|(number, step)| {
         let (all, some) = (total.contenders.len() - 1, hardly(total, baseline, number));
         let on = match some.len() {

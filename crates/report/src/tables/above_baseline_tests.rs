@@ -68,7 +68,11 @@ fn each_step_is_shown_above_the_baseline_with_its_interval() {
 fn a_step_that_is_all_work_is_said_to_be_one() {
     let analysis = analyse(&campaign());
     let said = sentences(&analysis);
-    assert_eq!(said.len(), 1);
+    assert_eq!(said.len(), 2);
+    assert_eq!(
+        said[1],
+        "work: compile takes 91 % of the total on memory, so that the total says little of the other steps."
+    );
     assert_eq!(
         said[0],
         "work: nine tenths of the time and more are the work itself, which takes as long on memory, in \
@@ -96,4 +100,27 @@ fn a_campaign_without_a_baseline_has_no_such_table() {
     let mut results = campaign();
     results.campaign.suites[0].baseline = None;
     assert!(blocks(&results, &analyse(&results)).is_empty());
+}
+
+/// The baseline has no disk to read from.
+#[test]
+fn a_step_that_begins_cold_is_marked() {
+    let mut results = campaign();
+    results.campaign.suites[0].tests[0].phases[0].cache = CacheState::Cold;
+    let analysis = analyse(&results);
+    let blocks = blocks(&results, &analysis);
+    let labels: Vec<&str> = blocks[0].lines.iter().map(|l| l.label.as_str()).collect();
+    assert_eq!(labels, ["unpack, cold", "compile", "total"]);
+}
+
+#[test]
+fn the_note_says_how_sure_its_intervals_are() {
+    let mut results = campaign();
+    assert!(note(&analyse(&results)).contains("its interval of 75 %"));
+    results.campaign.rounds = 2;
+    results.cells.retain(|stored| stored.cell.round <= 2);
+    assert!(note(&analyse(&results)).contains("its interval of 50 %"));
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    assert!(!note(&analyse(&results)).contains("interval"));
 }

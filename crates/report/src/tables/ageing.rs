@@ -113,7 +113,16 @@ fn of(analysis: &Analysis, price: &AgePrice) -> String {
     let age = analysis.resources[price.aged].age.as_deref().map(clean);
     let results = counted(price.results.len() as u64, "result");
     let cost = match &price.overall {
-        Some(cost) => format!("costs {}× of {fresh} over {results}", ratio(cost)),
+        // One number would be taken for a fact.
+        Some(cost) if matches!(cost.verdict, Verdict::NotEnoughRounds { .. }) => format!(
+            "is not told from {fresh} over {results}: {} times its cost so far, {}",
+            ratio(cost),
+            comes_to(cost)
+        ),
+        Some(cost) => format!(
+            "costs {} times as much as {fresh} over {results}",
+            ratio(cost)
+        ),
         None => format!("has no whole round beside {fresh} so far"),
     };
     let reached = price.reached.as_ref().map_or_else(String::new, evidence);
@@ -123,14 +132,15 @@ fn of(analysis: &Analysis, price: &AgePrice) -> String {
 fn evidence(reached: &Reached) -> String {
     let layout = match (reached.layout_filled, reached.layout_aged) {
         (Some(filled), Some(aged)) => format!(
-            "; {} of the blocks of files lay behind the one before after the fill, {} then",
+            "; {} of the blocks of its files followed the block before them on the disk when it was filled, {} when it \
+             was aged",
             percent(filled),
             percent(aged)
         ),
-        _ => "; it does not say where its files lie".to_owned(),
+        _ => "; this filesystem does not say where its files lie".to_owned(),
     };
     format!(
-        " It was {} full with {:.0} files{layout}; {} of them were of another age than the profile wants.",
+        " It was {} full, with {:.0} files{layout}. The ages of {} of its files are not yet those of the profile.",
         percent(reached.fill),
         reached.files,
         percent(reached.ages_apart)
@@ -163,10 +173,14 @@ mod tests {
             "{}",
             said[0]
         );
+        assert!(said[0].contains(
+            "times as much as a over 2 results. It was 80 % full, with 5000 files; 100 % of"
+        ));
         assert!(
-            said[0].contains("× of a over 2 results. It was 80 % full with 5000 files; 100 % of")
+            said[0].contains("93 % when it was aged. The ages of 40 % of"),
+            "{}",
+            said[0]
         );
-        assert!(said[0].contains("93 % then; 40 % of them"), "{}", said[0]);
         assert_eq!(
             said[2],
             "The order turns over all results: a is ahead of b, and b-aged of a-aged."

@@ -24,7 +24,7 @@ pub fn advice_text(advice: &Advice, results: &CampaignResults) -> String {
         .iter()
         .map(|c| c.contender.clone())
         .collect();
-    out += &format!("{}\n", wrapped(&sentence(advice, &contenders)));
+    out += &format!("{}\n", wrapped(&sentence(advice, &contenders, results)));
     out += &careful(results);
     out += &ranking(advice);
     out += &price(advice);
@@ -99,8 +99,10 @@ fn careful(results: &CampaignResults) -> String {
 }
 
 /// The answer, with what it asks to do.
-fn sentence(advice: &Advice, contenders: &[String]) -> String {
-    let text = of_use(advice, contenders);
+fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -> String {
+    let suites = results.campaign.suites.iter();
+    let suites = suites.map(|suite| suite.name.as_str()).collect();
+    let text = of_use(advice, contenders, &suites);
     match advice.recommendation {
         Recommendation::None | Recommendation::NoAdvice => {
             let mut letters = text.chars();

@@ -161,7 +161,7 @@ fn above_baseline(results: &CampaignResults, analysis: &Analysis, names: &[Strin
     let head = format!(
         "\n## {}\n\n{}\n\n",
         above_baseline::TITLE,
-        above_baseline::NOTE
+        escape(&above_baseline::note(analysis))
     );
     let sentences = above_baseline::sentences(analysis).into_iter();
     let sentences: String = sentences

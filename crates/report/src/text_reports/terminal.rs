@@ -387,7 +387,7 @@ fn above_baseline(
         return String::new();
     }
     let mut out = titled(above_baseline::TITLE, &blocks, names, terminal, paint);
-    for text in [above_baseline::NOTE.to_owned()]
+    for text in [above_baseline::note(analysis)]
         .iter()
         .chain(&above_baseline::sentences(analysis))
     {

@@ -1,12 +1,15 @@
 //! The answers in words: who suits each use, and what each group of tests comes to. Every report says them in the
 //! same words; everything is decided in the analysis ([`analyse::Conclusion`], [`analyse::advise`]).
 
+use std::collections::BTreeSet;
+
 use analyse::{
     Advice, Analysis, Answer, Conclusion, ENOUGH_TESTED, Place, Recommendation, UseScores, Verdict,
     Worse, advise,
 };
 use model::Group;
 
+use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, short_names};
 use crate::wording::words::percent;
@@ -32,7 +35,7 @@ pub(crate) struct Sentence {
 pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
     let sentence = |scores: &UseScores| Sentence {
         question: clean(&scores.title),
-        answer: of_use(&advise(scores), &analysis.contenders),
+        answer: of_use(&advise(scores), &analysis.contenders, &suites(analysis)),
     };
     analysis.uses.iter().map(sentence).collect()
 }
@@ -72,11 +75,16 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
     )
 }
 
-/// The answer for one use.
-pub(crate) fn of_use(advice: &Advice, contenders: &[String]) -> String {
+/// The suites of a campaign.
+pub(crate) fn suites(analysis: &Analysis) -> BTreeSet<&str> {
+    analysis.rows.iter().map(|row| row.suite.as_str()).collect()
+}
+
+/// The answer for one use, where these suites ran.
+pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &BTreeSet<&str>) -> String {
     match advice.recommendation {
-        Recommendation::None => "nothing; each contender is ruled out.".to_owned(),
-        Recommendation::NoAdvice => no_advice(advice),
+        Recommendation::None => nothing(advice),
+        Recommendation::NoAdvice => no_advice(advice, ran),
         _ => Words {
             contenders,
             conclusion: &advice.scores.conclusion,
@@ -86,8 +94,26 @@ pub(crate) fn of_use(advice: &Advice, contenders: &[String]) -> String {
     }
 }
 
-/// What was not tested, and the command that tests it.
-fn no_advice(advice: &Advice) -> String {
+/// Why each contender is ruled out, those for the same reason together.
+pub(crate) fn nothing(advice: &Advice) -> String {
+    let mut why: Vec<(String, Vec<String>)> = Vec::new();
+    for candidate in &advice.ruled_out {
+        let reason = reasons(candidate).join(", ");
+        let name = clean(&candidate.contender);
+        match why.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => why.push((reason, vec![name])),
+        }
+    }
+    let why = why
+        .iter()
+        .map(|(reason, names)| format!("{} ({reason})", listed(names, "and")));
+    let why: Vec<String> = why.collect();
+    format!("nothing; each contender is ruled out: {}.", why.join("; "))
+}
+
+/// What was not tested, and what to add to the command so that it is.
+fn no_advice(advice: &Advice, ran: &BTreeSet<&str>) -> String {
     let mut why = Vec::new();
     if advice.scores.tested < ENOUGH_TESTED {
         let groups: Vec<&str> = advice.untested.iter().map(|u| u.group.title()).collect();
@@ -107,30 +133,26 @@ fn no_advice(advice: &Advice) -> String {
     if why.is_empty() {
         why.push("nobody has every result that counts".to_owned());
     }
-    let suites = missing_suites(advice);
-    let run = match suites.is_empty() {
+    let missing = missing_suites(advice);
+    // Suites of another campaign do not come into this one's answer: the whole set runs again.
+    let all: BTreeSet<&str> = ran.iter().copied().chain(missing.iter().copied()).collect();
+    let all: Vec<String> = all.iter().map(|suite| format!("-s {suite}")).collect();
+    let run = match missing.is_empty() {
         true => String::new(),
-        false => format!(": run `fsarena run {}`", suites.join(" ")),
+        false => format!(": run the same with `{}`", all.join(" ")),
     };
     format!("no advice, since {}{run}.", why.join("; "))
 }
 
-/// The suites that would test what is missing, as arguments.
-fn missing_suites(advice: &Advice) -> Vec<String> {
+/// The suites that would test what is missing.
+fn missing_suites(advice: &Advice) -> BTreeSet<&str> {
     let is_enough = advice.scores.tested >= ENOUGH_TESTED;
     let groups = advice.scores.groups.iter();
     let groups = groups.filter(|group| group.results.is_empty() && !is_enough);
-    let mut suites: Vec<&str> = groups
-        .filter_map(|group| group.tested_by.first())
-        .map(String::as_str)
-        .collect();
-    if !advice.untried.is_empty() {
-        // The suite that tries every feature.
-        suites.push("lifecycle");
-    }
-    suites.sort_unstable();
-    suites.dedup();
-    suites.iter().map(|suite| format!("-s {suite}")).collect()
+    let suites = groups.filter_map(|group| group.tested_by.first());
+    // The suite that tries every feature.
+    let features = (!advice.untried.is_empty()).then_some("lifecycle");
+    suites.map(String::as_str).chain(features).collect()
 }
 
 /// What a place says, for a table: `best`, `at least 12 % more`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::{Margin, SuitesByGroup, analyse, fixture};
+use analyse::{Candidate, Margin, RuledOut, SuitesByGroup, analyse, fixture};
 
 use super::*;
 use crate::{Format, Options, render};
@@ -114,8 +114,29 @@ fn without_evidence_there_is_no_advice_but_the_command_that_brings_it() {
         [
             "Media: fast; middle costs at least 68 % more, slow at least 2.83 times as much.",
             "Mail spool: no advice, since only 2.2 % of what counts was tested, and not durable writes: run \
-             `fsarena run -s fs-mark`.",
+             the same with `-s fs-mark -s made`.",
         ]
+    );
+}
+
+#[test]
+fn who_is_ruled_out_stands_beside_the_reason() {
+    let (_, analysis) = answered();
+    let mut advice = advise(&analysis.uses[0]);
+    let out = |contender: &str, reason: RuledOut| Candidate {
+        contender: contender.to_owned(),
+        ruled_out: vec![reason],
+        not_probed: Vec::new(),
+    };
+    advice.ruled_out = vec![
+        out("tmpfs", RuledOut::Baseline),
+        out("vfat", RuledOut::NoResults),
+        out("ramfs", RuledOut::Baseline),
+    ];
+    assert_eq!(
+        nothing(&advice),
+        "nothing; each contender is ruled out: tmpfs and ramfs (a baseline, which keeps nothing); vfat (has none of the \
+         results that count)."
     );
 }
 

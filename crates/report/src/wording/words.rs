@@ -239,7 +239,7 @@ pub(crate) const fn class(class: Class) -> &'static str {
     match class {
         Class::Posix => "POSIX semantics",
         Class::PartialPosix => "POSIX semantics in part",
-        Class::NotProbed => "not probed",
+        Class::NotProbed => "not all tried",
         Class::Baseline => "baseline",
     }
 }
