@@ -176,7 +176,8 @@ impl Misfits {
         self.by_contender.iter().map(|(contender, (misfit, more))| {
             let mut line = format!("{contender}: {misfit}");
             if *more > 0 {
-                let _ = write!(line, " (the same of {more} tests more)");
+                let tests = if *more == 1 { "test" } else { "tests" };
+                let _ = write!(line, " (and {more} {tests} more)");
             }
             line
         })

@@ -24,7 +24,8 @@ pub(super) struct TableView {
 /// `None` where nobody competes both fresh and aged.
 pub(super) fn view(analysis: &Analysis) -> Option<AgeingView> {
     let sums = ageing::sums(analysis)?;
-    let results = ageing::results(analysis).map(|results| table(ageing::EACH, &results));
+    let results =
+        ageing::results(analysis, usize::MAX).map(|results| table(ageing::EACH, &results));
     let sums = table("Over all results, and over each group of tests:", &sums);
     Some(AgeingView {
         title: ageing::TITLE,

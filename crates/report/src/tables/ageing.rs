@@ -5,6 +5,7 @@ use analyse::{AgePrice, Analysis, Compared, Reached, Verdict};
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, ratio};
 use crate::wording::answers::in_words;
+use crate::wording::scale::three_digits;
 use crate::wording::text::clean;
 use crate::wording::words::{counted, percent};
 
@@ -12,6 +13,9 @@ use crate::wording::words::{counted, percent};
 pub(crate) const TITLE: &str = "The price of age";
 /// What stands above the table of single results.
 pub(crate) const EACH: &str = "Each result, fresh and aged:";
+/// The same where only some are shown.
+pub(crate) const WORST: &str =
+    "What age costs most, for each contender (the page has every result):";
 /// What has to be known of it.
 pub(crate) const NOTE: &str = "Each aged contender beside the same one fresh, round by round. Above 1, age costs something: \
     a test takes so many times as long, or does so much less. In brackets is the 95 % interval of a mean alone; what it comes \
@@ -52,8 +56,8 @@ pub(crate) fn sums(analysis: &Analysis) -> Option<PlainTable> {
     Some(table)
 }
 
-/// Each result of each aged contender, those that age costs most first; `None` where there are none.
-pub(crate) fn results(analysis: &Analysis) -> Option<PlainTable> {
+/// Of each aged contender at most so many results, those that age costs most first; `None` where there are none.
+pub(crate) fn results(analysis: &Analysis, most: usize) -> Option<PlainTable> {
     let mut table = PlainTable::new(&[
         "contender",
         "result",
@@ -66,7 +70,7 @@ pub(crate) fn results(analysis: &Analysis) -> Option<PlainTable> {
     for price in &analysis.ageing.prices {
         let mut results: Vec<_> = price.results.iter().collect();
         results.sort_by(|a, b| b.cost.ratio.total_cmp(&a.cost.ratio));
-        for result in results {
+        for result in results.into_iter().take(most) {
             let row = &analysis.rows[result.row];
             let medians = [price.fresh, price.aged].map(|contender| {
                 let estimate = row.results[contender].estimate;
@@ -113,10 +117,10 @@ fn of(analysis: &Analysis, price: &AgePrice) -> String {
     let age = analysis.resources[price.aged].age.as_deref().map(clean);
     let results = counted(price.results.len() as u64, "result");
     let cost = match &price.overall {
-        // One number would be taken for a fact.
+        // Said without this, it would be taken for a fact.
         Some(cost) if matches!(cost.verdict, Verdict::NotEnoughRounds { .. }) => format!(
-            "is not told from {fresh} over {results}: {} times its cost so far, {}",
-            ratio(cost),
+            "took {} times what {fresh} did over {results} so far, {}",
+            three_digits(cost.ratio),
             comes_to(cost)
         ),
         Some(cost) => format!(
@@ -189,7 +193,8 @@ mod tests {
         let lines: Vec<String> = sums.rows().iter().map(|row| row[..3].join(" ")).collect();
         assert_eq!(lines[0], "a-aged all results 2");
         assert_eq!(lines.len(), 6);
-        let results = results(&analysis).unwrap();
+        let results = results(&analysis, 1).unwrap();
+        assert_eq!(results.rows().len(), 2);
         assert_eq!(results.rows()[0][1], "file/write:throughput");
         assert!(results.rows()[0][6].starts_with("costs at least"));
     }
@@ -197,7 +202,7 @@ mod tests {
     #[test]
     fn without_age_nothing_is_said() {
         let analysis = analyse(&fixture::plain());
-        assert!(sums(&analysis).is_none() && results(&analysis).is_none());
+        assert!(sums(&analysis).is_none() && results(&analysis, 1).is_none());
         assert_eq!(sentences(&analysis), [""; 0]);
     }
 }

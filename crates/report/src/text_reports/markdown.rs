@@ -190,7 +190,7 @@ fn ageing(analysis: &Analysis) -> String {
         out += &format!("- {}\n", escape(&sentence));
     }
     out += &format!("\n{}", sums.markdown(escape));
-    if let Some(results) = ageing::results(analysis) {
+    if let Some(results) = ageing::results(analysis, usize::MAX) {
         out += &format!("\n{}\n\n{}", ageing::EACH, results.markdown(escape));
     }
     out + &format!("\n{}\n", ageing::NOTE)

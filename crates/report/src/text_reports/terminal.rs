@@ -405,6 +405,9 @@ fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
     format!("\n{}\n{}", paint.bold(title), table.text("  "))
 }
 
+/// The most results of an aged contender on a terminal.
+const MOST_AGED: usize = 5;
+
 /// What age costs each contender that competes fresh and aged.
 fn ageing(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     let Some(sums) = ageing::sums(analysis) else {
@@ -413,8 +416,8 @@ fn ageing(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     let sentences = ageing::sentences(analysis).into_iter();
     let mut out = paragraphs(&format!("{}:", ageing::TITLE), sentences, terminal, paint);
     out += &format!("\n{}", sums.text("  "));
-    if let Some(results) = ageing::results(analysis) {
-        out += &format!("\n{}\n{}", paint.bold(ageing::EACH), results.text("  "));
+    if let Some(results) = ageing::results(analysis, MOST_AGED) {
+        out += &format!("\n{}\n{}", paint.bold(ageing::WORST), results.text("  "));
     }
     out
 }
