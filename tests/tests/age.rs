@@ -72,7 +72,7 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
     }
     for said in [
         "The price of age:",
-        "ext4-aged (agrawal, 80% full, 1500 operations) costs ",
+        "ext4-aged (agrawal, 80% full, 1500 operations) took ",
         "Contenders are of different age: fresh (ext4, xfs, btrfs)",
     ] {
         assert!(shown.contains(said), "{said}: {shown}");
