@@ -114,7 +114,9 @@ fn one_round_is_not_enough_for_an_answer_and_a_feature_that_nobody_tried_for_an_
     let text = words(&sandbox, "shelf");
     let said = text.replace('\n', " ");
     assert!(
-        said.contains("No advice, since nobody tried hard-links: run the same with `-s lifecycle -s trial`."),
+        said.contains(
+            "No advice, since nobody tried hard-links: run the same with `-s lifecycle -s trial`."
+        ),
         "{text}"
     );
     assert!(
