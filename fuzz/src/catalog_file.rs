@@ -68,7 +68,10 @@ fn is_sound(catalog: &Catalog) {
         }
     }
     catalog.uses().for_each(survives_json);
-    catalog.disks().for_each(survives_json);
+    catalog
+        .disks()
+        .map(|disk| &disk.model)
+        .for_each(survives_json);
 }
 
 /// No placeholder is left, and nothing is mounted without the options that keep a machine safe.

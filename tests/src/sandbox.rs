@@ -155,8 +155,9 @@ impl Sandbox {
     /// # Panics
     /// When the catalog cannot be written.
     pub fn add_slow_disk(&self) {
-        const SLOW: &str = "name = \"slow\"\ntitle = \"Slow disk\"\nsource = \"made for a test\"\n\
-                            latency = \"62500 ns\"\nbandwidth = \"64 MiB\"\n";
+        const SLOW: &str = "name = \"slow\"\ntitle = \"Slow disk\"\nproduct = \"made for a test\"\n\
+                            kind = \"ideal\"\ncommand = \"62500 ns\"\nlink = \"64 MiB\"\n\
+                            [sources]\ncommand = \"a test\"\nlink = \"a test\"\n";
         let disks = self.path("catalog/disks");
         fs::create_dir_all(&disks).expect("a sandbox is writable");
         fs::write(disks.join("slow.toml"), SLOW).expect("a sandbox is writable");

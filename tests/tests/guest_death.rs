@@ -152,7 +152,7 @@ fn a_fuse_driver_that_is_killed_is_crashed_and_the_guest_lives() {
         &mut job,
         "mount",
         &driver_gets("KILL"),
-        &[guest::MEMORY_DISK, guest::MOUNTPOINT],
+        &[&executor.guest.memory_disks(1)[0], guest::MOUNTPOINT],
     );
     let result = execute(&mut executor, &job);
     let reason = ["the process of the filesystem is gone"];

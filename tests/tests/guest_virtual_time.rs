@@ -75,7 +75,7 @@ fn take(guest: &Guest, bench: &Bench) -> Golden {
         programs: &executor.programs,
         commands: &executor.commands,
         archives: &[],
-        disk: executor.memory_disk,
+        disk: executor.disk_in_memory(),
         job: None,
     };
     guest.first_filesystem(&contents, &first).unwrap();
@@ -172,11 +172,11 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     others.push(key(&mut cached, &job));
     cached.executor().machine.memory = Bytes::mib(512);
     if let Some(disk) = &mut cached.executor().memory_disk {
-        disk.latency = Nanos(50_001);
+        disk.model.command = Nanos(1);
     }
     others.push(key(&mut cached, &job));
     if let Some(disk) = &mut cached.executor().memory_disk {
-        disk.latency = Nanos(50_000);
+        disk.model.command = Nanos(0);
     }
     cached.executor().program = bench.file("agent", "another");
     others.push(key(&mut cached, &job));

@@ -6,4 +6,5 @@ mod guest_death;
 mod guest_virtual_time;
 mod vm_campaign;
 mod vm_disks;
+mod vm_journal;
 mod vm_real_time;

@@ -138,8 +138,8 @@ fn several_disks_are_refused_where_there_is_one() {
         assert!(ended.stderr.contains(complaint), "{}", ended.stderr);
     };
     refused(
-        &["--contender", "ext4@nvme"],
-        "ext4@nvme has a disk of its own, which is for guests",
+        &["--contender", "ext4@nvme-consumer"],
+        "ext4@nvme-consumer has a disk of its own, which is for guests",
     );
     refused(&["--contender", "ext4@nvmee"], "there is no disk `nvmee`");
     let image = sandbox.path("image");

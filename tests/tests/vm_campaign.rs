@@ -61,7 +61,10 @@ fn a_campaign_in_virtual_time_is_the_same_however_many_cells_run_beside_and_whoe
     let all = sandbox.results();
     assert_eq!(all.campaign.clock, Clock::Virtual);
     let machine = all.campaign.guest.as_ref().expect("it has a machine");
-    assert_eq!(machine.model().expect("its disk is a model").name, "nvme");
+    assert_eq!(
+        machine.model().expect("its disk is a model").name,
+        "nvme-consumer"
+    );
     assert!(
         all.calibration.is_none(),
         "this machine's disk is no matter"

@@ -5,6 +5,7 @@
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
 mod command;
+mod disk_journal;
 mod event_writer;
 mod footprint;
 mod guest;

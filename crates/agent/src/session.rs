@@ -7,12 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{OpError, Workspace};
-use model::{CacheState, Failure, Features, MountIdentity, Phase, PhaseResult, Status, StepRecord};
+use model::{
+    CacheState, Failure, Features, JournalPart, MountIdentity, Phase, PhaseResult, Status,
+    StepRecord,
+};
 use sys::block::DeviceStat;
 use sys::mounted_directory;
 use wire::{Aged, AgedState, Event, Job, SourcePlace, Target};
 
 use crate::command::CommandFailed;
+use crate::disk_journal::DiskJournal;
 use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
@@ -48,6 +52,8 @@ pub struct Session<'a> {
     place: Option<ExpectedMount<'a>>,
     /// Whether the cell is nothing that says anything of a filesystem.
     withdrawn: bool,
+    /// What simulated disks did, where there are such.
+    journal: Option<DiskJournal>,
     /// The cache state that the last operation began with: the roles of a mix began with that of the mix.
     began_with: CacheState,
 }
@@ -126,6 +132,7 @@ impl<'a> Session<'a> {
             failed: None,
             place,
             withdrawn: false,
+            journal: DiskJournal::open(),
             began_with: CacheState::None,
         })
     }
@@ -385,7 +392,9 @@ impl<'a> Session<'a> {
             });
         } else {
             self.begin(&phase.name);
+            self.send_journal(DiskJournal::before_a_phase);
             let outcome = self.attempt(phase, &mut result);
+            self.send_journal(|journal| journal.of_phase(&mut result));
             self.require_place();
             if let Err(Trouble::Withdrawn(reason)) = &outcome {
                 self.withdraw(reason.clone());
@@ -401,6 +410,23 @@ impl<'a> Session<'a> {
             self.undone.push(&phase.name);
         }
         self.events.send(&Event::Phase(Box::new(result)));
+    }
+
+    /// Passes on what simulated disks did; a journal that cannot be read is told on the console, and no failure of
+    /// the filesystem's.
+    fn send_journal(
+        &mut self,
+        read: impl FnOnce(&mut DiskJournal) -> io::Result<Option<JournalPart>>,
+    ) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        match read(journal) {
+            Ok(part) => part
+                .into_iter()
+                .for_each(|part| self.events.send(&Event::Journal(part))),
+            Err(error) => eprintln!("fsarena: the journal of the disk cannot be read: {error}"),
+        }
     }
 
     fn explain(&mut self, phase: &'a Phase, trouble: Trouble, result: &mut PhaseResult) {

@@ -319,8 +319,7 @@ fn one_or_several<'a, T: PartialEq>(
 
 fn disk(value: &Value<'_>, catalog: &Catalog) -> Result<DiskModel, CatalogError> {
     let name = value.name()?;
-    let known = catalog.disk(&name).map_err(|e| value.error(e.to_string()));
-    known.cloned()
+    catalog.disk(&name).map_err(|e| value.error(e.to_string()))
 }
 
 fn disks(value: &Value<'_>) -> Result<u32, CatalogError> {

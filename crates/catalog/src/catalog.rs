@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use model::{AgeProfile, DiskModel, Filesystem, Profile, Suite, Use};
+use model::{AgeProfile, DiskModel, Filesystem, FlashState, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
+use crate::disk_file::Disk;
 use crate::document::{Claims, Source};
 use crate::study_file::{self, Study};
 use crate::text_file::read_plain;
@@ -61,7 +62,7 @@ pub struct Catalog {
     /// Each suite as every profile resolves it, in the order of [`Profile::ALL`].
     suites: Entries<[Suite; 4]>,
     uses: Entries<Use>,
-    disks: Entries<DiskModel>,
+    disks: Entries<Disk>,
     ages: Entries<AgeProfile>,
     /// Texts of studies, which depend on the suites that there are.
     studies: Entries<String>,
@@ -263,7 +264,7 @@ impl Catalog {
         let mut new = Entries::new();
         for (file, text) in files {
             let (value, claims) = disk_file::read(Source { file, text })?;
-            add(&mut new, value.name.clone(), value, file, claims)?;
+            add(&mut new, value.model.name.clone(), value, file, claims)?;
         }
         merge(&mut self.disks, new)
     }
@@ -392,21 +393,25 @@ impl Catalog {
             .ok_or_else(|| CatalogError::unknown("use", name, known))
     }
 
-    /// Every model of a disk, by name.
-    pub fn disks(&self) -> impl Iterator<Item = &DiskModel> {
+    /// Every disk, by name.
+    pub fn disks(&self) -> impl Iterator<Item = &Disk> {
         self.disks.values().map(|e| &e.value)
     }
 
-    /// The model of a disk of a name.
+    /// The model of a disk of a name: `sata-ssd`, or with what was written to it before, `sata-ssd-steady`.
     ///
     /// # Errors
     /// When there is none; the error names the nearest.
-    pub fn disk(&self, name: &str) -> Result<&DiskModel, CatalogError> {
+    pub fn disk(&self, name: &str) -> Result<DiskModel, CatalogError> {
+        if let Some(entry) = self.disks.get(name) {
+            return Ok(entry.value.model.clone());
+        }
+        let in_state = FlashState::ALL.into_iter().find_map(|(word, state)| {
+            let plain = name.strip_suffix(word)?.strip_suffix('-')?;
+            self.disks.get(plain)?.value.model.in_state(state)
+        });
         let known = self.disks.keys().map(String::as_str);
-        self.disks
-            .get(name)
-            .map(|entry| &entry.value)
-            .ok_or_else(|| CatalogError::unknown("disk", name, known))
+        in_state.ok_or_else(|| CatalogError::unknown("disk", name, known))
     }
 
     /// Every profile of ageing, by name.

@@ -1,91 +1,403 @@
-//! One file of `disks/`: raw TOML → a checked [`DiskModel`].
+//! One file of `disks/`: raw TOML → a checked [`DiskModel`], with the source of each of its numbers and what is
+//! published of the disk that it stands for.
 
-use model::{Bytes, DiskModel, Nanos};
+use std::collections::BTreeMap;
+
+use model::{Bytes, DiskModel, Flash, FlashState, Mechanism, Nanos, Rotating, Zone};
 
 use crate::CatalogError;
 use crate::document::{Claims, Source, Table, Value};
 
-const KEYS: [&str; 5] = ["name", "title", "source", "latency", "bandwidth"];
-/// A request takes a tenth of a second at most: what is slower is a mistake in the unit.
-const SLOWEST: Nanos = Nanos(100_000_000);
-/// null_blk gives out what it may move in portions of a fiftieth of a second, and never answers a request
-/// that is larger than a portion: requests may be 1280 KiB (fs/null_blk of Linux 6.1).
-const LEAST_BANDWIDTH: Bytes = Bytes::mib(64);
+const KEYS: [&str; 13] = [
+    "name",
+    "title",
+    "product",
+    "kind",
+    "command",
+    "link",
+    "queue",
+    "cache",
+    "forced",
+    "rotating",
+    "flash",
+    "sources",
+    "published",
+];
+const ROTATING: [&str; 9] = [
+    "turns",
+    "seek-next",
+    "seek-average",
+    "seek-full",
+    "head-switch",
+    "write-settle",
+    "heads",
+    "read-ahead",
+    "zones",
+];
+const FLASH: [&str; 11] = [
+    "read",
+    "program",
+    "erase",
+    "unmap",
+    "channel",
+    "channels",
+    "dies",
+    "page",
+    "block",
+    "spare",
+    "protected",
+];
+/// Keys of the top level that are numbers, each of which has a source.
+const NUMBERS: [&str; 5] = ["command", "link", "queue", "cache", "forced"];
+/// A time is a second at most: what is longer is a mistake in the unit.
+const LONGEST: Nanos = Nanos(1_000_000_000);
+/// Commands that a disk holds at most.
+const MOST_COMMANDS: u64 = 64;
+
+/// A model of a disk with what is known of the disk that it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disk {
+    /// The model.
+    pub model: DiskModel,
+    /// The source of each of its numbers, by key.
+    pub sources: BTreeMap<String, String>,
+    /// What is published of it, that the model can be held against.
+    pub published: Published,
+}
+
+/// What is published of a disk.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Published {
+    /// Where.
+    pub source: String,
+    /// Each figure: seconds, bytes a second or operations a second.
+    pub figures: Vec<(Figure, f64)>,
+}
+
+/// A figure of a data sheet that a model can be held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Figure {
+    /// The average seek before a read, in seconds.
+    SeekAverageRead,
+    /// Sustained rate at the outer edge, bytes a second.
+    SustainedOuter,
+    /// The same at the inner edge.
+    SustainedInner,
+    /// Random reads of 4 KiB a second, one at a time.
+    RandomRead1,
+    /// 32 at a time.
+    RandomRead32,
+    /// Random writes of 4 KiB a second, one at a time.
+    RandomWrite1,
+    /// 32 at a time.
+    RandomWrite32,
+    /// 32 at a time on a disk that has long been overwritten at random.
+    RandomWriteSteady,
+    /// Reads in order, bytes a second.
+    SequentialRead,
+    /// Writes in order, bytes a second.
+    SequentialWrite,
+    /// One read of 4 KiB, in seconds.
+    ReadLatency1,
+    /// One write of 4 KiB, in seconds.
+    WriteLatency1,
+}
+
+impl Figure {
+    /// Every figure with its key.
+    pub const ALL: [(&'static str, Self); 12] = [
+        ("seek-average-read", Self::SeekAverageRead),
+        ("sustained-outer", Self::SustainedOuter),
+        ("sustained-inner", Self::SustainedInner),
+        ("random-read-1", Self::RandomRead1),
+        ("random-read-32", Self::RandomRead32),
+        ("random-write-1", Self::RandomWrite1),
+        ("random-write-32", Self::RandomWrite32),
+        ("random-write-steady", Self::RandomWriteSteady),
+        ("sequential-read", Self::SequentialRead),
+        ("sequential-write", Self::SequentialWrite),
+        ("read-latency-1", Self::ReadLatency1),
+        ("write-latency-1", Self::WriteLatency1),
+    ];
+
+    const fn is_time(self) -> bool {
+        matches!(
+            self,
+            Self::SeekAverageRead | Self::ReadLatency1 | Self::WriteLatency1
+        )
+    }
+
+    const fn is_rate(self) -> bool {
+        matches!(
+            self,
+            Self::SustainedOuter
+                | Self::SustainedInner
+                | Self::SequentialRead
+                | Self::SequentialWrite
+        )
+    }
+}
 
 /// Reads one model of a disk; it claims its name.
-pub(crate) fn read(source: Source<'_>) -> Result<(DiskModel, Claims), CatalogError> {
+pub(crate) fn read(source: Source<'_>) -> Result<(Disk, Claims), CatalogError> {
     let document = source.parse()?;
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?;
     let claims = vec![(name.name()?, name.line())];
-    let read = DiskModel {
+    let model = DiskModel {
         name: name.name()?,
         title: top.text("title")?,
-        source: top.text("source")?,
-        latency: top.read("latency", |v| latency(&v))?.unwrap_or_default(),
-        bandwidth: top.read("bandwidth", |v| bandwidth(&v))?,
+        product: top.text("product")?,
+        command: time(&top, "command")?,
+        link: top.read("link", |v| v.size())?,
+        queue: number(&top, "queue", MOST_COMMANDS)?.unwrap_or(1),
+        cache: top.read("cache", |v| v.size())?.unwrap_or_default(),
+        forced: top.read("forced", |v| v.flag())?.unwrap_or_default(),
+        mechanism: mechanism(&top)?,
     };
-    Ok((read, claims))
+    let sources = sources(&top)?;
+    let published = top.read("published", |v| published(&v))?;
+    let disk = Disk {
+        model,
+        sources,
+        published: published.unwrap_or_default(),
+    };
+    Ok((disk, claims))
 }
 
-fn latency(value: &Value<'_>) -> Result<Nanos, CatalogError> {
-    let time = value.time_limit()?.filter(|time| *time <= SLOWEST);
-    time.ok_or_else(|| value.wrong(&format!("a time of {SLOWEST} at most")))
-}
-
-fn bandwidth(value: &Value<'_>) -> Result<Bytes, CatalogError> {
-    let bandwidth = value.size()?;
-    if bandwidth < LEAST_BANDWIDTH {
-        return Err(value.wrong(&format!("{LEAST_BANDWIDTH} (a second) at least")));
+fn mechanism(top: &Table<'_>) -> Result<Mechanism, CatalogError> {
+    let kinds = [("ideal", ""), ("rotating", "rotating"), ("flash", "flash")];
+    let kind = top.need("kind")?.word(&kinds)?;
+    for other in ["rotating", "flash"].into_iter().filter(|k| *k != kind) {
+        if let Some(value) = top.get(other)? {
+            return Err(value.error(format!("`{other}` is no part of a disk of this `kind`")));
+        }
     }
-    Ok(bandwidth)
+    match kind {
+        "rotating" => rotating(&top.need("rotating")?).map(Mechanism::Rotating),
+        "flash" => flash(&top.need("flash")?).map(Mechanism::Flash),
+        _ => Ok(Mechanism::Ideal),
+    }
+}
+
+fn rotating(value: &Value<'_>) -> Result<Rotating, CatalogError> {
+    let table = value.table(&ROTATING)?;
+    let turns = table.need("turns")?.count(60..100_001)?;
+    let read = Rotating {
+        turn: Nanos(60_000_000_000 / turns),
+        seek_next: time(&table, "seek-next")?,
+        seek_average: time(&table, "seek-average")?,
+        seek_full: time(&table, "seek-full")?,
+        head_switch: time(&table, "head-switch")?,
+        write_settle: time(&table, "write-settle")?,
+        heads: needed(&table, "heads", 64)?,
+        read_ahead: table.read("read-ahead", |v| v.size())?.unwrap_or_default(),
+        zones: table
+            .need("zones")?
+            .list("zones")?
+            .iter()
+            .map(zone)
+            .collect::<Result<_, _>>()?,
+    };
+    if read.seek_next > read.seek_average || read.seek_average > read.seek_full {
+        return Err(table.error("seeks become longer: seek-next, seek-average, seek-full".into()));
+    }
+    match read.zones.len() {
+        1..=16 => Ok(read),
+        _ => Err(table.error("expected 1 to 16 zones".into())),
+    }
+}
+
+fn zone(value: &Value<'_>) -> Result<Zone, CatalogError> {
+    let wrong = || value.wrong("`[cylinders, sectors of a track]`");
+    let [cylinders, sectors] = value.list("numbers")?[..] else {
+        return Err(wrong());
+    };
+    Ok(Zone {
+        cylinders: narrow(cylinders.count(1..1 << 24)?),
+        sectors: narrow(sectors.count(1..1 << 16)?),
+    })
+}
+
+fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
+    let table = value.table(&FLASH)?;
+    let page = table.need("page")?;
+    let read = Flash {
+        read: time(&table, "read")?,
+        program: time(&table, "program")?,
+        erase: time(&table, "erase")?,
+        unmap: time(&table, "unmap")?,
+        channel: table.need("channel")?.size()?,
+        channels: needed(&table, "channels", 128)?,
+        dies: needed(&table, "dies", 128)?,
+        page: page.size()?,
+        block: needed(&table, "block", 65_536)?,
+        spare: needed(&table, "spare", 10_000)?,
+        protected: table.read("protected", |v| v.flag())?.unwrap_or_default(),
+        state: FlashState::default(),
+    };
+    if read.page.0 % 4096 != 0 || read.page > Bytes::kib(64) {
+        return Err(page.wrong("a multiple of 4 KiB, 64 KiB at most"));
+    }
+    if read.channels * read.dies > 128 {
+        return Err(table.error("expected 128 dies on all channels at most".into()));
+    }
+    Ok(read)
+}
+
+/// A time; none where it is left out.
+fn time(table: &Table<'_>, key: &'static str) -> Result<Nanos, CatalogError> {
+    let read = |value: Value<'_>| {
+        let time = value.time_limit()?.filter(|time| *time <= LONGEST);
+        time.ok_or_else(|| value.wrong(&format!("a time of {LONGEST} at most")))
+    };
+    Ok(table.read(key, read)?.unwrap_or_default())
+}
+
+fn number(table: &Table<'_>, key: &'static str, most: u64) -> Result<Option<u32>, CatalogError> {
+    table.read(key, |v| Ok(narrow(v.count(1..most + 1)?)))
+}
+
+fn needed(table: &Table<'_>, key: &'static str, most: u64) -> Result<u32, CatalogError> {
+    Ok(narrow(table.need(key)?.count(1..most + 1)?))
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Every number has a source, and every source a number.
+fn sources(top: &Table<'_>) -> Result<BTreeMap<String, String>, CatalogError> {
+    let mut numbers: Vec<String> = NUMBERS
+        .into_iter()
+        .filter(|key| top.holds(key))
+        .map(str::to_owned)
+        .collect();
+    for part in ["rotating", "flash"] {
+        if let Some(table) = top.read(part, |v| v.any_table())? {
+            numbers.extend(table.entries().map(|(key, _)| format!("{part}.{key}")));
+        }
+    }
+    let listed = top.read("sources", |v| v.any_table())?;
+    let mut sources = BTreeMap::new();
+    for (key, value) in listed.iter().flat_map(|table| table.entries()) {
+        if !numbers.iter().any(|number| number == key) {
+            return Err(value.error(format!("`{key}` has a source and no number")));
+        }
+        sources.insert(key.to_owned(), value.text()?);
+    }
+    match numbers
+        .into_iter()
+        .find(|number| !sources.contains_key(number))
+    {
+        None => Ok(sources),
+        Some(number) => Err(top.error(format!(
+            "`{number}` has no source: say in [sources] where it comes from"
+        ))),
+    }
+}
+
+fn published(value: &Value<'_>) -> Result<Published, CatalogError> {
+    const SOURCE: &str = "published-source";
+    let keys: Vec<&'static str> = Figure::ALL
+        .iter()
+        .map(|(key, _)| *key)
+        .chain([SOURCE])
+        .collect();
+    let table = value.table(&keys)?;
+    let mut figures = Vec::new();
+    for (key, figure) in Figure::ALL {
+        let read = |value: Value<'_>| match figure {
+            _ if figure.is_time() => {
+                let time = value.time_limit()?.unwrap_or_default();
+                Ok(time.0 as f64 / 1e9)
+            }
+            _ if figure.is_rate() => Ok(value.size()?.0 as f64),
+            _ => Ok(value.count(1..u64::MAX)? as f64),
+        };
+        figures.extend(table.read(key, read)?.map(|number| (figure, number)));
+    }
+    let source = table.text(SOURCE)?;
+    Ok(Published { source, figures })
 }
 
 /// Every key that such a file may hold.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter()
+    KEYS.into_iter().chain(ROTATING).chain(FLASH)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const DISK: &str =
-        "name = \"floppy\"\ntitle = \"A floppy\"\nsource = \"a test of this file\"\n";
+    const DISK: &str = "name = \"it\"\ntitle = \"It\"\nproduct = \"a test\"\n";
+    const FLASH_DISK: &str = "kind = \"flash\"\n[flash]\nread = \"50 us\"\nprogram = \"1 ms\"\nerase = \"5 ms\"\n\
+        channel = \"400 MB\"\nchannels = 2\ndies = 2\npage = \"16 KiB\"\nblock = 64\nspare = 70\n";
 
-    fn reading(more: &str) -> Result<DiskModel, String> {
+    fn reading(more: &str) -> Result<Disk, String> {
         let text = format!("{DISK}{more}");
         let source = Source {
-            file: "floppy.toml",
+            file: "it.toml",
             text: &text,
         };
         let read = read(source).map(|(disk, _)| disk);
         read.map_err(|error| error.to_string())
     }
 
+    fn sources_of(keys: &[&str]) -> String {
+        let lines = keys
+            .iter()
+            .map(|key| format!("\"flash.{key}\" = \"a test\"\n"));
+        format!("[sources]\n{}", lines.collect::<String>())
+    }
+
     #[test]
-    fn what_is_not_said_is_not_modelled() {
-        let disk = reading("").unwrap();
-        assert_eq!((disk.latency, disk.bandwidth), (Nanos(0), None));
-        let disk = reading("latency = \"2 ms\"\nbandwidth = \"100 MB\"").unwrap();
-        assert_eq!(disk.latency, Nanos(2_000_000));
-        assert_eq!(disk.bandwidth, Some(Bytes(100_000_000)));
+    fn a_disk_without_a_mechanism_needs_no_number() {
+        let disk = reading("kind = \"ideal\"").unwrap().model;
+        assert_eq!((disk.command, disk.link, disk.queue), (Nanos(0), None, 1));
+        assert_eq!(disk.mechanism, Mechanism::Ideal);
+    }
+
+    #[test]
+    fn every_number_has_a_source() {
+        let keys = [
+            "read", "program", "erase", "channel", "channels", "dies", "page", "block", "spare",
+        ];
+        let disk = reading(&format!("{FLASH_DISK}{}", sources_of(&keys))).unwrap();
+        assert_eq!(disk.sources.len(), 9);
+        let error = reading(&format!("{FLASH_DISK}{}", sources_of(&keys[1..]))).unwrap_err();
+        assert_eq!(
+            error,
+            "it.toml:1: `flash.read` has no source: say in [sources] where it comes from"
+        );
+        let error = reading(&format!(
+            "{FLASH_DISK}{}",
+            sources_of(&[&keys[..], &["cells"]].concat())
+        ));
+        let error = error.unwrap_err();
+        assert!(
+            error.ends_with("`flash.cells` has a source and no number"),
+            "{error}"
+        );
     }
 
     #[test]
     fn what_no_model_could_keep_is_told_with_its_line() {
         for (wrong, expected) in [
+            ("kind = \"tape\"", "it.toml:4: `kind` is `tape`"),
             (
-                "latency = \"1 s\"",
-                "floppy.toml:4: `latency` is `1 s`; expected a time of 100 ms at most",
+                "kind = \"ideal\"\ncommand = \"2 s\"",
+                "it.toml:5: `command` is `2 s`; expected a time of 1.00 s at most",
             ),
-            ("latency = \"never\"", "floppy.toml:4: `latency` is `never`"),
             (
-                "bandwidth = \"1 MB\"",
-                "floppy.toml:4: `bandwidth` is `1 MB`; expected 64 MiB (a second) at least",
+                "kind = \"ideal\"\n[flash]\nread = \"1 us\"",
+                "it.toml:5: `flash` is no part of a disk of this `kind`",
             ),
-            ("seek = \"4 ms\"", "floppy.toml:4: unknown key `seek`"),
+            (
+                "kind = \"ideal\"\nseek = \"4 ms\"",
+                "it.toml:5: unknown key `seek`",
+            ),
         ] {
             let error = reading(wrong).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

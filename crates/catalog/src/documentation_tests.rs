@@ -105,7 +105,7 @@ fn the_example_of_a_disk_loads() {
         text: example(DISK),
     };
     let (disk, _) = disk_file::read(source).unwrap();
-    assert_eq!(disk.latency, model::Nanos(2_000_000));
+    assert_eq!(disk.model.command, model::Nanos(200_000));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn every_file_is_called_after_what_it_describes() {
     assert_eq!(suites, names("suites"));
     let uses: Vec<String> = catalog.uses().map(|u| u.name.clone()).collect();
     assert_eq!(uses, names("uses"));
-    let disks: Vec<String> = catalog.disks().map(|d| d.name.clone()).collect();
+    let disks: Vec<String> = catalog.disks().map(|d| d.model.name.clone()).collect();
     assert_eq!(disks, names("disks"));
     let ages: Vec<String> = catalog.ages().map(|age| age.name.clone()).collect();
     assert_eq!(ages, names("ages"));

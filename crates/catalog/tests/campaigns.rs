@@ -66,10 +66,10 @@ fn a_contender_may_have_memory_and_disks_of_its_own() {
     let named = catalog.contender("wide=zfs@disks=4").unwrap();
     assert_eq!((named.name.as_str(), named.own.disks), ("wide", Some(4)));
     assert!(catalog.contender("xfs").unwrap().own.is_empty());
-    let text = "contenders = [{ name = \"a\", filesystem = \"ext4\", disk = \"nvme\", disks = 3, memory = \"64 MiB\" }]";
+    let text = "contenders = [{ name = \"a\", filesystem = \"ext4\", disk = \"nvme-consumer\", disks = 3, memory = \"64 MiB\" }]";
     let filed = campaign_file::parse(text, "c.toml", catalog).unwrap();
     let own = &filed.contenders[0].own;
-    assert_eq!(own.disk.as_ref().unwrap().name, "nvme");
+    assert_eq!(own.disk.as_ref().unwrap().name, "nvme-consumer");
     assert_eq!((own.disks, own.memory), (Some(3), Some(Bytes::mib(64))));
     for (spec, complaint) in [
         ("ext4@nvmee", "there is no disk `nvmee`"),
@@ -77,7 +77,7 @@ fn a_contender_may_have_memory_and_disks_of_its_own() {
         ("ext4@disks=9", "a whole number from 1 to 8"),
         ("ext4@memory=0", "a size such as 64MiB"),
         ("ext4@size=1GiB", "`@size=` is nothing"),
-        ("ext4@nvme,ideal", "the same thing twice"),
+        ("ext4@nvme-consumer,ideal", "the same thing twice"),
     ] {
         let error = catalog.contender(spec).unwrap_err().to_string();
         assert!(error.contains(complaint), "{spec}: {error}");
@@ -151,13 +151,16 @@ fn a_contender_or_all_of_a_campaign_may_have_an_age() {
 
 #[test]
 fn a_campaign_file_names_several_disks_and_groups() {
-    let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\ndisk = [\"nvme\", \"ideal\"]\ndisks = [1, 2, 4]\n\
-                [groups]\nall = [\"jfs@nvme\", \"jfs@ideal\"]";
+    let text = "contenders = [\"jfs\"]\nbackend = \"vm\"\ndisk = [\"nvme-consumer\", \"ideal\"]\ndisks = [1, 2, 4]\n\
+                [groups]\nall = [\"jfs@nvme-consumer\", \"jfs@ideal\"]";
     let campaign = campaign_file::parse(text, "c.toml", catalog()).unwrap();
-    assert_eq!(campaign.machine.disk, ["nvme", "ideal"]);
+    assert_eq!(campaign.machine.disk, ["nvme-consumer", "ideal"]);
     assert_eq!(campaign.machine.disks, [1, 2, 4]);
     assert_eq!(campaign.groups[0].name, "all");
-    assert_eq!(campaign.groups[0].members, ["jfs@nvme", "jfs@ideal"]);
+    assert_eq!(
+        campaign.groups[0].members,
+        ["jfs@nvme-consumer", "jfs@ideal"]
+    );
     for wrong in [
         "disks = []",
         "disks = [2, 2]",

@@ -192,17 +192,20 @@ fn uses_add_and_override() {
 fn disks_add_and_override() {
     let dir = tempfile::tempdir().unwrap();
     let disk = |name: &str| {
-        format!("name = \"{name}\"\ntitle = \"Mine\"\nsource = \"a test\"\nlatency = \"4 ms\"\n")
+        format!(
+            "name = \"{name}\"\ntitle = \"Mine\"\nproduct = \"a test\"\nkind = \"ideal\"\ncommand = \"4 ms\"\n\
+             [sources]\ncommand = \"a test\"\n"
+        )
     };
     write(dir.path(), "disks/floppy.toml", &disk("floppy"));
-    write(dir.path(), "disks/nvme.toml", &disk("nvme"));
+    write(dir.path(), "disks/sata-ssd.toml", &disk("sata-ssd"));
     let mut catalog = Catalog::builtin().unwrap();
     let before = catalog.disks().count();
     catalog.overlay(dir.path()).unwrap();
     assert_eq!(catalog.disks().count(), before + 1);
-    assert_eq!(catalog.disk("nvme").unwrap().title, "Mine");
+    assert_eq!(catalog.disk("sata-ssd").unwrap().title, "Mine");
     assert_eq!(
-        catalog.disk("floppy").unwrap().latency,
+        catalog.disk("floppy").unwrap().command,
         model::Nanos(4_000_000)
     );
     let error = catalog.disk("flopy").unwrap_err().to_string();

@@ -37,6 +37,7 @@ struct Measured {
     device: Option<DeviceCounters>,
     space_before: Option<Space>,
     space_after: Option<Space>,
+    parts: Vec<(Nanos, Nanos)>,
 }
 
 impl Meter {
@@ -81,6 +82,7 @@ impl Meter {
         result.device = sum.device;
         result.space_before = sum.space_before;
         result.space_after = sum.space_after;
+        result.timed = sum.parts;
     }
 
     /// Elapsed time of the parts that are over.
@@ -105,6 +107,8 @@ impl Meter {
             self.sum.device = both.map(|(sum, part)| block::sum(sum, part));
         }
         self.sum.wall.0 += wall.0;
+        let end = Nanos(before.clock.0 + wall.0);
+        self.sum.parts.push((before.clock, end));
         self.sum.cpu = add_cpu(self.sum.cpu, used.cpu);
         self.sum.faults.minor += used.faults.minor;
         self.sum.faults.major += used.faults.major;

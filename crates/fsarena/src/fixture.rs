@@ -36,6 +36,7 @@ pub fn failed_cell() -> StoredCell {
             seed: 7,
         },
         result: Some(CellResult {
+            journal: Vec::new(),
             status: Status::Failed,
             failure: Some(full()),
             phases: vec![
@@ -102,6 +103,8 @@ fn mkfs() -> StepRecord {
 
 fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
     PhaseResult {
+        disk: None,
+        timed: Vec::new(),
         phase: name.into(),
         status,
         failure,

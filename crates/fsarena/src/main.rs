@@ -11,6 +11,7 @@ mod experience;
 mod fault;
 #[cfg(test)]
 mod fixture;
+mod journals;
 mod leftovers;
 mod output;
 mod paths;
@@ -50,6 +51,9 @@ fn program() -> ExitCode {
         Command::Resume(args) => commands::resume::run(args, globals),
         Command::List(args) => commands::list::run(args, globals),
         Command::Show(args) => commands::show::run(args, globals),
+        Command::Journal(args) => commands::journal::run(args, globals),
+        Command::Replay(args) => commands::replay::run(args, globals),
+        Command::Validate(args) => commands::validate::run(args, globals),
         Command::Report(args) => commands::report::run(args, globals),
         Command::Advise(args) => commands::advise::run(args, globals),
         Command::Compare(args) => commands::compare::run(args, globals),

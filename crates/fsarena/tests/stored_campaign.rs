@@ -75,6 +75,7 @@ fn campaign() -> Campaign {
 
 fn failed(cell: &Cell) -> CellResult {
     CellResult {
+        journal: Vec::new(),
         status: Status::Failed,
         failure: Some(Failure {
             step: "mkfs".into(),

@@ -15,7 +15,7 @@ use crate::programs::beside;
 use crate::rebuild::Rebuild;
 use crate::tools::Tools;
 use crate::workshop::Workshop;
-use crate::{GuestError, Recipe, add_on, kernel, rebuild, source};
+use crate::{GuestError, Recipe, add_on, driver, kernel, rebuild, source};
 
 /// The kernel, an ELF file.
 pub const KERNEL: &str = "vmlinux";
@@ -40,8 +40,6 @@ pub const TOOL_NAMES: [&str; 39] = [
 ];
 /// Modules for what every guest has: disks and the channel to the orchestrator.
 pub const MACHINE_MODULES: [&str; 3] = ["virtio_pci", "virtio_blk", "virtio_console"];
-/// The module of disks in the guest's memory.
-pub const MEMORY_DISK_MODULE: &str = "null_blk";
 /// The module that puts several disks together to one.
 pub const STRIPE_MODULE: &str = "raid0";
 /// Drivers of devices that no guest has: two thirds of all.
@@ -122,6 +120,7 @@ impl<'a> Build<'a> {
             &self.into.join(PROGRAMS),
         )?;
         let mut modules = Modules::below(&system.join("lib/modules").join(release), None)?;
+        self.build_driver(&mut modules, say)?;
         self.rebuild(&mut modules, say)?;
         self.add(&mut modules, say)?;
         say("collecting modules");
@@ -204,6 +203,19 @@ impl<'a> Build<'a> {
         rebuild::settle(&self.place("headers"), self.order.release())
     }
 
+    /// Builds the driver of disks in memory.
+    fn build_driver(
+        &self,
+        modules: &mut Modules,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), GuestError> {
+        say("building the driver of disks in memory");
+        let into = self.place("driver");
+        let file = driver::build(&self.headers()?, &into, self.workshop.programs())?;
+        modules.put(driver::DRIVER, &file);
+        Ok(())
+    }
+
     /// Builds modules of the kernel's source; a kernel that has no source for one goes without.
     fn rebuild(&self, modules: &mut Modules, say: &mut dyn FnMut(&str)) -> Result<(), GuestError> {
         let source = |rebuild: &Rebuild| self.place("source").join(rebuild.source);
@@ -245,7 +257,8 @@ impl<'a> Build<'a> {
         let ours = self.recipe.modules.iter().chain(of_add_ons);
         let wanted: Vec<&str> = MACHINE_MODULES
             .into_iter()
-            .chain([MEMORY_DISK_MODULE, STRIPE_MODULE])
+            .chain([driver::SUBSTITUTE, STRIPE_MODULE])
+            .chain(all.has(driver::DRIVER).then_some(driver::DRIVER))
             .chain(ours.map(String::as_str).filter(|name| all.has(name)))
             .collect();
         let into = self.into.join(MODULES).join(all.kernel());

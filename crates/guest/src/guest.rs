@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::{Filesystem, Programs, Requirements};
+use model::{Bytes, DiskModel, Filesystem, Programs, Requirements};
 
 use crate::archive::Archive;
 use crate::build::{
-    BASE, KERNEL, MACHINE_MODULES, MEMORY_DISK_MODULE, MODULES, PROGRAMS, STRIPE_MODULE,
-    TOOL_NAMES, programs_of,
+    BASE, KERNEL, MACHINE_MODULES, MODULES, PROGRAMS, STRIPE_MODULE, TOOL_NAMES, programs_of,
 };
+use crate::driver::{DRIVER, SUBSTITUTE};
 use crate::manifest::{Manifest, damaged, differs, unreadable};
 use crate::modules::Modules;
 use crate::own::Own;
 use crate::packages::only_file;
 use crate::tools::{Missing, Tools};
-use crate::{GuestError, MemoryDisk, Recipe, digest, elf, files, recipe};
+use crate::{GuestError, MemoryDisk, Recipe, digest, elf, files, memory_disk, recipe};
 
 /// What the module of disks in memory is told: no disk but those that are asked for.
 const NO_MEMORY_DISKS: &str = "nr_devices=0";
@@ -38,8 +38,8 @@ pub struct Contents<'a> {
     pub commands: &'a Programs,
     /// Archives of sources, by name.
     pub archives: &'a [(String, PathBuf)],
-    /// A disk in the guest's memory.
-    pub disk: Option<MemoryDisk>,
+    /// Disks in the guest's memory, and how much memory its kernel manages.
+    pub disk: Option<(&'a MemoryDisk, Bytes)>,
     /// The agent's job, where it does not come through the channel.
     pub job: Option<&'a str>,
 }
@@ -168,9 +168,27 @@ impl Guest {
         self.modules.has(module)
     }
 
-    /// Whether its kernel can make disks in its memory, which virtual time needs.
-    pub fn has_memory_disks(&self) -> bool {
-        self.has(MEMORY_DISK_MODULE)
+    /// Whether it has the driver of disks in memory that have a mechanism.
+    pub fn has_disk_driver(&self) -> bool {
+        self.has(DRIVER)
+    }
+
+    /// Whether it can make such a disk in its memory; without the driver it makes the ideal one alone.
+    pub fn can_make(&self, disk: &DiskModel) -> bool {
+        self.has_disk_driver() || self.has(SUBSTITUTE) && memory_disk::has_substitute(disk)
+    }
+
+    /// The module that makes its disks in memory.
+    fn maker(&self) -> &'static str {
+        match self.has_disk_driver() {
+            true => DRIVER,
+            false => SUBSTITUTE,
+        }
+    }
+
+    /// What it calls so many disks in its memory.
+    pub fn memory_disks(&self, count: u32) -> Vec<String> {
+        memory_disk::names(self.maker(), count)
     }
 
     /// Whether its kernel can put several disks together to one.
@@ -274,7 +292,7 @@ impl Guest {
             let mut order = String::new();
             for (name, content) in &modules {
                 archive.file(&format!("modules/{name}.ko"), content)?;
-                order += &format!("{name}.ko {}\n", parameters(name));
+                order += &format!("{name}.ko {}\n", parameters(name, contents.disk));
             }
             archive.file("modules/order", order.as_bytes())?;
             if !contents.archives.is_empty() {
@@ -283,8 +301,8 @@ impl Guest {
             for (name, path) in contents.archives {
                 archive.file(&format!("{ARCHIVES}/{name}"), &files::read(path)?)?;
             }
-            if let Some(disk) = contents.disk {
-                archive.file("disk", disk.attributes().as_bytes())?;
+            if let Some((disk, _)) = contents.disk.filter(|_| !self.has_disk_driver()) {
+                archive.file("disk", disk.of_substitute().as_bytes())?;
             }
             if let Some(job) = contents.job {
                 archive.file("job", job.as_bytes())?;
@@ -296,7 +314,7 @@ impl Guest {
 
     /// The modules of the machine and of the filesystem.
     fn wanted<'c>(&self, contents: &Contents<'c>) -> Vec<&'c str> {
-        let memory_disk = contents.disk.map(|_| MEMORY_DISK_MODULE);
+        let memory_disk = contents.disk.map(|_| self.maker());
         let machine = MACHINE_MODULES.into_iter().chain(memory_disk);
         let (filesystem, helpers) = match contents.modules.split_last() {
             Some((last, before)) => (Some(last.as_str()), before),
@@ -341,11 +359,11 @@ fn add_files<W: Write>(
 }
 
 /// What a module is told when it loads.
-fn parameters(module: &str) -> &'static str {
-    if module == MEMORY_DISK_MODULE {
-        NO_MEMORY_DISKS
-    } else {
-        ""
+fn parameters(module: &str, disk: Option<(&MemoryDisk, Bytes)>) -> String {
+    match (module, disk) {
+        (DRIVER, Some((disk, memory))) => disk.of_driver(memory),
+        (SUBSTITUTE, _) => NO_MEMORY_DISKS.to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -436,7 +454,10 @@ mod tests {
         fs::write(modules.join("kernel/virtio_console.ko"), "\0depends=\0").unwrap();
         fs::write(modules.join("kernel/jfs.ko"), "\0depends=nls_none\0").unwrap();
         let own = with_own().unwrap();
-        assert_eq!((own.release(), own.has_memory_disks()), ("6.9.0", false));
+        assert_eq!(
+            (own.release(), own.can_make(&DiskModel::ideal())),
+            ("6.9.0", false)
+        );
         let why = own
             .lacks(&filesystem("jfs", "jfs", "jfsutils", "sh"))
             .unwrap();

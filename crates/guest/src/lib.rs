@@ -11,6 +11,7 @@ mod archive;
 mod build;
 mod cache;
 mod digest;
+mod driver;
 pub mod elf;
 mod error;
 mod files;
@@ -22,6 +23,7 @@ mod kernel;
 mod kvm;
 mod machine;
 mod manifest;
+mod memory_disk;
 mod mirrors;
 mod modules;
 mod obtain;
@@ -42,9 +44,8 @@ pub use error::GuestError;
 pub use guest::{ARCHIVES, Contents, Guest};
 pub use kernel::payload;
 pub use kvm::prove_kvm;
-pub use machine::{
-    CHANNEL, DISK, MEMORY_DISK, MOUNTPOINT, Machine, MemoryDisk, QEMU, disks, memory_disks,
-};
+pub use machine::{CHANNEL, DISK, MOUNTPOINT, Machine, QEMU, disks};
+pub use memory_disk::MemoryDisk;
 pub use mirrors::check as check_mirror;
 pub use model::Clock;
 pub use own::Own;

@@ -3,16 +3,15 @@
 use std::path::Path;
 use std::process::Command;
 
-use model::{Accelerator, Bytes, Clock, DiskCache, DiskModel, Nanos};
+use model::{Accelerator, Bytes, Clock, DiskCache};
 
 use crate::Guest;
+use crate::memory_disk::Layout;
 
 /// The name of the serial channel between agent and orchestrator, by which the agent finds it.
 pub const CHANNEL: &str = "fsarena";
 /// What a guest calls its first disk.
 pub const DISK: &str = "/dev/vda";
-/// What a guest calls its disk in memory.
-pub const MEMORY_DISK: &str = "/dev/nullb0";
 /// Where a guest mounts what it measures.
 pub const MOUNTPOINT: &str = "/mnt";
 
@@ -54,66 +53,10 @@ const MODEL_PROCESSOR: &str = "Westmere-v1,-vme";
 /// machine's scheduler treats both threads.
 const CLOCK_OF_INSTRUCTIONS: &str = "shift=0,sleep=off,rr=record,rrfile=/dev/null";
 
-/// Disks in the guest's memory (null_blk), as Documentation/block/null_blk.rst of the kernel describes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryDisk {
-    /// The size of each, in whole MiB.
-    pub size: Bytes,
-    /// How long each request takes; zero for no time at all.
-    pub latency: Nanos,
-    /// Bytes that each moves in a second at most, in whole MiB; any number where absent.
-    pub bandwidth: Option<Bytes>,
-    /// How many there are.
-    pub count: u32,
-}
-
-impl MemoryDisk {
-    /// Disks of this size after a model: as much of it as null_blk can say.
-    pub fn after(model: &DiskModel, size: Bytes, count: u32) -> Self {
-        Self {
-            size,
-            latency: model.latency,
-            bandwidth: model.bandwidth,
-            count,
-        }
-    }
-
-    /// What is written into which files of each disk, a line each, in this order; between two disks there is
-    /// an empty line.
-    pub fn attributes(&self) -> String {
-        let one = self.of_one();
-        vec![one; self.count.max(1) as usize].join("\n")
-    }
-
-    fn of_one(&self) -> String {
-        const AT_ONCE: u32 = 0;
-        const TIMER: u32 = 2;
-        let latency = match self.latency {
-            Nanos(0) => format!("irqmode {AT_ONCE}\n"),
-            Nanos(time) => format!("irqmode {TIMER}\ncompletion_nsec {time}\n"),
-        };
-        let bandwidth = self
-            .bandwidth
-            .map(|bytes| format!("mbps {}\n", bytes.0 >> 20));
-        format!(
-            "size {}\nblocksize 512\nmemory_backed 1\n{latency}{}power 1\n",
-            self.size.0 >> 20,
-            bandwidth.unwrap_or_default()
-        )
-    }
-}
-
 /// What a guest calls its disks, up to 26 of them.
 pub fn disks(count: u32) -> Vec<String> {
     let letters = ('a'..='z').take(count as usize);
     letters.map(|letter| format!("/dev/vd{letter}")).collect()
-}
-
-/// What a guest calls its disks in memory.
-pub fn memory_disks(count: u32) -> Vec<String> {
-    (0..count)
-        .map(|number| format!("/dev/nullb{number}"))
-        .collect()
 }
 
 /// A machine with known parts. It has no network.
@@ -121,6 +64,8 @@ pub fn memory_disks(count: u32) -> Vec<String> {
 pub struct Machine {
     /// Its memory.
     pub memory: Bytes,
+    /// Memory beside that, for disks that lie in it.
+    pub beside: Bytes,
     /// Its processors; in virtual time there is one.
     pub processors: u32,
     /// How time passes in it. In virtual time an instruction takes a nanosecond and waiting nothing: a model
@@ -140,6 +85,7 @@ impl Default for Machine {
     fn default() -> Self {
         Self {
             memory: Bytes::mib(1024),
+            beside: Bytes(0),
             processors: 1,
             clock: Clock::Real,
             accelerator: Accelerator::Tcg,
@@ -161,7 +107,7 @@ impl Machine {
     ) -> Command {
         let mut command = self.bare(guest, first_filesystem, disks);
         command
-            .args(["-append", &format!("{KERNEL_WORDS} {AGENT_WORDS}")])
+            .args(["-append", &self.words(guest, AGENT_WORDS)])
             .args(["-chardev", "stdio,id=channel,signal=off"])
             // Otherwise another thread takes what the guest says, at a moment of its own.
             .args(["-device", "virtio-serial-pci,ioeventfd=off"])
@@ -178,7 +124,7 @@ impl Machine {
     pub fn shell(&self, guest: &Guest, first_filesystem: &Path, disks: &[&Path]) -> Command {
         let mut command = self.bare(guest, first_filesystem, disks);
         command
-            .args(["-append", &format!("{KERNEL_WORDS} {SHELL_WORDS}")])
+            .args(["-append", &self.words(guest, SHELL_WORDS)])
             .args(["-serial", "mon:stdio"]);
         command
     }
@@ -192,7 +138,7 @@ impl Machine {
             .args(["-cpu", self.cpu()])
             .args(self.clock_words())
             .args(["-smp", &self.processors().to_string()])
-            .args(["-m", &format!("{}k", self.memory.0 >> 10)])
+            .args(["-m", &format!("{}k", self.all_memory().0 >> 10)])
             .arg("-kernel")
             .arg(guest.kernel())
             .arg("-initrd")
@@ -210,6 +156,19 @@ impl Machine {
             ));
         }
         command
+    }
+
+    /// What its kernel is told, and behind that the agent.
+    fn words(&self, guest: &Guest, agent: &str) -> String {
+        let layout = match guest.has_disk_driver() {
+            true => Layout::of(self.memory, self.beside).words(),
+            false => String::new(),
+        };
+        format!("{KERNEL_WORDS}{layout} {agent}")
+    }
+
+    fn all_memory(&self) -> Bytes {
+        Layout::of(self.memory, self.beside).total
     }
 
     const fn processors(&self) -> u32 {
@@ -294,27 +253,6 @@ mod tests {
     #[test]
     fn disks_are_called_as_the_kernel_calls_them() {
         assert_eq!(disks(3), [DISK, "/dev/vdb", "/dev/vdc"]);
-        assert_eq!(memory_disks(2), [MEMORY_DISK, "/dev/nullb1"]);
-    }
-
-    #[test]
-    fn a_disk_in_memory_is_what_its_model_says() {
-        let mut model = DiskModel {
-            name: "it".into(),
-            title: "It".into(),
-            source: "a test".into(),
-            latency: Nanos(43_000),
-            bandwidth: Some(Bytes::mib(100)),
-        };
-        let disk = MemoryDisk::after(&model, Bytes::mib(64), 1);
-        assert_eq!(
-            disk.attributes(),
-            "size 64\nblocksize 512\nmemory_backed 1\nirqmode 2\ncompletion_nsec 43000\nmbps 100\npower 1\n"
-        );
-        (model.latency, model.bandwidth) = (Nanos(0), None);
-        let two = MemoryDisk::after(&model, Bytes::mib(8), 2).attributes();
-        let one = "size 8\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n";
-        assert_eq!(two, format!("{one}\n{one}"));
     }
 
     #[test]

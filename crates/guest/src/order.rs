@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::driver;
 use crate::mirrors::{self, Lists};
 use crate::packages::{Apt, Package};
 use crate::rebuild::{self, Rebuild};
@@ -18,7 +19,8 @@ pub const TOOLS: &str = "busybox-static";
 /// What is asked for, as one text: apt's answers and this text say what is made.
 pub fn question(recipe: &Recipe) -> String {
     let rebuilds = rebuild::description(&rebuild::among(&recipe.modules));
-    format!("{VERSION}\n{recipe:?}\n{rebuilds}")
+    let driver = driver::description();
+    format!("{VERSION}\n{recipe:?}\n{rebuilds}{driver}")
 }
 
 /// What is brought, and what for.
@@ -27,7 +29,7 @@ pub struct Order<'a> {
     pub apt: Apt<'a>,
     /// The package of the kernel.
     pub kernel: String,
-    /// Packages of its headers, where anything is built.
+    /// Packages of its headers.
     pub headers: Vec<String>,
     /// The package of its source, where it is needed.
     pub source: Option<String>,
@@ -39,8 +41,8 @@ pub struct Order<'a> {
     pub add_ons: Vec<(AddOn, Vec<String>)>,
     /// All of it, as apt would bring it.
     pub packages: Vec<Package>,
-    /// The compiler, where anything is built.
-    compiler: Option<String>,
+    /// The compiler.
+    compiler: String,
 }
 
 impl<'a> Order<'a> {
@@ -61,13 +63,8 @@ impl<'a> Order<'a> {
             true => rebuild::among(&recipe.modules),
             false => Vec::new(),
         };
-        let builds = !rebuilds.is_empty() || !recipe.add_ons.is_empty();
-        let compiler = builds.then(|| rebuild::compiler(workshop.programs()));
-        let compiler = compiler.transpose()?;
-        let headers = match builds {
-            true => headers_of(&apt, &kernel)?,
-            false => Vec::new(),
-        };
+        let compiler = rebuild::compiler(workshop.programs())?;
+        let headers = headers_of(&apt, &kernel)?;
         let mut add_ons = Vec::new();
         for add_on in &recipe.add_ons {
             add_ons.push((add_on.clone(), programs_of(&apt, add_on)?));
@@ -104,8 +101,9 @@ impl<'a> Order<'a> {
     pub fn text(&self, recipe: &Recipe) -> String {
         let modules = recipe.modules.join(" ");
         let programs = [&recipe.programs[..], &recipe.files[..]].concat().join(" ");
-        let compiler = self.compiler.as_deref().unwrap_or_default();
+        let compiler = &self.compiler;
         let mut text = format!("{VERSION}\n{modules}\n{programs}\n{compiler}\n");
+        text += &driver::description();
         text += &rebuild::description(&self.rebuilds);
         for (add_on, _) in &self.add_ons {
             text += &format!("{}\n", add_on.name);
@@ -237,7 +235,7 @@ mod tests {
                 file: "linux.deb".into(),
                 digest: digest.into(),
             }],
-            compiler: None,
+            compiler: String::new(),
         }
     }
 
@@ -251,7 +249,7 @@ mod tests {
     #[test]
     fn a_guest_is_named_by_all_that_goes_into_it() {
         let compiled = Order {
-            compiler: Some("gcc 12".into()),
+            compiler: "gcc 12".into(),
             ..order("1")
         };
         let rebuilt = Order {

@@ -166,23 +166,40 @@ pub fn build(
     for edit in rebuild.edits {
         apply(edit, source)?;
     }
+    make_module(
+        headers,
+        source,
+        rebuild.settings,
+        rebuild.definitions,
+        programs,
+    )?;
+    Ok(source.join(format!("{}.ko", rebuild.module)))
+}
+
+/// Builds the modules of a directory against a kernel's headers.
+pub fn make_module(
+    headers: &Path,
+    source: &Path,
+    settings: &[&str],
+    definitions: &[&str],
+    programs: &Programs,
+) -> Result<(), GuestError> {
     let mut flags = vec![
         // Names for debuggers hold paths, and take most of the time.
         "-g0".to_owned(),
         format!("-ffile-prefix-map={}=.", source.display()),
     ];
-    flags.extend(rebuild.definitions.iter().map(|name| format!("-D{name}=1")));
+    flags.extend(definitions.iter().map(|name| format!("-D{name}=1")));
     let mut command = plainly("make");
     command
         .arg("-C")
         .arg(headers)
         .arg(format!("M={}", source.display()))
         .arg(format!("-j{}", processors()))
-        .args(rebuild.settings)
+        .args(settings)
         .arg(format!("KCFLAGS={}", flags.join(" ")))
         .arg("modules");
-    programs.run(&mut command, "make")?;
-    Ok(source.join(format!("{}.ko", rebuild.module)))
+    programs.run(&mut command, "make").map(drop)
 }
 
 /// How many processors this machine has.

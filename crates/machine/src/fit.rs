@@ -96,7 +96,12 @@ fn spelled(size: Bytes) -> String {
 fn size(campaign: &Campaign, contender: &Contender, test: &Test, device: Option<Bytes>) -> Bytes {
     match (campaign.machine_of(contender, test), campaign.backend) {
         (Some(parts), Backend::Vm) => {
-            let each = guests::disk_size(contender, campaign.size, parts.disks, device);
+            let each = guests::disk_size(
+                contender,
+                guests::simulated_size(&parts, campaign.size),
+                parts.disks,
+                device,
+            );
             Bytes(each.0 * u64::from(parts.disks))
         }
         _ => device.unwrap_or_else(|| {
@@ -253,7 +258,7 @@ mod tests {
 
     fn campaign(backend: Backend, contenders: &[&str], size: Bytes) -> Campaign {
         let catalog = Catalog::builtin().unwrap();
-        let guest = orchestrate::in_memory::guest(catalog.disk("nvme").unwrap().clone());
+        let guest = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let contender = |name: &&str| catalog.contender(name).unwrap();
         Campaign {
             backend,

@@ -12,7 +12,7 @@ use catalog::Placeholders;
 use guest::{Guest, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender, DiskCache,
-    Environment, GuestDisk, GuestMachine, Programs, Requirements, Source, Test,
+    DiskModel, Environment, GuestDisk, GuestMachine, Programs, Requirements, Source, Test,
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
@@ -233,18 +233,25 @@ impl Guests {
         let supply = self.supply(test);
         let count = parts.disks;
         let all = count + u32::from(supply.is_some());
-        let size = disk_size(contender, self.campaign.size, count, device);
-        let memory_disk = parts
-            .model()
-            .map(|model| MemoryDisk::after(model, size, all));
+        let size = disk_size(
+            contender,
+            simulated_size(&parts, self.campaign.size),
+            count,
+            device,
+        );
+        let memory_disk = parts.model().map(|model| MemoryDisk {
+            model: model.clone(),
+            size,
+            count: all,
+        });
         let disk = match memory_disk {
             Some(_) => Disk::Inside,
             None => Disk::Outside,
         };
-        let volume = volume_in_guest(contender, &disk.devices(count), size);
+        let volume = volume_in_guest(contender, &disk.devices(&self.guest, count), size);
         let (modules, programs) = needs(&volume, contender, supply);
         let source = supply.map(|supply| {
-            let disks = disk.devices(all);
+            let disks = disk.devices(&self.guest, all);
             source_in_guest(
                 supply,
                 disks.last().map_or("", String::as_str),
@@ -255,7 +262,10 @@ impl Guests {
         });
         let executor = GuestExecutor {
             guest: Arc::clone(&self.guest),
-            machine: machine(&parts, self.campaign.clock),
+            machine: Machine {
+                beside: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::beside),
+                ..machine(&parts, self.campaign.clock)
+            },
             program: self.program.clone(),
             modules,
             programs,
@@ -445,7 +455,14 @@ pub fn side_by_side(campaign: &Campaign, jobs: Option<u32>) -> usize {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let memory = provision::available_memory();
     let fit = memory.map_or(processors, |memory| {
-        let machines = campaign.machines().map(|machine| machine.memory.0);
+        let inside = |machine: &GuestMachine| {
+            machine
+                .model()
+                .map_or(0, |_| campaign.size.0 * u64::from(machine.disks))
+        };
+        let machines = campaign
+            .machines()
+            .map(|machine| machine.memory.0 + inside(&machine));
         let largest = machines.fold(parts.memory.0.max(1), u64::max);
         usize::try_from(memory.0 / largest).unwrap_or(processors)
     });
@@ -466,6 +483,12 @@ pub fn disk_size(contender: &Contender, size: Bytes, count: u32, device: Option<
     Bytes(size.0 / WHOLE * WHOLE)
 }
 
+/// What a disk of a guest holds of a size that is asked for: no more than the disk that it stands for.
+pub fn simulated_size(parts: &GuestMachine, size: Bytes) -> Bytes {
+    let holds = parts.model().and_then(DiskModel::capacity);
+    holds.map_or(size, |holds| holds.min(size))
+}
+
 /// The machine as QEMU is told of it.
 fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
     let (cache, io_uring) = match parts.disk {
@@ -475,6 +498,7 @@ fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
     };
     Machine {
         memory: parts.memory,
+        beside: Bytes(0),
         processors: parts.processors,
         clock,
         accelerator: parts.accelerator,
@@ -485,7 +509,7 @@ fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
 
 fn attachment(disk: &GuestDisk) -> String {
     match disk {
-        GuestDisk::Model { .. } => "in the guest's own memory (null_blk)".to_owned(),
+        GuestDisk::Model { .. } => "in the guest's own memory".to_owned(),
         GuestDisk::Image { cache } => format!("virtio, cache {}", cache.name()),
         GuestDisk::Device { cache } => format!("virtio through io_uring, cache {}", cache.name()),
     }
@@ -516,7 +540,7 @@ mod tests {
             ],
             size: Bytes::mib(384),
             guest: Some(orchestrate::in_memory::guest(
-                catalog.disk("nvme").unwrap().clone(),
+                catalog.disk("nvme-consumer").unwrap(),
             )),
             ..fixture::campaign()
         }
@@ -537,7 +561,7 @@ mod tests {
     fn several_disks_bring_what_puts_them_together() {
         let modules = |name, count| {
             let contender = contender(name);
-            let volume = volume_in_guest(&contender, &Disk::Inside.devices(count), Bytes::mib(64));
+            let volume = volume_in_guest(&contender, &guest::disks(count), Bytes::mib(64));
             modules(&volume, &contender.filesystem.requires)
         };
         assert_eq!(modules("minix", 1), ["minix"]);

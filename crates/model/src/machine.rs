@@ -5,40 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Nanos};
-
-/// A disk as a model: how long it takes for what. The only thing that the rest of fsarena knows of a disk
-/// that is no real one, so that a model which says more can take its place.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DiskModel {
-    /// The word that names it: `nvme`.
-    pub name: String,
-    /// The name people write.
-    pub title: String,
-    /// Where its results come from.
-    pub source: String,
-    /// Time between a request and its answer, for reads and writes alike; zero for no time at all.
-    pub latency: Nanos,
-    /// Bytes that it moves in a second at most, reads and writes together; any number where absent.
-    pub bandwidth: Option<Bytes>,
-}
-
-impl fmt::Display for DiskModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            latency,
-            bandwidth,
-            ..
-        } = self;
-        write!(f, "{name} ({latency} a request")?;
-        match bandwidth {
-            Some(bandwidth) => write!(f, ", {bandwidth} a second)"),
-            None => write!(f, ", any number of bytes a second)"),
-        }
-    }
-}
+use crate::{Bytes, DiskModel};
 
 /// Who executes a guest's instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -210,16 +177,6 @@ impl fmt::Display for GuestMachine {
 mod tests {
     use super::*;
 
-    fn nvme() -> DiskModel {
-        DiskModel {
-            name: "nvme".into(),
-            title: "NVMe".into(),
-            source: "a test".into(),
-            latency: Nanos(43_000),
-            bandwidth: Some(Bytes(2_950_000_000)),
-        }
-    }
-
     fn machine(disk: GuestDisk) -> GuestMachine {
         GuestMachine {
             memory: Bytes::mib(1024),
@@ -235,11 +192,12 @@ mod tests {
 
     #[test]
     fn a_machine_is_told_with_all_its_parts() {
-        let one = machine(GuestDisk::Model { model: nvme() });
+        let one = machine(GuestDisk::Model {
+            model: DiskModel::ideal(),
+        });
         assert_eq!(
             one.to_string(),
-            "1 GiB of memory, 1 processor (tcg, max), 1 disk: nvme (43.0 µs a request, 2.7 GiB a second) \
-             in its memory; Linux 6.1.0-9-amd64"
+            "1 GiB of memory, 1 processor (tcg, max), 1 disk: ideal (no mechanism) in its memory; Linux 6.1.0-9-amd64"
         );
         let two = GuestMachine {
             processors: 2,
@@ -256,7 +214,9 @@ mod tests {
     #[test]
     fn a_machine_reads_back_as_it_was_written() {
         for disk in [
-            GuestDisk::Model { model: nvme() },
+            GuestDisk::Model {
+                model: DiskModel::ideal(),
+            },
             GuestDisk::Image {
                 cache: DiskCache::Writeback,
             },

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgeRecord, Bytes, CacheState, Disturbance, End, Features, KernelEvent, MemoryUse, Metric,
-    Nanos, Op, Phase, kernel_log,
+    AgeRecord, Bytes, CacheState, DiskWork, Disturbance, End, Features, JournalPart, KernelEvent,
+    MemoryUse, Metric, Nanos, Op, Phase, kernel_log,
 };
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
@@ -194,6 +194,12 @@ pub struct PhaseResult {
     pub faults: Faults,
     /// The block device; `None` where there is none (`dir`).
     pub device: Option<DeviceCounters>,
+    /// What a simulated disk did, and where the time went; absent where the disk is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskWork>,
+    /// When timed parts began and ended on the clock of whoever measured, who alone knows it.
+    #[serde(skip)]
+    pub timed: Vec<(Nanos, Nanos)>,
     /// Space before.
     pub space_before: Option<Space>,
     /// Space after.
@@ -253,6 +259,7 @@ impl CellResult {
             phases: Vec::new(),
             steps: Vec::new(),
             mounted: None,
+            journal: Vec::new(),
             features: Features::default(),
             kernel_log: Vec::new(),
             kernel_log_readable: true,
@@ -298,6 +305,8 @@ impl PhaseResult {
             cpu: CpuTime::default(),
             faults: Faults::default(),
             device: None,
+            disk: None,
+            timed: Vec::new(),
             space_before: None,
             space_after: None,
             device_size: None,
@@ -333,6 +342,10 @@ pub struct CellResult {
     /// What ageing came to, where the filesystem was aged before the first phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<AgeRecord>,
+    /// Every request of simulated disks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub journal: Vec<JournalPart>,
     /// What the filesystem was found able to do.
     pub features: Features,
     /// What the kernel logged meanwhile, but for what is about somebody else. Older databases hold lines.

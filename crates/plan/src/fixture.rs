@@ -46,11 +46,9 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
 /// A guest in virtual time.
 pub fn guest_in_memory() -> GuestMachine {
     let model = DiskModel {
-        name: "fast".into(),
-        title: "A fast one".into(),
-        source: "this test".into(),
-        latency: model::Nanos(10_000),
-        bandwidth: Some(Bytes(1_000_000_000)),
+        command: model::Nanos(10_000),
+        link: Some(Bytes(1_000_000_000)),
+        ..DiskModel::ideal()
     };
     GuestMachine {
         memory: Bytes::mib(1024),

@@ -6,7 +6,8 @@
 
 use model::op::Each;
 use model::{
-    Accelerator, CacheState, Campaign, Clock, GuestMachine, Io, IoEngine, Nanos, Op, Phase, Work,
+    Accelerator, CacheState, Campaign, Clock, DiskModel, GuestMachine, Io, IoEngine, Mechanism,
+    Nanos, Op, Phase, Work,
 };
 use serde::{Deserialize, Serialize};
 
@@ -104,9 +105,8 @@ impl Pace {
         /// Bytes per second that a processor moves between program and disk.
         const COPIED: f64 = 750e6;
         let model = guest.model();
-        let latency = model.map_or(0, |model| model.latency.0);
-        let bandwidth = model.and_then(|model| model.bandwidth);
-        let on_disk = bandwidth.map_or(0.0, |bytes| 1.0 / bytes.0 as f64);
+        let latency = model.map_or(0, |model| typical_request(model).0);
+        let on_disk = model.and_then(typical_rate).map_or(0.0, |rate| 1.0 / rate);
         Self {
             throughput: 1.0 / (1.0 / COPIED + on_disk),
             cached: 2e9,
@@ -183,4 +183,31 @@ impl Pace {
             false => self.request,
         }
     }
+}
+
+/// About how long a disk takes for a request at a random place.
+fn typical_request(model: &DiskModel) -> Nanos {
+    let mechanism = match &model.mechanism {
+        Mechanism::Ideal => 0,
+        Mechanism::Rotating(disk) => disk.seek_average.0 + disk.turn.0 / 2,
+        Mechanism::Flash(disk) => disk.read.0 + disk.program.0 / 2,
+    };
+    Nanos(model.command.0 + mechanism)
+}
+
+/// About how many bytes a second a disk writes in order; nothing where nothing limits it.
+fn typical_rate(model: &DiskModel) -> Option<f64> {
+    let mechanism = match &model.mechanism {
+        Mechanism::Ideal => None,
+        Mechanism::Rotating(disk) => {
+            let outer = disk.zones.first()?;
+            Some(f64::from(outer.sectors) * 512.0 / disk.turn.as_secs_f64())
+        }
+        Mechanism::Flash(disk) => {
+            let dies = f64::from(disk.channels * disk.dies);
+            Some(dies * disk.page.0 as f64 / disk.program.as_secs_f64())
+        }
+    };
+    let link = model.link.map(|rate| rate.0 as f64);
+    link.into_iter().chain(mechanism).reduce(f64::min)
 }

@@ -62,7 +62,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         cpu: "max".into(),
         disks: 1,
         disk: GuestDisk::Model {
-            model: catalog.disk("nvme").unwrap().clone(),
+            model: catalog.disk("nvme-consumer").unwrap(),
         },
         kernel: "6.1.0".into(),
         made: "guest-1".into(),

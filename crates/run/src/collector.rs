@@ -1,8 +1,8 @@
 //! Gathers the events of one cell into its result; pure.
 
 use model::{
-    AgeRecord, Bytes, CellResult, Failure, Features, KernelEvent, MemoryUse, Nanos, Phase,
-    PhaseResult, Status, StepRecord, Test,
+    AgeRecord, Bytes, CellResult, Failure, Features, JournalPart, KernelEvent, MemoryUse, Nanos,
+    Phase, PhaseResult, Status, StepRecord, Test,
 };
 use wire::Event;
 
@@ -18,6 +18,7 @@ pub struct Collector<'a> {
     phases: Vec<PhaseResult>,
     steps: Vec<StepRecord>,
     mounted: Option<MemoryUse>,
+    journal: Vec<JournalPart>,
     age: Option<AgeRecord>,
     features: Features,
     failed: Option<(Status, Failure)>,
@@ -34,6 +35,7 @@ impl<'a> Collector<'a> {
             phases: Vec::with_capacity(test.phases.len()),
             steps: Vec::new(),
             mounted: None,
+            journal: Vec::new(),
             age: None,
             features: Features::default(),
             failed: None,
@@ -59,6 +61,7 @@ impl<'a> Collector<'a> {
                     self.phases.push(*phase);
                 }
             }
+            Event::Journal(part) => self.journal.push(part),
             Event::Mounted(memory) => self.mounted = Some(memory),
             Event::Aged(record) => self.age = Some(record),
             Event::Features(features) => self.features = features,
@@ -98,6 +101,7 @@ impl<'a> Collector<'a> {
             phases: self.phases,
             steps: self.steps,
             mounted: self.mounted,
+            journal: self.journal,
             features: self.features,
             kernel_log: kernel_log::cut(kernel_log),
             kernel_log_readable,

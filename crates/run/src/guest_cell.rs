@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use catalog::Placeholders;
 use guest::{Clock, Guest, MOUNTPOINT, Machine, MemoryDisk};
-use model::{Bytes, CellId, Contender, Nanos, Test};
+use model::{Bytes, CellId, Contender, DiskModel, Nanos, Test};
 use wire::{Job, Span, Target, Volume};
 
 use crate::GuestExecutor;
@@ -17,7 +17,6 @@ use crate::GuestExecutor;
 const AGENT: &str = "/init";
 /// Enough for the kernel, the programs and what a test at `smoke` writes.
 const MEMORY: Bytes = Bytes::mib(1024);
-const LATENCY: Nanos = Nanos(50_000);
 const STALL_TIMEOUT: Nanos = Nanos::from_secs(120);
 const STEP_LIMIT: Nanos = Nanos::from_secs(1800);
 const SEED: u64 = 1;
@@ -35,9 +34,9 @@ pub enum Disk {
 
 impl Disk {
     /// What the guest calls so many of them.
-    pub fn devices(self, count: u32) -> Vec<String> {
+    pub fn devices(self, guest: &Guest, count: u32) -> Vec<String> {
         match self {
-            Self::Inside => guest::memory_disks(count),
+            Self::Inside => guest.memory_disks(count),
             Self::Outside => guest::disks(count),
         }
     }
@@ -58,6 +57,7 @@ pub struct GuestCell {
     contender: Contender,
     size: Bytes,
     disk: Disk,
+    devices: Vec<String>,
 }
 
 impl GuestCell {
@@ -80,12 +80,13 @@ impl GuestCell {
             size: taken(&contender, size),
             contender,
             disk,
+            devices: disk.devices(guest, 1),
         })
     }
 
     /// What the agent does.
     pub fn job(&self, test: Test) -> Job {
-        let volume = volume_in_guest(&self.contender, &self.disk.devices(1), self.size);
+        let volume = volume_in_guest(&self.contender, &self.devices, self.size);
         Job {
             version: wire::VERSION,
             cell: CellId(0),
@@ -116,16 +117,16 @@ impl GuestCell {
             Disk::Inside => Vec::new(),
             Disk::Outside => vec![image(directory, self.size)?],
         };
-        let memory_disk = MemoryDisk {
+        let memory_disk = (self.disk == Disk::Inside).then(|| MemoryDisk {
+            model: DiskModel::ideal(),
             size: self.size,
-            latency: LATENCY,
-            bandwidth: None,
             count: 1,
-        };
+        });
         Ok(GuestExecutor {
             guest,
             machine: Machine {
                 memory: MEMORY,
+                beside: memory_disk.as_ref().map_or(Bytes(0), MemoryDisk::beside),
                 clock,
                 ..Machine::default()
             },
@@ -135,7 +136,7 @@ impl GuestCell {
             commands: model::Programs::default(),
             archives: Vec::new(),
             disks,
-            memory_disk: (self.disk == Disk::Inside).then_some(memory_disk),
+            memory_disk,
             directory: directory.to_owned(),
             stall_timeout: STALL_TIMEOUT,
             step_limit: STEP_LIMIT,
@@ -209,17 +210,17 @@ mod tests {
 
     #[test]
     fn in_a_guest_the_agent_is_its_first_process_and_the_disk_is_its_own() {
-        let device = Disk::Inside.devices(1);
+        let device = ["/dev/fsd0".to_owned()];
         let volume = |name| volume_in_guest(&contender(name), &device, Bytes::mib(64));
         let hpfs = volume("hpfs");
         assert_eq!(hpfs.commands.mkfs[0], "/init");
-        assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/nullb0")));
+        assert_eq!(hpfs.device.as_deref(), Some(Path::new("/dev/fsd0")));
         assert_eq!((volume("tmpfs").device, hpfs.span), (None, None));
     }
 
     #[test]
     fn over_several_disks_there_is_a_pool_of_a_filesystem_that_has_them_and_else_a_stripe() {
-        let disks = Disk::Outside.devices(3);
+        let disks = guest::disks(3);
         let volume = |name| volume_in_guest(&contender(name), &disks, Bytes::mib(64));
         let members: Vec<PathBuf> = disks.iter().map(PathBuf::from).collect();
         let ext4 = volume("ext4");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
-use model::{CellId, CellResult, Failure, KernelEvent, Nanos, Programs, Status, Test};
+use model::{Bytes, CellId, CellResult, Failure, KernelEvent, Nanos, Programs, Status, Test};
 use sys::{clock, process};
 use wire::{Event, Job, Stopped};
 
@@ -245,12 +245,18 @@ impl GuestExecutor {
             programs: &self.programs,
             commands: &self.commands,
             archives: &self.archives,
-            disk: self.memory_disk,
+            disk: self.disk_in_memory(),
             job: self.has_job_inside().then_some(line.as_str()),
         };
         self.guest
             .first_filesystem(&contents, to)
             .map_err(io::Error::other)
+    }
+
+    /// Its disks in memory, and how much memory its kernel manages.
+    pub fn disk_in_memory(&self) -> Option<(&MemoryDisk, Bytes)> {
+        let disk = self.memory_disk.as_ref()?;
+        Some((disk, self.machine.memory))
     }
 
     fn watch(&self) -> Watch<'_> {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Environment, Nanos,
-    StoredCell,
+    Calibration, Campaign, CampaignResults, Cell, CellId, CellResult, Environment, JournalPart,
+    Nanos, StoredCell,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de::DeserializeOwned;
@@ -37,6 +37,22 @@ impl Store {
             };
             results.check().map_err(Trouble::Damaged)?;
             Ok(results)
+        })
+    }
+
+    /// Everything that a cell asked of simulated disks; empty where it had none.
+    ///
+    /// # Errors
+    /// When there is no such campaign, or what is stored is damaged.
+    pub fn journal(&self, id: CampaignId, cell: CellId) -> Result<Vec<JournalPart>, StoreError> {
+        self.reading(|view| {
+            require(view.connection, id)?;
+            let rest = "WHERE campaign = ?1 AND cell = ?2";
+            let found = CELL.select(view, rest, [id.0, cell.0.into()], |row| {
+                let result: CellResult = parse(row, "result")?;
+                Ok(result.journal)
+            })?;
+            Ok(found.into_iter().flatten().collect())
         })
     }
 
@@ -148,7 +164,10 @@ fn cells(view: View<'_>, id: CampaignId) -> Result<Vec<StoredCell>, Trouble> {
     let rest = "WHERE campaign = ?1 ORDER BY cell";
     let planned = PLANNED_CELL.select(view, rest, [id.0], planned)?;
     let results = CELL.select(view, rest, [id.0], |row| {
-        Ok((CellId(row.get("cell")?), parse(row, "result")?))
+        let mut result: CellResult = parse(row, "result")?;
+        // Larger than all else together, and seldom asked for: see `journal`.
+        result.journal = Vec::new();
+        Ok((CellId(row.get("cell")?), result))
     })?;
     let mut results: BTreeMap<CellId, CellResult> = results.into_iter().collect();
     let stored = planned.into_iter().map(|cell| StoredCell {

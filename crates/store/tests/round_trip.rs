@@ -138,6 +138,8 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
             (n, device, before, after, cut, slow),
         )| {
             PhaseResult {
+                disk: None,
+                timed: Vec::new(),
                 phase,
                 status,
                 failure,
@@ -216,6 +218,7 @@ fn result() -> impl Strategy<Value = CellResult> {
                 remarks,
             )| {
                 CellResult {
+                    journal: Vec::new(),
                     status,
                     mounted: from_cache.then_some(MemoryUse {
                         kernel: None,

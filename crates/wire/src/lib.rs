@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use model::{
     Age, AgeRecord, Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features,
-    MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng, SourceContents,
-    StepRecord, Test, TreeSpec,
+    JournalPart, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng,
+    SourceContents, StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -291,6 +291,8 @@ pub enum Event {
     Aged(AgeRecord),
     /// A phase has ended.
     Phase(Box<PhaseResult>),
+    /// Every request of simulated disks since the last such event.
+    Journal(JournalPart),
     /// What the mounted filesystem can do.
     Features(Features),
     /// A step that is no phase has failed; what follows was skipped.

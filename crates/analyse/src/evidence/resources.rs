@@ -118,7 +118,7 @@ fn over(
 
 #[cfg(test)]
 mod tests {
-    use model::{DiskModel, Nanos, OwnSetting};
+    use model::{DiskModel, OwnSetting};
 
     use super::*;
     use crate::{analyse, fixture};
@@ -135,13 +135,7 @@ mod tests {
         let mut results = fixture::plain();
         results.campaign.contenders[1].own = OwnSetting {
             memory: Some(Bytes::mib(32)),
-            disk: Some(DiskModel {
-                name: "slow".into(),
-                title: "Slow".into(),
-                source: "a test".into(),
-                latency: Nanos(1),
-                bandwidth: None,
-            }),
+            disk: Some(DiskModel::ideal()),
             disks: Some(4),
             age: None,
         };
@@ -153,7 +147,7 @@ mod tests {
         );
         assert_eq!(resources[1].memory, Some(Bytes::mib(32)));
         let disks = (resources[1].disk.as_deref(), resources[1].disks);
-        assert_eq!(disks, (Some("slow"), Some(4)));
+        assert_eq!(disks, (Some("ideal"), Some(4)));
         assert!(
             resources
                 .iter()

@@ -10,6 +10,7 @@ use report::Format;
 
 use crate::arguments::cli_values::{path, share, size};
 use crate::arguments::guest_args::GuestArgs;
+use crate::arguments::journal_args::{JournalArgs, ReplayArgs, ValidateArgs};
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
 use crate::arguments::storage_args::StorageArgs;
 use crate::arguments::trace_args::TraceArgs;
@@ -113,6 +114,30 @@ Examples:
   fsarena show                the latest campaign, cell by cell
   fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
     Show(ShowArgs),
+    /// Say what a simulated disk was asked for in a cell, and where the time went.
+    #[command(after_help = "\
+Examples:
+  fsarena journal                            the first cell of the latest campaign, phase by phase
+  fsarena journal 7 --cell 12                cell 12 of campaign 7
+  fsarena journal 7 --cell 12 --phase tree-in --format csv
+                                             every request of a phase with the parts of its time
+  fsarena journal --format blkparse -o it.txt
+                                             the same for what reads the output of blkparse")]
+    Journal(JournalArgs),
+    /// Serve the journal of a cell by other simulated disks, in seconds and without a guest.
+    #[command(after_help = "\
+Examples:
+  fsarena replay                             the first cell of the latest campaign, on every disk
+  fsarena replay 7 --cell 12 --disk sata-ssd,sata-ssd-steady
+                                             a disk that is new, and one that was overwritten for long
+  fsarena replay it.csv --disk all --open    requests come when they came, however slow the disk")]
+    Replay(ReplayArgs),
+    /// Hold simulated disks against what is published of the disks that they stand for.
+    #[command(after_help = "\
+Examples:
+  fsarena validate                 every disk of the catalog: data sheet, model, ratio
+  fsarena validate sata-ssd --json")]
+    Validate(ValidateArgs),
     /// Report on a campaign.
     #[command(after_help = "\
 Examples:

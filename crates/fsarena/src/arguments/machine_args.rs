@@ -13,7 +13,7 @@ pub struct MachineArgs {
     /// Measure virtual time, which is the same on every machine, or real time [default: virtual, unless KVM works].
     #[arg(long, value_name = "CLOCK", value_parser = words::<Clock>(["virtual", "real"]))]
     pub clock: Option<Clock>,
-    /// A simulated disk (see `fsarena list disks`); a comma-separated list tests each contender on each [default: nvme
+    /// A simulated disk (see `fsarena list disks`); a comma-separated list tests each contender on each [default: nvme-consumer
     /// in virtual time, else an image].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub disk: Vec<String>,

@@ -4,11 +4,11 @@ use std::ffi::OsStr;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use catalog::{Catalog, Study};
+use catalog::{Catalog, Disk, Study};
 use machine::{Kept, KeptImage};
 use model::{
-    AgeProfile, AgeRecord, Backend, Churn, DiskModel, Driver, FACTS, Filesystem, Nanos, Profile,
-    Suite, Test, Use,
+    AgeProfile, AgeRecord, Backend, Bytes, Churn, Driver, FACTS, Filesystem, Mechanism, Nanos,
+    Profile, Suite, Test, Use,
 };
 use serde_json::{Value, json};
 use store::CampaignSummary;
@@ -253,24 +253,33 @@ fn uses(catalog: &Catalog) -> (String, Value) {
 }
 
 fn disks(catalog: &Catalog) -> (String, Value) {
-    let all: Vec<&DiskModel> = catalog.disks().collect();
-    let row = |disk: &&DiskModel| {
-        let latency = match disk.latency {
-            Nanos(0) => "none".to_owned(),
-            latency => latency.to_string(),
+    let all: Vec<&Disk> = catalog.disks().collect();
+    let row = |disk: &&Disk| {
+        let model = &disk.model;
+        let kind = match &model.mechanism {
+            Mechanism::Ideal => "none".to_owned(),
+            Mechanism::Rotating(disk) => {
+                format!(
+                    "arm, {} turns a minute",
+                    60_000_000_000 / disk.turn.0.max(1)
+                )
+            }
+            Mechanism::Flash(disk) => format!("flash, {} dies", disk.channels * disk.dies),
         };
-        let bandwidth = disk.bandwidth.map(|bytes| format!("{bytes}/s"));
-        [
-            disk.name.clone(),
-            latency,
-            bandwidth.unwrap_or_else(|| "any".to_owned()),
-            line(&disk.title),
-        ]
+        let cache = match (model.cache, &model.mechanism) {
+            (Bytes(0), _) => "none".to_owned(),
+            (cache, Mechanism::Flash(disk)) if disk.protected => format!("{cache}, protected"),
+            (cache, _) => cache.to_string(),
+        };
+        let title = format!("{} ({})", model.title, model.product);
+        [model.name.clone(), kind, cache, line(&title)]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
+    let in_full = |disk: &&Disk| json!({"model": disk.model, "sources": disk.sources});
+    let in_full: Vec<Value> = all.iter().map(in_full).collect();
     (
-        table(["disk", "latency", "bandwidth", "title"], &rows),
-        json!(all),
+        table(["disk", "mechanism", "write cache", "title"], &rows),
+        json!(in_full),
     )
 }
 

@@ -41,7 +41,7 @@ pub fn run(args: &ShellArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         programs: &executor.programs,
         commands: &executor.commands,
         archives: &[],
-        disk: executor.memory_disk,
+        disk: executor.disk_in_memory(),
         job: Some(&line),
     };
     executor.guest.first_filesystem(&contents, &first)?;

@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn what_was_measured_had_been_announced_within_a_factor_of_two() {
         let catalog = catalog::Catalog::builtin().unwrap();
-        let nvme = orchestrate::in_memory::guest(catalog.disk("nvme").unwrap().clone());
+        let nvme = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let announced = |suite, profile, guest: Option<model::GuestMachine>| {
             let mut campaign = Campaign {
                 suites: vec![catalog.suite(suite, profile).unwrap().clone()],

@@ -19,13 +19,9 @@ use crate::request::read::refuse_doubles;
 use machine::disk_size;
 
 /// The model of a disk where the user names none.
-const DISK: &str = "nvme";
-/// What a guest's kernel, its programs and their page cache want beside a disk in memory.
-const BESIDE_DISK: Bytes = Bytes::mib(512);
-/// Memory is given in steps of this.
-const STEP: Bytes = Bytes::mib(512);
-/// Memory of a guest where nothing asks for more.
-const USUAL_MEMORY: Bytes = Bytes::mib(1024);
+const DISK: &str = "nvme-consumer";
+/// Memory of a guest where nothing else is asked for.
+const USUAL_MEMORY: Bytes = Bytes::mib(768);
 /// With less, a guest's kernel and its first filesystem find no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(256);
 /// Processors of a guest in real time, where there are so many.
@@ -87,7 +83,7 @@ impl Wishes {
     /// When there is no such disk, or one is named twice.
     pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
         refuse_doubles("disk", self.disk.iter())?;
-        let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?.clone()));
+        let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?));
         models.collect()
     }
 
@@ -175,7 +171,9 @@ pub fn machine(
     let machine = settle(wishes, load, clock, accelerator, disk, guest)?;
     let own = load.contenders.iter().filter_map(|c| c.own.memory);
     let largest = own.fold(machine.memory, Bytes::max);
-    require_room(largest, provision::available_memory())?;
+    let in_memory = machine.model().is_some();
+    let beside = beside(wishes, load, in_memory)?;
+    require_room(Bytes(largest.0 + beside.0), provision::available_memory())?;
     progress.note(&format!("{clock}{words}: {machine}"));
     Ok((clock, machine))
 }
@@ -222,7 +220,7 @@ fn model(name: &str, wishes: &Wishes, catalog: &Catalog) -> anyhow::Result<Guest
         ))
         .into());
     }
-    let model = catalog.disk(name)?.clone();
+    let model = catalog.disk(name)?;
     Ok(GuestDisk::Model { model })
 }
 
@@ -241,8 +239,7 @@ fn settle(
             "in real time cells would disturb each other: --jobs is for --clock virtual".into(),
         ));
     }
-    let in_memory = matches!(disk, GuestDisk::Model { .. });
-    let memory = memory_for(wishes, load, in_memory)?;
+    let memory = memory_for(wishes, load)?;
     let processors = processors(wishes.processors, clock)?;
     let cpu = Machine {
         clock,
@@ -281,25 +278,29 @@ fn refuse_beside_device(wishes: &Wishes, load: Load<'_>) -> Result<(), BadInput>
     }
 }
 
-/// The memory of all guests whose contender has none of its own: as much as the one of them that needs most, so that
-/// all have the same.
-fn memory_for(wishes: &Wishes, load: Load<'_>, in_memory: bool) -> Result<Bytes, BadInput> {
-    let mut most = None;
-    let mut own = Vec::new();
+/// The memory of all guests whose contender has none of its own; their disks lie beside it.
+fn memory_for(wishes: &Wishes, load: Load<'_>) -> Result<Bytes, BadInput> {
+    for contender in load.contenders {
+        if let Some(asked) = contender.own.memory {
+            memory(Some(asked)).map_err(|BadInput(complaint)| {
+                BadInput(format!("{}: {complaint}", contender.name))
+            })?;
+        }
+    }
+    memory(wishes.memory)
+}
+
+/// What the disks of the guest that has most of them take, where they lie in its memory.
+fn beside(wishes: &Wishes, load: Load<'_>, in_memory: bool) -> Result<Bytes, BadInput> {
+    let mut most = Bytes(0);
     for contender in load.contenders {
         let disks = load.most_disks(contender, wishes.disks()) + u32::from(wishes.source);
         let all = together(load.size, disks)?;
-        let inside = (in_memory || contender.own.disk.is_some()).then_some(all);
-        match contender.own.memory {
-            Some(memory) => own.push((contender, memory, inside)),
-            None => most = most.max(inside),
+        if in_memory || contender.own.disk.is_some() {
+            most = most.max(all);
         }
     }
-    for (contender, asked, inside) in own {
-        memory(Some(asked), inside)
-            .map_err(|BadInput(complaint)| BadInput(format!("{}: {complaint}", contender.name)))?;
-    }
-    memory(wishes.memory, most)
+    Ok(most)
 }
 
 /// The size of all disks of a guest.
@@ -316,22 +317,14 @@ pub fn together(size: Bytes, disks: u32) -> Result<Bytes, BadInput> {
     })
 }
 
-/// The guest's memory, in which a disk may lie.
-fn memory(asked: Option<Bytes>, disk: Option<Bytes>) -> Result<Bytes, BadInput> {
-    let disk = disk.unwrap_or_default();
-    let wanted = (disk.0 + BESIDE_DISK.0).next_multiple_of(STEP.0);
-    let memory = asked.unwrap_or_else(|| USUAL_MEMORY.max(Bytes(wanted)));
-    let least = Bytes(disk.0 + LEAST_MEMORY.0);
-    if memory >= least {
-        return Ok(memory);
+fn memory(asked: Option<Bytes>) -> Result<Bytes, BadInput> {
+    match asked {
+        None => Ok(USUAL_MEMORY),
+        Some(memory) if memory >= LEAST_MEMORY => Ok(memory),
+        Some(memory) => Err(BadInput(format!(
+            "--memory {memory} is too little for a guest; give {LEAST_MEMORY} at least"
+        ))),
     }
-    let reason = match disk {
-        Bytes(0) => String::new(),
-        size => format!(", in which a disk of {size} lies"),
-    };
-    Err(BadInput(format!(
-        "--memory {memory} is too little for a guest{reason}; give {least} at least"
-    )))
 }
 
 fn processors(asked: Option<u32>, clock: Clock) -> Result<u32, BadInput> {
@@ -355,29 +348,44 @@ fn require_modules(
     wishes: &Wishes,
     load: Load<'_>,
 ) -> Result<(), Refused> {
-    let mut contenders = load.contenders.iter();
-    let in_memory =
-        matches!(disk, GuestDisk::Model { .. }) || contenders.clone().any(|c| c.own.disk.is_some());
-    let is_striped = contenders.any(|c| load.most_disks(c, wishes.disks()) > 1);
-    let (module, does, bring) = if in_memory && !guest.has_memory_disks() {
-        (
-            "null_blk",
-            "makes disks in its memory",
-            "set CONFIG_BLK_DEV_NULL_BLK to m, or leave virtual time with --clock real",
-        )
-    } else if is_striped && !guest.can_stripe() {
-        (
-            guest::STRIPE_MODULE,
-            "puts several disks together",
-            "set CONFIG_MD_RAID0 to y or m, or leave --disks out",
-        )
-    } else {
-        return Ok(());
+    let contenders = load.contenders.iter();
+    let model = match disk {
+        GuestDisk::Model { model } => Some(model),
+        GuestDisk::Image { .. } | GuestDisk::Device { .. } => None,
     };
+    let own = contenders.clone().filter_map(|c| c.own.disk.as_ref());
+    if let Some(model) = model.into_iter().chain(own).find(|m| !guest.can_make(m)) {
+        return Err(without_driver(guest, model));
+    }
+    let is_striped = { contenders }.any(|c| load.most_disks(c, wishes.disks()) > 1);
+    if !is_striped || guest.can_stripe() {
+        return Ok(());
+    }
+    let (module, does, bring) = (
+        guest::STRIPE_MODULE,
+        "puts several disks together",
+        "set CONFIG_MD_RAID0 to y or m, or leave --disks out",
+    );
     let kernel = guest.release();
     Err(Refused(format!(
         "the guest's kernel ({kernel}) has no module {module}, which {does}: {bring}"
     )))
+}
+
+/// A kernel for which there is no driver of disks that have a mechanism.
+fn without_driver(guest: &Guest, disk: &DiskModel) -> Refused {
+    let kernel = guest.release();
+    let name = &disk.name;
+    Refused(match guest.can_make(&DiskModel::ideal()) {
+        true => format!(
+            "for the guest's kernel ({kernel}) there is no driver of simulated disks such as {name}: take `--disk ideal`, \
+             which its null_blk makes and which takes no time"
+        ),
+        false => format!(
+            "the guest's kernel ({kernel}) can make no disk in its memory: set CONFIG_BLK_DEV_NULL_BLK to m for \
+             `--disk ideal`, or leave virtual time with --clock real"
+        ),
+    })
 }
 
 /// A guest that this machine has no memory for would be killed, and its filesystem blamed.
@@ -440,7 +448,7 @@ mod tests {
     fn in_virtual_time_a_disk_is_a_model_and_no_device_of_this_machines() {
         let catalog = Catalog::builtin().unwrap();
         let model = disk(&wishes(), Clock::Virtual, &catalog).unwrap();
-        assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme"));
+        assert!(matches!(&model, GuestDisk::Model { model } if model.name == "nvme-consumer"));
         let device = Wishes {
             device: true,
             ..wishes()
@@ -457,26 +465,19 @@ mod tests {
             disk: vec!["nvm".into()],
             ..wishes()
         };
-        assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme`"));
+        assert!(refused(disk(&wrong, Clock::Real, &catalog)).contains("`nvme-consumer`"));
     }
 
     #[test]
-    fn memory_holds_the_guest_and_the_disk_that_lies_in_it() {
+    fn memory_and_disks_are_asked_for_apart() {
         let mib = Bytes::mib;
-        assert_eq!(memory(None, None).unwrap(), mib(1024));
-        assert_eq!(memory(None, Some(mib(384))).unwrap(), mib(1024));
-        assert_eq!(memory(None, Some(mib(1024))).unwrap(), mib(1536));
-        assert_eq!(memory(Some(mib(700)), Some(mib(384))).unwrap(), mib(700));
-        let error = refused(memory(Some(mib(512)), Some(mib(384))));
-        assert!(
-            error.contains("a disk of 384 MiB lies; give 640 MiB at least"),
-            "{error}"
-        );
-        assert!(refused(memory(Some(mib(64)), None)).contains("give 256 MiB at least"));
+        assert_eq!(memory(None).unwrap(), USUAL_MEMORY);
+        assert_eq!(memory(Some(mib(512))).unwrap(), mib(512));
+        assert!(refused(memory(Some(mib(64)))).contains("give 256 MiB at least"));
     }
 
     #[test]
-    fn all_guests_have_the_memory_of_the_one_that_needs_most() {
+    fn the_guest_with_most_disks_says_what_they_take() {
         let catalog = Catalog::builtin().unwrap();
         let tree = catalog.suite("tree", model::Profile::Smoke).unwrap();
         let of = |specs: &[&str], disks: Option<u32>, in_memory: bool| {
@@ -497,23 +498,20 @@ mod tests {
                 contenders: &contenders,
                 suites: &[suite],
             };
-            memory_for(&wishes(), load, in_memory)
+            memory_for(&wishes(), load)?;
+            beside(&wishes(), load, in_memory)
         };
         let mib = Bytes::mib;
-        assert_eq!(of(&["ext4"], None, false).unwrap(), mib(1024));
-        assert_eq!(of(&["ext4"], None, true).unwrap(), mib(1536));
-        assert_eq!(of(&["ext4", "zfs@disks=4"], None, true).unwrap(), mib(4608));
-        assert_eq!(of(&["ext4"], Some(2), true).unwrap(), mib(2560));
-        assert_eq!(of(&["ext4", "xfs@nvme"], None, false).unwrap(), mib(1536));
-        let own = ["ext4", "zfs@disks=4,memory=8GiB"];
-        assert_eq!(of(&own, None, true).unwrap(), mib(1536), "it has its own");
-        let error = of(&["zfs@disks=4,memory=1GiB"], None, true).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("zfs@disks=4,memory=1GiB: --memory 1 GiB"),
-            "{error}"
-        );
+        assert_eq!(of(&["ext4"], None, false).unwrap(), mib(0));
+        assert_eq!(of(&["ext4"], None, true).unwrap(), mib(1024));
+        assert_eq!(of(&["ext4", "zfs@disks=4"], None, true).unwrap(), mib(4096));
+        assert_eq!(of(&["ext4"], Some(2), true).unwrap(), mib(2048));
+        let one = of(&["ext4", "xfs@nvme-consumer"], None, false);
+        assert_eq!(one.unwrap(), mib(1024));
+        let error = of(&["zfs@disks=4,memory=64MiB"], None, true).unwrap_err();
+        let error = error.to_string();
+        let told = "zfs@disks=4,memory=64MiB: --memory 64 MiB is too little";
+        assert!(error.starts_with(told), "{error}");
     }
 
     #[test]
@@ -523,8 +521,6 @@ mod tests {
         for (size, disks) in [(Bytes::LARGEST, 2), (Bytes(1 << 62), 8)] {
             assert!(refused(together(size, disks)).contains("smaller"));
         }
-        // In memory, the largest is told, too.
-        assert!(refused(memory(Some(Bytes::mib(1)), Some(Bytes::LARGEST))).contains("too little"));
     }
 
     #[test]

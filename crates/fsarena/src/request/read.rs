@@ -616,7 +616,7 @@ mod tests {
     #[test]
     fn a_limit_on_what_is_written_is_refused_where_disks_lie_in_memory() {
         let catalog = Catalog::builtin().unwrap();
-        let mut guest = orchestrate::in_memory::guest(catalog.disk("nvme").unwrap().clone());
+        let mut guest = orchestrate::in_memory::guest(catalog.disk("nvme-consumer").unwrap());
         let wanted = Some(Bytes(1));
         assert_eq!(max_written(wanted, None).unwrap(), wanted);
         assert_eq!(max_written(None, Some(&guest)).unwrap(), None);

@@ -138,13 +138,13 @@ mod tests {
         let specs = ["ext4:data=journal", "xfs@ideal", "jfs@disks=2", "tmpfs"];
         let contenders = || specs.map(|spec| catalog.contender(spec).unwrap()).to_vec();
         let on = |names: &[&str]| on_each_model(contenders(), &models(&catalog, names));
-        let several = on(&["nvme", "sata-ssd"]);
+        let several = on(&["nvme-consumer", "sata-ssd"]);
         let names: Vec<&str> = several.iter().map(|c| c.name.as_str()).collect();
         let expected = [
-            "ext4@nvme:data=journal",
+            "ext4@nvme-consumer:data=journal",
             "ext4@sata-ssd:data=journal",
             "xfs@ideal",
-            "jfs@disks=2,nvme",
+            "jfs@disks=2,nvme-consumer",
             "jfs@disks=2,sata-ssd",
             "tmpfs",
         ];
@@ -156,7 +156,11 @@ mod tests {
             let typed = catalog.contender(&one.name).unwrap();
             assert_eq!(typed.own, one.own, "{}", one.name);
         }
-        assert_eq!(on(&["nvme"]), contenders(), "one is the campaign's");
+        assert_eq!(
+            on(&["nvme-consumer"]),
+            contenders(),
+            "one is the campaign's"
+        );
     }
 
     #[test]
@@ -221,9 +225,9 @@ mod tests {
         campaign.backend = Backend::Loop;
         campaign
             .contenders
-            .push(catalog.contender("ext4@nvme").unwrap());
+            .push(catalog.contender("ext4@nvme-consumer").unwrap());
         let error = refused(&campaign);
-        assert!(error.starts_with("ext4@nvme has a disk of its own"));
+        assert!(error.starts_with("ext4@nvme-consumer has a disk of its own"));
         campaign.backend = Backend::Vm;
         assert!(refuse_where_there_is_one(&campaign).is_ok());
     }

@@ -85,7 +85,9 @@ const PARTS: [&str; 50] = [
 const CONSEQUENCES: [&str; 3] = ["Oops: ", "Kernel panic", "Shutting down cpus"];
 
 /// Names of block devices before their number.
-const NUMBERED: [&str; 7] = ["loop", "nvme", "dm-", "nullb", "zram", "mmcblk", "sr"];
+const NUMBERED: [&str; 8] = [
+    "loop", "nvme", "dm-", "nullb", "fsd", "zram", "mmcblk", "sr",
+];
 /// Names of block devices before their letter.
 const LETTERED: [&str; 3] = ["sd", "vd", "xvd"];
 

@@ -90,13 +90,7 @@ mod tests {
 
     fn in_guests() -> CampaignResults {
         let mut results = fixture::plain();
-        let model = model::DiskModel {
-            name: "it".to_owned(),
-            title: "It".to_owned(),
-            source: "made for a test".to_owned(),
-            latency: model::Nanos(1),
-            bandwidth: None,
-        };
+        let model = model::DiskModel::ideal();
         results.campaign.guest = Some(model::GuestMachine {
             memory: model::Bytes::mib(1024),
             processors: 1,

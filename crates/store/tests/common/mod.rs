@@ -130,6 +130,8 @@ pub fn environment(number: u32) -> Environment {
 /// A phase that went well.
 pub fn phase(name: &str) -> PhaseResult {
     PhaseResult {
+        disk: None,
+        timed: Vec::new(),
         phase: name.to_owned(),
         status: Status::Ok,
         failure: None,
@@ -162,6 +164,7 @@ pub fn phase(name: &str) -> PhaseResult {
 /// A result with the given phases, all of them well.
 pub fn result(phases: &[&str]) -> CellResult {
     CellResult {
+        journal: Vec::new(),
         status: Status::Ok,
         failure: None,
         phases: phases.iter().map(|name| phase(name)).collect(),

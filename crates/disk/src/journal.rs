@@ -1,0 +1,396 @@
+//! The journal of a disk: every request with its time and where that went. How the driver gives it out, and how it is
+//! kept.
+
+use model::{Bytes, DiskWork, Nanos};
+
+use crate::{Operation, Part, Request, SECTOR, Served};
+
+/// Bytes of a record of the driver (`struct record` of `driver/driver.c`).
+const RECORD: usize = 40 + 8 * Part::ALL.len();
+/// The first byte of what is packed: another way to pack has another.
+const VERSION: u8 = 1;
+const LEVEL: i32 = 6;
+/// No more is unpacked than this many requests: the driver keeps fewer between two readings.
+const MOST: u64 = 16 << 20;
+
+const FORCED: u8 = 1;
+const METADATA: u8 = 2;
+
+/// A request as the driver saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The request, when it was done, and where its time went.
+    pub served: Served,
+    /// Requests that the disk held when it came, with it.
+    pub depth: u16,
+    /// What the kernel said of it: forced, metadata, synchronous, ahead of its time.
+    pub flags: u8,
+    /// Which disk, from 0.
+    pub disk: u32,
+}
+
+impl Entry {
+    /// The flags of a request.
+    pub const fn flags(forced: bool, metadata: bool) -> u8 {
+        let forced = if forced { FORCED } else { 0 };
+        forced | if metadata { METADATA } else { 0 }
+    }
+
+    /// Whether the filesystem called it metadata or journal.
+    pub const fn is_metadata(&self) -> bool {
+        self.flags & METADATA != 0
+    }
+}
+
+/// Why a journal cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the journal of the disk is damaged, or of another version of fsarena")]
+pub struct Damaged;
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
+}
+
+/// Reads what the driver gave out: whole records.
+pub fn of_driver(bytes: &[u8]) -> Vec<Entry> {
+    let read = |record: &[u8]| {
+        let (numbers, disks) = (word(record, 24), word(record, 32));
+        let flags = (numbers >> 56) as u8;
+        let operation = (numbers >> 48) as u8;
+        let mut parts = [Nanos(0); Part::ALL.len()];
+        for (number, part) in parts.iter_mut().enumerate() {
+            *part = Nanos(word(record, 40 + number * 8));
+        }
+        Entry {
+            served: Served {
+                request: Request {
+                    arrived: Nanos(word(record, 0)),
+                    operation: Operation::ALL[usize::from(operation) % Operation::ALL.len()],
+                    sector: word(record, 16),
+                    sectors: numbers as u32,
+                    forced: flags & FORCED != 0,
+                    tag: 0,
+                },
+                completed: Nanos(word(record, 8)),
+                parts,
+            },
+            depth: (numbers >> 32) as u16,
+            flags,
+            disk: disks as u32,
+        }
+    };
+    bytes.chunks_exact(RECORD).map(read).collect()
+}
+
+/// Packs entries, column by column: what follows each other is alike.
+pub fn pack(entries: &[Entry]) -> Vec<u8> {
+    let mut columns = Vec::new();
+    let mut put = |values: &mut dyn Iterator<Item = u64>| {
+        for value in values {
+            leb128(&mut columns, value);
+        }
+    };
+    put(&mut std::iter::once(entries.len() as u64));
+    let mut last = 0;
+    put(&mut entries
+        .iter()
+        .map(|e| difference(&mut last, e.served.request.arrived.0)));
+    put(&mut entries.iter().map(|e| e.served.time().0));
+    let mut end = 0;
+    put(&mut entries.iter().map(|e| {
+        let request = &e.served.request;
+        let moved = difference(&mut end, request.sector);
+        end = request.sector + u64::from(request.sectors);
+        moved
+    }));
+    put(&mut entries.iter().map(|e| u64::from(e.served.request.sectors)));
+    put(&mut entries
+        .iter()
+        .map(|e| e.served.request.operation as u64 | u64::from(e.flags) << 2));
+    put(&mut entries.iter().map(|e| u64::from(e.depth)));
+    put(&mut entries.iter().map(|e| u64::from(e.disk)));
+    for part in Part::ALL.into_iter().filter(|part| *part != Part::Waiting) {
+        put(&mut entries.iter().map(|e| e.served.part(part).0));
+    }
+    let mut packed = vec![VERSION];
+    packed.extend(zstd::bulk::compress(&columns, LEVEL).unwrap_or_default());
+    packed
+}
+
+/// The entries again.
+///
+/// # Errors
+/// When they are not what [`pack`] made.
+pub fn unpack(packed: &[u8]) -> Result<Vec<Entry>, Damaged> {
+    let (version, packed) = packed.split_first().ok_or(Damaged)?;
+    if *version != VERSION {
+        return Err(Damaged);
+    }
+    let columns = zstd::stream::decode_all(packed).map_err(|_| Damaged)?;
+    let mut rest = &columns[..];
+    let count = take(&mut rest)?;
+    if count > MOST || count as usize > columns.len() {
+        return Err(Damaged);
+    }
+    let mut column = || {
+        (0..count)
+            .map(|_| take(&mut rest))
+            .collect::<Result<Vec<u64>, Damaged>>()
+    };
+    let [arrived, time, place, sectors, kind, depth, disk] = [
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+        column()?,
+    ];
+    let others = Part::ALL.len() - 1;
+    let parts = (0..others)
+        .map(|_| column())
+        .collect::<Result<Vec<_>, _>>()?;
+    let (mut now, mut end) = (0_u64, 0_u64);
+    let mut entries = Vec::with_capacity(count as usize);
+    for i in 0..count as usize {
+        now = now.wrapping_add(undo(arrived[i]));
+        let sector = end.wrapping_add(undo(place[i]));
+        end = sector.wrapping_add(sectors[i]);
+        let mut told = 0_u64;
+        let mut own = [Nanos(0); Part::ALL.len()];
+        let others = Part::ALL.into_iter().filter(|part| *part != Part::Waiting);
+        for (part, column) in others.zip(&parts) {
+            own[part as usize] = Nanos(column[i]);
+            told = told.saturating_add(column[i]);
+        }
+        own[Part::Waiting as usize] = Nanos(time[i].checked_sub(told).ok_or(Damaged)?);
+        let flags = (kind[i] >> 2) as u8;
+        entries.push(Entry {
+            served: Served {
+                request: Request {
+                    arrived: Nanos(now),
+                    operation: Operation::ALL[(kind[i] & 3) as usize],
+                    sector,
+                    sectors: u32::try_from(sectors[i]).map_err(|_| Damaged)?,
+                    forced: flags & FORCED != 0,
+                    tag: 0,
+                },
+                completed: Nanos(now.checked_add(time[i]).ok_or(Damaged)?),
+                parts: own,
+            },
+            depth: depth[i] as u16,
+            flags,
+            disk: disk[i] as u32,
+        });
+    }
+    Ok(entries)
+}
+
+fn leb128(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+fn take(from: &mut &[u8]) -> Result<u64, Damaged> {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = from.split_first().ok_or(Damaged)?;
+        *from = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+    Err(Damaged)
+}
+
+/// The difference to what came before, small where that is, whichever way it goes.
+fn difference(last: &mut u64, value: u64) -> u64 {
+    let difference = value.wrapping_sub(*last) as i64;
+    *last = value;
+    ((difference << 1) ^ (difference >> 63)) as u64
+}
+
+fn undo(value: u64) -> u64 {
+    (value >> 1) ^ 0_u64.wrapping_sub(value & 1)
+}
+
+/// What the disks did within some spans of time, of entries in any order.
+pub fn work(entries: &[Entry], spans: &[(Nanos, Nanos)]) -> DiskWork {
+    let mut work = DiskWork::default();
+    let mut by_end: Vec<&Served> = entries.iter().map(|entry| &entry.served).collect();
+    by_end.sort_by_key(|served| served.completed);
+    for (begin, end) in spans {
+        let mut until = *begin;
+        let mut next = by_end.partition_point(|served| served.completed <= *begin);
+        while let Some(served) = by_end.get(next).filter(|served| served.completed <= *end) {
+            fill(&mut work, &by_end[next..], until, served.completed);
+            until = served.completed;
+            next += 1;
+        }
+        fill(&mut work, &by_end[next..], until, *end);
+        let is_inside = |entry: &&Entry| {
+            let completed = entry.served.completed;
+            completed > *begin && completed <= *end
+        };
+        entries
+            .iter()
+            .filter(is_inside)
+            .for_each(|entry| count(&mut work, entry));
+    }
+    work
+}
+
+/// Gives a span in which nothing is done to the request that had come and is done next; while none had come, to the
+/// outside.
+fn fill(work: &mut DiskWork, following: &[&Served], from: Nanos, to: Nanos) {
+    /// A disk holds no more.
+    const HELD: usize = crate::Disk::REQUESTS * 2;
+    if from >= to {
+        return;
+    }
+    let mut candidates = following.iter().take(HELD);
+    let Some(place) = candidates.position(|served| served.request.arrived < to) else {
+        work.outside.0 += to.0 - from.0;
+        return;
+    };
+    let served = following[place];
+    let begin = from.max(served.request.arrived);
+    attribute(work, served, begin, to);
+    fill(work, &following[place + 1..], from, begin);
+}
+
+fn count(work: &mut DiskWork, entry: &Entry) {
+    let request = &entry.served.request;
+    work.requests += 1;
+    work.seeks += u64::from(entry.served.part(Part::Seek).0 > 0);
+    work.depths += u64::from(entry.depth);
+    if request.operation <= Operation::Write {
+        let bytes = u64::from(request.sectors) * SECTOR;
+        work.bytes.0 += bytes;
+        work.metadata = Bytes(work.metadata.0 + if entry.is_metadata() { bytes } else { 0 });
+    }
+}
+
+/// Gives a span of time to the parts of a request, which come in this order and end with it.
+fn attribute(work: &mut DiskWork, served: &Served, from: Nanos, to: Nanos) {
+    let order = [
+        Part::Emptying,
+        Part::Transfer,
+        Part::Cells,
+        Part::Rotation,
+        Part::Seek,
+        Part::Command,
+        Part::Collection,
+        Part::Waiting,
+    ];
+    let mut end = served.completed.0;
+    for part in order {
+        let begin = end.saturating_sub(served.part(part).0);
+        let inside = end.min(to.0).saturating_sub(begin.max(from.0));
+        let sum = match part {
+            Part::Waiting => &mut work.waiting,
+            Part::Command => &mut work.command,
+            Part::Seek => &mut work.seek,
+            Part::Rotation => &mut work.rotation,
+            Part::Transfer => &mut work.transfer,
+            Part::Cells => &mut work.flash,
+            Part::Collection => &mut work.collection,
+            Part::Emptying => &mut work.flush,
+        };
+        sum.0 += inside;
+        end = begin;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(arrived: u64, parts: [u64; 8], sector: u64, flags: u8) -> Entry {
+        let time: u64 = parts.iter().sum();
+        Entry {
+            served: Served {
+                request: Request {
+                    arrived: Nanos(arrived),
+                    operation: Operation::Write,
+                    sector,
+                    sectors: 8,
+                    forced: flags & FORCED != 0,
+                    tag: 0,
+                },
+                completed: Nanos(arrived + time),
+                parts: parts.map(Nanos),
+            },
+            depth: 1,
+            flags,
+            disk: 0,
+        }
+    }
+
+    #[test]
+    fn time_belongs_to_the_request_that_is_done_next() {
+        // Waiting, command, seek, rotation, transfer, and no others.
+        let first = entry(1000, [0, 10, 20, 30, 40, 0, 0, 0], 0, METADATA);
+        let second = entry(1010, [90, 10, 5, 5, 10, 0, 0, 0], 8, 0);
+        let work = work(&[first, second], &[(Nanos(900), Nanos(2000))]);
+        assert_eq!((work.requests, work.seeks), (2, 2));
+        assert_eq!((work.bytes, work.metadata), (Bytes(8192), Bytes(4096)));
+        assert_eq!(work.outside, Nanos(100 + 2000 - 1130));
+        assert_eq!(
+            (work.seek, work.rotation, work.transfer),
+            (Nanos(25), Nanos(35), Nanos(50))
+        );
+        assert_eq!((work.command, work.waiting), (Nanos(20), Nanos(0)));
+        let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
+        assert_eq!(all, 1100);
+    }
+
+    #[test]
+    fn a_record_of_the_driver_is_read() {
+        let mut record = Vec::new();
+        for word in [7_u64, 107, 4096] {
+            record.extend(word.to_le_bytes());
+        }
+        record.extend(8_u32.to_le_bytes());
+        record.extend(3_u16.to_le_bytes());
+        record.extend([1, FORCED | METADATA]);
+        record.extend(2_u32.to_le_bytes());
+        record.extend(0_u32.to_le_bytes());
+        for part in 0..8_u64 {
+            record.extend((part * 10).to_le_bytes());
+        }
+        let entry = of_driver(&record)[0];
+        assert_eq!(entry.served.request.operation, Operation::Write);
+        assert_eq!(
+            (entry.served.request.sector, entry.served.request.sectors),
+            (4096, 8)
+        );
+        assert_eq!((entry.depth, entry.disk), (3, 2));
+        assert!(entry.is_metadata() && entry.served.request.forced);
+        assert_eq!(entry.served.part(Part::Emptying), Nanos(70));
+        assert_eq!(entry.served.time(), Nanos(100));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_comes_out_again(
+            numbers in proptest::collection::vec((any::<u32>(), any::<[u16; 8]>(), any::<u32>(), 0_u8..16), 0..50),
+            spoilt in any::<Vec<u8>>(),
+        ) {
+            let entries: Vec<Entry> = numbers
+                .into_iter()
+                .map(|(at, parts, sector, flags)| entry(at.into(), parts.map(u64::from), sector.into(), flags))
+                .collect();
+            prop_assert_eq!(unpack(&pack(&entries)).unwrap(), entries);
+            let _ = unpack(&spoilt);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Options of `journal`, `replay` and `validate`: what there is about simulated disks.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueHint};
+
+use crate::arguments::cli_values::path;
+
+/// The forms in which a journal can be written.
+pub const FORMATS: [&str; 3] = ["table", "csv", "blkparse"];
+
+/// Options of `journal`.
+#[derive(Clone, Debug, Args)]
+pub struct JournalArgs {
+    /// Number of the campaign [default: the latest].
+    #[arg(value_name = "ID")]
+    pub id: Option<i64>,
+    /// Number of the cell (see `fsarena show`) [default: the first with a simulated disk].
+    #[arg(long, value_name = "N")]
+    pub cell: Option<u32>,
+    /// Requests of this phase alone.
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// The format: `table` says of each phase where the time went, `csv` and `blkparse` list every request.
+    #[arg(long, value_name = "FORMAT", default_value = FORMATS[0], value_parser = PossibleValuesParser::new(FORMATS))]
+    pub format: String,
+    /// Write to a file instead of standard output.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub output: Option<PathBuf>,
+}
+
+/// Options of `replay`.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// A journal that `fsarena journal --format csv` wrote, or the number of a campaign [default: the latest].
+    #[arg(value_name = "JOURNAL")]
+    pub journal: Option<String>,
+    /// Number of the cell of a campaign [default: the first with a simulated disk].
+    #[arg(long, value_name = "N")]
+    pub cell: Option<u32>,
+    /// Disks that serve it, separated by commas, or `all` (see `fsarena list disks`).
+    #[arg(
+        long,
+        value_name = "DISK",
+        value_delimiter = ',',
+        default_value = "all"
+    )]
+    pub disk: Vec<String>,
+    /// Send each request when the journal says, however long the disk takes [default: whoever waited for a request
+    /// in the journal waits for it here].
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// Options of `validate`.
+#[derive(Clone, Debug, Args)]
+pub struct ValidateArgs {
+    /// Disks to look at [default: every one].
+    #[arg(value_name = "DISK")]
+    pub disk: Vec<String>,
+    /// Write the table as Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}

@@ -1,0 +1,249 @@
+//! `fsarena replay`: one journal served by simulated disks, without a guest.
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use catalog::Catalog;
+use disk::journal::{self, Entry};
+use disk::{Counts, Disk, Loop, Parameters, SECTOR, Served, replay};
+use model::{Bytes, DiskModel, DiskWork, Nanos};
+use serde_json::{Value, json};
+
+use crate::arguments::cli::Globals;
+use crate::arguments::journal_args::ReplayArgs;
+use crate::journals::{self, Journal};
+use crate::output::exit::{BadInput, Code};
+use crate::output::text::{print, print_json, table};
+use crate::paths;
+
+/// The word for every disk of the catalog.
+const ALL: &str = "all";
+/// What is random about a disk in a guest begins with this, too.
+const SEED: u64 = 1;
+
+/// Serves the journal and says how long it took.
+pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let catalog = paths::catalog(globals)?;
+    let journal = journal_of(args, globals)?;
+    let disks = disks(args, &catalog)?;
+    let kind = if args.open { Loop::Open } else { Loop::Closed };
+    let rows: Vec<(DiskModel, Result<Outcome, String>)> = disks
+        .into_iter()
+        .map(|model| {
+            let outcome = serve(&journal, &model, kind);
+            (model, outcome)
+        })
+        .collect();
+    if globals.json {
+        print_json(&in_full(&journal, &rows))?;
+    } else {
+        print(&text(&journal, &rows, kind))?;
+    }
+    Ok(Code::Done.into())
+}
+
+fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<Journal> {
+    let number = args.journal.as_deref().map(str::parse::<i64>);
+    if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+        let read = Journal::of_csv(&text);
+        return read.map_err(|why| {
+            let how = "`fsarena journal --format csv` writes one";
+            BadInput(format!("{path} is no journal: {why}; {how}")).into()
+        });
+    }
+    let store = paths::existing_store(globals)?;
+    let results = store.load(paths::campaign_id(&store, number.and_then(Result::ok))?)?;
+    let cell = journals::cell(&results, args.cell)?;
+    journals::of_cell(&store, &results, cell)
+}
+
+fn disks(args: &ReplayArgs, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
+    if args.disk.iter().any(|name| name == ALL) {
+        return Ok(catalog.disks().map(|disk| disk.model.clone()).collect());
+    }
+    let named = args.disk.iter().map(|name| Ok(catalog.disk(name)?));
+    named.collect()
+}
+
+/// What came of a journal on a disk.
+struct Outcome {
+    served: Vec<Served>,
+    counts: Counts,
+    /// Where the time went, from the first request to the last.
+    work: DiskWork,
+    /// Whether every request took what it took in the journal, to the nanosecond.
+    is_the_same: bool,
+}
+
+fn serve(journal: &Journal, model: &DiskModel, kind: Loop) -> Result<Outcome, String> {
+    let mut all = Outcome {
+        served: Vec::new(),
+        counts: Counts::default(),
+        work: DiskWork::default(),
+        is_the_same: true,
+    };
+    let mut entries = Vec::new();
+    for recorded in journal.by_disk().into_values() {
+        let size = size(journal, &recorded);
+        if let Some(holds) = model.capacity().filter(|holds| *holds < size) {
+            return Err(format!("holds {holds}, and the journal reaches to {size}"));
+        }
+        let parameters = Parameters::new(model, size, SEED);
+        let mut disk = Disk::new(&parameters).map_err(|error| error.to_string())?;
+        let requests: Vec<_> = recorded
+            .iter()
+            .map(|entry| (entry.served.request, entry.served.completed))
+            .collect();
+        let served = replay(&mut disk, &requests, kind).map_err(|error| error.to_string())?;
+        let counts = disk.counts();
+        all.counts.slots_written += counts.slots_written;
+        all.counts.slots_programmed += counts.slots_programmed;
+        for (before, now) in recorded.iter().zip(&served) {
+            let same = before.served.completed == now.completed && before.served.parts == now.parts;
+            all.is_the_same &= same;
+            entries.push(Entry {
+                served: *now,
+                ..*before
+            });
+        }
+        all.served.extend(served);
+    }
+    let begin = all.served.iter().map(|s| s.request.arrived).min();
+    let end = all.served.iter().map(|s| s.completed).max();
+    all.work = journal::work(
+        &entries,
+        &[(begin.unwrap_or_default(), end.unwrap_or_default())],
+    );
+    Ok(all)
+}
+
+/// The size of the disk that a journal comes from, or the least that it can have been.
+fn size(journal: &Journal, entries: &[Entry]) -> Bytes {
+    let end = |entry: &Entry| {
+        let request = &entry.served.request;
+        request.sector + u64::from(request.sectors)
+    };
+    let least = entries.iter().map(end).max().unwrap_or(0) * SECTOR;
+    let least = Bytes(least.next_multiple_of(1 << 20));
+    journal.disk.as_ref().map_or(least, |(_, size)| *size)
+}
+
+impl Outcome {
+    fn took(&self) -> Nanos {
+        self.work
+            .times()
+            .iter()
+            .map(|(_, time)| *time)
+            .fold(Nanos(0), |a, b| Nanos(a.0 + b.0))
+    }
+
+    fn quantile(&self, share: f64) -> Nanos {
+        let mut times: Vec<Nanos> = self.served.iter().map(Served::time).collect();
+        times.sort_unstable();
+        let place = (times.len() as f64 * share).ceil() as usize;
+        times
+            .get(place.saturating_sub(1))
+            .copied()
+            .unwrap_or_default()
+    }
+}
+
+const HEAD: [&str; 10] = [
+    "disk",
+    "took",
+    "median",
+    "99 %",
+    "outside the disk %",
+    "seek %",
+    "rotation %",
+    "flash %",
+    "flush, queue %",
+    "amplified",
+];
+
+fn text(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)], kind: Loop) -> String {
+    let from = match &journal.disk {
+        Some((model, size)) => format!(" of {} ({size})", model.name),
+        None => String::new(),
+    };
+    let how = match kind {
+        Loop::Open => "each when it came in the journal",
+        Loop::Closed => "each as long after the one before it was done as in the journal",
+    };
+    let lines: Vec<[String; 10]> = rows
+        .iter()
+        .map(|(model, outcome)| row(model, outcome))
+        .collect();
+    let mut text = format!(
+        "{} requests{from}, {how}:\n{}",
+        journal.entries.len(),
+        table(HEAD, &lines)
+    );
+    for (model, outcome) in rows {
+        let is_own = journal.disk.as_ref().is_some_and(|(own, _)| own == model);
+        if let (true, Ok(outcome), Loop::Closed) = (is_own, outcome, kind) {
+            let name = &model.name;
+            text += &match outcome.is_the_same {
+                true => format!(
+                    "{name}: every request takes what it took in the guest, to the nanosecond.\n"
+                ),
+                false => format!(
+                    "{name}: not what it took in the guest: the model or the journal is another.\n"
+                ),
+            };
+        }
+    }
+    text
+}
+
+fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 10] {
+    let name = model.name.clone();
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(why) => {
+            let mut row: [String; 10] = Default::default();
+            row[0] = name;
+            row[1] = format!("not possible: {why}");
+            return row;
+        }
+    };
+    let took = outcome.took();
+    let share = |time: Nanos| match time.0 {
+        0 => "·".to_owned(),
+        time => format!("{:.0}", time as f64 / took.0.max(1) as f64 * 100.0),
+    };
+    let work = &outcome.work;
+    let amplified = outcome.counts.write_amplification();
+    [
+        name,
+        took.to_string(),
+        outcome.quantile(0.5).to_string(),
+        outcome.quantile(0.99).to_string(),
+        share(work.outside),
+        share(work.seek),
+        share(work.rotation),
+        share(work.flash),
+        share(Nanos(work.flush.0 + work.waiting.0 + work.collection.0)),
+        amplified
+            .filter(|_| work.flash.0 > 0)
+            .map_or("·".to_owned(), |wa| format!("{wa:.2}")),
+    ]
+}
+
+fn in_full(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)]) -> Value {
+    let disks = rows.iter().map(|(model, outcome)| match outcome {
+        Err(why) => json!({"disk": model.name, "impossible": why}),
+        Ok(outcome) => json!({
+            "disk": model.name,
+            "took_ns": outcome.took().0,
+            "median_ns": outcome.quantile(0.5).0,
+            "p99_ns": outcome.quantile(0.99).0,
+            "work": outcome.work,
+            "counts": outcome.counts,
+            "same_as_journal": outcome.is_the_same,
+        }),
+    });
+    json!({"requests": journal.entries.len(), "disks": disks.collect::<Vec<_>>()})
+}

@@ -1,0 +1,179 @@
+//! `fsarena validate`: models of disks held against what is published of the disks that they stand for.
+
+use std::process::ExitCode;
+
+use catalog::{Disk, Figure};
+use disk::{DiskError, Operation, figures};
+use model::{FlashState, Mechanism, Rotating};
+use serde_json::json;
+
+use crate::arguments::cli::Globals;
+use crate::arguments::journal_args::ValidateArgs;
+use crate::output::exit::{BadInput, Code};
+use crate::output::text::{print, print_json, table};
+use crate::paths;
+
+/// One figure of a disk.
+struct Row {
+    disk: String,
+    figure: &'static str,
+    unit: Unit,
+    published: f64,
+    model: f64,
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    Seconds,
+    BytesASecond,
+    PerSecond,
+    Times,
+}
+
+/// Measures what is asked for.
+pub fn run(args: &ValidateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let catalog = paths::catalog(globals)?;
+    let mut rows = Vec::new();
+    for name in &args.disk {
+        catalog.disk(name)?;
+    }
+    let is_asked = |disk: &&Disk| args.disk.is_empty() || args.disk.contains(&disk.model.name);
+    for disk in catalog.disks().filter(is_asked) {
+        let measured =
+            rows_of(disk).map_err(|error| BadInput(format!("{}: {error}", disk.model.name)))?;
+        rows.extend(measured);
+    }
+    if globals.json {
+        let rows = rows.iter().map(|row| {
+            json!({"disk": row.disk, "figure": row.figure, "published": row.published, "model": row.model})
+        });
+        print_json(&rows.collect())?;
+    } else if args.markdown {
+        print(&markdown(&rows))?;
+    } else {
+        let lines: Vec<[String; 5]> = rows.iter().map(Row::cells).collect();
+        print(&table(HEAD, &lines))?;
+    }
+    Ok(Code::Done.into())
+}
+
+const HEAD: [&str; 5] = ["disk", "figure", "published", "model", "ratio"];
+
+/// The table for the documentation.
+fn markdown(rows: &[Row]) -> String {
+    let mut text = format!("| {} |\n|---|---|---|---|---|\n", HEAD.join(" | "));
+    for row in rows {
+        text += &format!("| {} |\n", row.cells().join(" | "));
+    }
+    text
+}
+
+impl Row {
+    fn cells(&self) -> [String; 5] {
+        [
+            self.disk.clone(),
+            self.figure.to_owned(),
+            self.unit.shown(self.published),
+            self.unit.shown(self.model),
+            format!("{:.2}", self.model / self.published),
+        ]
+    }
+}
+
+impl Unit {
+    fn shown(self, number: f64) -> String {
+        match self {
+            Self::Seconds if number >= 1e-3 => format!("{:.2} ms", number * 1e3),
+            Self::Seconds => format!("{:.1} µs", number * 1e6),
+            Self::BytesASecond => format!("{:.0} MB/s", number / 1e6),
+            Self::PerSecond => format!("{number:.0}/s"),
+            Self::Times => format!("{number:.2}"),
+        }
+    }
+}
+
+fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
+    let model = &disk.model;
+    let row = |figure, unit, published, model_figure| Row {
+        disk: model.name.clone(),
+        figure,
+        unit,
+        published,
+        model: model_figure,
+    };
+    let mut rows = Vec::new();
+    for (figure, published) in &disk.published.figures {
+        let (words, unit) = words(*figure);
+        rows.push(row(words, unit, *published, measured(disk, *figure)?));
+    }
+    match &model.mechanism {
+        Mechanism::Rotating(numbers) => {
+            let time = figures::latency(model, Operation::Read)?;
+            rows.push(row(
+                "random read, by its parts",
+                Unit::Seconds,
+                by_parts(disk, numbers)?,
+                time,
+            ));
+        }
+        Mechanism::Flash(numbers) => {
+            let spare = f64::from(numbers.spare) / 1000.0;
+            if let Some(amplified) = figures::amplification(model)? {
+                let words = "write amplification, random, against Agarwal and Marrow";
+                rows.push(row(
+                    words,
+                    Unit::Times,
+                    (1.0 + spare) / (2.0 * spare),
+                    amplified,
+                ));
+            }
+        }
+        Mechanism::Ideal => {}
+    }
+    Ok(rows)
+}
+
+/// Command, mean seek, half a revolution and the transfer of 4 KiB in the middle zone, in seconds.
+fn by_parts(disk: &Disk, numbers: &Rotating) -> Result<f64, DiskError> {
+    let turn = numbers.turn.as_secs_f64();
+    let sectors: u32 = numbers.zones.iter().map(|zone| zone.sectors).sum();
+    let track = f64::from(sectors) / numbers.zones.len() as f64;
+    let command = disk.model.command.as_secs_f64();
+    Ok(command + figures::seek(&disk.model)? + turn / 2.0 + 8.0 / track * turn)
+}
+
+const fn words(figure: Figure) -> (&'static str, Unit) {
+    match figure {
+        Figure::SeekAverageRead => ("average seek", Unit::Seconds),
+        Figure::SustainedOuter => ("sustained rate, outer edge", Unit::BytesASecond),
+        Figure::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
+        Figure::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
+        Figure::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
+        Figure::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
+        Figure::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
+        Figure::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
+        Figure::SequentialRead => ("reads in order", Unit::BytesASecond),
+        Figure::SequentialWrite => ("writes in order", Unit::BytesASecond),
+        Figure::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
+        Figure::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
+    }
+}
+
+fn measured(disk: &Disk, figure: Figure) -> Result<f64, DiskError> {
+    use FlashState::{Fresh, Steady};
+    use Operation::{Read, Write};
+    let model = &disk.model;
+    match figure {
+        Figure::SeekAverageRead => figures::seek(model),
+        Figure::SustainedOuter | Figure::SequentialRead => figures::stream(model, Read, false),
+        Figure::SustainedInner => figures::stream(model, Read, true),
+        Figure::RandomRead1 => figures::random(model, Read, 1, Steady),
+        Figure::RandomRead32 => figures::random(model, Read, 32, Steady),
+        Figure::RandomWrite1 => figures::random(model, Write, 1, Fresh),
+        Figure::RandomWrite32 => figures::random(model, Write, 32, Fresh),
+        Figure::RandomWriteSteady => figures::random(model, Write, 32, Steady),
+        Figure::SequentialWrite => figures::stream(model, Write, false),
+        Figure::ReadLatency1 => figures::latency(model, Read),
+        Figure::WriteLatency1 => figures::latency(model, Write),
+    }
+}

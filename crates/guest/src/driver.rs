@@ -1,0 +1,30 @@
+//! The driver of disks in memory, which is built for a guest's kernel out of the crate `disk`.
+
+use std::path::{Path, PathBuf};
+
+use crate::programs::Programs;
+use crate::rebuild::make_module;
+use crate::{GuestError, files};
+
+/// Its module.
+pub const DRIVER: &str = "fsarena_disk";
+/// The kernel's own driver of disks in memory, which has no mechanism.
+pub const SUBSTITUTE: &str = "null_blk";
+
+/// All of its source, since a guest is called after what it is made of.
+pub fn description() -> String {
+    let files = disk::DRIVER_SOURCE.iter();
+    files
+        .map(|(name, text)| format!("{name}\n{text}\n"))
+        .collect()
+}
+
+/// Builds it against a kernel's headers, in a directory that is made, and returns its file.
+pub fn build(headers: &Path, into: &Path, programs: &Programs) -> Result<PathBuf, GuestError> {
+    files::create_directory(into)?;
+    for (name, text) in disk::DRIVER_SOURCE {
+        files::write(&into.join(name), text.as_bytes())?;
+    }
+    make_module(headers, into, &[], &[], programs)?;
+    Ok(into.join(format!("{DRIVER}.ko")))
+}

@@ -1,0 +1,201 @@
+//! Disks in the memory of a guest: where they lie, and what their driver is told.
+
+use disk::Parameters;
+use model::{Bytes, DiskModel, Mechanism};
+
+use crate::driver::DRIVER;
+
+/// What the journal of all disks of a guest takes: 645,000 requests.
+const JOURNAL: Bytes = Bytes::mib(64);
+/// What is random about a disk begins with this, in every guest.
+const SEED: u64 = 1;
+
+/// Disks in the guest's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryDisk {
+    /// What each does.
+    pub model: DiskModel,
+    /// The size of each, in whole MiB.
+    pub size: Bytes,
+    /// How many there are.
+    pub count: u32,
+}
+
+impl MemoryDisk {
+    /// Memory that they take beside the guest's own.
+    pub fn beside(&self) -> Bytes {
+        Bytes(self.size.0 * u64::from(self.count.max(1)) + JOURNAL.0)
+    }
+
+    /// What their driver is told, in a guest whose kernel manages so much memory.
+    pub(crate) fn of_driver(&self, memory: Bytes) -> String {
+        let numbers = Parameters::new(&self.model, self.size, SEED).bytes();
+        let numbers: String = numbers.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!(
+            "parameters={numbers} base={:#x} disks={} journal_bytes={} forced={}",
+            Layout::of(memory, self.beside()).base,
+            self.count.max(1),
+            JOURNAL.0,
+            u8::from(self.model.forced),
+        )
+    }
+
+    /// What is written into which files of each disk of the kernel's own driver (null_blk, as
+    /// Documentation/block/null_blk.rst of the kernel describes it), a line each, in this order; between two disks
+    /// there is an empty line. It has no mechanism, and stands for the ideal disk alone.
+    pub fn of_substitute(&self) -> String {
+        let one = format!(
+            "size {}\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n",
+            self.size.0 >> 20
+        );
+        vec![one; self.count.max(1) as usize].join("\n")
+    }
+}
+
+/// Whether the kernel's own driver can stand for a disk.
+pub fn has_substitute(model: &DiskModel) -> bool {
+    model.mechanism == Mechanism::Ideal
+}
+
+/// What a guest calls its disks in memory, by the module that makes them.
+pub(crate) fn names(driver: &str, count: u32) -> Vec<String> {
+    let name = match driver {
+        DRIVER => "fsd",
+        _ => "nullb",
+    };
+    (0..count)
+        .map(|number| format!("/dev/{name}{number}"))
+        .collect()
+}
+
+/// Where memory lies in a guest: what the kernel manages, and what disks lie in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// What QEMU gives it in all.
+    pub total: Bytes,
+    /// The address at which what disks lie in begins.
+    pub base: u64,
+    /// Addresses and lengths that the kernel must leave alone.
+    reserved: Vec<(u64, u64)>,
+}
+
+impl Layout {
+    /// The end of memory below the devices of a machine `q35`, where it has no more than that (hw/i386/pc_q35.c of
+    /// QEMU); where it has more, memory goes on at 4 GiB behind the first 2.
+    const LOW: u64 = 0xb000_0000;
+    const LOW_OF_MORE: u64 = 2 << 30;
+    const HIGH: u64 = 4 << 30;
+    /// The firmware keeps its tables at the end of the low memory.
+    const FIRMWARE: u64 = 16 << 20;
+
+    /// Memory of the kernel's, and memory beside it.
+    pub fn of(memory: Bytes, beside: Bytes) -> Self {
+        let both = memory.0 + beside.0;
+        if beside.0 == 0 {
+            return Self {
+                total: memory,
+                base: 0,
+                reserved: Vec::new(),
+            };
+        }
+        if both <= Self::LOW {
+            let base = memory.0 - Self::FIRMWARE;
+            return Self {
+                total: Bytes(both),
+                base,
+                reserved: vec![(base, beside.0)],
+            };
+        }
+        if memory.0 >= Self::LOW_OF_MORE {
+            let base = Self::HIGH + memory.0 - Self::LOW_OF_MORE;
+            return Self {
+                total: Bytes(both),
+                base,
+                reserved: vec![(base, beside.0)],
+            };
+        }
+        // The rest of the first 2 GiB is nobody's.
+        let end = memory.0 - Self::FIRMWARE;
+        Self {
+            total: Bytes(Self::LOW_OF_MORE + beside.0),
+            base: Self::HIGH,
+            reserved: vec![(end, Self::LOW_OF_MORE - memory.0), (Self::HIGH, beside.0)],
+        }
+    }
+
+    /// The same for the kernel (`memmap=` of Documentation/admin-guide/kernel-parameters.txt).
+    pub fn words(&self) -> String {
+        let words = self.reserved.iter();
+        let words = words.filter(|(_, length)| *length > 0);
+        words
+            .map(|(base, length)| format!(" memmap={length:#x}${base:#x}"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::SUBSTITUTE;
+
+    fn disk() -> MemoryDisk {
+        MemoryDisk {
+            model: DiskModel::ideal(),
+            size: Bytes::mib(8),
+            count: 2,
+        }
+    }
+
+    #[test]
+    fn the_kernels_own_driver_is_told_what_a_disk_without_a_mechanism_is() {
+        let one = "size 8\nblocksize 512\nmemory_backed 1\nirqmode 0\npower 1\n";
+        assert_eq!(disk().of_substitute(), format!("{one}\n{one}"));
+        assert!(has_substitute(&disk().model));
+    }
+
+    #[test]
+    fn the_driver_is_told_all_numbers_and_where_its_memory_is() {
+        let words = disk().of_driver(Bytes::mib(512));
+        let numbers = words.strip_prefix("parameters=").unwrap();
+        let (numbers, rest) = numbers.split_once(' ').unwrap();
+        // A parameter of a module is 1024 characters long at most.
+        assert!(
+            numbers.len() < 1000 && numbers.len() % 16 == 0,
+            "{}",
+            numbers.len()
+        );
+        assert_eq!(
+            rest,
+            "base=0x1f000000 disks=2 journal_bytes=67108864 forced=0"
+        );
+        assert_eq!(names(DRIVER, 2), ["/dev/fsd0", "/dev/fsd1"]);
+        assert_eq!(names(SUBSTITUTE, 1), ["/dev/nullb0"]);
+    }
+
+    #[test]
+    fn a_kernel_has_the_memory_that_it_was_given_wherever_the_disks_lie() {
+        const GIB: u64 = 1 << 30;
+        for (memory, beside) in [(1, 1), (1, 3), (2, 1), (3, 4), (1, 20)] {
+            let layout = Layout::of(Bytes(memory * GIB), Bytes(beside * GIB));
+            let total = layout.total.0;
+            let (low, high) = match total <= Layout::LOW {
+                true => (total, 0),
+                false => (Layout::LOW_OF_MORE, total - Layout::LOW_OF_MORE),
+            };
+            let ranges = [(0, low), (Layout::HIGH, high)];
+            let is_inside = |(base, length): (u64, u64)| {
+                ranges
+                    .iter()
+                    .any(|(from, all)| base >= *from && base + length <= from + all)
+            };
+            assert!(
+                layout.reserved.iter().all(|range| is_inside(*range)),
+                "{layout:?}"
+            );
+            assert!(is_inside((layout.base, beside * GIB)), "{layout:?}");
+            let taken: u64 = layout.reserved.iter().map(|(_, length)| length).sum();
+            assert_eq!(total - taken, memory * GIB, "{layout:?}");
+        }
+        assert_eq!(Layout::of(Bytes(GIB), Bytes(0)).words(), "");
+    }
+}

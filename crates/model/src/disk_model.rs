@@ -1,0 +1,208 @@
+//! Disks as models: what a disk does, told by numbers. How long it takes follows from them (crate `disk`).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// A disk as a model. The only thing that the rest of fsarena knows of a disk that is no real one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskModel {
+    /// The word that names it: `hdd-2003-7200`.
+    pub name: String,
+    /// The name people write.
+    pub title: String,
+    /// The product that it stands for.
+    pub product: String,
+    /// What each command takes in the disk and its controller beside what it does.
+    pub command: Nanos,
+    /// Bytes a second between it and the host at most; any number where absent.
+    pub link: Option<Bytes>,
+    /// Commands among which it chooses itself.
+    pub queue: u32,
+    /// Its write cache; none where zero.
+    pub cache: Bytes,
+    /// Whether it takes writes that may not end in the cache (forced unit access); else whoever wants one flushes
+    /// behind it.
+    pub forced: bool,
+    /// What is behind that.
+    pub mechanism: Mechanism,
+}
+
+/// What moves, or wears, in a disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// Nothing: bytes are there at once.
+    Ideal,
+    /// An arm over platters.
+    Rotating(Rotating),
+    /// Flash behind a table that says where each 4 KiB lie.
+    Flash(Flash),
+}
+
+/// An arm over platters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rotating {
+    /// One revolution.
+    pub turn: Nanos,
+    /// A seek to the next cylinder.
+    pub seek_next: Nanos,
+    /// A seek over a third of all cylinders, the average of random ones.
+    pub seek_average: Nanos,
+    /// A seek over all of them.
+    pub seek_full: Nanos,
+    /// From one head to another of the same cylinder.
+    pub head_switch: Nanos,
+    /// What a seek takes longer before a write.
+    pub write_settle: Nanos,
+    /// Heads.
+    pub heads: u32,
+    /// What it reads ahead into its buffer.
+    pub read_ahead: Bytes,
+    /// From the outermost, where it begins.
+    pub zones: Vec<Zone>,
+}
+
+/// A band of cylinders with equally long tracks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Zone {
+    /// How many there are.
+    pub cylinders: u32,
+    /// Sectors of 512 bytes in each track.
+    pub sectors: u32,
+}
+
+/// Flash behind a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Flash {
+    /// To read a page.
+    pub read: Nanos,
+    /// To program a page.
+    pub program: Nanos,
+    /// To erase a block.
+    pub erase: Nanos,
+    /// A discard.
+    pub unmap: Nanos,
+    /// Bytes a second over the bus of one channel.
+    pub channel: Bytes,
+    /// Channels.
+    pub channels: u32,
+    /// Dies of each channel.
+    pub dies: u32,
+    /// What is programmed at once.
+    pub page: Bytes,
+    /// Pages that are erased at once.
+    pub block: u32,
+    /// Thousandths of flash beyond what the host sees.
+    pub spare: u32,
+    /// Whether its cache survives a loss of power, so that a flush waits for nothing.
+    pub protected: bool,
+    /// What was written before it begins.
+    pub state: FlashState,
+}
+
+/// What a disk of flash has behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum FlashState {
+    /// Nothing.
+    Fresh,
+    /// The first half was written once, in order.
+    #[default]
+    Half,
+    /// All of it was written in order, and as much twice again at random: it makes room for every write.
+    Steady,
+}
+
+impl FlashState {
+    /// Every state, with its word.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("fresh", Self::Fresh),
+        ("half", Self::Half),
+        ("steady", Self::Steady),
+    ];
+
+    /// Per cent of the disk that were written: 100 is each sector once.
+    pub const fn written(self) -> u32 {
+        match self {
+            Self::Fresh => 0,
+            Self::Half => 50,
+            Self::Steady => 300,
+        }
+    }
+}
+
+impl DiskModel {
+    /// A disk that takes no time at all.
+    pub fn ideal() -> Self {
+        Self {
+            name: "ideal".to_owned(),
+            title: "No disk at all".to_owned(),
+            product: "none".to_owned(),
+            command: Nanos(0),
+            link: None,
+            queue: 64,
+            cache: Bytes(0),
+            forced: false,
+            mechanism: Mechanism::Ideal,
+        }
+    }
+
+    /// What it holds: the disk that it stands for. Any size where nothing limits it.
+    pub fn capacity(&self) -> Option<Bytes> {
+        let Mechanism::Rotating(disk) = &self.mechanism else {
+            return None;
+        };
+        let sectors = |zone: &Zone| u64::from(zone.cylinders) * u64::from(zone.sectors);
+        let of_one_head: u64 = disk.zones.iter().map(sectors).sum();
+        Some(Bytes(of_one_head * u64::from(disk.heads) * 512))
+    }
+
+    /// The same disk with another past, where it has one.
+    #[must_use]
+    pub fn in_state(&self, state: FlashState) -> Option<Self> {
+        let mut disk = self.clone();
+        let Mechanism::Flash(flash) = &mut disk.mechanism else {
+            return None;
+        };
+        flash.state = state;
+        if state != FlashState::default() {
+            let word = FlashState::ALL.into_iter().find(|(_, s)| *s == state);
+            disk.name = format!("{}-{}", self.name, word.map_or("", |(word, _)| word));
+        }
+        Some(disk)
+    }
+}
+
+impl fmt::Display for DiskModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cache = match self.cache {
+            Bytes(0) => "no write cache".to_owned(),
+            cache => format!("a write cache of {cache}"),
+        };
+        match &self.mechanism {
+            Mechanism::Ideal => write!(f, "{} (no mechanism)", self.name),
+            Mechanism::Rotating(disk) => write!(
+                f,
+                "{} (an arm, {} turns a minute, {cache})",
+                self.name,
+                60_000_000_000 / disk.turn.0.max(1)
+            ),
+            Mechanism::Flash(disk) => write!(
+                f,
+                "{} (flash, {} dies, {cache}{})",
+                self.name,
+                disk.channels * disk.dies,
+                if disk.protected { ", protected" } else { "" }
+            ),
+        }
+    }
+}

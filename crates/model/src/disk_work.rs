@@ -1,0 +1,79 @@
+//! What a simulated disk did during a phase, and where the time went.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// What a simulated disk did in the timed parts of a phase. At each moment in which requests are in the disk, time
+/// belongs to the one that is done next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DiskWork {
+    /// Requests that were done.
+    pub requests: u64,
+    /// How often the arm moved for one of them.
+    pub seeks: u64,
+    /// Bytes that the filesystem called metadata or journal.
+    pub metadata: Bytes,
+    /// Bytes read and written, metadata or not.
+    pub bytes: Bytes,
+    /// Requests that were in the disk when one came, with that one, added up over all.
+    pub depths: u64,
+    /// No request was in the disk: programs and filesystem worked.
+    pub outside: Nanos,
+    /// The disk took in a command.
+    pub command: Nanos,
+    /// The arm moved.
+    pub seek: Nanos,
+    /// The sector came round.
+    pub rotation: Nanos,
+    /// Bytes moved.
+    pub transfer: Nanos,
+    /// Flash was read or programmed.
+    pub flash: Nanos,
+    /// Flash was made free.
+    pub collection: Nanos,
+    /// A flush waited for the cache.
+    pub flush: Nanos,
+    /// The disk did something else meanwhile: it emptied its cache, or programmed flash.
+    pub waiting: Nanos,
+    /// 4 KiB that were written to flash for the host.
+    pub slots_written: u64,
+    /// 4 KiB that flash was programmed with.
+    pub slots_programmed: u64,
+    /// What copying and the simulation cost the processor, which a real disk would not.
+    pub own: Nanos,
+    /// Requests that found no room in the journal, and are told nowhere here.
+    pub lost: u64,
+}
+
+impl DiskWork {
+    /// Each kind of time with its word, in the order in which they come.
+    pub const fn times(&self) -> [(&'static str, Nanos); 9] {
+        [
+            ("outside the disk", self.outside),
+            ("command", self.command),
+            ("seek", self.seek),
+            ("rotation", self.rotation),
+            ("transfer", self.transfer),
+            ("flash", self.flash),
+            ("garbage collection", self.collection),
+            ("flush", self.flush),
+            ("waiting", self.waiting),
+        ]
+    }
+
+    /// What flash was programmed with for each byte written; nothing where none was.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.slots_written > 0).then(|| self.slots_programmed as f64 / self.slots_written as f64)
+    }
+}
+
+/// The requests of a simulated disk between two moments, packed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalPart {
+    /// The phase; what was done before the first, and between two, has none.
+    pub phase: Option<String>,
+    /// The requests, in base64; the crate `disk` unpacks them.
+    pub packed: String,
+}

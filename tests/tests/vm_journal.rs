@@ -1,0 +1,90 @@
+//! What simulated disks are asked for in guests, and the same requests without one.
+
+use end_to_end::{Sandbox, cells_of, run};
+use model::{Nanos, PhaseResult};
+use serde_json::Value;
+
+fn campaign(sandbox: &Sandbox, disk: &str) {
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4"], "2");
+    run(command.args(["--suite", "durable", "--disk", disk])).with(0);
+}
+
+fn phases(sandbox: &Sandbox) -> Vec<PhaseResult> {
+    let results = sandbox.results();
+    let cell = cells_of(&results, "ext4").remove(0);
+    assert_eq!(cell.status, model::Status::Ok, "{:?}", cell.failure);
+    cell.phases.clone()
+}
+
+fn replayed(sandbox: &Sandbox, words: &[&str]) -> Value {
+    let mut command = sandbox.fsarena();
+    let output = run(command.args(["--json", "replay"]).args(words))
+        .with(0)
+        .stdout;
+    serde_json::from_str(&output).unwrap()
+}
+
+#[test]
+fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_others() {
+    let sandbox = Sandbox::new();
+    for disk in ["hdd-2003-7200", "sata-ssd-steady"] {
+        campaign(&sandbox, disk);
+        let phases = phases(&sandbox);
+        let fsync = phases
+            .iter()
+            .find(|phase| phase.phase == "overwrite-fsync")
+            .unwrap();
+        let work = fsync.disk.unwrap();
+        let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
+        assert_eq!(Nanos(all), fsync.wall, "{work:?}");
+        assert!(
+            work.requests >= fsync.operations && work.lost == 0,
+            "{work:?}"
+        );
+        assert!(work.metadata.0 > 0 && work.own.0 > 0, "{work:?}");
+        match disk {
+            "hdd-2003-7200" => assert!(work.flush.0 + work.seek.0 + work.rotation.0 > all / 2),
+            _ => assert!(work.slots_programmed > work.slots_written, "{work:?}"),
+        }
+        let csv = sandbox.path("journal.csv");
+        run(sandbox
+            .fsarena()
+            .args(["journal", "--format", "csv", "-o"])
+            .arg(&csv))
+        .with(0);
+        for source in [&[][..], &[csv.to_str().unwrap()]] {
+            let words = [source, &["--disk", &format!("{disk},ideal")]].concat();
+            let disks = &replayed(&sandbox, &words)["disks"];
+            let same = |number: usize| disks[number]["same_as_journal"].as_bool().unwrap();
+            // A file does not say how large the disk was; this one was as large as what is read and written.
+            assert!(same(0) || !source.is_empty(), "{disk}: {disks}");
+            assert!(!same(1) && disks[0]["took_ns"].as_u64() > disks[1]["took_ns"].as_u64());
+        }
+    }
+    let words = run(&mut sandbox.fsarena().arg("journal")).with(0).stdout;
+    assert!(
+        words.contains("overwrite-fsync") && words.contains("AMPLIFIED"),
+        "{words}"
+    );
+    let replay = run(sandbox
+        .fsarena()
+        .args(["replay", "--disk", "sata-ssd-steady,floppy-1.44"]));
+    let words = replay.with(0).stdout;
+    let told = "sata-ssd-steady: every request takes what it took in the guest, to the nanosecond.";
+    assert!(words.contains(told), "{words}");
+    assert!(words.contains("not possible: holds 1.4 MiB"), "{words}");
+    sandbox.assert_clean();
+}
+
+#[test]
+fn an_ideal_disk_takes_no_time_and_says_what_it_costs_the_processor() {
+    let sandbox = Sandbox::new();
+    campaign(&sandbox, "ideal");
+    for phase in phases(&sandbox) {
+        let work = phase.disk.unwrap();
+        assert_eq!(work.outside, phase.wall, "{}", phase.phase);
+        assert!(work.requests == 0 || work.own.0 > 0, "{work:?}");
+        assert!(work.own < phase.wall, "{work:?}");
+    }
+    sandbox.assert_clean();
+}
