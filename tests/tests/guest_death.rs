@@ -288,7 +288,7 @@ fn a_person_gets_a_shell_in_a_guest_with_the_filesystem_mounted() {
     let place = tempfile::tempdir().unwrap();
     let commands = "cat /proc/mounts\nls -d /sys/fs /names/vi\necho e''nd\n";
     let said = shell("hpfs", commands, place.path());
-    assert!(said.contains("/dev/nullb0 /mnt hpfs rw"), "{said}");
+    assert!(said.contains("/dev/fsd0 /mnt hpfs rw"), "{said}");
     assert!(said.contains("/names/vi") && said.contains("end"), "{said}");
     assert_eq!(processes_about(place.path()), []);
 }

@@ -181,7 +181,10 @@ fn a_campaign_in_guests_that_is_killed_goes_on_where_it_was() {
 fn what_a_guest_cannot_be_is_refused_before_anything_runs() {
     let sandbox = Sandbox::new();
     for (options, complaint) in [
-        (["--memory", "256MiB"], "in which a disk of 384 MiB lies"),
+        (
+            ["--memory", "255MiB"],
+            "is too little for a guest; give 256 MiB",
+        ),
         (
             ["--processors", "2"],
             "in virtual time a machine has one processor",

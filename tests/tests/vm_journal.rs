@@ -53,7 +53,8 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             .arg(&csv))
         .with(0);
         for source in [&[][..], &[csv.to_str().unwrap()]] {
-            let words = [source, &["--disk", &format!("{disk},ideal")]].concat();
+            let asked = format!("{disk},ideal");
+            let words = [source, &["--disk", asked.as_str()]].concat();
             let disks = &replayed(&sandbox, &words)["disks"];
             let same = |number: usize| disks[number]["same_as_journal"].as_bool().unwrap();
             // A file does not say how large the disk was; this one was as large as what is read and written.
@@ -61,7 +62,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
             assert!(!same(1) && disks[0]["took_ns"].as_u64() > disks[1]["took_ns"].as_u64());
         }
     }
-    let words = run(&mut sandbox.fsarena().arg("journal")).with(0).stdout;
+    let words = run(sandbox.fsarena().arg("journal")).with(0).stdout;
     assert!(
         words.contains("overwrite-fsync") && words.contains("AMPLIFIED"),
         "{words}"
@@ -72,7 +73,10 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
     let words = replay.with(0).stdout;
     let told = "sata-ssd-steady: every request takes what it took in the guest, to the nanosecond.";
     assert!(words.contains(told), "{words}");
-    assert!(words.contains("not possible: holds 1.4 MiB"), "{words}");
+    assert!(
+        words.contains("not possible: holds 1440 KiB, and the journal reaches to 512 MiB"),
+        "{words}"
+    );
     sandbox.assert_clean();
 }
 
@@ -86,5 +90,34 @@ fn an_ideal_disk_takes_no_time_and_says_what_it_costs_the_processor() {
         assert!(work.requests == 0 || work.own.0 > 0, "{work:?}");
         assert!(work.own < phase.wall, "{work:?}");
     }
+    sandbox.assert_clean();
+}
+
+#[test]
+fn a_machine_of_a_study_has_its_speed_memory_and_disk() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &["minix"], "1");
+    let command = command.args(["--suite", "trial", "--machine", "vanninen-2003"]);
+    run(command).with(0);
+    let machine = sandbox.results().campaign.guest.unwrap();
+    assert_eq!((machine.shift, machine.memory), (1, model::Bytes::mib(512)));
+    assert_eq!(machine.model().unwrap().name, "hdd-2003-7200");
+    let mut real = sandbox.fsarena();
+    let words = [
+        "run",
+        "--backend",
+        "vm",
+        "--clock",
+        "real",
+        "-c",
+        "ext4",
+        "--machine",
+        "os2-2002",
+    ];
+    let refused = run(real.args(words)).with(2).stderr;
+    assert!(
+        refused.contains("--machine os2-2002 says how long an instruction takes"),
+        "{refused}"
+    );
     sandbox.assert_clean();
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use model::{AgeProfile, DiskModel, Filesystem, FlashState, Profile, Suite, Use};
+use model::{AgeProfile, DiskModel, Filesystem, FlashState, MachineModel, Profile, Suite, Use};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::disk_file::Disk;
 use crate::document::{Claims, Source};
 use crate::study_file::{self, Study};
 use crate::text_file::read_plain;
-use crate::{CatalogError, age_file, disk_file, filesystem_file, suite_file, uses_file};
+use crate::{
+    CatalogError, age_file, disk_file, filesystem_file, machine_file, suite_file, uses_file,
+};
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
 
@@ -35,6 +37,7 @@ struct Files {
     uses: Vec<(String, String)>,
     disks: Vec<(String, String)>,
     ages: Vec<(String, String)>,
+    machines: Vec<(String, String)>,
     studies: Vec<(String, String)>,
 }
 
@@ -51,11 +54,13 @@ pub enum Kind {
     Disk,
     /// A profile of ageing, in `ages/`.
     Age,
+    /// A machine of virtual time, in `machines/`.
+    Machine,
     /// A published comparison, in `studies/`.
     Study,
 }
 
-/// Filesystems, suites, uses, disks, ages, studies and the defaults of profiles; every entry is checked.
+/// Filesystems, suites, uses, disks, ages, machines, studies and the defaults of profiles; every entry is checked.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     filesystems: Entries<Filesystem>,
@@ -64,6 +69,7 @@ pub struct Catalog {
     uses: Entries<Use>,
     disks: Entries<Disk>,
     ages: Entries<AgeProfile>,
+    machines: Entries<MachineModel>,
     /// Texts of studies, which depend on the suites that there are.
     studies: Entries<String>,
     /// Texts of suites, which studies resolve in their own sizes.
@@ -97,6 +103,7 @@ impl Catalog {
             uses: read("uses"),
             disks: read("disks"),
             ages: read("ages"),
+            machines: read("machines"),
             studies: read("studies"),
         })?;
         for suite in &catalog.defaults.suites {
@@ -112,6 +119,7 @@ impl Catalog {
             uses: BTreeMap::new(),
             disks: BTreeMap::new(),
             ages: BTreeMap::new(),
+            machines: BTreeMap::new(),
             studies: BTreeMap::new(),
             texts: BTreeMap::new(),
             defaults,
@@ -132,6 +140,7 @@ impl Catalog {
             Kind::Use => catalog.take_uses(&only),
             Kind::Disk => catalog.take_disks(&only),
             Kind::Age => catalog.take_ages(&only),
+            Kind::Machine => catalog.take_machines(&only),
             Kind::Study => {
                 // Most texts of a fuzzer's are none, and a whole catalog is much to copy.
                 study_file::read(Source { file, text }, self)?;
@@ -148,7 +157,7 @@ impl Catalog {
     /// Adds the files of a user's directory; an entry of the same name is replaced.
     ///
     /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
-    /// `DIR/ages/*.toml` and `DIR/studies/*.toml`; a directory that has none of these is taken to hold filesystems itself. Nothing is
+    /// `DIR/ages/*.toml`, `DIR/machines/*.toml` and `DIR/studies/*.toml`; a directory that has none of these is taken to hold filesystems itself. Nothing is
     /// taken over when any file is wrong.
     ///
     /// # Errors
@@ -164,6 +173,7 @@ impl Catalog {
             below("uses")?,
             below("disks")?,
             below("ages")?,
+            below("machines")?,
             below("studies")?,
         ];
         let files = if found.iter().all(Option::is_none) {
@@ -172,7 +182,7 @@ impl Catalog {
                 ..Files::default()
             }
         } else {
-            let [filesystems, suites, uses, disks, ages, studies] =
+            let [filesystems, suites, uses, disks, ages, machines, studies] =
                 found.map(Option::unwrap_or_default);
             Files {
                 filesystems,
@@ -180,6 +190,7 @@ impl Catalog {
                 uses,
                 disks,
                 ages,
+                machines,
                 studies,
             }
         };
@@ -189,9 +200,10 @@ impl Catalog {
             uses,
             disks,
             ages,
+            machines,
             studies,
         } = &files;
-        if [filesystems, suites, uses, disks, ages, studies]
+        if [filesystems, suites, uses, disks, ages, machines, studies]
             .iter()
             .all(|f| f.is_empty())
         {
@@ -212,6 +224,7 @@ impl Catalog {
         self.take_uses(&files.uses)?;
         self.take_disks(&files.disks)?;
         self.take_ages(&files.ages)?;
+        self.take_machines(&files.machines)?;
         self.take_studies(&files.studies)
     }
 
@@ -267,6 +280,15 @@ impl Catalog {
             add(&mut new, value.model.name.clone(), value, file, claims)?;
         }
         merge(&mut self.disks, new)
+    }
+
+    fn take_machines(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+        let mut new = Entries::new();
+        for (file, text) in files {
+            let (value, claims) = machine_file::read(Source { file, text })?;
+            add(&mut new, value.name.clone(), value, file, claims)?;
+        }
+        merge(&mut self.machines, new)
     }
 
     fn take_ages(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
@@ -412,6 +434,23 @@ impl Catalog {
         });
         let known = self.disks.keys().map(String::as_str);
         in_state.ok_or_else(|| CatalogError::unknown("disk", name, known))
+    }
+
+    /// Every machine of virtual time, by name.
+    pub fn machines(&self) -> impl Iterator<Item = &MachineModel> {
+        self.machines.values().map(|e| &e.value)
+    }
+
+    /// The machine of a name.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn machine(&self, name: &str) -> Result<&MachineModel, CatalogError> {
+        let known = self.machines.keys().map(String::as_str);
+        self.machines
+            .get(name)
+            .map(|entry| &entry.value)
+            .ok_or_else(|| CatalogError::unknown("machine", name, known))
     }
 
     /// Every profile of ageing, by name.

@@ -236,7 +236,7 @@ fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
         protected: table.read("protected", |v| v.flag())?.unwrap_or_default(),
         state: FlashState::default(),
     };
-    if read.page.0 % 4096 != 0 || read.page > Bytes::kib(64) {
+    if !read.page.0.is_multiple_of(4096) || read.page > Bytes::kib(64) {
         return Err(page.wrong("a multiple of 4 KiB, 64 KiB at most"));
     }
     if read.channels * read.dies > 128 {
@@ -280,7 +280,7 @@ fn sources(top: &Table<'_>) -> Result<BTreeMap<String, String>, CatalogError> {
     }
     let listed = top.read("sources", |v| v.any_table())?;
     let mut sources = BTreeMap::new();
-    for (key, value) in listed.iter().flat_map(|table| table.entries()) {
+    for (key, value) in listed.iter().flat_map(Table::entries) {
         if !numbers.iter().any(|number| number == key) {
             return Err(value.error(format!("`{key}` has a source and no number")));
         }

@@ -4,8 +4,8 @@ use model::{CacheState, End, Op, Profile};
 
 use crate::document::Source;
 use crate::{
-    Catalog, Kind, age_file, campaign_file, disk_file, filesystem_file, study_file, suite_file,
-    uses_file,
+    Catalog, Kind, age_file, campaign_file, disk_file, filesystem_file, machine_file, study_file,
+    suite_file, uses_file,
 };
 
 const FILESYSTEM: &str = include_str!("../../../docs/adding-a-filesystem.md");
@@ -158,6 +158,9 @@ fn every_key_and_operation_is_described() {
         described(USE, key);
     }
     for key in disk_file::all_keys() {
+        described(DISK, key);
+    }
+    for key in machine_file::all_keys() {
         described(DISK, key);
     }
     for key in age_file::all_keys() {

@@ -16,6 +16,7 @@ mod document;
 mod documentation_tests;
 mod error;
 mod filesystem_file;
+mod machine_file;
 mod mixes;
 mod operation;
 mod options;

@@ -107,6 +107,11 @@ fn every_file_is_called_after_what_it_describes() {
     assert_eq!(disks, names("disks"));
     let ages: Vec<String> = catalog.ages().map(|age| age.name.clone()).collect();
     assert_eq!(ages, names("ages"));
+    let machines: Vec<String> = catalog.machines().map(|m| m.name.clone()).collect();
+    assert_eq!(machines, names("machines"));
+    for machine in catalog.machines() {
+        catalog.disk(&machine.disk).unwrap();
+    }
     assert!(catalog.ages().all(|age| age.source.len() > 100));
     let studies = catalog.studies().unwrap();
     let studies: Vec<String> = studies.into_iter().map(|study| study.name).collect();
@@ -605,5 +610,17 @@ fn a_test_of_a_suite_is_chosen_by_both_names() {
     ] {
         let error = chosen(wrong).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
+    }
+}
+
+/// Below 512 MiB, mke2fs takes blocks of 1 KiB and a journal to match (`small` of mke2fs.conf(5)).
+#[test]
+fn no_image_is_what_mke2fs_calls_small() {
+    let catalog = catalog();
+    for profile in Profile::ALL {
+        assert!(
+            catalog.profile(profile).size >= model::Bytes::mib(512),
+            "{profile}"
+        );
     }
 }

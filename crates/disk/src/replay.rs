@@ -43,11 +43,12 @@ pub fn replay(
             Some((before, think)) => Nanos(bench.when_done(before).0 + think.0),
         };
         now = now.max(arrives);
-        while bench.disk.next().is_some_and(|next| next <= now) {
-            bench.step();
-        }
         while bench.held == Disk::REQUESTS {
             now = now.max(bench.disk.next().unwrap_or(now));
+            bench.step();
+        }
+        // All that happens at this moment happens before the request comes.
+        while bench.disk.next().is_some_and(|next| next <= now) {
             bench.step();
         }
         bench.disk.submit(&Request {

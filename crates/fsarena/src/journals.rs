@@ -347,10 +347,10 @@ pub const TIMES: [&str; 13] = [
 ];
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn journal() -> Journal {
+    pub fn journal() -> Journal {
         let entry = |arrived, operation, sector, sectors, forced| Entry {
             served: Served {
                 request: Request {

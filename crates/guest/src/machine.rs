@@ -51,7 +51,7 @@ const MODEL_PROCESSOR: &str = "Westmere-v1,-vme";
 /// just when the guest halts, see a processor that is idle, and advance the clock to the next timer from where the
 /// clock was before the last few hundred instructions, which are then counted twice. That depends on how this
 /// machine's scheduler treats both threads.
-const CLOCK_OF_INSTRUCTIONS: &str = "shift=0,sleep=off,rr=record,rrfile=/dev/null";
+const CLOCK_OF_INSTRUCTIONS: &str = "sleep=off,rr=record,rrfile=/dev/null";
 
 /// What a guest calls its disks, up to 26 of them.
 pub fn disks(count: u32) -> Vec<String> {
@@ -74,6 +74,8 @@ pub struct Machine {
     pub clock: Clock,
     /// Who executes its instructions; in virtual time they are always emulated.
     pub accelerator: Accelerator,
+    /// In virtual time an instruction takes two to the power of this in nanoseconds.
+    pub shift: u32,
     /// How the host caches what its disks hold.
     pub cache: DiskCache,
     /// Whether the host reads and writes its disks through io_uring.
@@ -89,6 +91,7 @@ impl Default for Machine {
             processors: 1,
             clock: Clock::Real,
             accelerator: Accelerator::Tcg,
+            shift: 0,
             cache: DiskCache::Writeback,
             io_uring: false,
         }
@@ -137,6 +140,7 @@ impl Machine {
             .args(["-machine", "q35", "-no-reboot"])
             .args(["-cpu", self.cpu()])
             .args(self.clock_words())
+            .args(self.instruction_words())
             .args(["-smp", &self.processors().to_string()])
             .args(["-m", &format!("{}k", self.all_memory().0 >> 10)])
             .arg("-kernel")
@@ -194,14 +198,23 @@ impl Machine {
             (Clock::Virtual, _) => &[
                 "-accel",
                 "tcg,thread=single",
-                "-icount",
-                CLOCK_OF_INSTRUCTIONS,
                 "-seed",
                 "1",
                 "-rtc",
                 "base=2020-01-01,clock=vm",
                 "-uuid",
                 "00000000-0000-0000-0000-000000000001",
+            ],
+        }
+    }
+
+    /// How long an instruction takes, where the clock counts them.
+    fn instruction_words(&self) -> Vec<String> {
+        match self.clock {
+            Clock::Real => Vec::new(),
+            Clock::Virtual => vec![
+                "-icount".to_owned(),
+                format!("shift={},{CLOCK_OF_INSTRUCTIONS}", self.shift),
             ],
         }
     }
@@ -237,7 +250,7 @@ mod tests {
             (model.processors(), machine(Clock::Real).processors()),
             (1, 4)
         );
-        let words = model.clock_words().join(" ");
+        let words = model.clock_words().join(" ") + &model.instruction_words().join(" ");
         assert_eq!(model.cpu(), MODEL_PROCESSOR);
         for pinned in [
             "-icount shift=0,sleep=off,rr=record",

@@ -499,6 +499,7 @@ fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
     Machine {
         memory: parts.memory,
         beside: Bytes(0),
+        shift: parts.shift,
         processors: parts.processors,
         clock,
         accelerator: parts.accelerator,

@@ -54,7 +54,7 @@ pub use features::{Class, Feature, Features, Support};
 pub use filesystem::{Commands, Driver, Filesystem, MkfsWrites, Requirements};
 pub use group::Group;
 pub use kernel_log::{Concern, KernelEvent};
-pub use machine::{Accelerator, DiskCache, GuestDisk, GuestMachine};
+pub use machine::{Accelerator, DiskCache, GuestDisk, GuestMachine, MachineModel};
 pub use measurement::{Direction, Measurement, Metric, Unit};
 pub use memory_use::MemoryUse;
 pub use metric_pattern::MetricPattern;

@@ -114,6 +114,25 @@ impl fmt::Display for GuestDisk {
     }
 }
 
+/// A machine of virtual time as a model: what a processor, memory and disks of a study come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineModel {
+    /// The word that names it: `vanninen-2003`.
+    pub name: String,
+    /// The name people write.
+    pub title: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// An instruction takes two to the power of this in nanoseconds.
+    pub shift: u32,
+    /// Its memory; what any guest has where absent.
+    pub memory: Option<Bytes>,
+    /// The name of its disk.
+    pub disk: String,
+    /// How many of them.
+    pub disks: u32,
+}
+
 /// The machine that every cell of a campaign gets for itself (`vm` backend). It has no network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -126,6 +145,9 @@ pub struct GuestMachine {
     pub accelerator: Accelerator,
     /// Its processor and the features that this has, as `-cpu` of qemu(1) says them.
     pub cpu: String,
+    /// In virtual time an instruction takes two to the power of this in nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shift: u32,
     /// How many disks it has, 1 to 8; a filesystem is made on the first.
     pub disks: u32,
     /// What its disks are.
@@ -134,6 +156,11 @@ pub struct GuestMachine {
     pub kernel: String,
     /// The name of what it was made of: the same name means the same kernel, modules and programs.
     pub made: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+const fn is_zero(shift: &u32) -> bool {
+    *shift == 0
 }
 
 impl GuestMachine {
@@ -161,9 +188,13 @@ impl fmt::Display for GuestMachine {
             1 => "1 disk".to_owned(),
             count => format!("{count} disks"),
         };
+        let speed = match self.shift {
+            0 => String::new(),
+            shift => format!(", {} ns an instruction", 1_u64 << shift),
+        };
         write!(
             f,
-            "{} of memory, {processors} ({}, {}), {disks}: {}; Linux {}",
+            "{} of memory, {processors} ({}, {}{speed}), {disks}: {}; Linux {}",
             self.memory,
             self.accelerator.name(),
             self.cpu,
@@ -183,6 +214,7 @@ mod tests {
             processors: 1,
             accelerator: Accelerator::Tcg,
             cpu: "max".into(),
+            shift: 0,
             disks: 1,
             disk,
             kernel: "6.1.0-9-amd64".into(),

@@ -224,6 +224,7 @@ pub fn guest(model: DiskModel) -> GuestMachine {
         processors: 1,
         accelerator: Accelerator::Tcg,
         cpu: "max".into(),
+        shift: 0,
         disks: 1,
         disk: GuestDisk::Model { model },
         kernel: "6.1.0".into(),

@@ -55,6 +55,7 @@ pub fn guest_in_memory() -> GuestMachine {
         processors: 1,
         accelerator: Accelerator::Tcg,
         cpu: "max".into(),
+        shift: 0,
         disks: 1,
         disk: GuestDisk::Model { model },
         kernel: "6.1.0".into(),

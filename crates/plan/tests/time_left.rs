@@ -60,6 +60,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         processors: 1,
         accelerator: Accelerator::Tcg,
         cpu: "max".into(),
+        shift: 0,
         disks: 1,
         disk: GuestDisk::Model {
             model: catalog.disk("nvme-consumer").unwrap(),

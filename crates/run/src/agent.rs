@@ -38,6 +38,9 @@ pub struct Watch<'a> {
     pub stall_timeout: Nanos,
     /// Time after which a step is `hung` that has not ended, whatever moves.
     pub step_limit: Nanos,
+    /// Whether all these times are those of its work, and not of the clock on the wall: a guest in virtual time does as
+    /// much in them on a machine that is busy, and only later.
+    pub by_work: bool,
     /// Set by whoever wants the campaign to stop.
     pub stop: &'a AtomicBool,
 }
@@ -147,10 +150,16 @@ impl Agent {
         let mut waits = Waits::new(watch);
         let mut stopped = Stopping::default();
         let mut withdrawn = None;
+        let mut worked = watch.by_work.then(Worked::default);
         let mut done = false;
         let outcome = loop {
             let event = self.events.recv_timeout(ATTENTION);
-            waits.pass(time.look());
+            let passed = time.look();
+            waits.pass(
+                worked
+                    .as_mut()
+                    .map_or(passed, |worked| worked.pass(self.pid(), passed)),
+            );
             match event {
                 Ok(Event::Withdrawn { reason }) => withdrawn = Some(reason),
                 Ok(event) => {
@@ -287,6 +296,32 @@ impl Agent {
     }
 }
 
+/// How long a process has run on processors.
+#[derive(Debug, Default)]
+struct Worked {
+    before: Nanos,
+}
+
+impl Worked {
+    /// What counts of a time that has passed: what the process ran in it.
+    fn pass(&mut self, process: Pid, passed: Nanos) -> Nanos {
+        let Some(now) = process::on_processor(process) else {
+            return passed;
+        };
+        let ran = now.0.saturating_sub(self.before.0);
+        self.before = now;
+        Self::counted(Nanos(ran), passed)
+    }
+
+    /// What it did not run counts a little, so that one that never runs again is given up all the same. Threads that
+    /// run side by side do not make time pass faster.
+    const fn counted(ran: Nanos, passed: Nanos) -> Nanos {
+        const OF_REST: u64 = 10;
+        let ran = if ran.0 < passed.0 { ran.0 } else { passed.0 };
+        Nanos(ran + (passed.0 - ran) / OF_REST)
+    }
+}
+
 /// For how long an agent was waited for, on two accounts.
 struct Waits<'a> {
     watch: &'a Watch<'a>,
@@ -383,12 +418,22 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
+    #[test]
+    fn what_gets_half_of_a_processor_has_nearly_twice_the_time() {
+        let counted = |ran, passed| Worked::counted(Nanos(ran), Nanos(passed)).0;
+        assert_eq!(counted(100, 100), 100);
+        assert_eq!(counted(150, 100), 100, "two threads");
+        assert_eq!(counted(50, 100), 55);
+        assert_eq!(counted(0, 100), 10, "it never runs again");
+    }
+
     /// How an agent that speaks every second, or never, is told to hang after some seconds.
     fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<Stall> {
         let stop = AtomicBool::new(false);
         let watch = Watch {
             first: Nanos::from_secs(3),
             stall_timeout: Nanos::from_secs(5),
+            by_work: false,
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };
@@ -410,6 +455,7 @@ mod tests {
         let watch = Watch {
             first: SECOND,
             stall_timeout: SECOND,
+            by_work: false,
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };

@@ -263,6 +263,7 @@ impl GuestExecutor {
         Watch {
             first: self.time_to_boot(),
             stall_timeout: self.stall_timeout,
+            by_work: self.machine.clock == Clock::Virtual,
             step_limit: self.step_limit,
             stop: &self.stop,
         }

@@ -122,7 +122,9 @@ Examples:
   fsarena journal 7 --cell 12 --phase tree-in --format csv
                                              every request of a phase with the parts of its time
   fsarena journal --format blkparse -o it.txt
-                                             the same for what reads the output of blkparse")]
+                                             the same for what reads the output of blkparse
+  fsarena journal --phase tree-in --format map -o map.svg
+                                             a picture: place on the disk over time")]
     Journal(JournalArgs),
     /// Serve the journal of a cell by other simulated disks, in seconds and without a guest.
     #[command(after_help = "\
@@ -269,6 +271,8 @@ pub enum Listing {
     Disks,
     /// How filesystems can be aged before a test.
     Ages,
+    /// Machines of published studies, for guests in virtual time.
+    Machines,
     /// Aged states that are kept (`run --keep-aged`), where they lie and what they take.
     Aged,
     /// What was run.

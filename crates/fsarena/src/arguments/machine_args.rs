@@ -13,6 +13,10 @@ pub struct MachineArgs {
     /// Measure virtual time, which is the same on every machine, or real time [default: virtual, unless KVM works].
     #[arg(long, value_name = "CLOCK", value_parser = words::<Clock>(["virtual", "real"]))]
     pub clock: Option<Clock>,
+    /// A machine of a published study, in virtual time: its processor's speed, memory and disks (see `fsarena list
+    /// machines`); --memory, --disk and --disks go before.
+    #[arg(long, value_name = "NAME", conflicts_with = "processors")]
+    pub machine: Option<String>,
     /// A simulated disk (see `fsarena list disks`); a comma-separated list tests each contender on each [default: nvme-consumer
     /// in virtual time, else an image].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

@@ -4,11 +4,13 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use model::StoredCell;
 use serde_json::json;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::journal_args::{FORMATS, JournalArgs};
 use crate::journals::{self, TIMES};
+use crate::output::disk_map;
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{print, print_json, table};
 use crate::paths;
@@ -44,16 +46,24 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         }
         match args.format.as_str() {
             "csv" => journal.csv(),
+            "map" => disk_map::svg(&title(cell, args.phase.as_deref()), &journal),
             _ => journal.blkparse(),
         }
     };
     match &args.output {
         None => print(&text)?,
         Some(path) => {
-            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?
+            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
     Ok(Code::Done.into())
+}
+
+/// Whose requests a picture shows.
+fn title(cell: &StoredCell, phase: Option<&str>) -> String {
+    let place = &cell.cell;
+    let phase = phase.map_or(String::new(), |phase| format!(" · {phase}"));
+    format!("{} · {}{phase}", place.contender, place.test)
 }
 
 /// What the columns of the table mean.

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use catalog::{Catalog, Disk, Study};
 use machine::{Kept, KeptImage};
 use model::{
-    AgeProfile, AgeRecord, Backend, Bytes, Churn, Driver, FACTS, Filesystem, Mechanism, Nanos,
-    Profile, Suite, Test, Use,
+    AgeProfile, AgeRecord, Backend, Bytes, Churn, Driver, FACTS, Filesystem, MachineModel,
+    Mechanism, Nanos, Profile, Suite, Test, Use,
 };
 use serde_json::{Value, json};
 use store::CampaignSummary;
@@ -28,6 +28,7 @@ pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         Listing::Uses => uses(&paths::catalog(globals)?),
         Listing::Disks => disks(&paths::catalog(globals)?),
         Listing::Ages => ages(&paths::catalog(globals)?),
+        Listing::Machines => machines(&paths::catalog(globals)?),
         Listing::Aged => aged(&Kept::open()?),
         Listing::Campaigns => campaigns(&stored(globals)?),
     };
@@ -174,14 +175,24 @@ fn profiles(catalog: &Catalog) -> (String, Value) {
             set.size.to_string(),
             set.rounds.to_string(),
             meaning(profile).to_owned(),
+            unlike(profile).to_owned(),
         ]
     });
     let value = Profile::ALL.map(|profile| {
         let set = catalog.profile(profile);
-        json!({ "name": profile, "size": set.size, "rounds": set.rounds, "meaning": meaning(profile) })
+        json!({ "name": profile, "size": set.size, "rounds": set.rounds, "meaning": meaning(profile), "unlike_real": unlike(profile) })
     });
     (
-        table(["profile", "image", "rounds", "meaning"], &rows),
+        table(
+            [
+                "profile",
+                "image",
+                "rounds",
+                "meaning",
+                "unlike a real volume",
+            ],
+            &rows,
+        ),
         json!(value),
     )
 }
@@ -192,6 +203,26 @@ const fn meaning(profile: Profile) -> &'static str {
         Profile::Quick => "a first comparison, about a minute a contender",
         Profile::Standard => "large enough that caches do not decide",
         Profile::Study => "the parameters of the published runs",
+    }
+}
+
+/// What differs from a volume of hundreds of GiB, of which filesystems make other things.
+const fn unlike(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Smoke => {
+            "512 MiB: ext4 has a journal of 16 MiB and not 1 GiB, 4 groups of blocks and not thousands; \
+             all files fit into memory"
+        }
+        Profile::Quick => {
+            "1 GiB: ext4 has a journal of 32 MiB and not 1 GiB, 8 groups of blocks and not thousands; \
+             most files fit into memory"
+        }
+        Profile::Standard => {
+            "8 GiB: ext4 has a journal of 64 MiB and not 1 GiB; directories and trees are small"
+        }
+        Profile::Study => {
+            "20 GB: what was a usual volume in 2003; ext4 has a journal of 128 MiB and not 1 GiB"
+        }
     }
 }
 
@@ -281,6 +312,25 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         table(["disk", "mechanism", "write cache", "title"], &rows),
         json!(in_full),
     )
+}
+
+fn machines(catalog: &Catalog) -> (String, Value) {
+    let all: Vec<&MachineModel> = catalog.machines().collect();
+    let row = |machine: &&MachineModel| {
+        let memory = machine
+            .memory
+            .map_or("any".to_owned(), |memory| memory.to_string());
+        [
+            machine.name.clone(),
+            format!("{} ns", 1_u64 << machine.shift),
+            memory,
+            format!("{} × {}", machine.disks, machine.disk),
+            line(&machine.title),
+        ]
+    };
+    let rows: Vec<_> = all.iter().map(row).collect();
+    let heading = ["machine", "an instruction", "memory", "disks", "title"];
+    (table(heading, &rows), json!(all))
 }
 
 fn ages(catalog: &Catalog) -> (String, Value) {

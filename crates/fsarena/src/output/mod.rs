@@ -3,6 +3,7 @@
 pub mod calibration_text;
 pub mod cell_page;
 pub mod cost_page;
+pub mod disk_map;
 pub mod erase_question;
 pub mod exit;
 pub mod output_file;

@@ -8,7 +8,8 @@ use std::thread;
 use catalog::{CampaignFile, Catalog};
 use guest::{Guest, Machine};
 use model::{
-    Accelerator, Bytes, Clock, Contender, DiskCache, DiskModel, GuestDisk, GuestMachine, Suite,
+    Accelerator, Bytes, Clock, Contender, DiskCache, DiskModel, GuestDisk, GuestMachine,
+    MachineModel, Suite,
 };
 
 use crate::arguments::guest_args::BuildOptions;
@@ -43,18 +44,54 @@ pub struct Wishes {
     /// Whether there is one more disk, to copy from.
     source: bool,
     jobs: Option<u32>,
+    /// The machine of a study.
+    machine: Option<MachineModel>,
     no_cache: bool,
     /// What the guest is to be made of.
     pub build: BuildOptions,
 }
 
 impl Wishes {
-    /// Those of the command line; of the campaign file where that says nothing. So much memory is asked for by either.
-    pub fn of(args: &RunArgs, file: &CampaignFile, memory: Option<Bytes>) -> Self {
+    /// Those of the command line; of the campaign file where that says nothing; else of the machine of a study, where
+    /// one is asked for. So much memory is asked for by either.
+    ///
+    /// # Errors
+    /// When there is no such machine, or it is to run in real time.
+    pub fn of(
+        args: &RunArgs,
+        file: &CampaignFile,
+        memory: Option<Bytes>,
+        catalog: &Catalog,
+    ) -> anyhow::Result<Self> {
+        let mut wishes = Self::plain(args, file, memory);
+        let Some(name) = &args.machine.machine else {
+            return Ok(wishes);
+        };
+        let machine = catalog.machine(name)?;
+        if wishes.clock == Some(Clock::Real) {
+            return Err(BadInput(format!(
+                "--machine {name} says how long an instruction takes, which is for --clock virtual"
+            ))
+            .into());
+        }
+        wishes.clock = Some(Clock::Virtual);
+        wishes.memory = wishes.memory.or(machine.memory);
+        if wishes.disk.is_empty() {
+            wishes.disk.push(machine.disk.clone());
+        }
+        if wishes.disks.is_empty() {
+            wishes.disks.push(machine.disks);
+        }
+        wishes.machine = Some(machine.clone());
+        Ok(wishes)
+    }
+
+    fn plain(args: &RunArgs, file: &CampaignFile, memory: Option<Bytes>) -> Self {
         let (asked, filed) = (&args.machine, &file.machine);
         Self {
             clock: asked.clock.or(filed.clock),
             memory,
+            machine: None,
             processors: asked.processors.or(filed.processors),
             disk: either(&asked.disk, &filed.disk),
             disks: either(&asked.disks, &filed.disks),
@@ -100,6 +137,7 @@ impl Wishes {
     /// The first wish that only a guest can grant, by its option.
     pub fn only_for_guests(&self) -> Option<&'static str> {
         let wishes = [
+            ("--machine", self.machine.is_some()),
             ("--clock", self.clock.is_some()),
             ("--processors", self.processors.is_some()),
             ("--disk", !self.disk.is_empty()),
@@ -252,6 +290,7 @@ fn settle(
         processors,
         accelerator,
         cpu: cpu.to_owned(),
+        shift: wishes.machine.as_ref().map_or(0, |machine| machine.shift),
         disks,
         disk,
         kernel: guest.release().to_owned(),

@@ -90,7 +90,7 @@ pub fn read(
     // Whoever compares mounted directories may have no right to limit memory.
     let of_study = defaults.memory.filter(|_| backend != Backend::Dir);
     let memory = args.memory.or(file.memory).or(of_study);
-    let wishes = Wishes::of(args, &file, memory);
+    let wishes = Wishes::of(args, &file, memory, catalog)?;
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
     let suites = match &study {

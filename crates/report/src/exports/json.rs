@@ -96,6 +96,7 @@ mod tests {
             processors: 1,
             accelerator: model::Accelerator::Tcg,
             cpu: "max".to_owned(),
+            shift: 0,
             disks: 1,
             disk: model::GuestDisk::Model { model },
             kernel: "6.1.0".to_owned(),

@@ -4,9 +4,9 @@ use analyse::{Analysis, ContenderFeatures};
 use model::{CampaignResults, FACTS, Feature};
 
 use crate::tables::calibration;
-use crate::tables::cost;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
+use crate::tables::{cost, disk_time};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
@@ -30,6 +30,11 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
     out += &legend_lines(&blocks);
     out += &of_the_raw_device(results, analysis, &names);
     out += &of_processor(results, analysis, &names);
+    out += &titled(
+        disk_time::TITLE,
+        &disk_time::blocks(results, analysis),
+        &names,
+    );
     out += &above_baseline(results, analysis, &names);
     out += &totals(results, analysis, &names);
     out += &ageing(analysis);

@@ -7,10 +7,10 @@ use analyse::Analysis;
 use model::CampaignResults;
 
 use crate::tables::calibration::shares;
-use crate::tables::cost;
 use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
+use crate::tables::{cost, disk_time};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
@@ -66,6 +66,13 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     out += &titled(
         cost::TITLE,
         &cost::blocks(results, analysis),
+        &names,
+        options.width,
+        paint,
+    );
+    out += &titled(
+        disk_time::TITLE,
+        &disk_time::blocks(results, analysis),
         &names,
         options.width,
         paint,

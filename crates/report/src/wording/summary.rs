@@ -165,6 +165,7 @@ mod tests {
             processors: 1,
             accelerator: Accelerator::Tcg,
             cpu: "max\u{1b}[2J".into(),
+            shift: 0,
             disks: 1,
             disk: GuestDisk::Image {
                 cache: DiskCache::Writeback,

@@ -1,0 +1,160 @@
+//! A picture of a journal: place over time, a mark for each request. It shows why: a stream is a line, metadata far
+//! from data is a second line, an arm that goes to and fro is a cloud.
+
+use std::fmt::Write as _;
+
+use disk::{Operation, SECTOR, Served};
+use model::{Bytes, Nanos};
+
+use crate::journals::Journal;
+
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 500.0;
+const MARGIN: f64 = 60.0;
+/// Marks are no smaller than this, so that a request of 4 KiB is seen.
+const LEAST: f64 = 1.5;
+/// The colours of reads, writes of data, writes of metadata, and flushes: Okabe and Ito, "Color universal design" (2008).
+const READ: &str = "#0072b2";
+const WRITE: &str = "#d55e00";
+const METADATA: &str = "#009e73";
+const FLUSH: &str = "#999999";
+
+/// The picture as SVG.
+pub fn svg(title: &str, journal: &Journal) -> String {
+    let served = || journal.entries.iter().map(|(_, entry)| &entry.served);
+    let begin = served()
+        .map(|s| s.request.arrived)
+        .min()
+        .unwrap_or_default();
+    let end = served().map(|s| s.completed).max().unwrap_or_default();
+    let highest = served().map(end_of).max().unwrap_or_default().max(1);
+    let scale = Axes {
+        begin,
+        time: (end.0 - begin.0).max(1) as f64,
+        sectors: highest as f64,
+    };
+    let mut text = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" \
+         font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
+         <text x=\"{MARGIN}\" y=\"24\" font-size=\"18\">{}</text>\n",
+        WIDTH + 2.0 * MARGIN,
+        HEIGHT + 2.0 * MARGIN + 20.0,
+        escaped(title)
+    );
+    text += &frame(&scale);
+    for (_, entry) in &journal.entries {
+        let colour = match entry.served.request.operation {
+            Operation::Read => READ,
+            Operation::Write if entry.is_metadata() => METADATA,
+            Operation::Write => WRITE,
+            Operation::Flush => FLUSH,
+            Operation::Discard => continue,
+        };
+        text += &mark(&scale, &entry.served, colour);
+    }
+    text + "</svg>\n"
+}
+
+/// A text as it may stand between two tags.
+fn escaped(text: &str) -> String {
+    let escape = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        c if c.is_control() => String::new(),
+        c => c.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
+const fn end_of(served: &Served) -> u64 {
+    served.request.sector + served.request.sectors as u64
+}
+
+/// From time and place to the picture.
+struct Axes {
+    begin: Nanos,
+    time: f64,
+    sectors: f64,
+}
+
+impl Axes {
+    fn x(&self, time: Nanos) -> f64 {
+        MARGIN + (time.0 - self.begin.0) as f64 / self.time * WIDTH
+    }
+
+    /// The first sector lies below.
+    fn y(&self, sector: u64) -> f64 {
+        MARGIN + HEIGHT - sector as f64 / self.sectors * HEIGHT
+    }
+}
+
+fn frame(axes: &Axes) -> String {
+    let bottom = MARGIN + HEIGHT;
+    let time = Nanos(axes.time as u64);
+    let place = Bytes(axes.sectors as u64 * SECTOR);
+    let mut text = format!(
+        "<rect x=\"{MARGIN}\" y=\"{MARGIN}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#cccccc\"/>\n\
+         <text x=\"{MARGIN}\" y=\"{}\">0</text>\n\
+         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{time}</text>\n\
+         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{place}</text>\n",
+        bottom + 18.0,
+        MARGIN + WIDTH,
+        bottom + 18.0,
+        MARGIN - 4.0,
+        MARGIN + 12.0,
+    );
+    let legend = [
+        (READ, "read"),
+        (WRITE, "write"),
+        (METADATA, "write of metadata"),
+        (FLUSH, "flush"),
+    ];
+    let mut x = MARGIN;
+    for (colour, word) in legend {
+        let _ = writeln!(
+            text,
+            "<rect x=\"{x}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
+             <text x=\"{}\" y=\"{}\">{word}</text>",
+            bottom + 32.0,
+            x + 16.0,
+            bottom + 43.0
+        );
+        x += 60.0 + 9.0 * word.len() as f64;
+    }
+    text
+}
+
+/// A box as long as the request took, and as high as what it moved; a flush goes over all.
+fn mark(axes: &Axes, served: &Served, colour: &str) -> String {
+    let (left, right) = (axes.x(served.request.arrived), axes.x(served.completed));
+    let is_flush = served.request.operation == Operation::Flush;
+    let (top, bottom) = match is_flush {
+        true => (MARGIN, MARGIN + HEIGHT),
+        false => (axes.y(end_of(served)), axes.y(served.request.sector)),
+    };
+    format!(
+        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\" opacity=\"{}\"/>\n",
+        (right - left).max(LEAST),
+        (bottom - top).max(LEAST),
+        if is_flush { "0.25" } else { "0.8" }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journals::tests::journal;
+
+    #[test]
+    fn each_request_is_a_mark_and_its_title_is_text() {
+        let picture = svg("<b> & co", &journal());
+        assert!(picture.contains("&lt;b&gt; &amp; co"), "{picture}");
+        let marks = |colour| {
+            picture
+                .matches(&format!("fill=\"{colour}\" opacity"))
+                .count()
+        };
+        assert_eq!([READ, WRITE, METADATA, FLUSH].map(marks), [1, 1, 0, 1]);
+    }
+}
