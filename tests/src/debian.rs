@@ -84,7 +84,11 @@ const MAKE: &str = r#"
 [ "$1" = --version ] && exit
 stand_still building
 for word; do
-    case $word in M=*) printf '\000depends=\000' > "${word#M=}/ufs.ko" ;; esac
+    case $word in M=*)
+        module=ufs
+        [ -e "${word#M=}/driver.c" ] && module=fsarena_disk
+        printf '\000depends=\000' > "${word#M=}/$module.ko" ;;
+    esac
 done
 "#;
 
