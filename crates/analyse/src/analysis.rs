@@ -3,7 +3,7 @@
 use model::{CampaignResults, Clock, Nanos, Use};
 use serde::{Deserialize, Serialize};
 
-use crate::checks::{disturbed, drift, noise, warm_reads};
+use crate::checks::{disturbed, drift, noise, unflushed, warm_reads};
 use crate::evidence::{failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
 use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
@@ -14,7 +14,7 @@ use crate::rows::{interference, row, sweep, total};
 use crate::{
     Ageing, CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
     DisturbedCell, Drift, Interference, NoiseFloor, Overall, PhaseCounts, Resources, Row, Stop,
-    Sweep, Total, UseScores, WarmRead,
+    Sweep, Total, Unflushed, UseScores, WarmRead,
 };
 
 /// What follows from the facts of a campaign.
@@ -73,6 +73,9 @@ pub struct Analysis {
     /// Phases that were to be served from the page cache, and read from the device.
     #[serde(default)]
     pub warm_reads: Vec<WarmRead>,
+    /// Contenders whose synced writes never made the disk empty its cache, where those of others did.
+    #[serde(default)]
+    pub unflushed: Vec<Unflushed>,
     /// Cells during which the machine did much else.
     #[serde(default)]
     pub disturbed: Vec<DisturbedCell>,
@@ -115,6 +118,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         noise: noise::floors(results, &rows, &ranked, margin),
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
+        unflushed: unflushed::unflushed(results),
         stop: Stop::of(results, &counts, &rows),
         budget: results.campaign.budget,
         counts,

@@ -31,6 +31,7 @@ pub use checks::disturbed::DisturbedCell;
 pub use checks::drift::Drift;
 pub use checks::noise::NoiseFloor;
 pub use checks::stop::{Stop, StopReason, WideResult};
+pub use checks::unflushed::Unflushed;
 pub use checks::warm_reads::WarmRead;
 pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};

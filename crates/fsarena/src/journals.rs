@@ -288,7 +288,7 @@ fn entry_of(line: &str) -> Option<(Option<String>, Entry)> {
 }
 
 /// What the disk of a cell did in each phase that was measured: where the time went.
-pub fn times(result: &CellResult) -> Vec<[String; 13]> {
+pub fn times(result: &CellResult) -> Vec<[String; 14]> {
     let mut rows = Vec::new();
     for phase in &result.phases {
         let Some(work) = &phase.disk else { continue };
@@ -320,8 +320,9 @@ pub fn times(result: &CellResult) -> Vec<[String; 13]> {
             share(work.seek),
             share(work.rotation),
             share(Nanos(work.command.0 + work.transfer.0)),
-            share(work.flash),
-            share(Nanos(work.flush.0 + work.waiting.0 + work.collection.0)),
+            share(Nanos(work.flash.0 + work.collection.0)),
+            share(work.flush),
+            share(work.waiting),
             work.write_amplification()
                 .map_or("·".to_owned(), |wa| format!("{wa:.2}")),
         ]);
@@ -330,7 +331,7 @@ pub fn times(result: &CellResult) -> Vec<[String; 13]> {
 }
 
 /// What the columns of [`times`] are called.
-pub const TIMES: [&str; 13] = [
+pub const TIMES: [&str; 14] = [
     "phase",
     "took",
     "requests",
@@ -342,7 +343,8 @@ pub const TIMES: [&str; 13] = [
     "rotation %",
     "transfer %",
     "flash %",
-    "flush, queue %",
+    "flush %",
+    "queue %",
     "amplified",
 ];
 

@@ -4,6 +4,7 @@ pub(crate) mod disturbed;
 pub(crate) mod drift;
 pub(crate) mod noise;
 pub(crate) mod stop;
+pub(crate) mod unflushed;
 pub(crate) mod warm_reads;
 
 #[cfg(test)]

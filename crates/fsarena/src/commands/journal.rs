@@ -68,6 +68,6 @@ fn title(cell: &StoredCell, phase: Option<&str>) -> String {
 
 /// What the columns of the table mean.
 const NOTES: &str = "\
-Outside the disk: no request was in it, so that programs and filesystem worked. Flush, queue: the disk emptied its\n\
-cache, made flash free or did what came before. Metadata: bytes that the filesystem called so, its journal among them.\n\
+Outside the disk: no request was in it, so that programs and filesystem worked. Flash: read, programmed or made free.\n\
+Flush: the disk emptied its cache for one. Queue: it did something else first. Metadata: bytes that the filesystem called so, its journal among them.\n\
 Amplified: bytes that flash was programmed with for each byte written.\n";

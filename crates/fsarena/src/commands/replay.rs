@@ -150,7 +150,7 @@ impl Outcome {
     }
 }
 
-const HEAD: [&str; 10] = [
+const HEAD: [&str; 11] = [
     "disk",
     "took",
     "median",
@@ -159,7 +159,8 @@ const HEAD: [&str; 10] = [
     "seek %",
     "rotation %",
     "flash %",
-    "flush, queue %",
+    "flush %",
+    "queue %",
     "amplified",
 ];
 
@@ -172,7 +173,7 @@ fn text(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)], kind: 
         Loop::Open => "each when it came in the journal",
         Loop::Closed => "each as long after the one before it was done as in the journal",
     };
-    let lines: Vec<[String; 10]> = rows
+    let lines: Vec<[String; 11]> = rows
         .iter()
         .map(|(model, outcome)| row(model, outcome))
         .collect();
@@ -198,12 +199,12 @@ fn text(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)], kind: 
     text
 }
 
-fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 10] {
+fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 11] {
     let name = model.name.clone();
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(why) => {
-            let mut row: [String; 10] = Default::default();
+            let mut row: [String; 11] = Default::default();
             row[0] = name;
             row[1] = format!("not possible: {why}");
             return row;
@@ -224,8 +225,9 @@ fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 10] {
         share(work.outside),
         share(work.seek),
         share(work.rotation),
-        share(work.flash),
-        share(Nanos(work.flush.0 + work.waiting.0 + work.collection.0)),
+        share(Nanos(work.flash.0 + work.collection.0)),
+        share(work.flush),
+        share(work.waiting),
         amplified
             .filter(|_| work.flash.0 > 0)
             .map_or("·".to_owned(), |wa| format!("{wa:.2}")),

@@ -9,8 +9,8 @@ use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests
 use crate::wording::text::clean;
 
 /// What stands above the table: how its cells are read.
-pub(crate) const TITLE: &str = "Where the time went, in % of each phase: CPU is time in which no request was in the simulated disk (`fsarena \
-     journal` says more)";
+pub(crate) const TITLE: &str = "Where the time went, in % of each phase: CPU is time in which no request was in the simulated disk, queue \
+     that it did something else first (`fsarena journal` says more)";
 
 /// What stands beside each phase.
 const UNIT: &str = "%";
@@ -122,7 +122,7 @@ fn parts(works: &[DiskWork]) -> String {
 }
 
 /// Kinds of time in one word each; what belongs together is one.
-fn short(work: &DiskWork) -> [(&'static str, u64); 7] {
+fn short(work: &DiskWork) -> [(&'static str, u64); 8] {
     [
         ("CPU", work.outside.0),
         ("seek", work.seek.0),
@@ -130,7 +130,8 @@ fn short(work: &DiskWork) -> [(&'static str, u64); 7] {
         ("bytes", work.command.0 + work.transfer.0),
         ("flash", work.flash.0),
         ("collect", work.collection.0),
-        ("flush", work.flush.0 + work.waiting.0),
+        ("flush", work.flush.0),
+        ("queue", work.waiting.0),
     ]
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(what_rounds_are(analysis));
     remarks.extend(failures(analysis));
+    remarks.extend(unflushed(analysis));
     remarks.extend(unsteady(analysis));
     remarks.extend(unlike(analysis));
     remarks.extend(analysis.disks_are_images.then(|| IMAGES.to_owned()));
@@ -196,6 +197,26 @@ fn outliers(analysis: &Analysis) -> Option<String> {
     }
     (!found.is_empty())
         .then(|| format!("Outliers, far off their other rounds: {}.", some_of(&found)))
+}
+
+/// Who is fast because what it calls durable is not.
+fn unflushed(analysis: &Analysis) -> Option<String> {
+    let found = analysis.unflushed.iter();
+    let found = found.map(|u| {
+        format!(
+            "{} ({})",
+            clean(&u.contender),
+            counted(u.operations, "synced write")
+        )
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| {
+        format!(
+            "Not durable: the disk's cache was never flushed for {}, where others had it flushed: a loss of power may \
+             take what was synced, and results in durable writes cannot be compared with theirs.",
+            some_of(&found)
+        )
+    })
 }
 
 /// Results that say less of the page cache than their name.

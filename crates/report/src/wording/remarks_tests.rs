@@ -156,3 +156,15 @@ fn several_disks_that_are_images_on_one_are_said_to_be_that() {
     results.campaign.backend = model::Backend::Vm;
     assert!(!said(&results));
 }
+
+#[test]
+fn who_never_flushes_is_said_to_be_not_durable() {
+    let mut analysis = analyse(&fixture::plain());
+    analysis.unflushed = vec![analyse::Unflushed {
+        contender: "jfs".to_owned(),
+        operations: 2048,
+    }];
+    let said = remarks(&analysis).join("\n");
+    let told = "Not durable: the disk's cache was never flushed for jfs (2048 synced writes), where others had it flushed:";
+    assert!(said.contains(told), "{said}");
+}

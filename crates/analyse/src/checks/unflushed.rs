@@ -1,0 +1,110 @@
+//! Contenders whose synced writes never made the disk empty its cache, where those of others did: what they called
+//! durable is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{CampaignResults, Group, Status};
+use serde::{Deserialize, Serialize};
+
+/// A contender whose syncs end before the disk's cache is flushed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unflushed {
+    /// Name of the contender.
+    pub contender: String,
+    /// Synced operations that it did.
+    pub operations: u64,
+}
+
+/// What a contender did in phases of durable writes.
+#[derive(Clone, Copy, Default)]
+struct Synced {
+    operations: u64,
+    flushes: u64,
+}
+
+/// Every such contender, in the order of the campaign.
+pub(crate) fn unflushed(results: &CampaignResults) -> Vec<Unflushed> {
+    let durable = durable_phases(results);
+    let mut synced: BTreeMap<&str, Synced> = BTreeMap::new();
+    for stored in &results.cells {
+        let cell = &stored.cell;
+        let phases = stored.result.iter().flat_map(|result| &result.phases);
+        let done = phases.filter(|phase| phase.status == Status::Ok);
+        for phase in done.filter(|phase| durable.contains(&(&*cell.test, &*phase.phase))) {
+            if let Some(device) = phase.device {
+                let sum = synced.entry(cell.contender.as_str()).or_default();
+                sum.operations += phase.operations;
+                sum.flushes += device.flushes;
+            }
+        }
+    }
+    // A device that needs no flush gets none from anybody.
+    if synced.values().all(|sum| sum.flushes == 0) {
+        return Vec::new();
+    }
+    let contenders = results.campaign.contenders.iter();
+    let found = contenders.filter_map(|contender| {
+        let sum = synced.get(contender.name.as_str())?;
+        (sum.flushes == 0 && sum.operations > 0).then(|| Unflushed {
+            contender: contender.name.clone(),
+            operations: sum.operations,
+        })
+    });
+    found.collect()
+}
+
+/// Tests and phases whose writes are synced.
+fn durable_phases(results: &CampaignResults) -> BTreeSet<(&str, &str)> {
+    let suites = results.campaign.suites.iter();
+    let tests = suites.flat_map(|suite| &suite.tests);
+    let phases = tests.flat_map(|test| test.phases.iter().map(move |phase| (test, phase)));
+    let durable = phases.filter(|(_, phase)| phase.op.descriptor().group() == Some(Group::Durable));
+    durable
+        .map(|(test, phase)| (&*test.name, &*phase.name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Access, Bytes, Io, Op};
+
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn who_never_flushes_is_named_where_others_do() {
+        let mut results = fixture::plain();
+        let test = &mut results.campaign.suites[0].tests[0];
+        let synced = Io {
+            fsync: 1,
+            ..Io::new("f", Access::Write, Bytes::mib(1))
+        };
+        test.phases[0].op = Op::Io(synced);
+        let (test, phase) = (test.name.clone(), test.phases[0].name.clone());
+        let first = results.campaign.contenders[0].name.clone();
+        let mut set = |of_first: u64, of_others: u64| {
+            for stored in results.cells.iter_mut().filter(|c| c.cell.test == test) {
+                let flushes = if stored.cell.contender == first {
+                    of_first
+                } else {
+                    of_others
+                };
+                let phases = stored
+                    .result
+                    .iter_mut()
+                    .flat_map(|result| &mut result.phases);
+                for result in phases.filter(|result| result.phase == phase) {
+                    result.operations = 10;
+                    result.device.get_or_insert_default().flushes = flushes;
+                }
+            }
+            unflushed(&results)
+        };
+        let found = set(0, 7);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contender == first && found[0].operations >= 10);
+        assert_eq!(set(0, 0), [], "the device needs none");
+        assert_eq!(set(1, 7), []);
+    }
+}
