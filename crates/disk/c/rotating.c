@@ -243,16 +243,22 @@ static void read_on(struct fsd_disk *disk, fsd_u64 first, fsd_u64 end, fsd_u64 a
 	b->reading = b->limit > end;
 }
 
-/* Whether a read is served by the track buffer, and when its last sector is there. */
+/* Whether a read is served by the track buffer, and when its last sector is there. What lies so far ahead that the arm
+   would be there sooner is not. */
 static int is_buffered(struct fsd_disk *disk, const struct fsd_request *r, fsd_u64 *there)
 {
 	struct buffer *b = &disk->is.rotating.buffer;
 	fsd_u64 end = r->sector + r->sectors;
+	struct positioning directly;
 
 	if (r->sector < b->first || end > b->limit || b->first == b->limit)
 		return 0;
 	*there = end <= b->from ? 0 : b->since + stream(disk, b->from, end - b->from);
-	return 1;
+	if (end <= b->from || !b->reading)
+		return 1;
+	move_to(disk, at_most(reached(disk, disk->now), disk->p.sectors - 1));
+	directly = position(disk, disk->now, r->sector, 0);
+	return *there <= disk->now + directly.seek + directly.rotation + stream(disk, r->sector, r->sectors);
 }
 
 static void serve_from_buffer(struct fsd_disk *disk, struct fsd_request *r, fsd_u64 there)

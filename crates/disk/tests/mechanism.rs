@@ -183,6 +183,27 @@ fn a_stream_goes_at_the_rate_of_its_zone() {
     assert_eq!(last.0, first + 80 * track - 1500 * US);
 }
 
+/// The disk reads ahead behind a read; what lies far ahead is reached sooner by the arm.
+#[test]
+fn a_read_far_ahead_does_not_wait_for_the_track_buffer() {
+    let mut model = rotating();
+    if let Mechanism::Rotating(numbers) = &mut model.mechanism {
+        numbers.read_ahead = Bytes::mib(8);
+    }
+    let mut disk = disk(&model, model.capacity().unwrap());
+    let far = 15_000;
+    let served = one_by_one(&mut disk, [read(0, 0), read(0, 8), read(0, far)]);
+    assert_eq!(
+        served[1].part(Part::Rotation),
+        Nanos(0),
+        "it follows: {:?}",
+        served[1]
+    );
+    // 15 tracks would pass under the head before it.
+    assert!(served[2].time().0 < 30 * MS, "{:?}", served[2]);
+    assert!(served[2].part(Part::Seek).0 > 0, "{:?}", served[2]);
+}
+
 #[test]
 fn a_disk_with_a_queue_takes_what_is_near_first() {
     let near = |queue| {

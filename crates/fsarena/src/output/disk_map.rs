@@ -10,7 +10,7 @@ use crate::journals::Journal;
 
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 500.0;
-const MARGIN: f64 = 60.0;
+const MARGIN: f64 = 90.0;
 /// Marks are no smaller than this, so that a request of 4 KiB is seen.
 const LEAST: f64 = 1.5;
 /// The colours of reads, writes of data, writes of metadata, and flushes: Okabe and Ito, "Color universal design" (2008).
@@ -27,7 +27,10 @@ pub fn svg(title: &str, journal: &Journal) -> String {
         .min()
         .unwrap_or_default();
     let end = served().map(|s| s.completed).max().unwrap_or_default();
-    let highest = served().map(end_of).max().unwrap_or_default().max(1);
+    // Of two maps of one disk the places are the same.
+    let disk = journal.disk.as_ref().map(|(_, size)| size.0 / SECTOR);
+    let reached = served().map(end_of).max().unwrap_or_default();
+    let highest = disk.unwrap_or(reached).max(1);
     let scale = Axes {
         begin,
         time: (end.0 - begin.0).max(1) as f64,
