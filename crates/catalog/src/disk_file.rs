@@ -70,13 +70,13 @@ pub struct Disk {
 pub struct Published {
     /// Where.
     pub source: String,
-    /// Each figure: seconds, bytes a second or operations a second.
-    pub figures: Vec<(Figure, f64)>,
+    /// Each metric: seconds, bytes a second or operations a second.
+    pub metrics: Vec<(Metric, f64)>,
 }
 
-/// A figure of a data sheet that a model can be held against.
+/// A metric of a data sheet that a model can be held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Figure {
+pub enum Metric {
     /// The average seek before a read, in seconds.
     SeekAverageRead,
     /// Sustained rate at the outer edge, bytes a second.
@@ -103,8 +103,8 @@ pub enum Figure {
     WriteLatency1,
 }
 
-impl Figure {
-    /// Every figure with its key.
+impl Metric {
+    /// Every metric with its key.
     pub const ALL: [(&'static str, Self); 12] = [
         ("seek-average-read", Self::SeekAverageRead),
         ("sustained-outer", Self::SustainedOuter),
@@ -299,26 +299,26 @@ fn sources(top: &Table<'_>) -> Result<BTreeMap<String, String>, CatalogError> {
 
 fn published(value: &Value<'_>) -> Result<Published, CatalogError> {
     const SOURCE: &str = "published-source";
-    let keys: Vec<&'static str> = Figure::ALL
+    let keys: Vec<&'static str> = Metric::ALL
         .iter()
         .map(|(key, _)| *key)
         .chain([SOURCE])
         .collect();
     let table = value.table(&keys)?;
-    let mut figures = Vec::new();
-    for (key, figure) in Figure::ALL {
-        let read = |value: Value<'_>| match figure {
-            _ if figure.is_time() => {
+    let mut metrics = Vec::new();
+    for (key, metric) in Metric::ALL {
+        let read = |value: Value<'_>| match metric {
+            _ if metric.is_time() => {
                 let time = value.time_limit()?.unwrap_or_default();
                 Ok(time.0 as f64 / 1e9)
             }
-            _ if figure.is_rate() => Ok(value.size()?.0 as f64),
+            _ if metric.is_rate() => Ok(value.size()?.0 as f64),
             _ => Ok(value.count(1..u64::MAX)? as f64),
         };
-        figures.extend(table.read(key, read)?.map(|number| (figure, number)));
+        metrics.extend(table.read(key, read)?.map(|number| (metric, number)));
     }
     let source = table.text(SOURCE)?;
-    Ok(Published { source, figures })
+    Ok(Published { source, metrics })
 }
 
 /// Every key that such a file may hold.

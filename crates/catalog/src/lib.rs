@@ -35,7 +35,7 @@ pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
 pub use catalog::{Catalog, Kind};
 pub use command_line::{Placeholders, resolve};
 pub use defaults_file::ProfileDefaults;
-pub use disk_file::{Disk, Figure, Published};
+pub use disk_file::{Disk, Metric, Published};
 pub use error::CatalogError;
 pub use study_file::Study;
 pub use text_file::read_text;

@@ -322,8 +322,8 @@ static void wait_for_cache(struct fsd_disk *disk, int place, enum fsd_state stat
 	own->collected = disk->is.flash.collected;
 }
 
-/* A request waited for the cache until now: that is told of a part, and collection apart from it. */
-static void tell_wait(struct fsd_disk *disk, int place, enum fsd_part part)
+/* A request waited for the cache until now: adds that time to a part, but for what collection took of it. */
+static void charge_wait(struct fsd_disk *disk, int place, enum fsd_part part)
 {
 	struct fsd_request *r = &disk->request[place];
 	fsd_u64 time = disk->now - disk->own[place].waits_since, collection = collection_in(disk, place, time);
@@ -358,7 +358,7 @@ static void finish_waiting(struct fsd_disk *disk)
 
 		if (r->state != EMPTYING || disk->own[place].number > first)
 			continue;
-		tell_wait(disk, place, r->operation == FSD_FLUSH ? FSD_EMPTYING : FSD_CELLS);
+		charge_wait(disk, place, r->operation == FSD_FLUSH ? FSD_EMPTYING : FSD_CELLS);
 		finish(r, disk->now);
 	}
 }
@@ -486,7 +486,7 @@ static void admit_waiting(struct fsd_disk *disk)
 		feed(disk);
 		if (!all)
 			return;
-		tell_wait(disk, place, FSD_WAITING);
+		charge_wait(disk, place, FSD_WAITING);
 		if (disk->p.cache && !disk->request[place].forced) {
 			finish(&disk->request[place], disk->now);
 			continue;
@@ -648,7 +648,7 @@ void flash_submit(struct fsd_disk *disk, int place)
 	}
 }
 
-/* The request that arrives first; -1 where none is on its way. */
+/* The request that arrives first; -1 where none does. */
 static int arriving(const struct fsd_disk *disk)
 {
 	int place, first = -1;

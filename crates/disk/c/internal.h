@@ -7,7 +7,7 @@
 
 enum fsd_state {
 	FREE,		/* the place is empty */
-	ARRIVING,	/* is not understood yet, or its data are on the way */
+	ARRIVING,	/* its command is being decoded, or its data are in transfer */
 	QUEUED,		/* waits for the mechanism */
 	ADMITTING,	/* a write that waits for room in the cache */
 	EMPTYING,	/* waits until what it needs is out of the cache */
@@ -94,7 +94,7 @@ struct flash {
 	fsd_u64 erase;		/* of a block as large as these */
 	fsd_u32 next_die;
 	fsd_u32 random;
-	fsd_u32 cached;		/* slots that are in the cache, or on their way from it to the flash */
+	fsd_u32 cached;		/* slots in the cache, those that are being programmed included */
 	fsd_u32 room;		/* slots of the cache */
 	fsd_u64 written;	/* slots that were ever put into the cache */
 	fsd_u64 taken;		/* slots of these that a die has taken */

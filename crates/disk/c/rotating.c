@@ -315,7 +315,7 @@ static int admit(struct fsd_disk *disk, int place)
 	struct rotating *is = &disk->is.rotating;
 	struct extent *last = is->extents ? &is->extent[is->extents - 1] : 0;
 
-	/* What is on its way to the disk already goes there as it was. */
+	/* The extent that is being written to the platter cannot change. */
 	if (!is_in_cache(is, r, is->emptying)) {
 		int grows = last && (int)is->extents - 1 != is->emptying && last->sector + last->sectors == r->sector &&
 			    last->sectors + r->sectors <= LONGEST;

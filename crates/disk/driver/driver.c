@@ -4,7 +4,7 @@
  *
  * Bytes lie in memory that the kernel does not manage (memmap=), behind them the journal. A request is copied when it
  * comes and ends when the mechanism says: what copying and the mechanism itself cost the processor is no part of its
- * time, as it would be none with a controller that copies. It is told apart (own_ns).
+ * time, as it would be none with a controller that copies; own_ns counts it.
  *
  * The driver is for one processor or few: a lock, one queue, one timer for each disk.
  */

@@ -4,9 +4,9 @@
 //! guest's disk compiles the same C, so that a journal of requests that is replayed here takes the nanoseconds that
 //! it took there.
 
-pub mod figures;
 pub mod journal;
 mod mechanism;
+pub mod metrics;
 mod replay;
 
 use model::Nanos;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use catalog::{Disk, Figure};
-use disk::{DiskError, Operation, figures};
+use catalog::{Disk, Metric};
+use disk::{DiskError, Operation, metrics};
 use model::{FlashState, Mechanism, Rotating};
 use serde_json::json;
 
@@ -13,10 +13,10 @@ use crate::output::exit::{BadInput, Code};
 use crate::output::text::{print, print_json, table};
 use crate::paths;
 
-/// One figure of a disk.
+/// One metric of a disk.
 struct Row {
     disk: String,
-    figure: &'static str,
+    metric: &'static str,
     unit: Unit,
     published: f64,
     model: f64,
@@ -45,7 +45,7 @@ pub fn run(args: &ValidateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     }
     if globals.json {
         let rows = rows.iter().map(|row| {
-            json!({"disk": row.disk, "figure": row.figure, "published": row.published, "model": row.model})
+            json!({"disk": row.disk, "metric": row.metric, "published": row.published, "model": row.model})
         });
         print_json(&rows.collect())?;
     } else if args.markdown {
@@ -57,7 +57,7 @@ pub fn run(args: &ValidateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     Ok(Code::Done.into())
 }
 
-const HEAD: [&str; 5] = ["disk", "figure", "published", "model", "ratio"];
+const HEAD: [&str; 5] = ["disk", "metric", "published", "model", "ratio"];
 
 /// The table for the documentation.
 fn markdown(rows: &[Row]) -> String {
@@ -72,7 +72,7 @@ impl Row {
     fn cells(&self) -> [String; 5] {
         [
             self.disk.clone(),
-            self.figure.to_owned(),
+            self.metric.to_owned(),
             self.unit.shown(self.published),
             self.unit.shown(self.model),
             format!("{:.2}", self.model / self.published),
@@ -94,21 +94,21 @@ impl Unit {
 
 fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
     let model = &disk.model;
-    let row = |figure, unit, published, model_figure| Row {
+    let row = |metric, unit, published, model_metric| Row {
         disk: model.name.clone(),
-        figure,
+        metric,
         unit,
         published,
-        model: model_figure,
+        model: model_metric,
     };
     let mut rows = Vec::new();
-    for (figure, published) in &disk.published.figures {
-        let (words, unit) = words(*figure);
-        rows.push(row(words, unit, *published, measured(disk, *figure)?));
+    for (metric, published) in &disk.published.metrics {
+        let (words, unit) = words(*metric);
+        rows.push(row(words, unit, *published, measured(disk, *metric)?));
     }
     match &model.mechanism {
         Mechanism::Rotating(numbers) => {
-            let time = figures::latency(model, Operation::Read)?;
+            let time = metrics::latency(model, Operation::Read)?;
             rows.push(row(
                 "random read, by its parts",
                 Unit::Seconds,
@@ -118,7 +118,7 @@ fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
         }
         Mechanism::Flash(numbers) => {
             let spare = f64::from(numbers.spare) / 1000.0;
-            if let Some(amplified) = figures::amplification(model)? {
+            if let Some(amplified) = metrics::amplification(model)? {
                 let words = "write amplification, random, against Agarwal and Marrow";
                 rows.push(row(
                     words,
@@ -139,41 +139,41 @@ fn by_parts(disk: &Disk, numbers: &Rotating) -> Result<f64, DiskError> {
     let sectors: u32 = numbers.zones.iter().map(|zone| zone.sectors).sum();
     let track = f64::from(sectors) / numbers.zones.len() as f64;
     let command = disk.model.command.as_secs_f64();
-    Ok(command + figures::seek(&disk.model)? + turn / 2.0 + 8.0 / track * turn)
+    Ok(command + metrics::seek(&disk.model)? + turn / 2.0 + 8.0 / track * turn)
 }
 
-const fn words(figure: Figure) -> (&'static str, Unit) {
-    match figure {
-        Figure::SeekAverageRead => ("average seek", Unit::Seconds),
-        Figure::SustainedOuter => ("sustained rate, outer edge", Unit::BytesASecond),
-        Figure::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
-        Figure::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
-        Figure::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
-        Figure::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
-        Figure::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
-        Figure::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
-        Figure::SequentialRead => ("reads in order", Unit::BytesASecond),
-        Figure::SequentialWrite => ("writes in order", Unit::BytesASecond),
-        Figure::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
-        Figure::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
+const fn words(metric: Metric) -> (&'static str, Unit) {
+    match metric {
+        Metric::SeekAverageRead => ("average seek", Unit::Seconds),
+        Metric::SustainedOuter => ("sustained rate, outer edge", Unit::BytesASecond),
+        Metric::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
+        Metric::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
+        Metric::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
+        Metric::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
+        Metric::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
+        Metric::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
+        Metric::SequentialRead => ("reads in order", Unit::BytesASecond),
+        Metric::SequentialWrite => ("writes in order", Unit::BytesASecond),
+        Metric::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
+        Metric::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
     }
 }
 
-fn measured(disk: &Disk, figure: Figure) -> Result<f64, DiskError> {
+fn measured(disk: &Disk, metric: Metric) -> Result<f64, DiskError> {
     use FlashState::{Fresh, Steady};
     use Operation::{Read, Write};
     let model = &disk.model;
-    match figure {
-        Figure::SeekAverageRead => figures::seek(model),
-        Figure::SustainedOuter | Figure::SequentialRead => figures::stream(model, Read, false),
-        Figure::SustainedInner => figures::stream(model, Read, true),
-        Figure::RandomRead1 => figures::random(model, Read, 1, Steady),
-        Figure::RandomRead32 => figures::random(model, Read, 32, Steady),
-        Figure::RandomWrite1 => figures::random(model, Write, 1, Fresh),
-        Figure::RandomWrite32 => figures::random(model, Write, 32, Fresh),
-        Figure::RandomWriteSteady => figures::random(model, Write, 32, Steady),
-        Figure::SequentialWrite => figures::stream(model, Write, false),
-        Figure::ReadLatency1 => figures::latency(model, Read),
-        Figure::WriteLatency1 => figures::latency(model, Write),
+    match metric {
+        Metric::SeekAverageRead => metrics::seek(model),
+        Metric::SustainedOuter | Metric::SequentialRead => metrics::stream(model, Read, false),
+        Metric::SustainedInner => metrics::stream(model, Read, true),
+        Metric::RandomRead1 => metrics::random(model, Read, 1, Steady),
+        Metric::RandomRead32 => metrics::random(model, Read, 32, Steady),
+        Metric::RandomWrite1 => metrics::random(model, Write, 1, Fresh),
+        Metric::RandomWrite32 => metrics::random(model, Write, 32, Fresh),
+        Metric::RandomWriteSteady => metrics::random(model, Write, 32, Steady),
+        Metric::SequentialWrite => metrics::stream(model, Write, false),
+        Metric::ReadLatency1 => metrics::latency(model, Read),
+        Metric::WriteLatency1 => metrics::latency(model, Write),
     }
 }

@@ -1,4 +1,4 @@
-//! What a data sheet would say of a model: the same figures, measured.
+//! What a data sheet would say of a model: the same metrics, measured.
 
 use model::{Bytes, DiskModel, FlashState, Mechanism, Nanos};
 
