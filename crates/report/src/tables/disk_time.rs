@@ -9,8 +9,8 @@ use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, blocks_of_tests
 use crate::wording::text::clean;
 
 /// What stands above the table: how its cells are read.
-pub(crate) const TITLE: &str = "Where the time went, in % of each phase: CPU is time in which no request was in the simulated disk, queue \
-     that it did something else first (`fsarena journal` says more)";
+pub(crate) const TITLE: &str = "Where the time went, in % of each phase (CPU: no request in the simulated disk; queue: requests behind others; \
+     `fsarena journal` has every part)";
 
 /// What stands beside each phase.
 const UNIT: &str = "%";
