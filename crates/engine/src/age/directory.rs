@@ -124,3 +124,29 @@ impl Ground for Directory {
         (all > 0).then(|| PerMille::of(behind, all))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_anew_and_removed_in_a_tree_of_their_own() {
+        let place = tempfile::tempdir().unwrap();
+        let mut directory = Directory::new(place.path(), 1);
+        directory.make_directories(&[0, 0, 1]).unwrap();
+        let file = AgedFile {
+            name: 7,
+            directory: 2,
+            size: 3 << 20,
+        };
+        directory.create(file).unwrap();
+        let path = place.path().join("aged.dir/d1/d2/f7");
+        assert_eq!(fs::metadata(&path).unwrap().len(), 3 << 20);
+        directory.rewrite(AgedFile { size: 5, ..file }).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().len(), 5);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+        assert!(directory.create(file).is_err(), "it is there");
+        directory.remove(file).unwrap();
+        assert!(directory.settle().unwrap().total.0 > 0);
+    }
+}
