@@ -22,7 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["model", "sys", "trace"]),
     (
         "agent",
-        &["model", "sys", "engine", "wire", "trace", "disk"],
+        &["model", "sys", "engine", "wire", "trace", "disk", "format"],
     ),
     ("record", &["model", "sys", "trace"]),
     ("guest", &["model", "sys", "disk"]),

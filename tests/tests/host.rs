@@ -27,6 +27,7 @@ mod process_limits;
 mod real_work;
 mod record;
 mod report_page;
+mod report_page_disks;
 mod report_page_uses;
 mod several_images;
 mod shell;

@@ -81,6 +81,72 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
 }
 
 #[test]
+fn the_page_shows_where_the_time_went_and_a_map_and_journals_have_their_place() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4", "fat32"], "2");
+    run(command.args(["--suite", "tree/tree", "--disk", "hdd-2003-7200"])).with(0);
+    let results = sandbox.results();
+    let phase = |contender: &str| {
+        let cell = cells_of(&results, contender).remove(0);
+        assert_eq!(cell.status, model::Status::Ok, "{:?}", cell.failure);
+        cell.phases[0].clone()
+    };
+    let (ext4, fat) = (phase("ext4"), phase("fat32"));
+    let [journal, unknown] = [&ext4, &fat].map(|phase| phase.disk.unwrap().journal);
+    assert!(journal.is_some_and(|bytes| bytes.0 > 0), "{journal:?}");
+    assert_eq!(unknown, None, "FAT has none");
+    // Both say where files lie.
+    for phase in [&ext4, &fat] {
+        let layout = phase.layout.unwrap();
+        assert!(
+            layout.files >= 50 && layout.pieces >= layout.files,
+            "{layout:?}"
+        );
+        assert!(layout.score().unwrap() > 0.5, "{layout:?}");
+    }
+    let regions = |words: &[&str]| {
+        let mut command = sandbox.fsarena();
+        let command = command.args(["--json", "journal", "--cell", "0", "--format", "regions"]);
+        let output = run(command.args(words)).with(0).stdout;
+        serde_json::from_str::<Vec<Value>>(&output).unwrap()
+    };
+    let sum = |regions: &[Value], of: &str| -> u64 {
+        regions
+            .iter()
+            .map(|region| region[of].as_u64().unwrap())
+            .sum()
+    };
+    let of_phase = regions(&["--phase", &ext4.phase]);
+    let work = ext4.disk.unwrap();
+    assert_eq!(of_phase.len(), 16);
+    assert_eq!(sum(&of_phase, "journal"), work.journal.unwrap().0);
+    assert_eq!(
+        sum(&of_phase, "read") + sum(&of_phase, "written"),
+        work.bytes.0
+    );
+    assert!(sum(&regions(&[]), "written") > sum(&of_phase, "written"));
+    let page = sandbox.path("page.html");
+    run(sandbox
+        .fsarena()
+        .args(["report", "--format", "html", "-o"])
+        .arg(&page))
+    .with(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    let maps = page.matches("\"cells\":\"").count();
+    assert!(maps >= 2 * (ext4_phases(&results) - 1), "{maps} maps");
+    sandbox.assert_clean();
+}
+
+/// Phases of the first cell on a simulated disk.
+fn ext4_phases(results: &model::CampaignResults) -> usize {
+    let cell = cells_of(results, "ext4").remove(0);
+    cell.phases
+        .iter()
+        .filter(|phase| phase.disk.is_some())
+        .count()
+}
+
+#[test]
 fn an_ideal_disk_takes_no_time_and_says_what_it_costs_the_processor() {
     let sandbox = Sandbox::new();
     campaign(&sandbox, "ideal");

@@ -18,6 +18,7 @@ function openDetail(phaseNumber, contender) {
     notes,
     told,
     panel,
+    ...diskSection(phase, contender),
     metricTable(phase, contender),
     links(phase, contender, dialog),
   );

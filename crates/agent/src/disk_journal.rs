@@ -2,11 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use disk::SECTOR;
 use disk::journal::{self, Entry};
-use model::{DiskWork, JournalPart, Nanos, PhaseResult};
+use model::{Bytes, DiskWork, JournalPart, Nanos, PhaseResult};
 
 /// Where the driver gives out its journal.
 const JOURNAL: &str = "/dev/fsarena_disk";
@@ -19,6 +21,8 @@ const ROOM: usize = 1 << 20;
 pub struct DiskJournal {
     file: File,
     last: Counts,
+    /// Where the filesystem keeps its own journal, in sectors; empty where that is not known.
+    own: Vec<(u64, u64)>,
 }
 
 /// What the driver counts, of all disks together.
@@ -36,14 +40,29 @@ impl DiskJournal {
         Some(Self {
             file: File::open(JOURNAL).ok()?,
             last: counts(),
+            own: Vec::new(),
         })
+    }
+
+    /// Looks where the filesystem on a device keeps its journal, so that requests to that are told from others.
+    ///
+    /// # Errors
+    /// When the device cannot be read.
+    pub fn find_own(&mut self, device: &Path) -> io::Result<()> {
+        let place = format::journal_place(&mut File::open(device)?)?;
+        let sectors = |extent: format::Extent| {
+            let first = extent.offset.0 / SECTOR;
+            (first, first + extent.length.0.div_ceil(SECTOR))
+        };
+        self.own = place.into_iter().flatten().map(sectors).collect();
+        Ok(())
     }
 
     /// Everything since it was read last, as a part of the cell's journal.
     pub fn before_a_phase(&mut self) -> io::Result<Option<JournalPart>> {
         let entries = self.read()?;
         self.last = counts();
-        Ok(part(None, &entries))
+        Ok(part(None, &entries, &[]))
     }
 
     /// The same at the end of a phase, whose result is told what the disks did in its timed parts.
@@ -52,15 +71,19 @@ impl DiskJournal {
         let now = counts();
         let before = std::mem::replace(&mut self.last, now);
         if !result.timed.is_empty() {
+            let work = journal::work(&entries, &result.timed);
             result.disk = Some(DiskWork {
+                // A phase that does not touch a journal that there is has none of it.
+                journal: (!self.own.is_empty()).then(|| work.journal.unwrap_or(Bytes(0))),
                 slots_written: now.slots_written - before.slots_written,
                 slots_programmed: now.slots_programmed - before.slots_programmed,
                 own: Nanos(now.own_ns - before.own_ns),
                 lost: now.lost - before.lost,
-                ..journal::work(&entries, &result.timed)
+                ..work
             });
         }
-        Ok(part(Some(result.phase.clone()), &entries))
+        let phase = Some(result.phase.clone());
+        Ok(part(phase, &entries, &result.timed))
     }
 
     fn read(&mut self) -> io::Result<Vec<Entry>> {
@@ -68,17 +91,21 @@ impl DiskJournal {
         let mut room = vec![0; ROOM];
         loop {
             match self.file.read(&mut room)? {
-                0 => return Ok(journal::of_driver(&bytes)),
+                0 => break,
                 read => bytes.extend(&room[..read]),
             }
         }
+        let mut entries = journal::of_driver(&bytes);
+        journal::mark(&mut entries, &self.own);
+        Ok(entries)
     }
 }
 
-fn part(phase: Option<String>, entries: &[Entry]) -> Option<JournalPart> {
+fn part(phase: Option<String>, entries: &[Entry], timed: &[(Nanos, Nanos)]) -> Option<JournalPart> {
     (!entries.is_empty()).then(|| JournalPart {
         phase,
         packed: STANDARD.encode(journal::pack(entries)),
+        timed: timed.to_vec(),
     })
 }
 

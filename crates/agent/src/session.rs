@@ -54,6 +54,8 @@ pub struct Session<'a> {
     withdrawn: bool,
     /// What simulated disks did, where there are such.
     journal: Option<DiskJournal>,
+    /// The last phase that wrote, where nobody has looked yet how its files lie.
+    wrote: Option<&'a str>,
     /// The cache state that the last operation began with: the roles of a mix began with that of the mix.
     began_with: CacheState,
 }
@@ -133,6 +135,7 @@ impl<'a> Session<'a> {
             place,
             withdrawn: false,
             journal: DiskJournal::open(),
+            wrote: None,
             began_with: CacheState::None,
         })
     }
@@ -180,6 +183,7 @@ impl<'a> Session<'a> {
         if volume.can_be_made() {
             self.step("mkfs", Mounted::make);
         }
+        self.find_journal();
         self.step("mount", Mounted::mount);
         if self.volume.as_ref().is_some_and(Mounted::is_mounted)
             && let Some(memory) = self.footprint.now()
@@ -187,6 +191,20 @@ impl<'a> Session<'a> {
             self.events.send(&Event::Mounted(memory));
         }
         self.age();
+    }
+
+    /// Looks where the filesystem keeps its own journal, where a simulated disk is to tell requests to that from others.
+    /// What cannot be read says nothing: its journal then counts as what the filesystem calls it.
+    fn find_journal(&mut self) {
+        let (Some(journal), Target::Volume(volume)) = (&mut self.journal, &self.job.target) else {
+            return;
+        };
+        let devices: Vec<&Path> = volume.devices().collect();
+        if let (None, [device]) = (&self.died, &devices[..])
+            && let Err(error) = journal.find_own(device)
+        {
+            eprintln!("fsarena: the place of the filesystem's journal cannot be read: {error}");
+        }
     }
 
     /// Whether the job ends where the first phase would begin.
@@ -199,6 +217,7 @@ impl<'a> Session<'a> {
         if let Some(volume) = &mut self.volume {
             volume.release();
         }
+        self.find_journal();
         self.step("mount", Mounted::mount_cold);
         if let Some(memory) = state.mounted {
             self.events.send(&Event::Mounted(memory));
@@ -283,8 +302,22 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Looks how the files lie that the last phase which wrote has left. Only right before an unmount, which empties the
+    /// caches and writes everything out as well, so that nothing that is measured finds anything changed.
+    fn look_at_layout(&mut self) {
+        let is_mounted = |volume: &Mounted<'_>| volume.has_device() && volume.is_mounted();
+        let is_there = self.died.is_none() && self.volume.as_ref().is_some_and(is_mounted);
+        if let (Some(phase), true) = (self.wrote.take(), is_there)
+            && let Some(layout) = engine::layout(self.workspace.root())
+        {
+            let phase = phase.to_owned();
+            self.events.send(&Event::Layout { phase, layout });
+        }
+    }
+
     /// Unmounts what is mounted and checks it, unless something died before.
     fn tear_down(&mut self) {
+        self.look_at_layout();
         if self.volume.as_ref().is_some_and(Mounted::is_mounted) {
             let already_died = self.died.take();
             self.step(UNMOUNT, Mounted::unmount);
@@ -408,6 +441,8 @@ impl<'a> Session<'a> {
         }
         if result.status != Status::Ok {
             self.undone.push(&phase.name);
+        } else if result.bytes_written.0 > 0 && result.role_of.is_none() {
+            self.wrote = Some(&phase.name);
         }
         self.events.send(&Event::Phase(Box::new(result)));
     }

@@ -23,7 +23,7 @@ const KEYS: [&str; 13] = [
     "sources",
     "published",
 ];
-const ROTATING: [&str; 9] = [
+const ROTATING: [&str; 10] = [
     "turns",
     "seek-next",
     "seek-average",
@@ -32,6 +32,7 @@ const ROTATING: [&str; 9] = [
     "write-settle",
     "heads",
     "read-ahead",
+    "age-weight",
     "zones",
 ];
 const FLASH: [&str; 11] = [
@@ -51,6 +52,8 @@ const FLASH: [&str; 11] = [
 const NUMBERS: [&str; 5] = ["command", "link", "queue", "cache", "forced"];
 /// A time is a second at most: what is longer is a mistake in the unit.
 const LONGEST: Nanos = Nanos(1_000_000_000);
+/// What a disk that does not say counts of the time that a request has waited, in thousandths.
+const AGE_WEIGHT: u32 = 6;
 /// Commands that a disk holds at most.
 const MOST_COMMANDS: u64 = 64;
 
@@ -192,6 +195,9 @@ fn rotating(value: &Value<'_>) -> Result<Rotating, CatalogError> {
         write_settle: time(&table, "write-settle")?,
         heads: needed(&table, "heads", 64)?,
         read_ahead: table.read("read-ahead", |v| v.size())?.unwrap_or_default(),
+        age_weight: table
+            .read("age-weight", |v| Ok(narrow(v.count(0..1001)?)))?
+            .unwrap_or(AGE_WEIGHT),
         zones: table
             .need("zones")?
             .list("zones")?

@@ -16,11 +16,13 @@
 #include <linux/types.h>
 typedef u32 fsd_u32;
 typedef u64 fsd_u64;
+typedef s64 fsd_s64;
 #else
 #include <stddef.h>
 #include <stdint.h>
 typedef uint32_t fsd_u32;
 typedef uint64_t fsd_u64;
+typedef int64_t fsd_s64;
 #endif
 
 /* At no time. */
@@ -74,6 +76,8 @@ struct fsd_rotating {
 	fsd_u32 read_ahead;	/* sectors of the track buffer */
 	fsd_u32 zones;
 	struct fsd_zone zone[FSD_ZONES];	/* from the outermost, where sector 0 is */
+	fsd_u32 age_weight;	/* thousandths of the time that a request has waited, by which its positioning counts as
+				   shorter */
 };
 
 struct fsd_flash {

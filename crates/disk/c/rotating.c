@@ -14,8 +14,10 @@
  * revolution.
  *
  * Reads and forced writes are served before the write cache is emptied, except where a flush or a write waits for
- * it. Among the commands of its queue the disk takes the one that the head can reach first; none is put forward
- * because it has waited long.
+ * it. Among the commands of its queue the disk takes the one that the head can reach first, where each counts as
+ * nearer by a part of the time that it has waited: aged shortest positioning time first of Worthington, Ganger and
+ * Patt, "Scheduling algorithms for modern disk drives" (SIGMETRICS 1994), so that none waits for ever. The cache is
+ * as old as the flush or the write that waits for it.
  */
 #include "internal.h"
 
@@ -363,17 +365,21 @@ static int is_cached_write(const struct fsd_disk *disk, const struct fsd_request
 struct choice {
 	int request;	/* or -1 */
 	int extent;	/* or -1 */
+	fsd_s64 counts;	/* the time to its sector, less a part of that for which it has waited */
 	struct positioning takes;
 };
 
-static void consider(struct choice *best, struct positioning takes, int request, int extent)
+/* Takes what counts as nearer than the best so far, for somebody who has waited since a time. */
+static void consider(const struct fsd_disk *disk, struct choice *best, const struct choice *other, fsd_u64 since)
 {
-	if ((best->request >= 0 || best->extent >= 0) &&
-	    takes.seek + takes.rotation >= best->takes.seek + best->takes.rotation)
+	fsd_u64 waited = disk->now - at_most(since, disk->now);
+	fsd_s64 counts = other->takes.seek + other->takes.rotation;
+
+	counts -= waited * disk->p.rotating.age_weight / 1000;
+	if ((best->request >= 0 || best->extent >= 0) && counts >= best->counts)
 		return;
-	best->request = request;
-	best->extent = extent;
-	best->takes = takes;
+	*best = *other;
+	best->counts = counts;
 }
 
 /* The request that came first of those that wait and came no earlier than a number; -1 where there is none. */
@@ -391,6 +397,7 @@ static int next_queued(const struct fsd_disk *disk, fsd_u64 from)
 /* As many commands as its queue holds, in the order in which they came. */
 static void consider_requests(const struct fsd_disk *disk, struct choice *best)
 {
+	struct choice other = { -1, -1, 0, { 0 } };
 	fsd_u64 from = 0;
 	fsd_u32 i;
 
@@ -401,7 +408,9 @@ static void consider_requests(const struct fsd_disk *disk, struct choice *best)
 		if (place < 0)
 			return;
 		from = disk->own[place].came + 1;
-		consider(best, position(disk, disk->now, r->sector, r->operation == FSD_WRITE), place, -1);
+		other.takes = position(disk, disk->now, r->sector, r->operation == FSD_WRITE);
+		other.request = place;
+		consider(disk, best, &other, r->arrived);
 	}
 }
 
@@ -409,19 +418,29 @@ static void consider_requests(const struct fsd_disk *disk, struct choice *best)
 static void consider_cache(const struct fsd_disk *disk, struct choice *best)
 {
 	const struct rotating *is = &disk->is.rotating;
-	int flush = oldest(disk, EMPTYING);
+	struct choice other = { -1, -1, 0, { 0 } };
+	int flush = oldest(disk, EMPTYING), write = oldest(disk, ADMITTING);
+	fsd_u64 since = disk->now;
 	fsd_u32 i;
 
-	for (i = 0; i < is->extents && i < CHOICE; i++)
-		if (flush < 0 || is->extent[i].came < disk->own[flush].came)
-			consider(best, position(disk, disk->now, is->extent[i].sector, 1), -1, i);
+	if (flush >= 0)
+		since = at_most(since, disk->request[flush].arrived);
+	if (write >= 0)
+		since = at_most(since, disk->request[write].arrived);
+	for (i = 0; i < is->extents && i < CHOICE; i++) {
+		if (flush >= 0 && is->extent[i].came > disk->own[flush].came)
+			continue;
+		other.takes = position(disk, disk->now, is->extent[i].sector, 1);
+		other.extent = i;
+		consider(disk, best, &other, since);
+	}
 }
 
 /* Lets the mechanism begin with what is nearest, where it is free and there is something. */
 static void begin(struct fsd_disk *disk)
 {
 	struct rotating *is = &disk->is.rotating;
-	struct choice best = { -1, -1, { 0 } };
+	struct choice best = { -1, -1, 0, { 0 } };
 	fsd_u64 sector, at = disk->now;
 	fsd_u32 sectors;
 

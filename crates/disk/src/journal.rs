@@ -1,7 +1,7 @@
 //! The journal of a disk: every request with its time and where that went. How the driver gives it out, and how it is
 //! kept.
 
-use model::{Bytes, DiskWork, Nanos};
+use model::{DiskWork, Nanos};
 
 use crate::{Operation, Part, Request, SECTOR, Served};
 
@@ -15,6 +15,19 @@ const MOST: u64 = 16 << 20;
 
 const FORCED: u8 = 1;
 const METADATA: u8 = 2;
+/// Beside those of the driver (`enum flags` of `driver/driver.c`): see [`mark`].
+const JOURNAL: u8 = 16;
+
+/// What a read or a write moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// What is in files, and what the filesystem does not tell apart from it.
+    Data,
+    /// What the filesystem calls metadata (`REQ_META`), outside its journal.
+    Metadata,
+    /// The filesystem's own journal, where its place is known.
+    Journal,
+}
 
 /// A request as the driver saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +44,43 @@ pub struct Entry {
 
 impl Entry {
     /// The flags of a request.
-    pub const fn flags(forced: bool, metadata: bool) -> u8 {
+    pub const fn flags(forced: bool, metadata: bool, journal: bool) -> u8 {
         let forced = if forced { FORCED } else { 0 };
-        forced | if metadata { METADATA } else { 0 }
+        let metadata = if metadata { METADATA } else { 0 };
+        forced | metadata | if journal { JOURNAL } else { 0 }
     }
 
-    /// Whether the filesystem called it metadata or journal.
+    /// Whether the filesystem called it metadata, its journal among that.
     pub const fn is_metadata(&self) -> bool {
         self.flags & METADATA != 0
+    }
+
+    /// Whether it lies in the filesystem's own journal.
+    pub const fn is_journal(&self) -> bool {
+        self.flags & JOURNAL != 0
+    }
+
+    /// What it moves.
+    pub const fn content(&self) -> Content {
+        match (self.is_journal(), self.is_metadata()) {
+            (true, _) => Content::Journal,
+            (false, true) => Content::Metadata,
+            (false, false) => Content::Data,
+        }
+    }
+}
+
+/// Marks reads and writes that begin in the filesystem's own journal, whose pieces are given as first sector and the one
+/// behind the last.
+pub fn mark(entries: &mut [Entry], pieces: &[(u64, u64)]) {
+    for entry in entries {
+        let Request {
+            operation, sector, ..
+        } = entry.served.request;
+        let is_inside = |(first, end): &(u64, u64)| (*first..*end).contains(&sector);
+        if operation <= Operation::Write && pieces.iter().any(is_inside) {
+            entry.flags |= JOURNAL;
+        }
     }
 }
 
@@ -223,46 +265,57 @@ fn undo(value: u64) -> u64 {
 /// What the disks did within some spans of time, of entries in any order.
 pub fn work(entries: &[Entry], spans: &[(Nanos, Nanos)]) -> DiskWork {
     let mut work = DiskWork::default();
-    let mut by_end: Vec<&Served> = entries.iter().map(|entry| &entry.served).collect();
-    by_end.sort_by_key(|served| served.completed);
-    for (begin, end) in spans {
-        let mut until = *begin;
-        let mut next = by_end.partition_point(|served| served.completed <= *begin);
-        while let Some(served) = by_end.get(next).filter(|served| served.completed <= *end) {
-            fill(&mut work, &by_end[next..], until, served.completed);
-            until = served.completed;
-            next += 1;
-        }
-        fill(&mut work, &by_end[next..], until, *end);
-        let is_inside = |entry: &&Entry| {
-            let completed = entry.served.completed;
-            completed > *begin && completed <= *end
-        };
-        entries
-            .iter()
-            .filter(is_inside)
-            .for_each(|entry| count(&mut work, entry));
-    }
+    each_moment(entries, spans, &mut |entry, from, to| match entry {
+        Some(entry) => attribute(&mut work, &entry.served, from, to),
+        None => work.outside.0 += to.0 - from.0,
+    });
+    let counted = entries.iter().filter(|entry| is_done_in(entry, spans));
+    counted.for_each(|entry| count(&mut work, entry));
     work
 }
 
-/// Gives a span in which nothing is done to the request that had come and is done next; while none had come, to the
-/// outside.
-fn fill(work: &mut DiskWork, following: &[&Served], from: Nanos, to: Nanos) {
+/// Whether a request was done in one of some spans.
+pub(crate) fn is_done_in(entry: &Entry, spans: &[(Nanos, Nanos)]) -> bool {
+    let done = entry.served.completed;
+    spans
+        .iter()
+        .any(|(begin, end)| done > *begin && done <= *end)
+}
+
+/// Somebody that is told whose some time is: a request's, or nobody's.
+pub(crate) type Give<'a, 'e> = &'a mut dyn FnMut(Option<&'e Entry>, Nanos, Nanos);
+
+/// Gives each moment of some spans to the request in the disk that is done next.
+pub(crate) fn each_moment<'e>(entries: &'e [Entry], spans: &[(Nanos, Nanos)], give: Give<'_, 'e>) {
+    let mut by_end: Vec<&Entry> = entries.iter().collect();
+    by_end.sort_by_key(|entry| entry.served.completed);
+    for (begin, end) in spans {
+        let mut until = *begin;
+        let mut next = by_end.partition_point(|entry| entry.served.completed <= *begin);
+        while let Some(entry) = by_end.get(next).filter(|e| e.served.completed <= *end) {
+            fill(give, &by_end[next..], until, entry.served.completed);
+            until = entry.served.completed;
+            next += 1;
+        }
+        fill(give, &by_end[next..], until, *end);
+    }
+}
+
+/// Gives a span in which nothing is done to the request that had come and is done next; while none had come, to nobody.
+fn fill<'e>(give: Give<'_, 'e>, following: &[&'e Entry], from: Nanos, to: Nanos) {
     /// A disk holds no more.
     const HELD: usize = crate::Disk::REQUESTS * 2;
     if from >= to {
         return;
     }
     let mut candidates = following.iter().take(HELD);
-    let Some(place) = candidates.position(|served| served.request.arrived < to) else {
-        work.outside.0 += to.0 - from.0;
-        return;
+    let Some(place) = candidates.position(|entry| entry.served.request.arrived < to) else {
+        return give(None, from, to);
     };
-    let served = following[place];
-    let begin = from.max(served.request.arrived);
-    attribute(work, served, begin, to);
-    fill(work, &following[place + 1..], from, begin);
+    let entry = following[place];
+    let begin = from.max(entry.served.request.arrived);
+    give(Some(entry), begin, to);
+    fill(give, &following[place + 1..], from, begin);
 }
 
 fn count(work: &mut DiskWork, entry: &Entry) {
@@ -273,7 +326,11 @@ fn count(work: &mut DiskWork, entry: &Entry) {
     if request.operation <= Operation::Write {
         let bytes = u64::from(request.sectors) * SECTOR;
         work.bytes.0 += bytes;
-        work.metadata = Bytes(work.metadata.0 + if entry.is_metadata() { bytes } else { 0 });
+        match entry.content() {
+            Content::Data => {}
+            Content::Metadata => work.metadata.0 += bytes,
+            Content::Journal => work.journal.get_or_insert_default().0 += bytes,
+        }
     }
 }
 
@@ -310,6 +367,7 @@ fn attribute(work: &mut DiskWork, served: &Served, from: Nanos, to: Nanos) {
 
 #[cfg(test)]
 mod tests {
+    use model::Bytes;
     use proptest::prelude::*;
 
     use super::*;
@@ -354,6 +412,28 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_in_the_journal_is_journal_and_no_metadata() {
+        let mut entries = [
+            entry(0, [0, 1, 0, 0, 0, 0, 0, 0], 96, METADATA),
+            entry(10, [0, 1, 0, 0, 0, 0, 0, 0], 100, METADATA),
+            entry(20, [0, 1, 0, 0, 0, 0, 0, 0], 107, 0),
+            entry(30, [0, 1, 0, 0, 0, 0, 0, 0], 108, 0),
+        ];
+        let spans = [(Nanos(0), Nanos(100))];
+        assert_eq!(work(&entries, &spans).journal, None);
+        mark(&mut entries, &[(100, 108)]);
+        let contents = entries.map(|entry| entry.content());
+        let [metadata, data] = [Content::Metadata, Content::Data];
+        assert_eq!(
+            contents,
+            [metadata, Content::Journal, Content::Journal, data]
+        );
+        let work = work(&entries, &spans);
+        assert_eq!(work.metadata, Bytes(4096));
+        assert_eq!(work.journal, Some(Bytes(8192)));
+    }
+
+    #[test]
     fn a_record_of_the_driver_is_read() {
         let mut record = Vec::new();
         for word in [7_u64, 107, 4096] {
@@ -382,7 +462,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_packed_comes_out_again(
-            numbers in proptest::collection::vec((any::<u32>(), any::<[u16; 8]>(), any::<u32>(), 0_u8..16), 0..50),
+            numbers in proptest::collection::vec((any::<u32>(), any::<[u16; 8]>(), any::<u32>(), 0_u8..32), 0..50),
             spoilt in any::<Vec<u8>>(),
         ) {
             let entries: Vec<Entry> = numbers

@@ -7,6 +7,7 @@
 pub mod journal;
 mod mechanism;
 pub mod metrics;
+pub mod place;
 mod replay;
 
 use model::Nanos;

@@ -35,6 +35,7 @@ struct RotatingNumbers {
     read_ahead: u32,
     zones: u32,
     zone: [Zone; ZONES],
+    age_weight: u32,
 }
 
 /// `struct fsd_flash`.
@@ -131,6 +132,7 @@ fn rotating(disk: &Rotating) -> RotatingNumbers {
         heads: disk.heads,
         read_ahead: narrow(sectors(disk.read_ahead)),
         zones: narrow(disk.zones.len() as u64),
+        age_weight: disk.age_weight,
         ..RotatingNumbers::default()
     };
     for (to, zone) in numbers.zone.iter_mut().zip(&disk.zones) {
@@ -217,8 +219,7 @@ impl Parameters {
         r.zone
             .iter()
             .for_each(|zone| words(&[zone.cylinders, zone.sectors]));
-        // The compiler of C leaves four bytes here, so that what follows lies at a multiple of eight.
-        words(&[0]);
+        words(&[r.age_weight]);
         for number in [f.read, f.program, f.erase, f.unmap, f.channel_rate] {
             words(&wide(number));
         }

@@ -1,6 +1,6 @@
 //! What a data sheet would say of a model: the same metrics, measured.
 
-use model::{Bytes, DiskModel, FlashState, Mechanism, Nanos};
+use model::{Bytes, DiskModel, FlashState, Mechanism, Nanos, Rotating};
 
 use crate::{Disk, DiskError, Operation, Parameters, Part, Request, SECTOR, Served};
 
@@ -210,4 +210,64 @@ pub fn amplification(model: &DiskModel) -> Result<Option<f64>, DiskError> {
     let written = (after.slots_written - before.slots_written).max(1);
     let programmed = after.slots_programmed - before.slots_programmed;
     Ok(Some(programmed as f64 / written as f64))
+}
+
+/// How long a read at the far end of the disk waits in its queue where, whenever one near the beginning is done, another
+/// one comes; nothing where it waits as long as they come.
+///
+/// # Errors
+/// When the numbers make no disk.
+pub fn longest_wait(model: &DiskModel) -> Result<Option<Nanos>, DiskError> {
+    /// Sectors that lie near each other.
+    const NEAR: u64 = 8000;
+    let Bench {
+        mut disk, sectors, ..
+    } = Bench::new(model, FlashState::default())?;
+    let far = sectors - u64::from(SMALL);
+    let submit = |disk: &mut Disk, arrived, number: u64| {
+        let sector = if number == 0 {
+            far
+        } else {
+            mixed(number) % NEAR.min(far)
+        };
+        disk.submit(&Request {
+            arrived,
+            tag: number,
+            ..request(Operation::Read, sector, SMALL)
+        })
+    };
+    // The head is not at the far end when that is asked for.
+    submit(&mut disk, Nanos(0), 1)?;
+    let first = serve_one(&mut disk).map_or(Nanos(0), |served| served.completed);
+    let next = 1 + u64::from(model.queue).max(4);
+    (2..next).try_for_each(|number| submit(&mut disk, first, number))?;
+    submit(&mut disk, first, 0)?;
+    for number in next..REQUESTS {
+        let Some(served) = serve_one(&mut disk) else {
+            break;
+        };
+        if served.request.tag == 0 {
+            return Ok(Some(served.time()));
+        }
+        submit(&mut disk, served.completed, number)?;
+    }
+    Ok(None)
+}
+
+fn serve_one(disk: &mut Disk) -> Option<Served> {
+    while disk.next().is_some() {
+        if let Some(served) = disk.step() {
+            return Some(served);
+        }
+    }
+    None
+}
+
+/// What no request waits longer than in the queue of a disk that rotates, but for what was in it already: as long as it
+/// takes until its age makes up for the longest positioning, and that once for each command of the queue. Nothing where
+/// age counts for nothing.
+pub fn wait_bound(queue: u32, disk: &Rotating) -> Option<Nanos> {
+    let longest = disk.seek_full.0 + disk.write_settle.0 + disk.turn.0;
+    let aged = (longest * 1000).checked_div(u64::from(disk.age_weight))?;
+    Some(Nanos(aged + u64::from(queue) * longest))
 }

@@ -1,7 +1,7 @@
 //! The mechanisms against closed formulas, against what holds for every disk, and against the published formulas for
 //! write amplification.
 
-use disk::{Counts, Disk, Loop, Operation, Parameters, Part, Request, Served, replay};
+use disk::{Counts, Disk, Loop, Operation, Parameters, Part, Request, Served, metrics, replay};
 use model::{Bytes, DiskModel, Flash, FlashState, Mechanism, Nanos, Rotating, Zone};
 use proptest::prelude::*;
 
@@ -35,6 +35,7 @@ fn rotating() -> DiskModel {
         write_settle: Nanos(500 * US),
         heads: 8,
         read_ahead: Bytes(0),
+        age_weight: 6,
         zones: vec![
             Zone {
                 cylinders: 500,
@@ -220,6 +221,38 @@ fn a_disk_with_a_queue_takes_what_is_near_first() {
     // Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives" (1994): about half at 32.
     let ratio = near(32) as f64 / near(1) as f64;
     assert!((0.3..0.65).contains(&ratio), "{ratio}");
+}
+
+/// The longest that positioning takes on the rotating disk here.
+const LONGEST: u64 = 16 * MS + 500 * US + 8 * MS;
+
+#[test]
+fn what_has_waited_long_goes_first() {
+    let waits = |age_weight: u32| {
+        let mut model = DiskModel {
+            queue: 32,
+            ..rotating()
+        };
+        if let Mechanism::Rotating(disk) = &mut model.mechanism {
+            disk.age_weight = age_weight;
+            let bound = metrics::wait_bound(32, disk);
+            let wait = metrics::longest_wait(&model).unwrap();
+            assert!(bound.is_none() || wait <= bound, "{wait:?} {bound:?}");
+            return wait;
+        }
+        None
+    };
+    let wait = waits(6).unwrap();
+    assert!(
+        wait.0 > 20 * LONGEST,
+        "a little nearer is no reason: {wait:?}"
+    );
+    assert!(waits(60).unwrap() < wait, "a larger weight, a shorter wait");
+    assert_eq!(
+        waits(0),
+        None,
+        "without it a request waits as long as others come"
+    );
 }
 
 #[test]
@@ -471,6 +504,23 @@ proptest! {
             prop_assert_eq!(parts, one.time().0, "{:?}", one);
             prop_assert!(one.time() >= model.command);
             ended.push(one.completed);
+        }
+    }
+
+    /// A request that came so much later that its age makes less of it than positioning can make never goes before, and
+    /// what the disk holds by then is served one by one.
+    #[test]
+    fn no_request_waits_longer_than_a_bound(
+        requests in any_requests(), queue in 1_u32..64, cache in prop_oneof![Just(0), Just(1_u64 << 20)],
+    ) {
+        let model = DiskModel { queue, cache: Bytes(cache), ..rotating() };
+        let journal: Vec<_> = requests.into_iter().map(|r| (r, Nanos(0))).collect();
+        let served = replay(&mut disk(&model, SIZE), &journal, Loop::Open).unwrap();
+        // A transfer of 1 MiB goes over at most five tracks of 500 sectors; an extent of the cache over less.
+        let each = LONGEST + 5 * (8 * MS + 2 * MS);
+        let held = Disk::REQUESTS as u64 + 1024;
+        for one in &served {
+            prop_assert!(one.time().0 <= LONGEST * 1000 / 6 + held * each, "{one:?}");
         }
     }
 

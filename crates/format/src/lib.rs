@@ -1,19 +1,21 @@
-//! Makes empty filesystems of the two kinds that no package of Linux makes: AFFS of the Amiga and HPFS
-//! of OS/2.
+//! What is known of filesystems' formats: makes empty filesystems of the two kinds that no package of Linux makes, AFFS of
+//! the Amiga and HPFS of OS/2, and finds where others keep their journals.
 //!
-//! Pure: writes to whatever can be written and sought in. It opens no file, asks no clock and draws no
+//! Pure: writes to and reads from whatever can be sought in. It opens no file, asks no clock and draws no
 //! number, so that the same volume is the same bytes every time. Whether a device may be overwritten is
 //! decided elsewhere.
 
 mod affs;
 mod error;
 mod hpfs;
+mod journal_place;
 mod medium;
 mod sector;
 
 pub use affs::{Affs, DataBlocks};
 pub use error::FormatError;
 pub use hpfs::Hpfs;
+pub use journal_place::{Extent, journal_place};
 
 use model::Bytes;
 

@@ -64,6 +64,10 @@ pub struct Rotating {
     pub heads: u32,
     /// What it reads ahead into its buffer.
     pub read_ahead: Bytes,
+    /// Thousandths of the time that a request has waited, by which its positioning counts as shorter when the disk
+    /// chooses the next; 0 is shortest positioning time first.
+    #[serde(default)]
+    pub age_weight: u32,
     /// From the outermost, where it begins.
     pub zones: Vec<Zone>,
 }

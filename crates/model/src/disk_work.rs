@@ -13,8 +13,11 @@ pub struct DiskWork {
     pub requests: u64,
     /// How often the arm moved for one of them.
     pub seeks: u64,
-    /// Bytes that the filesystem called metadata or journal.
+    /// Bytes that the filesystem called metadata; those of its journal only where the place of that is not known.
     pub metadata: Bytes,
+    /// Bytes read and written in the filesystem's own journal; absent where its place is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal: Option<Bytes>,
     /// Bytes read and written, metadata or not.
     pub bytes: Bytes,
     /// Requests that were in the disk when one came, with that one, added up over all.
@@ -76,4 +79,7 @@ pub struct JournalPart {
     pub phase: Option<String>,
     /// The requests, in base64; the crate `disk` unpacks them.
     pub packed: String,
+    /// When the timed parts of the phase began and ended, on the clock of the requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timed: Vec<(Nanos, Nanos)>,
 }

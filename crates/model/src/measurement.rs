@@ -86,6 +86,10 @@ pub enum Metric {
     MemoryKernel,
     /// Bytes that the filesystem's own processes have for themselves at the end.
     MemoryDriver,
+    /// Pieces in which a file lies on the device, on average over those that are there after the phase.
+    ExtentsPerFile,
+    /// Share of the blocks of these files, but for the first of each, that lie behind the one before.
+    LayoutScore,
 }
 
 /// The unit of a metric.
@@ -124,7 +128,7 @@ pub enum Direction {
 
 impl Metric {
     /// Every metric, in the order of the reports.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 38] = [
         Self::Throughput,
         Self::Rate,
         Self::Elapsed,
@@ -161,6 +165,8 @@ impl Metric {
         Self::SpaceTaken,
         Self::MemoryKernel,
         Self::MemoryDriver,
+        Self::ExtentsPerFile,
+        Self::LayoutScore,
     ];
 
     /// The word in results and on the command line.
@@ -202,6 +208,8 @@ impl Metric {
             Self::SpaceTaken => "space-taken",
             Self::MemoryKernel => "memory-kernel",
             Self::MemoryDriver => "memory-driver",
+            Self::ExtentsPerFile => "extents-per-file",
+            Self::LayoutScore => "layout-score",
         }
     }
 
@@ -233,7 +241,8 @@ impl Metric {
             | Self::CpuDriver
             | Self::CpuMachine
             | Self::LatencyAbove2s
-            | Self::LatencyAbove10s => Unit::Percent,
+            | Self::LatencyAbove10s
+            | Self::LayoutScore => Unit::Percent,
             Self::MinorFaults | Self::MajorFaults | Self::DeviceFlushes | Self::Supported => {
                 Unit::Count
             }
@@ -242,7 +251,7 @@ impl Metric {
             | Self::SpaceTaken
             | Self::MemoryKernel
             | Self::MemoryDriver => Unit::Bytes,
-            Self::WriteAmplification => Unit::Ratio,
+            Self::WriteAmplification | Self::ExtentsPerFile => Unit::Ratio,
         }
     }
 
@@ -281,7 +290,9 @@ impl Metric {
             | Self::DeviceFlushes
             | Self::SpaceTaken
             | Self::MemoryKernel
-            | Self::MemoryDriver => Direction::Neutral,
+            | Self::MemoryDriver
+            | Self::ExtentsPerFile
+            | Self::LayoutScore => Direction::Neutral,
         }
     }
 }
@@ -347,6 +358,7 @@ impl PhaseResult {
         self.latencies(&mut numbers);
         self.device_work(&mut numbers);
         self.memory_held(&mut numbers);
+        self.pieces(&mut numbers);
         numbers
             .into_iter()
             .map(|(metric, value)| Measurement {
@@ -444,6 +456,17 @@ impl PhaseResult {
         ];
         let held = held.into_iter();
         numbers.extend(held.filter_map(|(metric, bytes)| Some((metric, bytes?.0 as f64))));
+    }
+
+    fn pieces(&self, numbers: &mut Vec<(Metric, f64)>) {
+        let Some(layout) = self.layout else { return };
+        let score = layout.score().map(|score| 100.0 * score);
+        let found = [
+            (Metric::ExtentsPerFile, layout.extents_per_file()),
+            (Metric::LayoutScore, score),
+        ];
+        let found = found.into_iter();
+        numbers.extend(found.filter_map(|(metric, value)| Some((metric, value?))));
     }
 
     fn latencies(&self, numbers: &mut Vec<(Metric, f64)>) {

@@ -7,7 +7,7 @@ use analyse::Analysis;
 use model::CampaignResults;
 
 use crate::exports::{bonnie_csv, csv, iozone, json};
-use crate::page;
+use crate::page::{self, disk::DiskMaps};
 use crate::text_reports::terminal::Options;
 use crate::text_reports::{markdown, terminal};
 
@@ -86,7 +86,7 @@ impl fmt::Display for UnknownFormat {
 
 impl std::error::Error for UnknownFormat {}
 
-/// The report of a campaign; `analysis` is that of the same `results`.
+/// The report of a campaign; `analysis` is that of the same `results`. The page is without maps here: see [`page::page`].
 pub fn render(
     format: Format,
     results: &CampaignResults,
@@ -95,7 +95,7 @@ pub fn render(
 ) -> String {
     match format {
         Format::Table => terminal::render(results, analysis, options),
-        Format::Html => page::render(results, analysis),
+        Format::Html => page::page(results, analysis, &DiskMaps::default()),
         Format::Csv => csv::render(results, analysis),
         Format::Json => json::render(results, analysis),
         Format::Markdown => markdown::render(results, analysis),

@@ -18,10 +18,12 @@ pub use charts::png::Rasterizer;
 pub use charts::{ChartFile, charts};
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
 #[cfg(feature = "parquet")]
-pub use exports::parquet_table::parquet;
+pub use exports::parquet_table::{ParquetKind, ParquetTable, parquet};
 #[cfg(feature = "schema")]
 pub use exports::schema::schema_of_types;
 pub use format::{Format, UnknownFormat, render};
+pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
+pub use page::page;
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::{advice_text, answers_text};
 pub use text_reports::compare::{Form, Sides, compare_text};

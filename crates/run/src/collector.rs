@@ -62,6 +62,12 @@ impl<'a> Collector<'a> {
                 }
             }
             Event::Journal(part) => self.journal.push(part),
+            Event::Layout { phase, layout } => {
+                let mut phases = self.phases.iter_mut();
+                if let Some(of) = phases.find(|of| of.phase == phase) {
+                    of.layout = Some(layout);
+                }
+            }
             Event::Mounted(memory) => self.mounted = Some(memory),
             Event::Aged(record) => self.age = Some(record),
             Event::Features(features) => self.features = features,

@@ -1,4 +1,4 @@
-//! Where a file lies on its device (`FS_IOC_FIEMAP`, Documentation/filesystems/fiemap.rst of Linux).
+//! Where a file lies on its device (`FS_IOC_FIEMAP`, Documentation/filesystems/fiemap.rst of Linux; `FIBMAP`).
 
 use std::fs::File;
 use std::io;
@@ -6,6 +6,11 @@ use std::os::fd::AsRawFd;
 
 /// `_IOWR('f', 11, struct fiemap)` of include/uapi/linux/fs.h.
 const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
+/// `_IO(0x00, 1)` and `_IO(0x00, 2)` of include/uapi/linux/fs.h.
+const FIBMAP: libc::Ioctl = 1;
+const FIGETBSZ: libc::Ioctl = 2;
+/// Blocks of a file that are asked for one by one at most.
+const MOST_BLOCKS: u64 = 16_384;
 /// What is in memory only gets its place first.
 const FIEMAP_FLAG_SYNC: u32 = 1;
 /// The last one of the file.
@@ -72,6 +77,57 @@ pub fn extents(file: &File) -> io::Result<Vec<Extent>> {
             return Ok(found);
         }
     }
+}
+
+/// The same where the filesystem does not tell extents but blocks (`FIBMAP`, for those that may: `CAP_SYS_RAWIO`), as
+/// ReiserFS; of large files the first [`MOST_BLOCKS`] blocks.
+///
+/// # Errors
+/// What the kernel says: `EINVAL` where the filesystem tells no blocks either.
+pub fn places(file: &File) -> io::Result<Vec<Extent>> {
+    match extents(file) {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOTTY)) => {
+            by_blocks(file)
+        }
+        found => found,
+    }
+}
+
+fn by_blocks(file: &File) -> io::Result<Vec<Extent>> {
+    let mut size: libc::c_int = 0;
+    // SAFETY: the kernel writes an int; the descriptor is open for as long as `file` is borrowed.
+    let outcome = unsafe { libc::ioctl(file.as_raw_fd(), FIGETBSZ, &raw mut size) };
+    let block = u64::from(size.unsigned_abs());
+    if outcome != 0 || block == 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let blocks = file.metadata()?.len().div_ceil(block).min(MOST_BLOCKS);
+    let mut found: Vec<Extent> = Vec::new();
+    for number in 0..blocks {
+        let mut place = number as libc::c_int;
+        // SAFETY: the kernel reads and writes an int; the descriptor is open for as long as `file` is borrowed.
+        let outcome = unsafe { libc::ioctl(file.as_raw_fd(), FIBMAP, &raw mut place) };
+        if outcome != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let (logical, physical) = (number * block, u64::from(place as u32) * block);
+        match found.last_mut() {
+            // Nothing lies in block 0: a hole.
+            _ if place == 0 => {}
+            Some(last)
+                if last.physical.map(|begin| begin + last.length) == Some(physical)
+                    && last.logical + last.length == logical =>
+            {
+                last.length += block;
+            }
+            _ => found.push(Extent {
+                logical,
+                physical: Some(physical),
+                length: block,
+            }),
+        }
+    }
+    Ok(found)
 }
 
 fn ask(file: &File, start: u64) -> io::Result<Box<Request>> {

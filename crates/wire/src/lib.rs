@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use model::{
     Age, AgeRecord, Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features,
-    JournalPart, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, SeededRng,
-    SourceContents, StepRecord, Test, TreeSpec,
+    FileLayout, JournalPart, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree,
+    SeededRng, SourceContents, StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
 
@@ -293,6 +293,13 @@ pub enum Event {
     Phase(Box<PhaseResult>),
     /// Every request of simulated disks since the last such event.
     Journal(JournalPart),
+    /// In what pieces the files lie that are there after a phase which has ended.
+    Layout {
+        /// The phase.
+        phase: String,
+        /// The pieces.
+        layout: FileLayout,
+    },
     /// What the mounted filesystem can do.
     Features(Features),
     /// A step that is no phase has failed; what follows was skipped.

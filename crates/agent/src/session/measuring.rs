@@ -52,6 +52,9 @@ impl Session<'_> {
         wanted: CacheState,
         remounts: Remounts,
     ) -> Result<CacheState, Trouble> {
+        if wanted == CacheState::Cold {
+            self.look_at_layout();
+        }
         match (wanted, &mut self.volume) {
             (CacheState::Cold, Some(volume)) if volume.has_device() => {
                 let mut outcome = volume.remount_cold();

@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 use model::{PerMille, SeededRng, Space};
 use nix::sys::statvfs::statvfs;
 use sys::caches;
-use sys::extents::{Extent, extents};
+use sys::extents::extents;
 
 use crate::age::AGE_DIRECTORY;
 use crate::age::ground::{AgedFile, Ground};
 use crate::error::{Context, OpError};
+use crate::layout::{BLOCK, score};
 use crate::meter::space;
 
 /// What files hold: random bytes, which no filesystem can make less of. Each file begins elsewhere in them.
 const CONTENT: usize = 1 << 20;
-/// A block that lies behind another one or does not, where files have no larger ones.
-const BLOCK: u64 = 4096;
 /// What a file is called while it is written anew.
 const ANEW: &str = "new";
 
@@ -126,51 +125,9 @@ impl Ground for Directory {
     }
 }
 
-/// How many blocks of a file lie behind the one before, of how many; none of a file of which a part has no place of its
-/// own.
-fn score(extents: &[Extent]) -> (u64, u64) {
-    let (mut behind, mut all) = (0, 0);
-    let mut end = None;
-    for extent in extents {
-        let Some(physical) = extent.physical else {
-            return (0, 0);
-        };
-        let blocks = extent.length.div_ceil(BLOCK);
-        behind += blocks.saturating_sub(1);
-        all += blocks.saturating_sub(1);
-        if let Some(end) = end {
-            behind += u64::from(end == physical);
-            all += 1;
-        }
-        end = Some(physical + extent.length);
-    }
-    (behind, all)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn extent(logical: u64, physical: u64, blocks: u64) -> Extent {
-        Extent {
-            logical: logical * BLOCK,
-            physical: Some(physical * BLOCK),
-            length: blocks * BLOCK,
-        }
-    }
-
-    #[test]
-    fn blocks_behind_each_other_are_counted_and_the_first_is_not() {
-        assert_eq!(score(&[]), (0, 0));
-        assert_eq!(score(&[extent(0, 5, 4)]), (3, 3));
-        assert_eq!(score(&[extent(0, 5, 4), extent(4, 9, 1)]), (4, 4));
-        assert_eq!(score(&[extent(0, 5, 4), extent(4, 8, 2)]), (4, 5));
-        let placeless = Extent {
-            physical: None,
-            ..extent(0, 0, 4)
-        };
-        assert_eq!(score(&[extent(0, 5, 4), placeless]), (0, 0));
-    }
 
     #[test]
     fn files_are_written_anew_and_removed_in_a_tree_of_their_own() {

@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use crate::arguments::cli_values::path;
 
 /// The forms in which a journal can be written.
-pub const FORMATS: [&str; 4] = ["table", "csv", "blkparse", "map"];
+pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet", "map"];
 
 /// Options of `journal`.
 #[derive(Clone, Debug, Args)]
@@ -22,8 +22,8 @@ pub struct JournalArgs {
     /// Requests of this phase alone.
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
-    /// The format: `table` says of each phase where the time went, `csv` and `blkparse` list every
-    /// request, `map` is a picture (SVG) of place over time.
+    /// The format: `table` says of each phase where the time went, `regions` where on the disk, `csv`,
+    /// `blkparse` and `parquet` list every request, `map` is a picture (SVG) of place over time.
     #[arg(long, value_name = "FORMAT", default_value = FORMATS[0], value_parser = PossibleValuesParser::new(FORMATS))]
     pub format: String,
     /// Write to a file instead of standard output.

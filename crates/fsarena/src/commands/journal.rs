@@ -1,18 +1,22 @@
 //! `fsarena journal`: what simulated disks were asked for in a cell, and where the time went.
 
-use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use model::StoredCell;
 use serde_json::json;
 
 use crate::arguments::cli::Globals;
-use crate::arguments::journal_args::{FORMATS, JournalArgs};
-use crate::journals::{self, TIMES};
-use crate::output::disk_map;
+use crate::arguments::journal_args::JournalArgs;
+#[cfg(not(feature = "parquet"))]
+use crate::commands::report::NO_PARQUET;
+use crate::journals::times::TIMES;
+use crate::journals::{self, Journal, regions};
+#[cfg(not(feature = "parquet"))]
+use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{print, print_json, table};
+use crate::output::{disk_map, output_file};
 use crate::paths;
 
 /// Writes what is asked for.
@@ -20,43 +24,73 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
     let cell = journals::cell(&results, args.cell)?;
-    let text = if args.format == FORMATS[0] {
-        let result = cell.result.as_ref();
-        let result = result.ok_or_else(|| BadInput("the cell was not run yet".to_owned()))?;
-        if globals.json {
-            let phases = result.phases.iter();
-            let work =
-                phases.filter_map(|p| Some(json!({"phase": p.phase, "disk": p.disk.as_ref()?})));
-            print_json(&work.collect())?;
-            return Ok(Code::Done.into());
-        }
-        let place = &cell.cell;
-        format!(
-            "{} · {} · round {} (cell {}): where the time went, in per cent of each phase\n{}\n{NOTES}",
-            place.contender,
-            place.test,
-            place.round,
-            place.id.0,
-            table(TIMES, &journals::times(result))
-        )
-    } else {
-        let mut journal = journals::of_cell(&store, &results, cell)?;
-        if let Some(phase) = &args.phase {
-            journal = journal.only(phase)?;
-        }
-        match args.format.as_str() {
-            "csv" => journal.csv(),
-            "map" => disk_map::svg(&title(cell, args.phase.as_deref()), &journal),
-            _ => journal.blkparse(),
-        }
+    if args.format == "table" {
+        return times(cell, args, globals);
+    }
+    let mut journal = journals::of_cell(&store, &results, cell)?;
+    if let Some(phase) = &args.phase {
+        journal = journal.only(phase)?;
+    }
+    let phase = args.phase.as_deref();
+    let text = match args.format.as_str() {
+        "parquet" => return parquet(&journal, args.output.as_deref()),
+        "csv" => journal.csv(),
+        "map" => disk_map::svg(&title(cell, phase), &journal),
+        "regions" if globals.json => format!("{:#}\n", regions::in_full(&journal)),
+        "regions" => format!(
+            "{}: shares of each sixteenth of the disk\n{}",
+            title(cell, phase),
+            table(regions::HEADS, &regions::rows(&journal))
+        ),
+        _ => journal.blkparse(),
     };
-    match &args.output {
-        None => print(&text)?,
-        Some(path) => {
-            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        }
+    written(&text, args.output.as_deref())
+}
+
+/// Where the time of each phase went.
+fn times(cell: &StoredCell, args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let result = cell.result.as_ref();
+    let result = result.ok_or_else(|| BadInput("the cell was not run yet".to_owned()))?;
+    if globals.json {
+        let phases = result.phases.iter();
+        let work = phases.filter_map(|p| Some(json!({"phase": p.phase, "disk": p.disk.as_ref()?})));
+        print_json(&work.collect())?;
+        return Ok(Code::Done.into());
+    }
+    let place = &cell.cell;
+    let text = format!(
+        "{} · {} · round {} (cell {}): where the time went, in per cent of each phase\n{}\n{NOTES}",
+        place.contender,
+        place.test,
+        place.round,
+        place.id.0,
+        table(TIMES, &journals::times::times(result))
+    );
+    written(&text, args.output.as_deref())
+}
+
+/// Writes a text to where it was asked for.
+fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
+    match output {
+        None => print(text)?,
+        Some(path) => output_file::write(path, text.as_bytes())?,
     }
     Ok(Code::Done.into())
+}
+
+/// Writes every request as Parquet.
+#[cfg(feature = "parquet")]
+fn parquet(journal: &Journal, output: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let path = output.ok_or_else(|| BadInput("Parquet is no text: name a file with -o".into()))?;
+    let bytes = journal.parquet().map_err(anyhow::Error::msg)?;
+    output_file::write(path, &bytes)?;
+    Ok(Code::Done.into())
+}
+
+/// Says that this program was built without Parquet.
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Journal, _: Option<&Path>) -> anyhow::Result<ExitCode> {
+    Err(Refused(NO_PARQUET.into()).into())
 }
 
 /// Whose requests a picture shows.
@@ -69,5 +103,6 @@ fn title(cell: &StoredCell, phase: Option<&str>) -> String {
 /// What the columns of the table mean.
 const NOTES: &str = "\
 Outside the disk: no request was in it, so that programs and filesystem worked. Flash: read, programmed or made free.\n\
-Flush: the disk emptied its cache for one. Queue: it did something else first. Metadata: bytes that the filesystem called so, its journal among them.\n\
+Flush: the disk emptied its cache for one. Queue: it did something else first. Metadata: bytes that the filesystem calls so.\n\
+Journal: bytes of the filesystem's own journal; ? where its place is not known, and what it calls metadata is above.\n\
 Amplified: bytes that flash was programmed with for each byte written.\n";

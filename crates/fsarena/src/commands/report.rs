@@ -11,6 +11,7 @@ use store::{CampaignId, Store};
 use sys::trusted;
 
 use crate::arguments::cli::{Globals, ReportArgs};
+use crate::journals::maps;
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
@@ -49,12 +50,20 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         format
     };
     let options = options(args.output.is_none());
-    let text = report::render(format, &results, &analysis, &options);
+    let text = match format {
+        Format::Html => page(&store, &results, &analysis),
+        format => report::render(format, &results, &analysis, &options),
+    };
     match &args.output {
         Some(path) => output_file::write(path, text.as_bytes())?,
         None => print(&text)?,
     }
     Ok(Code::Done.into())
+}
+
+/// The page, with maps of what simulated disks were asked for.
+fn page(store: &Store, results: &CampaignResults, analysis: &Analysis) -> String {
+    report::page(results, analysis, &maps::of_campaign(store, results))
 }
 
 /// Writes every chart into a directory, as SVG and as PNG.
@@ -99,11 +108,15 @@ fn parquet(
     Ok(Code::Done.into())
 }
 
+/// That this program was built without Parquet, and what has it.
+#[cfg(not(feature = "parquet"))]
+pub const NO_PARQUET: &str =
+    "this fsarena was built without Parquet: cargo build --release --features parquet";
+
 /// Says that this program was built without Parquet.
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &CampaignResults, _: &Analysis, _: Option<&Path>) -> anyhow::Result<ExitCode> {
-    let how = "this fsarena was built without Parquet: cargo build --release --features parquet";
-    Err(Refused(how.into()).into())
+    Err(Refused(NO_PARQUET.into()).into())
 }
 
 /// What a completed campaign ends with: the table, and a page beside the database.
@@ -116,21 +129,20 @@ pub fn after_run(
     let results = store.load(id)?;
     let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
     let analysis = analysed(&results, &paths::catalog(globals)?, None);
-    let shown = |format| {
-        report::render(
-            format,
-            &results,
-            &analysis,
-            &options(format == Format::Table),
-        )
-    };
-    reports.replace(&name, trusted::usual_mode(), shown(Format::Html).as_bytes())?;
+    let html = page(store, &results, &analysis);
+    reports.replace(&name, trusted::usual_mode(), html.as_bytes())?;
     let page = reports.path().join(name);
     if globals.json {
         let text = serde_json::json!({ "event": "complete", "campaign": id, "report": page });
         print(&format!("{text}\n"))?;
     } else {
-        print(&shown(Format::Table))?;
+        let options = options(true);
+        print(&report::render(
+            Format::Table,
+            &results,
+            &analysis,
+            &options,
+        ))?;
         print(&format!("\nreport: {}\n", page.display()))?;
     }
     let all_ok = results.cells.iter().all(|c| {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use catalog::{Disk, Metric};
 use disk::{DiskError, Operation, metrics};
-use model::{FlashState, Mechanism, Rotating};
+use model::{DiskModel, FlashState, Mechanism, Rotating};
 use serde_json::json;
 
 use crate::arguments::cli::Globals;
@@ -115,6 +115,14 @@ fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
                 by_parts(disk, numbers)?,
                 time,
             ));
+            if let Some(wait) = longest_wait(model, numbers)? {
+                rows.push(row(
+                    "longest wait in its queue, against its bound",
+                    Unit::Seconds,
+                    wait.bound,
+                    wait.seen,
+                ));
+            }
         }
         Mechanism::Flash(numbers) => {
             let spare = f64::from(numbers.spare) / 1000.0;
@@ -131,6 +139,25 @@ fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
         Mechanism::Ideal => {}
     }
     Ok(rows)
+}
+
+/// How long a request waits in a queue, in seconds.
+struct Wait {
+    seen: f64,
+    bound: f64,
+}
+
+/// The longest wait of a disk that has a queue and does not let requests wait for ever.
+fn longest_wait(model: &DiskModel, numbers: &Rotating) -> Result<Option<Wait>, DiskError> {
+    let bound = metrics::wait_bound(model.queue, numbers);
+    let Some(bound) = bound.filter(|_| model.queue > 1) else {
+        return Ok(None);
+    };
+    let seen = metrics::longest_wait(model)?;
+    Ok(seen.map(|seen| Wait {
+        seen: seen.as_secs_f64(),
+        bound: bound.as_secs_f64(),
+    }))
 }
 
 /// Command, mean seek, half a revolution and the transfer of 4 KiB in the middle zone, in seconds.

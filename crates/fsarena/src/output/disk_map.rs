@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use disk::journal::Content;
 use disk::{Operation, SECTOR, Served};
 use model::{Bytes, Nanos};
 
@@ -13,10 +14,13 @@ const HEIGHT: f64 = 500.0;
 const MARGIN: f64 = 90.0;
 /// Marks are no smaller than this, so that a request of 4 KiB is seen.
 const LEAST: f64 = 1.5;
-/// The colours of reads, writes of data, writes of metadata, and flushes: Okabe and Ito, "Color universal design" (2008).
+/// The colours of reads, writes of data, writes of metadata, the filesystem's own journal, discards, and flushes: Okabe
+/// and Ito, "Color universal design" (2008).
 const READ: &str = "#0072b2";
 const WRITE: &str = "#d55e00";
 const METADATA: &str = "#009e73";
+const JOURNAL: &str = "#cc79a7";
+const DISCARD: &str = "#56b4e9";
 const FLUSH: &str = "#999999";
 
 /// The picture as SVG.
@@ -27,14 +31,11 @@ pub fn svg(title: &str, journal: &Journal) -> String {
         .min()
         .unwrap_or_default();
     let end = served().map(|s| s.completed).max().unwrap_or_default();
-    // Of two maps of one disk the places are the same.
-    let disk = journal.disk.as_ref().map(|(_, size)| size.0 / SECTOR);
-    let reached = served().map(end_of).max().unwrap_or_default();
-    let highest = disk.unwrap_or(reached).max(1);
     let scale = Axes {
         begin,
         time: (end.0 - begin.0).max(1) as f64,
-        sectors: highest as f64,
+        // Of two maps of one disk the places are the same.
+        sectors: journal.sectors() as f64,
     };
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" \
@@ -46,12 +47,13 @@ pub fn svg(title: &str, journal: &Journal) -> String {
     );
     text += &frame(&scale);
     for (_, entry) in &journal.entries {
-        let colour = match entry.served.request.operation {
-            Operation::Read => READ,
-            Operation::Write if entry.is_metadata() => METADATA,
-            Operation::Write => WRITE,
-            Operation::Flush => FLUSH,
-            Operation::Discard => continue,
+        let colour = match (entry.served.request.operation, entry.content()) {
+            (Operation::Flush, _) => FLUSH,
+            (Operation::Discard, _) => DISCARD,
+            (_, Content::Journal) => JOURNAL,
+            (Operation::Read, _) => READ,
+            (Operation::Write, Content::Metadata) => METADATA,
+            (Operation::Write, Content::Data) => WRITE,
         };
         text += &mark(&scale, &entry.served, colour);
     }
@@ -111,6 +113,8 @@ fn frame(axes: &Axes) -> String {
         (READ, "read"),
         (WRITE, "write"),
         (METADATA, "write of metadata"),
+        (JOURNAL, "filesystem's journal"),
+        (DISCARD, "discard"),
         (FLUSH, "flush"),
     ];
     let mut x = MARGIN;
@@ -140,14 +144,19 @@ fn mark(axes: &Axes, served: &Served, colour: &str) -> String {
         "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\" opacity=\"{}\"/>\n",
         (right - left).max(LEAST),
         (bottom - top).max(LEAST),
-        if is_flush { "0.25" } else { "0.8" }
+        // What covers much lets through what lies below it.
+        if is_flush || served.request.operation == Operation::Discard {
+            "0.25"
+        } else {
+            "0.8"
+        }
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journals::tests::journal;
+    use crate::journals::text::tests::journal;
 
     #[test]
     fn each_request_is_a_mark_and_its_title_is_text() {
@@ -158,6 +167,7 @@ mod tests {
                 .matches(&format!("fill=\"{colour}\" opacity"))
                 .count()
         };
-        assert_eq!([READ, WRITE, METADATA, FLUSH].map(marks), [1, 1, 0, 1]);
+        let kinds = [READ, WRITE, METADATA, JOURNAL, DISCARD, FLUSH];
+        assert_eq!(kinds.map(marks), [1, 0, 0, 1, 0, 1]);
     }
 }

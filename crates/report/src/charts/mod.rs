@@ -15,6 +15,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Runtime};
 use serde::Deserialize;
 
 use crate::page::data;
+use crate::page::disk::DiskMaps;
 use crate::page::script::{PICTURES, chart_style};
 
 /// A picture.
@@ -35,7 +36,7 @@ svg { font-family: "DejaVu Sans Condensed", "DejaVu Sans", system-ui, sans-serif
 
 /// Every chart of a report, in the order of the suites; `analysis` is that of the same `results`.
 pub fn charts(results: &CampaignResults, analysis: &Analysis) -> Vec<ChartFile> {
-    let (campaign, _) = data::block(results, analysis);
+    let (campaign, _) = data::block(results, analysis, &DiskMaps::default());
     let drawn = run(|context| {
         context.globals().set("campaign", campaign)?;
         context.eval::<String, _>(PICTURES)

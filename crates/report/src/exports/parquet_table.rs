@@ -1,4 +1,4 @@
-//! The table of rounds as an Apache Parquet file: the records of the CSV, with types.
+//! Tables as Apache Parquet files: the records of a CSV, with types.
 //!
 //! Format: Apache Parquet, version 1 pages, one row group, not compressed; written by the crate of the
 //! Apache project without its Arrow half. Every column is optional: what is empty in the CSV is null here.
@@ -20,6 +20,17 @@ const WHOLE: [&str; 3] = ["campaign", "round", "passes"];
 /// Columns that hold numbers.
 const NUMBERS: [&str; 3] = ["value", "raw_device_share", "overhead_share"];
 
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParquetKind {
+    /// Whole numbers of 64 bits.
+    Whole,
+    /// Floating-point numbers of 64 bits.
+    Number,
+    /// Text in UTF-8.
+    Text,
+}
+
 /// A column with its values; `None` is null.
 enum Column {
     Whole(Vec<Option<i64>>),
@@ -27,19 +38,27 @@ enum Column {
     Text(Vec<Option<ByteArray>>),
 }
 
+/// What a column of the table of rounds holds.
+fn kind(name: &str) -> ParquetKind {
+    if WHOLE.contains(&name) || Axis::ALL.iter().any(|axis| axis.name() == name) {
+        ParquetKind::Whole
+    } else if NUMBERS.contains(&name) {
+        ParquetKind::Number
+    } else {
+        ParquetKind::Text
+    }
+}
+
 impl Column {
-    fn new(name: &str) -> Self {
-        let is_axis = Axis::ALL.iter().any(|axis| axis.name() == name);
-        if WHOLE.contains(&name) || is_axis {
-            Self::Whole(Vec::new())
-        } else if NUMBERS.contains(&name) {
-            Self::Number(Vec::new())
-        } else {
-            Self::Text(Vec::new())
+    const fn new(kind: ParquetKind) -> Self {
+        match kind {
+            ParquetKind::Whole => Self::Whole(Vec::new()),
+            ParquetKind::Number => Self::Number(Vec::new()),
+            ParquetKind::Text => Self::Text(Vec::new()),
         }
     }
 
-    /// A field of the CSV, whose numbers read back as what they were.
+    /// A field of a CSV, whose numbers read back as what they were.
     fn push(&mut self, field: &str) {
         match self {
             Self::Whole(values) => values.push(field.parse().ok()),
@@ -80,34 +99,62 @@ fn write<T: DataType>(
     Ok(())
 }
 
+/// A table of any columns.
+pub struct ParquetTable {
+    columns: Vec<(String, Column)>,
+}
+
+impl ParquetTable {
+    /// An empty one with these columns.
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a str, ParquetKind)>) -> Self {
+        let columns = columns.into_iter();
+        let columns = columns.map(|(name, kind)| (name.to_owned(), Column::new(kind)));
+        Self {
+            columns: columns.collect(),
+        }
+    }
+
+    /// Adds a record, a field for each column as a CSV writes it; what is empty is null.
+    pub fn push(&mut self, fields: &[String]) {
+        for ((_, column), field) in self.columns.iter_mut().zip(fields) {
+            column.push(field);
+        }
+    }
+
+    /// The table as a Parquet file.
+    ///
+    /// # Errors
+    /// When the library refuses, with its reason.
+    pub fn file(self) -> Result<Vec<u8>, String> {
+        self.bytes().map_err(|error| error.to_string())
+    }
+
+    fn bytes(self) -> Result<Vec<u8>, ParquetError> {
+        let fields = self.columns.iter().map(|(name, c)| c.field(name));
+        let fields: Vec<String> = fields.collect();
+        let schema = parse_message_type(&format!("message fsarena {{ {} }}", fields.join(" ")))?;
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties)?;
+        let mut group = writer.next_row_group()?;
+        for (_, column) in self.columns {
+            let out = group.next_column()?;
+            column.write(out.expect("the schema has a field for each column"))?;
+        }
+        group.close()?;
+        writer.into_inner()
+    }
+}
+
 /// The table of rounds as a Parquet file.
 ///
 /// # Errors
 /// When the library refuses, with its reason.
 pub fn parquet(results: &CampaignResults, analysis: &Analysis) -> Result<Vec<u8>, String> {
-    bytes(results, analysis).map_err(|e| e.to_string())
-}
-
-fn bytes(results: &CampaignResults, analysis: &Analysis) -> Result<Vec<u8>, ParquetError> {
     let names = csv::header();
-    let mut columns: Vec<Column> = names.iter().map(|name| Column::new(name)).collect();
-    csv::each_record(results, analysis, &mut |fields| {
-        for (column, field) in columns.iter_mut().zip(fields) {
-            column.push(field);
-        }
-    });
-    let fields = columns.iter().zip(&names).map(|(c, name)| c.field(name));
-    let fields: Vec<String> = fields.collect();
-    let schema = parse_message_type(&format!("message fsarena {{ {} }}", fields.join(" ")))?;
-    let properties = Arc::new(WriterProperties::builder().build());
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties)?;
-    let mut group = writer.next_row_group()?;
-    for column in columns {
-        let out = group.next_column()?;
-        column.write(out.expect("the schema has a field for each column"))?;
-    }
-    group.close()?;
-    writer.into_inner()
+    let columns = names.iter().map(|name| (name.as_ref(), kind(name)));
+    let mut table = ParquetTable::new(columns);
+    csv::each_record(results, analysis, &mut |fields| table.push(fields));
+    table.file()
 }
 
 #[cfg(test)]
@@ -129,6 +176,26 @@ mod tests {
             Field::Str(text) => text.clone(),
             other => panic!("no column holds {other}"),
         }
+    }
+
+    #[test]
+    fn a_table_of_any_columns_reads_back() {
+        let columns = [("sector", ParquetKind::Whole), ("phase", ParquetKind::Text)];
+        let mut table = ParquetTable::new(columns);
+        let records = [
+            ["7".to_owned(), "write".to_owned()],
+            ["8".to_owned(), String::new()],
+        ];
+        records.iter().for_each(|record| table.push(record));
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&table.file().unwrap()).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+        let fields = |row: parquet::record::Row| {
+            let fields: Vec<String> = row.get_column_iter().map(|(_, f)| shown(f)).collect();
+            fields
+        };
+        assert_eq!(rows.map(fields).collect::<Vec<_>>(), records.map(Vec::from));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use model::{CampaignResults, Class, Direction, Metric};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
+use super::disk::{self, DiskMaps};
 use super::phases::{notes, reading_order};
 use super::{heat, phase_id, sweeps, uses};
 use crate::Scale;
@@ -34,6 +35,8 @@ pub(super) struct Data<'a> {
     inference: Option<uses::InferenceData>,
     /// The confidence that an interval over so many rounds reaches, in percent.
     confidence: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulation: Option<disk::SimulationData>,
     /// Where the steps of the colour scale end: as many times the best, at most.
     steps: [f64; 6],
 }
@@ -82,6 +85,9 @@ struct PhaseData<'a> {
     test: usize,
     name: String,
     rows: Vec<RowData<'a>>,
+    /// For each contender what its simulated disk did, where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    disk: Vec<Option<disk::DiskData>>,
 }
 
 /// A row; names are of one letter, since there are thousands.
@@ -190,9 +196,14 @@ impl<'a> RowData<'a> {
 }
 
 /// The block of JSON, safe inside a script element, and the numbers of its phases.
-pub(crate) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, Numbers) {
+pub(crate) fn block(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    maps: &DiskMaps,
+) -> (String, Numbers) {
     let metrics = Metrics::of(analysis);
-    let (phases, numbers) = phases(results, analysis, &metrics);
+    let (phases, numbers) = phases(results, analysis, &metrics, maps);
+    let is_simulated = phases.iter().any(|phase| !phase.disk.is_empty());
     let measured = analysis.rows.iter().flat_map(|row| &row.results);
     let rounds = measured.map(|f| f.rounds.len()).max().unwrap_or(0);
     let (uses, inference) = uses::data(analysis);
@@ -206,6 +217,7 @@ pub(crate) fn block(results: &CampaignResults, analysis: &Analysis) -> (String, 
         inference,
         confidence: (0..=rounds).map(confidence).collect(),
         steps: heat::STEPS,
+        simulation: is_simulated.then(|| disk::SimulationData::of(results)),
         metrics: metrics.0.iter().map(|m| metric(*m)).collect(),
     };
     let json = serde_json::to_string(&data).expect("numbers and text have a form in JSON");
@@ -281,8 +293,10 @@ fn phases<'a>(
     results: &CampaignResults,
     analysis: &'a Analysis,
     metrics: &Metrics,
+    maps: &DiskMaps,
 ) -> (Vec<PhaseData<'a>>, Numbers) {
     let rows = rows_of_phases(analysis);
+    let disks = disk::Disks::of(results, maps);
     let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
     let (mut phases, mut numbers) = (Vec::new(), Numbers::new());
     for (index, test) in tests.enumerate().filter(|(_, t)| t.sweep.is_none()) {
@@ -301,6 +315,7 @@ fn phases<'a>(
                     .iter()
                     .map(|row| RowData::new(row, scale_of(row), metrics).with_ratios(row))
                     .collect(),
+                disk: disks.of_phase(&analysis.contenders, test, &phase.name),
             });
         }
     }

@@ -7,6 +7,7 @@
 
 mod ageing;
 pub(crate) mod data;
+pub(crate) mod disk;
 mod evidence;
 mod heat;
 mod overall;
@@ -176,9 +177,10 @@ struct Method {
     overhead_above: String,
 }
 
-pub(crate) fn render(results: &CampaignResults, analysis: &Analysis) -> String {
+/// The page of a campaign, with maps of what simulated disks were asked for.
+pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMaps) -> String {
     let name = clean(&results.campaign.name);
-    let (data, numbers) = data::block(results, analysis);
+    let (data, numbers) = data::block(results, analysis, maps);
     let tests = phases::tests(results, analysis, &numbers);
     let page = Page {
         policy: script::policy(),

@@ -27,7 +27,7 @@ pub(super) const SCRIPT: &str = concat!(
     drawing!(),
     texts!(
         "script/demand.js" "script/filter.js" "script/phases.js" "script/verdict.js"
-        "script/uses.js" "script/detail.js" "script/heat.js" "script/main.js"
+        "script/uses.js" "script/disk.js" "script/disk_map.js" "script/detail.js" "script/heat.js" "script/main.js"
     ),
     "})();\n",
 );

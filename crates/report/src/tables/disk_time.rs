@@ -122,7 +122,7 @@ fn parts(works: &[DiskWork]) -> String {
 }
 
 /// Kinds of time in one word each; what belongs together is one.
-fn short(work: &DiskWork) -> [(&'static str, u64); 8] {
+pub(crate) fn short(work: &DiskWork) -> [(&'static str, u64); 8] {
     [
         ("CPU", work.outside.0),
         ("seek", work.seek.0),

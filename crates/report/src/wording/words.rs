@@ -44,6 +44,8 @@ pub(crate) const fn title(metric: Metric) -> &'static str {
         Metric::SpaceTaken => "Space taken",
         Metric::MemoryKernel => "Memory, kernel",
         Metric::MemoryDriver => "Memory, driver",
+        Metric::ExtentsPerFile => "Extents per file",
+        Metric::LayoutScore => "Layout score",
     }
 }
 
@@ -140,6 +142,14 @@ pub(crate) const fn definition(metric: Metric) -> &'static str {
         Metric::MemoryDriver => {
             "What the filesystem's own processes (a FUSE driver) have for themselves at the end of the phase: heap and \
              stacks, without program text; bytes."
+        }
+        Metric::ExtentsPerFile => {
+            "Pieces in which a file lies on the device, on average over up to 500 of those that are there after the last \
+             phase that wrote, before they are unmounted; pieces that touch are one (FIEMAP, else FIBMAP)."
+        }
+        Metric::LayoutScore => {
+            "Share of the blocks of 4 KiB of these files, but for the first of each, that lie behind the one before \
+             (Smith and Seltzer, 1997); percent, 100 where each file is one piece."
         }
     }
 }

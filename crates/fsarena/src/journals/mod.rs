@@ -1,0 +1,176 @@
+//! Journals of simulated disks, out of a stored campaign.
+
+pub mod maps;
+pub mod regions;
+pub mod text;
+pub mod times;
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use disk::journal::{self, Entry};
+use model::{Bytes, CampaignResults, CellId, DiskModel, JournalPart, Nanos, StoredCell};
+use store::Store;
+
+use crate::output::exit::BadInput;
+
+/// The requests of a cell, in the order in which they came to a disk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Journal {
+    /// Each with its phase; what was done outside of phases has none.
+    pub entries: Vec<(Option<String>, Entry)>,
+    /// The disk that they went to, where that is known, and its size.
+    pub disk: Option<(DiskModel, Bytes)>,
+    /// When the timed parts of each phase began and ended, where that is known.
+    pub timed: BTreeMap<String, Vec<(Nanos, Nanos)>>,
+}
+
+/// The cell that is meant: by its number, or the first that has a simulated disk.
+///
+/// # Errors
+/// When there is none.
+pub fn cell(results: &CampaignResults, number: Option<u32>) -> Result<&StoredCell, BadInput> {
+    let has_disk = |cell: &&StoredCell| {
+        let phases = cell.result.iter().flat_map(|result| &result.phases);
+        { phases }.any(|phase| phase.disk.is_some())
+    };
+    match number {
+        Some(number) => results.cells.iter().find(|c| c.cell.id == CellId(number)).ok_or_else(|| {
+            BadInput(format!("campaign {} has no cell {number}: see `fsarena show {}`", results.id, results.id))
+        }),
+        None => results.cells.iter().find(has_disk).ok_or_else(|| {
+            BadInput(format!(
+                "no cell of campaign {} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has",
+                results.id
+            ))
+        }),
+    }
+}
+
+/// Everything that a cell asked of its simulated disks.
+///
+/// # Errors
+/// When that was not kept, or is damaged.
+pub fn of_cell(
+    store: &Store,
+    results: &CampaignResults,
+    cell: &StoredCell,
+) -> anyhow::Result<Journal> {
+    let parts = store.journal(store::CampaignId(results.id), cell.cell.id)?;
+    if parts.is_empty() {
+        let id = cell.cell.id.0;
+        return Err(BadInput(format!(
+            "cell {id} has no journal: only simulated disks in guests keep one (--backend vm --disk NAME)"
+        ))
+        .into());
+    }
+    let (mut entries, mut timed) = (Vec::new(), BTreeMap::new());
+    for part in &parts {
+        if let Some(phase) = part.phase.as_ref().filter(|_| !part.timed.is_empty()) {
+            timed.insert(phase.clone(), part.timed.clone());
+        }
+        entries.extend(
+            unpacked(part)?
+                .into_iter()
+                .map(|entry| (part.phase.clone(), entry)),
+        );
+    }
+    Ok(Journal {
+        entries: in_order(entries),
+        disk: disk_of(results, cell),
+        timed,
+    })
+}
+
+fn unpacked(part: &JournalPart) -> anyhow::Result<Vec<Entry>> {
+    let packed = STANDARD
+        .decode(&part.packed)
+        .context("the journal of the disk is damaged")?;
+    Ok(journal::unpack(&packed)?)
+}
+
+/// Records come when a request is done; disks are asked in the order in which requests come.
+fn in_order(mut entries: Vec<(Option<String>, Entry)>) -> Vec<(Option<String>, Entry)> {
+    entries.sort_by_key(|(_, entry)| entry.served.request.arrived);
+    entries
+}
+
+fn disk_of(results: &CampaignResults, cell: &StoredCell) -> Option<(DiskModel, Bytes)> {
+    let campaign = &results.campaign;
+    let contender = campaign
+        .contenders
+        .iter()
+        .find(|c| c.name == cell.cell.contender)?;
+    let tests = campaign
+        .suites
+        .iter()
+        .filter(|suite| suite.name == cell.cell.suite);
+    let test = tests
+        .flat_map(|suite| &suite.tests)
+        .find(|test| test.name == cell.cell.test)?;
+    let machine = campaign.machine_of(contender, test)?;
+    let model = machine.model()?.clone();
+    let size = machine::simulated_size(&machine, campaign.size);
+    let size = machine::disk_size(contender, size, machine.disks, None);
+    Some((model, size))
+}
+
+impl Journal {
+    /// The requests of one phase alone.
+    ///
+    /// # Errors
+    /// When it has none.
+    pub fn only(mut self, phase: &str) -> Result<Self, BadInput> {
+        let named: std::collections::BTreeSet<String> = self
+            .entries
+            .iter()
+            .filter_map(|(phase, _)| phase.clone())
+            .collect();
+        self.entries.retain(|(of, _)| of.as_deref() == Some(phase));
+        self.timed.retain(|of, _| of == phase);
+        match self.entries.is_empty() {
+            false => Ok(self),
+            true => Err(BadInput(format!(
+                "the disk was asked for nothing in a phase `{phase}`; it was in: {}",
+                named.into_iter().collect::<Vec<_>>().join(", ")
+            ))),
+        }
+    }
+
+    /// When the timed parts began and ended, of all its phases; from the first request to the last where that is not known.
+    pub fn spans(&self) -> Vec<(Nanos, Nanos)> {
+        if !self.timed.is_empty() {
+            return self.timed.values().flatten().copied().collect();
+        }
+        let served = || self.entries.iter().map(|(_, entry)| &entry.served);
+        let begin = served().map(|served| served.request.arrived).min();
+        let end = served().map(|served| served.completed).max();
+        begin.zip(end).into_iter().collect()
+    }
+
+    /// Sectors of the disk that they went to; where that is not known, up to the last that was asked for.
+    pub fn sectors(&self) -> u64 {
+        let requests = self.entries.iter().map(|(_, entry)| &entry.served.request);
+        let reached = requests
+            .map(|request| request.sector + u64::from(request.sectors))
+            .max();
+        let disk = self.disk.as_ref().map(|(_, size)| size.0 / disk::SECTOR);
+        disk.or(reached).unwrap_or_default().max(1)
+    }
+
+    /// The entries alone.
+    pub fn plain(&self) -> Vec<Entry> {
+        self.entries.iter().map(|(_, entry)| *entry).collect()
+    }
+
+    /// The entries of each disk.
+    pub fn by_disk(&self) -> BTreeMap<u32, Vec<Entry>> {
+        let mut disks: BTreeMap<u32, Vec<Entry>> = BTreeMap::new();
+        for (_, entry) in &self.entries {
+            disks.entry(entry.disk).or_default().push(*entry);
+        }
+        disks
+    }
+}

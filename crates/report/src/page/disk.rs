@@ -1,0 +1,350 @@
+//! What simulated disks did in a phase, for the detail of a cell of the overview: where the time went, what each operation
+//! cost, and a map of place over time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Bytes, CampaignResults, CellId, DiskWork, End, Nanos, PhaseResult, StoredCell};
+use serde::Serialize;
+
+use crate::tables::disk_time::short;
+use crate::wording::scale::three_digits;
+
+/// Kinds of time, in the order of [`short`].
+const KINDS: [&str; 8] = [
+    "CPU",
+    "seek",
+    "rotation",
+    "transfer",
+    "flash",
+    "garbage collection",
+    "flush",
+    "queue",
+];
+
+/// What is said of each contender, above a column; some with a line that explains it.
+const COLUMNS: [(&str, &str); 8] = [
+    ("Time per operation", "time of the phase for each operation"),
+    ("Requests", "of the disk, for each operation"),
+    ("Seeks", "how often the arm moved for each operation"),
+    ("Flushes", "of the disk's cache, for each operation"),
+    (
+        "Written ×, filesystem",
+        "bytes written to the disk for each byte that the program wrote",
+    ),
+    (
+        "Written ×, flash",
+        "bytes that flash was programmed with for each byte written to the disk",
+    ),
+    (
+        "Metadata",
+        "share of the bytes read and written that the filesystem calls metadata, outside its journal",
+    ),
+    (
+        "Journal",
+        "share of the bytes in the filesystem's own journal; ? where its place is not known",
+    ),
+];
+
+/// What is not there.
+const NONE: &str = "–";
+
+/// What the script knows of simulated disks as such.
+#[derive(Serialize)]
+pub(super) struct SimulationData {
+    /// Number of the campaign, for command lines.
+    campaign: i64,
+    kinds: [&'static str; 8],
+    columns: [(&'static str, &'static str); 8],
+}
+
+impl SimulationData {
+    pub(super) const fn of(results: &CampaignResults) -> Self {
+        Self {
+            campaign: results.id,
+            kinds: KINDS,
+            columns: COLUMNS,
+        }
+    }
+}
+
+/// What the disk of one contender did in one phase, all rounds together.
+#[derive(Serialize)]
+pub(super) struct DiskData {
+    /// The cell that a map is of.
+    cell: u32,
+    /// For each kind of time its share, in tenths of a per cent.
+    t: [u64; 8],
+    /// A text for each of [`COLUMNS`].
+    v: [String; 8],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<PhaseMap>,
+}
+
+/// Place over time, of one phase of one cell, small enough for a page.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseMap {
+    /// How long the phase took, from the first to the last timed moment.
+    #[serde(serialize_with = "as_text")]
+    pub took: Nanos,
+    /// How large the disk is.
+    #[serde(serialize_with = "as_text")]
+    pub size: Bytes,
+    /// Bins along the time, and along the disk.
+    pub bins: [usize; 2],
+    /// The bins and the flushes, packed as the crate `disk` does.
+    pub cells: String,
+    /// Flushes in each column.
+    pub flushes: String,
+    /// Of each region of the disk, from its first sector on: shares, in tenths of a per cent, of all bytes read, written,
+    /// discarded, of all that are metadata and journal, and of the time that the disk took.
+    pub regions: Vec<[u64; 6]>,
+}
+
+fn as_text<S: serde::Serializer>(
+    value: &impl std::fmt::Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+impl PhaseMap {
+    /// Bytes of a page that it takes, about.
+    pub fn room(&self) -> usize {
+        self.cells.len() + self.flushes.len() + self.regions.len() * 20 + 100
+    }
+}
+
+/// The maps that a page shows, each of one phase of one cell.
+#[derive(Default)]
+pub struct DiskMaps {
+    maps: BTreeMap<(CellId, String), PhaseMap>,
+    room_taken: usize,
+}
+
+impl DiskMaps {
+    /// All maps of a page together take no more than so many bytes.
+    pub const ROOM: usize = 500_000;
+
+    /// Adds the maps of one phase of several cells, all of them or, where there is no room, none: whoever compares needs
+    /// both.
+    pub fn add(&mut self, phase: &str, maps: Vec<(CellId, PhaseMap)>) {
+        let room: usize = maps.iter().map(|(_, map)| map.room()).sum();
+        if self.room_taken + room <= Self::ROOM {
+            self.room_taken += room;
+            let keyed = maps.into_iter();
+            self.maps
+                .extend(keyed.map(|(cell, map)| ((cell, phase.to_owned()), map)));
+        }
+    }
+
+    /// Whether there is no room for more than a small map.
+    pub const fn is_full(&self) -> bool {
+        self.room_taken + Self::ROOM / 100 > Self::ROOM
+    }
+}
+
+/// The cells whose maps a page shows: of each contender and test the first that has a simulated disk.
+pub fn mapped_cells(results: &CampaignResults) -> Vec<&StoredCell> {
+    let mut seen = BTreeSet::new();
+    let mut cells: Vec<&StoredCell> = results.cells.iter().filter(|c| has_disk(c)).collect();
+    cells.sort_by_key(|stored| (stored.cell.round, stored.cell.id));
+    cells.retain(|StoredCell { cell, .. }| seen.insert((&cell.contender, &cell.suite, &cell.test)));
+    cells
+}
+
+fn has_disk(stored: &StoredCell) -> bool {
+    let phases = stored.result.iter().flat_map(|result| &result.phases);
+    { phases }.any(|phase| phase.disk.is_some())
+}
+
+/// By contender, suite, test and phase.
+type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// What all simulated disks of a campaign did.
+pub(super) struct Disks<'a> {
+    phases: BTreeMap<Key<'a>, Vec<&'a PhaseResult>>,
+    cells: BTreeMap<(&'a str, &'a str, &'a str), CellId>,
+    maps: &'a DiskMaps,
+}
+
+impl<'a> Disks<'a> {
+    pub(super) fn of(results: &'a CampaignResults, maps: &'a DiskMaps) -> Self {
+        let mut phases: BTreeMap<Key<'a>, Vec<&PhaseResult>> = BTreeMap::new();
+        for StoredCell { cell, result } in &results.cells {
+            for phase in result.iter().flat_map(|result| &result.phases) {
+                if phase.disk.is_some() {
+                    let key = (&*cell.contender, &*cell.suite, &*cell.test, &*phase.phase);
+                    phases.entry(key).or_default().push(phase);
+                }
+            }
+        }
+        let cells = mapped_cells(results).into_iter().map(|stored| {
+            let cell = &stored.cell;
+            ((&*cell.contender, &*cell.suite, &*cell.test), cell.id)
+        });
+        Self {
+            phases,
+            cells: cells.collect(),
+            maps,
+        }
+    }
+
+    /// What is known of each contender in a phase; empty where no disk was simulated.
+    pub(super) fn of_phase(
+        &self,
+        contenders: &[String],
+        test: &model::Test,
+        phase: &str,
+    ) -> Vec<Option<DiskData>> {
+        let of = |contender: &String| {
+            let cell = *self.cells.get(&(&**contender, &*test.suite, &*test.name))?;
+            let key = (&**contender, &*test.suite, &*test.name, phase);
+            let map = self.maps.maps.get(&(cell, phase.to_owned())).cloned();
+            Some(data(cell, self.phases.get(&key)?, map))
+        };
+        let all: Vec<Option<DiskData>> = contenders.iter().map(of).collect();
+        match all.iter().any(Option::is_some) {
+            true => all,
+            false => Vec::new(),
+        }
+    }
+}
+
+fn data(cell: CellId, rounds: &[&PhaseResult], map: Option<PhaseMap>) -> DiskData {
+    let works = || rounds.iter().filter_map(|phase| phase.disk.as_ref());
+    let mut times = [0_u64; 8];
+    for work in works() {
+        for (sum, (_, time)) in times.iter_mut().zip(short(work)) {
+            *sum += time;
+        }
+    }
+    let all = times.iter().sum::<u64>().max(1);
+    DiskData {
+        cell: cell.0,
+        t: times.map(|time| (time as f64 / all as f64 * 1000.0).round() as u64),
+        v: texts(rounds, &|of| works().map(of).sum()),
+        map,
+    }
+}
+
+/// A sum over the rounds.
+type Sum<'a> = &'a dyn Fn(&dyn Fn(&DiskWork) -> u64) -> u64;
+
+fn texts(rounds: &[&PhaseResult], sum: Sum<'_>) -> [String; 8] {
+    let ratio = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+    let number = |value: Option<f64>| value.map_or(NONE.to_owned(), three_digits);
+    let percent =
+        |value: Option<f64>| value.map_or(NONE.to_owned(), |v| three_digits(v * 100.0) + " %");
+    let phases =
+        |of: &dyn Fn(&PhaseResult) -> u64| rounds.iter().map(|phase| of(phase)).sum::<u64>();
+    let operations = phases(&|phase| phase.operations);
+    let each = |count: u64| number(ratio(count, operations));
+    let device = |of: &dyn Fn(&model::DeviceCounters) -> u64| {
+        phases(&|phase| phase.device.as_ref().map_or(0, of))
+    };
+    // Where a phase ends before its data are on the disk, the rest is written after it.
+    let is_whole = rounds.iter().all(|phase| phase.ends != End::Call);
+    let written = phases(&|phase| phase.bytes_written.0);
+    let amplified = ratio(device(&|device| device.write_bytes.0), written).filter(|_| is_whole);
+    let flash = ratio(
+        sum(&|work| work.slots_programmed),
+        sum(&|work| work.slots_written),
+    );
+    let bytes = sum(&|work| work.bytes.0);
+    let journal = sum(&|work| work.journal.map_or(0, |bytes| bytes.0));
+    let is_known = rounds
+        .iter()
+        .any(|p| p.disk.is_some_and(|work| work.journal.is_some()));
+    let time = phases(&|phase| phase.wall.0);
+    [
+        time.checked_div(operations)
+            .map_or(NONE.to_owned(), |time| Nanos(time).to_string()),
+        each(sum(&|work| work.requests)),
+        each(sum(&|work| work.seeks)),
+        each(device(&|device| device.flushes)),
+        number(amplified),
+        number(flash),
+        percent(ratio(sum(&|work| work.metadata.0), bytes)),
+        match is_known {
+            true => percent(ratio(journal, bytes)),
+            false => "?".to_owned(),
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use analyse::{analyse, fixture};
+
+    use super::*;
+    use crate::page::page;
+
+    fn simulated() -> CampaignResults {
+        let mut results = fixture::plain();
+        let work = DiskWork {
+            requests: 8,
+            seeks: 4,
+            bytes: Bytes(1000),
+            metadata: Bytes(250),
+            journal: Some(Bytes(500)),
+            seek: Nanos(30),
+            outside: Nanos(70),
+            ..DiskWork::default()
+        };
+        for stored in &mut results.cells {
+            for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+                phase.disk = Some(work);
+                phase.operations = 4;
+            }
+        }
+        results
+    }
+
+    fn map(length: usize) -> PhaseMap {
+        PhaseMap {
+            took: Nanos::from_secs(2),
+            size: Bytes::mib(512),
+            bins: [96, 48],
+            cells: "0".repeat(length),
+            flushes: String::new(),
+            regions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_phase_says_where_its_time_went_and_what_an_operation_cost() {
+        let results = simulated();
+        let maps = DiskMaps::default();
+        let disks = Disks::of(&results, &maps);
+        let test = &results.campaign.suites[0].tests[0];
+        let contenders = analyse(&results).contenders;
+        let phase = &test.phases[0].name;
+        let all = disks.of_phase(&contenders, test, phase);
+        let first = all[0].as_ref().unwrap();
+        assert_eq!(first.t, [700, 300, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(first.v[1..3], ["2.00", "1.00"]);
+        assert_eq!(first.v[6..], ["25.0 %", "50.0 %"]);
+        assert!(disks.of_phase(&contenders, test, "none").is_empty());
+    }
+
+    #[test]
+    fn maps_stand_in_the_page_until_there_is_no_room_and_a_command_draws_the_others() {
+        let results = simulated();
+        let analysis = analyse(&results);
+        let cells = mapped_cells(&results);
+        let contenders: BTreeSet<_> = cells.iter().map(|c| &c.cell.contender).collect();
+        assert!(contenders.len() >= 2 && cells.iter().all(|c| c.cell.round == 1));
+        let phase = &cells[0].result.as_ref().unwrap().phases[0].phase;
+        let mut maps = DiskMaps::default();
+        let of_all = |length| cells.iter().map(|c| (c.cell.id, map(length))).collect();
+        maps.add(phase, of_all(DiskMaps::ROOM / cells.len()));
+        assert!(maps.maps.is_empty() && !maps.is_full());
+        maps.add(phase, of_all(1000));
+        assert_eq!(maps.maps.len(), cells.len());
+        let text = page(&results, &analysis, &maps);
+        assert!(text.contains("\"size\":\"512 MiB\"") && text.contains("\"campaign\":"));
+        let plain = fixture::plain();
+        let without = page(&plain, &analyse(&plain), &DiskMaps::default());
+        assert!(!without.contains("\"campaign\":"));
+    }
+}
