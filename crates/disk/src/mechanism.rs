@@ -45,6 +45,7 @@ struct FlashNumbers {
     program: u64,
     erase: u64,
     unmap: u64,
+    controller: u64,
     channel_rate: u64,
     channels: u32,
     dies: u32,
@@ -148,6 +149,7 @@ fn flash(disk: &Flash) -> FlashNumbers {
         program: disk.program.0,
         erase: disk.erase.0,
         unmap: disk.unmap.0,
+        controller: disk.controller.0,
         channel_rate: disk.channel.0,
         channels: disk.channels,
         dies: disk.dies,
@@ -219,7 +221,8 @@ impl Parameters {
             .for_each(|zone| words(&[zone.cylinders, zone.sectors]));
         // The compiler of C leaves four bytes here, so that what follows lies at a multiple of eight.
         words(&[0]);
-        for number in [f.read, f.program, f.erase, f.unmap, f.channel_rate] {
+        let times = [f.read, f.program, f.erase, f.unmap, f.controller];
+        for number in times.into_iter().chain([f.channel_rate]) {
             words(&wide(number));
         }
         words(&[
