@@ -7,4 +7,5 @@ mod guest_virtual_time;
 mod vm_campaign;
 mod vm_disks;
 mod vm_journal;
+mod vm_own_kernel;
 mod vm_real_time;

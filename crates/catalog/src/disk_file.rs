@@ -35,11 +35,12 @@ const ROTATING: [&str; 10] = [
     "age-weight",
     "zones",
 ];
-const FLASH: [&str; 11] = [
+const FLASH: [&str; 12] = [
     "read",
     "program",
     "erase",
     "unmap",
+    "controller",
     "channel",
     "channels",
     "dies",
@@ -73,7 +74,7 @@ pub struct Disk {
 pub struct Published {
     /// Where.
     pub source: String,
-    /// Each metric: seconds, bytes a second or operations a second.
+    /// Each metric: seconds, bytes a second, operations a second, or a factor.
     pub metrics: Vec<(Metric, f64)>,
 }
 
@@ -90,6 +91,8 @@ pub enum Metric {
     RandomRead1,
     /// 32 at a time.
     RandomRead32,
+    /// 128 at a time.
+    RandomRead128,
     /// Random writes of 4 KiB a second, one at a time.
     RandomWrite1,
     /// 32 at a time.
@@ -104,16 +107,19 @@ pub enum Metric {
     ReadLatency1,
     /// One write of 4 KiB, in seconds.
     WriteLatency1,
+    /// What is programmed for each byte written, 32 random writes of 4 KiB at a time in the steady state.
+    WriteAmplification,
 }
 
 impl Metric {
     /// Every metric with its key.
-    pub const ALL: [(&'static str, Self); 12] = [
+    pub const ALL: [(&'static str, Self); 14] = [
         ("seek-average-read", Self::SeekAverageRead),
         ("sustained-outer", Self::SustainedOuter),
         ("sustained-inner", Self::SustainedInner),
         ("random-read-1", Self::RandomRead1),
         ("random-read-32", Self::RandomRead32),
+        ("random-read-128", Self::RandomRead128),
         ("random-write-1", Self::RandomWrite1),
         ("random-write-32", Self::RandomWrite32),
         ("random-write-steady", Self::RandomWriteSteady),
@@ -121,6 +127,7 @@ impl Metric {
         ("sequential-write", Self::SequentialWrite),
         ("read-latency-1", Self::ReadLatency1),
         ("write-latency-1", Self::WriteLatency1),
+        ("write-amplification", Self::WriteAmplification),
     ];
 
     const fn is_time(self) -> bool {
@@ -158,6 +165,7 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Disk, Claims), CatalogError> {
         forced: top.read("forced", |v| v.flag())?.unwrap_or_default(),
         mechanism: mechanism(&top)?,
     };
+    require_controller_within(&model, &top)?;
     let sources = sources(&top)?;
     let published = top.read("published", |v| published(&v))?;
     let disk = Disk {
@@ -180,6 +188,17 @@ fn mechanism(top: &Table<'_>) -> Result<Mechanism, CatalogError> {
         "rotating" => rotating(&top.need("rotating")?).map(Mechanism::Rotating),
         "flash" => flash(&top.need("flash")?).map(Mechanism::Flash),
         _ => Ok(Mechanism::Ideal),
+    }
+}
+
+/// What a controller does for one command is a part of that command's overhead.
+fn require_controller_within(model: &DiskModel, top: &Table<'_>) -> Result<(), CatalogError> {
+    match &model.mechanism {
+        Mechanism::Flash(flash) if flash.controller > model.command => Err(top.error(format!(
+            "`flash.controller` is a part of `command`: {} at most",
+            model.command
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -233,6 +252,7 @@ fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
         program: time(&table, "program")?,
         erase: time(&table, "erase")?,
         unmap: time(&table, "unmap")?,
+        controller: time(&table, "controller")?,
         channel: table.need("channel")?.size()?,
         channels: needed(&table, "channels", 128)?,
         dies: needed(&table, "dies", 128)?,
@@ -319,6 +339,7 @@ fn published(value: &Value<'_>) -> Result<Published, CatalogError> {
                 Ok(time.0 as f64 / 1e9)
             }
             _ if metric.is_rate() => Ok(value.size()?.0 as f64),
+            Metric::WriteAmplification => value.factor(),
             _ => Ok(value.count(1..u64::MAX)? as f64),
         };
         metrics.extend(table.read(key, read)?.map(|number| (metric, number)));

@@ -85,6 +85,7 @@ struct fsd_flash {
 	fsd_u64 program;	/* of a page */
 	fsd_u64 erase;		/* of a block */
 	fsd_u64 unmap;		/* of a discard */
+	fsd_u64 controller;	/* that part of a command's overhead which it spends on one command at a time */
 	fsd_u64 channel_rate;	/* bytes a second over the bus of one channel */
 	fsd_u32 channels;
 	fsd_u32 dies;		/* of each channel */

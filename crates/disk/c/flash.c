@@ -11,6 +11,8 @@
  * until all that came before is on the flash; a page that is not full is programmed then as it is. A disk without a
  * cache serves every write like a forced one. What is written again while it waits in the cache is programmed once.
  *
+ * The controller turns to one command at a time, which limits how many it serves in a second.
+ *
  * What it leaves out: a table that does not fit into its memory, reads ahead, programs that are suspended for reads,
  * collection while nobody asks, wear.
  */
@@ -57,6 +59,8 @@ static int shape_of(const struct fsd_parameters *p, struct shape *s)
 	if (!f->channels || !f->dies || f->channels > FSD_DIES || f->dies > FSD_DIES || f->channels * f->dies > FSD_DIES)
 		return 0;
 	if (f->page < FSD_SLOT || f->page % FSD_SLOT || f->page > FSD_PAGE * FSD_SLOT || !f->block || f->block > 65536)
+		return 0;
+	if (f->controller > p->command)
 		return 0;
 	if (!f->read || !f->program || !f->erase || f->spare > 10000 || f->writes_before > 10000)
 		return 0;
@@ -638,8 +642,10 @@ static void arrived(struct fsd_disk *disk, int place)
 void flash_submit(struct fsd_disk *disk, int place)
 {
 	struct fsd_request *r = &disk->request[place];
-	fsd_u64 understood = r->arrived + disk->p.command;
+	fsd_u64 *controller = &disk->is.flash.controller_free, understood;
 
+	*controller = at_least(*controller, r->arrived) + disk->p.flash.controller;
+	understood = *controller + disk->p.command - disk->p.flash.controller;
 	r->state = ARRIVING;
 	disk->own[place].ready = understood;
 	if (r->operation == FSD_WRITE) {

@@ -101,6 +101,7 @@ struct flash {
 	fsd_u64 wanted;		/* slots of these that somebody waits for */
 	fsd_u64 worked;		/* how long all dies have worked */
 	fsd_u64 collected;	/* and how much of that for making room */
+	fsd_u64 controller_free;	/* when the controller can turn to the next command */
 	fsd_u32 free_read;	/* the first free place of page_read, counted from 1 */
 	fsd_u32 *map;		/* where a slot lies; NOWHERE */
 	fsd_u32 *back;		/* which slot lies there; NOWHERE */
@@ -126,6 +127,9 @@ struct fsd_disk {
 		struct flash flash;
 	} is;
 };
+
+/* Kernels from 7.0 on have a macro of this name. */
+#undef at_least
 
 static inline fsd_u64 at_least(fsd_u64 a, fsd_u64 b)
 {

@@ -17,6 +17,9 @@
 #include <linux/module.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/hex.h>
+#endif
 
 #include "disk.h"
 
@@ -328,7 +331,8 @@ static struct miscdevice journal_device = {
 	.mode = 0400,
 };
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+/* The kernel is told of a disk before it makes one; before 6.11 not yet what kind it is. */
 static struct gendisk *make_gendisk(struct drive *drive)
 {
 	bool flash = numbers.kind == FSD_FLASH;
@@ -339,14 +343,14 @@ static struct gendisk *make_gendisk(struct drive *drive)
 		.max_segments = USHRT_MAX,
 		.max_hw_discard_sectors = flash ? UINT_MAX >> SECTOR_BITS : 0,
 		.discard_granularity = flash ? 4096 : 0,
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 		.features = (numbers.kind == FSD_ROTATING ? BLK_FEAT_ROTATIONAL : 0) |
 			    (numbers.cache ? BLK_FEAT_WRITE_CACHE : 0) | (numbers.cache && forced ? BLK_FEAT_FUA : 0),
+#endif
 	};
 
 	return blk_mq_alloc_disk(&drive->tags, &limits, drive);
 }
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
-#error "kernels 6.9 and 6.10 describe disks in a way of their own; take an older or a newer one"
 #else
 static struct gendisk *make_gendisk(struct drive *drive)
 {
@@ -360,17 +364,24 @@ static struct gendisk *make_gendisk(struct drive *drive)
 	blk_queue_physical_block_size(queue, numbers.kind == FSD_FLASH ? 4096 : 512);
 	blk_queue_max_hw_sectors(queue, FSD_LONGEST);
 	blk_queue_max_segments(queue, USHRT_MAX);
-	if (numbers.kind != FSD_ROTATING)
-		blk_queue_flag_set(QUEUE_FLAG_NONROT, queue);
-	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, queue);
 	if (numbers.kind == FSD_FLASH) {
 		queue->limits.discard_granularity = 4096;
 		blk_queue_max_discard_sectors(queue, UINT_MAX >> SECTOR_BITS);
 	}
-	blk_queue_write_cache(queue, numbers.cache, numbers.cache && forced);
 	return gendisk;
 }
 #endif
+
+/* What is said of a disk where its limits cannot. */
+static void describe(struct request_queue *queue)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+	if (numbers.kind != FSD_ROTATING)
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, queue);
+	blk_queue_flag_clear(QUEUE_FLAG_ADD_RANDOM, queue);
+	blk_queue_write_cache(queue, numbers.cache, numbers.cache && forced);
+#endif
+}
 
 static void init_timer(struct hrtimer *timer)
 {
@@ -413,6 +424,7 @@ static int make_drive(struct drive *drive, u32 number)
 		error = PTR_ERR(gendisk);
 		goto no_disk;
 	}
+	describe(gendisk->queue);
 	gendisk->major = major;
 	gendisk->first_minor = number;
 	gendisk->minors = 1;

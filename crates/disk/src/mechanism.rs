@@ -46,6 +46,7 @@ struct FlashNumbers {
     program: u64,
     erase: u64,
     unmap: u64,
+    controller: u64,
     channel_rate: u64,
     channels: u32,
     dies: u32,
@@ -150,6 +151,7 @@ fn flash(disk: &Flash) -> FlashNumbers {
         program: disk.program.0,
         erase: disk.erase.0,
         unmap: disk.unmap.0,
+        controller: disk.controller.0,
         channel_rate: disk.channel.0,
         channels: disk.channels,
         dies: disk.dies,
@@ -220,7 +222,8 @@ impl Parameters {
             .iter()
             .for_each(|zone| words(&[zone.cylinders, zone.sectors]));
         words(&[r.age_weight]);
-        for number in [f.read, f.program, f.erase, f.unmap, f.channel_rate] {
+        let times = [f.read, f.program, f.erase, f.unmap, f.controller];
+        for number in times.into_iter().chain([f.channel_rate]) {
             words(&wide(number));
         }
         words(&[

@@ -55,6 +55,7 @@ fn flash(spare: u32, state: FlashState) -> DiskModel {
         program: Nanos(500 * US),
         erase: Nanos(3 * MS),
         unmap: Nanos(20 * US),
+        controller: Nanos(0),
         channel: Bytes(400_000_000),
         channels: 2,
         dies: 2,
@@ -303,6 +304,31 @@ fn a_read_of_flash_is_command_cells_and_both_buses() {
 }
 
 #[test]
+fn a_controller_turns_to_one_command_at_a_time() {
+    let mut model = flash(100, FlashState::Half);
+    model.link = None;
+    let alone = one_by_one(&mut disk(&model, Bytes::mib(64)), [read(0, 4096)])[0].time();
+    let Mechanism::Flash(numbers) = &mut model.mechanism else {
+        panic!("it is flash")
+    };
+    numbers.controller = Nanos(80 * US);
+    let mut disk = disk(&model, Bytes::mib(64));
+    // Nobody wrote there: the controller is all that they wait for.
+    for number in 0..10 {
+        disk.submit(&read(0, 120_000 + 8 * number)).unwrap();
+    }
+    let mut ends = Vec::new();
+    while disk.next().is_some() {
+        ends.extend(disk.step().map(|served| served.completed));
+    }
+    let expected: Vec<Nanos> = (1..=10).map(|turn| Nanos((80 * turn + 20) * US)).collect();
+    assert_eq!(ends, expected);
+    // A command alone takes as long as without such a limit.
+    let later = read(10 * MS, 4096);
+    assert_eq!(one_by_one(&mut disk, [later])[0].time(), alone);
+}
+
+#[test]
 fn a_flush_of_flash_programs_a_page_that_is_not_full_unless_the_cache_is_protected() {
     let flush_after_one_write = |protected| {
         let mut model = flash(100, FlashState::Fresh);
@@ -424,12 +450,13 @@ fn any_model() -> impl Strategy<Value = DiskModel> {
         Just(FlashState::Half),
         Just(FlashState::Steady)
     ];
-    let flash = (70_u32..400, 0_u64..8, any::<bool>(), states).prop_map(
-        |(spare, cache, protected, state)| {
+    let flash = (70_u32..400, 0_u64..8, any::<bool>(), states, 0_u64..=100).prop_map(
+        |(spare, cache, protected, state, controller)| {
             let mut model = flash(spare, state);
             model.cache = Bytes::kib(cache * 16);
             if let Mechanism::Flash(disk) = &mut model.mechanism {
                 disk.protected = protected;
+                disk.controller = Nanos(controller * US);
             }
             model
         },

@@ -101,6 +101,7 @@ fn a_mistake_is_one_line_and_exit_code_2() {
             "--modules",
             "/tmp",
         ],
+        vec!["guest", "build", "--headers", "/tmp"],
         vec!["--catalog", "/no/such/directory", "list"],
     ] {
         let output = run(&arguments);

@@ -11,6 +11,9 @@ pub const DRIVER: &str = "fsarena_disk";
 /// The kernel's own driver of disks in memory, which has no mechanism.
 pub const SUBSTITUTE: &str = "null_blk";
 
+/// Its types are described to no debugger: that would take a program more (pahole) and debug information.
+const SETTINGS: [&str; 1] = ["CONFIG_DEBUG_INFO_BTF_MODULES="];
+
 /// All of its source, since a guest is called after what it is made of.
 pub fn description() -> String {
     let files = disk::DRIVER_SOURCE.iter();
@@ -25,6 +28,6 @@ pub fn build(headers: &Path, into: &Path, programs: &Programs) -> Result<PathBuf
     for (name, text) in disk::DRIVER_SOURCE {
         files::write(&into.join(name), text.as_bytes())?;
     }
-    make_module(headers, into, &[], &[], programs)?;
+    make_module(headers, into, &SETTINGS, &[], programs)?;
     Ok(into.join(format!("{DRIVER}.ko")))
 }

@@ -57,6 +57,8 @@ pub struct Guest {
     modules: Modules,
     /// Trees of programs; what comes first goes before what comes later.
     tools: Vec<Tools>,
+    /// Why a kernel of the user's own has no driver of disks that have a mechanism.
+    no_driver: Option<String>,
 }
 
 /// A kernel that QEMU starts.
@@ -93,6 +95,7 @@ impl Guest {
                 .map(|tree| Tools::below(&directory.join(tree), Some(&manifest)))
                 .collect(),
             manifest,
+            no_driver: None,
         })
     }
 
@@ -113,7 +116,8 @@ impl Guest {
             self.tools.insert(0, Tools::below(rootfs, None));
         }
         if let Some((kernel, modules)) = own.kernel()? {
-            self.name += &format!("+{}", own.kernel_name(&modules)?);
+            let name = own.kernel_name(&modules)?;
+            self.name += &format!("+{name}");
             self.kernel = Own::startable(kernel, cache, stop, say)?;
             self.modules = Modules::below(&modules, None)?;
             let missing = MACHINE_MODULES.into_iter().find(|module| !self.has(module));
@@ -124,8 +128,20 @@ impl Guest {
                     self.release()
                 )));
             }
+            match own.driver(&modules, &name, cache, stop, say)? {
+                Ok(driver) => self.take_driver(&driver)?,
+                Err(why) => self.no_driver = Some(why),
+            }
         }
         Ok(self)
+    }
+
+    /// Takes the driver that was built for a kernel of the user's own; the guest is called after it.
+    fn take_driver(&mut self, module: &Path) -> Result<(), GuestError> {
+        let digest = digest::of_file(module).map_err(GuestError::io("read", module))?;
+        self.name += &format!("+{}", &digest[..16]);
+        self.modules.put(DRIVER, module);
+        Ok(())
     }
 
     /// Its name; the same name means the same kernel, modules and programs.
@@ -171,6 +187,11 @@ impl Guest {
     /// Whether it has the driver of disks in memory that have a mechanism.
     pub fn has_disk_driver(&self) -> bool {
         self.has(DRIVER)
+    }
+
+    /// Why it has none, in one line; nothing where it has one.
+    pub fn lacks_disk_driver(&self) -> Option<&str> {
+        self.no_driver.as_deref()
     }
 
     /// Whether it can make such a disk in its memory; without the driver it makes the ideal one alone.

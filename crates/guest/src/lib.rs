@@ -29,6 +29,7 @@ mod modules;
 mod obtain;
 mod order;
 mod own;
+mod own_driver;
 mod packages;
 mod programs;
 mod rebuild;

@@ -10,6 +10,7 @@ use model::Bytes;
 
 use crate::build::KERNEL;
 use crate::guest::Kernel;
+use crate::own_driver::{self, Headers};
 use crate::packages::only_file;
 use crate::programs::Programs;
 use crate::workshop::Workshop;
@@ -22,6 +23,8 @@ pub struct Own {
     pub kernel: Option<PathBuf>,
     /// Its modules: a directory such as `/lib/modules/6.12.0`, or the one that was INSTALL_MOD_PATH.
     pub modules: Option<PathBuf>,
+    /// Where the kernel was built, or where packages of its headers were unpacked, if its modules do not lead there.
+    pub headers: Option<PathBuf>,
     /// A directory laid out as a root filesystem, in which programs are looked for first.
     pub rootfs: Option<PathBuf>,
 }
@@ -30,12 +33,15 @@ impl Own {
     /// Looks at all of it, before anything is made that it would be put into.
     ///
     /// # Errors
-    /// When something is not there, or a kernel comes without its modules.
+    /// When something is not there, a kernel comes without its modules, or with headers of another.
     pub fn check(&self) -> Result<(), GuestError> {
         for path in [&self.kernel, &self.rootfs].into_iter().flatten() {
             fs::metadata(path).map_err(GuestError::io("find", path))?;
         }
-        self.kernel().map(drop)
+        if let (Some((_, modules)), Some(headers)) = (self.kernel()?, &self.headers) {
+            Headers::find(&modules, Some(headers)).map_err(GuestError::Unexpected)?;
+        }
+        Ok(())
     }
 
     /// The kernel and the directory of its modules.
@@ -63,6 +69,31 @@ impl Own {
         const PLACES: [&str; 6] = ["bin", "etc", "lib", "sbin", "usr", "lib64"];
         let files = PLACES.iter().map(|place| all_files(&rootfs.join(place)));
         digest::name(files.collect::<String>().as_bytes())
+    }
+
+    /// The driver of disks in memory for the kernel with these modules, or in one line why there is none.
+    ///
+    /// # Errors
+    /// When `stop` rises, or it cannot be built against the headers that the user named.
+    pub(crate) fn driver(
+        &self,
+        modules: &Path,
+        name: &str,
+        cache: &Path,
+        stop: &Arc<AtomicBool>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Result<PathBuf, String>, GuestError> {
+        let release = modules.file_name().unwrap_or_default().to_string_lossy();
+        let headers = match Headers::find(modules, self.headers.as_deref()) {
+            Ok(headers) => headers,
+            Err(why) => return Ok(Err(why)),
+        };
+        match own_driver::obtain(&headers, &release, name, cache, stop, say) {
+            Ok(module) => Ok(Ok(module)),
+            Err(interrupted @ GuestError::Interrupted { .. }) => Err(interrupted),
+            Err(error) if self.headers.is_some() => Err(error),
+            Err(error) => Ok(Err(error.to_string())),
+        }
     }
 
     /// The kernel as a file that QEMU starts, in the cache.

@@ -151,8 +151,9 @@ fn settle_file(tree: &Path, file: &Path) -> Result<(), GuestError> {
         return Ok(());
     }
     let text = fs::read_to_string(file).map_err(GuestError::io("read", file))?;
-    let within = format!(" {}/usr/src/", tree.display());
-    let text = text.replace(" /usr/src/", &within);
+    let within = format!("{}/usr/src/", tree.display());
+    let text = text.replace(" /usr/src/", &format!(" {within}"));
+    let text = text.replace("=/usr/src/", &format!("={within}"));
     fs::write(file, text).map_err(GuestError::io("write", file))
 }
 
@@ -296,7 +297,7 @@ mod tests {
         let makefile = headers.join("Makefile");
         fs::write(
             &makefile,
-            "include /usr/src/linux-headers-6.1.0-1-common/Makefile\n",
+            "KBUILD_OUTPUT=/usr/src/o\ninclude /usr/src/linux-headers-6.1.0-1-common/Makefile\n",
         )
         .unwrap();
         symlink("/usr/lib/linux-kbuild-6.1/scripts", headers.join("scripts")).unwrap();
@@ -304,7 +305,9 @@ mod tests {
         assert_eq!(settle(tree, "6.1.0-1-amd64").unwrap(), headers);
         let text = fs::read_to_string(&makefile).unwrap();
         let common = tree.join("usr/src/linux-headers-6.1.0-1-common/Makefile");
-        assert_eq!(text, format!("include {}\n", common.display()));
+        let output = tree.join("usr/src/o");
+        let (output, common) = (output.display(), common.display());
+        assert_eq!(text, format!("KBUILD_OUTPUT={output}\ninclude {common}\n"));
         for link in ["scripts", "tools"] {
             assert!(headers.join(link).is_dir(), "{link}");
         }

@@ -94,6 +94,10 @@ pub struct Flash {
     pub erase: Nanos,
     /// A discard.
     pub unmap: Nanos,
+    /// That part of each command's overhead which the controller spends on one command at a time: it serves no more
+    /// commands in a second.
+    #[serde(default)]
+    pub controller: Nanos,
     /// Bytes a second over the bus of one channel.
     pub channel: Bytes,
     /// Channels.

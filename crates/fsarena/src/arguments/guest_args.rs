@@ -60,6 +60,10 @@ pub struct BuildOptions {
     /// Its modules: what `make modules_install INSTALL_MOD_PATH=DIR` made.
     #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
     pub modules: Option<PathBuf>,
+    /// Where that kernel was built, or where packages of its headers were unpacked: the driver of simulated disks is built
+    /// against it [default: where DIR/build of its modules leads].
+    #[arg(long, value_name = "DIR", requires = "kernel", value_parser = path())]
+    pub headers: Option<PathBuf>,
     /// A directory laid out as a root filesystem; its programs go before Debian's.
     #[arg(long, value_name = "DIR", value_parser = path())]
     pub rootfs: Option<PathBuf>,

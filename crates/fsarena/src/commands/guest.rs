@@ -90,6 +90,7 @@ fn choose(
     let own = Own {
         kernel: options.kernel.clone(),
         modules: options.modules.clone(),
+        headers: options.headers.clone(),
         rootfs: options.rootfs.clone(),
     };
     let bad = |error: GuestError| BadInput(error.to_string());
@@ -238,15 +239,23 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
             "name": guest.name(),
             "kernel": guest.release(),
             "filesystems": names,
+            "no-disk-driver": guest.lacks_disk_driver(),
             "left-out": left_out.iter().map(|[name, why]| json!({ "name": name, "why": why })).collect::<Vec<_>>(),
         }))?;
         return Ok(Code::Done.into());
     }
+    let no_driver = guest.lacks_disk_driver().map(|why| {
+        format!(
+            "\nSimulated disks: only `ideal`, which takes no time and is never flushed (null_blk): {}\n",
+            line(why)
+        )
+    });
     print(&format!(
-        "{}: Linux {} for {}\n\n{}",
+        "{}: Linux {} for {}\n{}\n{}",
         line(&guest.directory().to_string_lossy()),
         line(guest.release()),
         line(&names.join(", ")),
+        no_driver.unwrap_or_default(),
         table(["left out", "why"], &left_out)
     ))?;
     Ok(Code::Done.into())

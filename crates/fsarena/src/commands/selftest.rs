@@ -317,6 +317,7 @@ fn command(contender: &str, args: &SelftestArgs, globals: &Globals) -> anyhow::R
     for (option, path) in [
         ("--kernel", &made_of.kernel),
         ("--modules", &made_of.modules),
+        ("--headers", &made_of.headers),
         ("--rootfs", &made_of.rootfs),
     ] {
         if let Some(path) = path {

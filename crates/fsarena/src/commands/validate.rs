@@ -126,6 +126,10 @@ fn rows_of(disk: &Disk) -> Result<Vec<Row>, DiskError> {
         }
         Mechanism::Flash(numbers) => {
             let spare = f64::from(numbers.spare) / 1000.0;
+            let is_published = |(metric, _): &(Metric, f64)| *metric == Metric::WriteAmplification;
+            if disk.published.metrics.iter().any(is_published) {
+                return Ok(rows);
+            }
             if let Some(amplified) = metrics::amplification(model)? {
                 let words = "write amplification, random, against Agarwal and Marrow";
                 rows.push(row(
@@ -176,6 +180,7 @@ const fn words(metric: Metric) -> (&'static str, Unit) {
         Metric::SustainedInner => ("sustained rate, inner edge", Unit::BytesASecond),
         Metric::RandomRead1 => ("random reads, 1 at a time", Unit::PerSecond),
         Metric::RandomRead32 => ("random reads, 32 at a time", Unit::PerSecond),
+        Metric::RandomRead128 => ("random reads, 128 at a time", Unit::PerSecond),
         Metric::RandomWrite1 => ("random writes, 1 at a time", Unit::PerSecond),
         Metric::RandomWrite32 => ("random writes, 32 at a time", Unit::PerSecond),
         Metric::RandomWriteSteady => ("random writes, steady state", Unit::PerSecond),
@@ -183,6 +188,7 @@ const fn words(metric: Metric) -> (&'static str, Unit) {
         Metric::SequentialWrite => ("writes in order", Unit::BytesASecond),
         Metric::ReadLatency1 => ("read of 4 KiB", Unit::Seconds),
         Metric::WriteLatency1 => ("write of 4 KiB", Unit::Seconds),
+        Metric::WriteAmplification => ("write amplification, random", Unit::Times),
     }
 }
 
@@ -196,11 +202,13 @@ fn measured(disk: &Disk, metric: Metric) -> Result<f64, DiskError> {
         Metric::SustainedInner => metrics::stream(model, Read, true),
         Metric::RandomRead1 => metrics::random(model, Read, 1, Steady),
         Metric::RandomRead32 => metrics::random(model, Read, 32, Steady),
+        Metric::RandomRead128 => metrics::random(model, Read, 128, Steady),
         Metric::RandomWrite1 => metrics::random(model, Write, 1, Fresh),
         Metric::RandomWrite32 => metrics::random(model, Write, 32, Fresh),
         Metric::RandomWriteSteady => metrics::random(model, Write, 32, Steady),
         Metric::SequentialWrite => metrics::stream(model, Write, false),
         Metric::ReadLatency1 => metrics::latency(model, Read),
         Metric::WriteLatency1 => metrics::latency(model, Write),
+        Metric::WriteAmplification => Ok(metrics::amplification(model)?.unwrap_or_default()),
     }
 }

@@ -415,10 +415,12 @@ fn require_modules(
 fn without_driver(guest: &Guest, disk: &DiskModel) -> Refused {
     let kernel = guest.release();
     let name = &disk.name;
+    let why = guest.lacks_disk_driver();
+    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
     Refused(match guest.can_make(&DiskModel::ideal()) {
         true => format!(
-            "for the guest's kernel ({kernel}) there is no driver of simulated disks such as {name}: take `--disk ideal`, \
-             which its null_blk makes and which takes no time"
+            "for the guest's kernel ({kernel}) there is no driver of simulated disks such as {name}{why}; \
+             `--disk ideal` is the one that its null_blk makes, which takes no time and is never flushed"
         ),
         false => format!(
             "the guest's kernel ({kernel}) can make no disk in its memory: set CONFIG_BLK_DEV_NULL_BLK to m for \

@@ -1,0 +1,121 @@
+//! A kernel of the user's own, which has the driver of simulated disks where its headers are known. That of the tests'
+//! guest stands for it, without the driver that was built for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use end_to_end::{Sandbox, cells_of, guest, guest_cache, program, run};
+use serde_json::Value;
+
+/// The kernel, its modules, and its headers as packages unpack them.
+struct Kernel {
+    image: PathBuf,
+    modules: PathBuf,
+    headers: PathBuf,
+}
+
+impl Kernel {
+    fn new(sandbox: &Sandbox) -> Self {
+        let guest = guest();
+        let release = guest.release();
+        let modules = sandbox.path("lib/modules").join(release);
+        fs::create_dir_all(modules.join("kernel")).unwrap();
+        let made = guest.directory().join("modules").join(release);
+        fs::copy(
+            made.join("modules.builtin"),
+            modules.join("modules.builtin"),
+        )
+        .unwrap();
+        for module in fs::read_dir(made.join("kernel")).unwrap().flatten() {
+            if module.file_name() != "fsarena_disk.ko" {
+                let copy = modules.join("kernel").join(module.file_name());
+                fs::copy(module.path(), copy).unwrap();
+            }
+        }
+        let headers = sandbox.path("headers");
+        unpack_headers(&headers);
+        Self {
+            image: guest.kernel(),
+            modules,
+            headers,
+        }
+    }
+
+    fn words(&self) -> Vec<&Path> {
+        let (kernel, modules) = (Path::new("--kernel"), Path::new("--modules"));
+        vec![kernel, &self.image, modules, &self.modules]
+    }
+}
+
+/// The packages that the guest's own driver was built with.
+fn unpack_headers(into: &Path) {
+    let packages = fs::read_dir(guest_cache().join("packages")).unwrap();
+    let is_wanted = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("linux-headers-") || name.starts_with("linux-kbuild-")
+    };
+    for package in packages
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_wanted)
+    {
+        let mut command = Command::new("dpkg-deb");
+        let status = command.arg("-x").arg(&package).arg(into).status().unwrap();
+        assert!(status.success(), "{}", package.display());
+    }
+}
+
+fn build(sandbox: &Sandbox, words: &[&Path]) -> Command {
+    let mut command = sandbox.fsarena();
+    command
+        .args(["guest", "build"])
+        .args(words)
+        .env("XDG_CACHE_HOME", program::cache());
+    command
+}
+
+#[test]
+fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
+    let sandbox = Sandbox::new();
+    let kernel = Kernel::new(&sandbox);
+    let without = kernel.words();
+    let told = run(&mut build(&sandbox, &without)).with(0).stdout;
+    let missing = format!("{} has no link `build`; give", kernel.modules.display());
+    assert!(
+        told.contains("never flushed (null_blk)") && told.contains(&missing),
+        "{told}"
+    );
+    let campaign = |words: &[&Path]| {
+        let mut command = sandbox.in_guests(sandbox.fsarena(), &["ext4"], "1");
+        let options = ["--suite", "durable", "--disk", "hdd-2003-7200"];
+        command.args(options).args(words);
+        command
+    };
+    let refused = run(&mut campaign(&without)).with(3).stderr;
+    assert!(
+        refused.contains(&missing) && refused.contains("`--disk ideal`"),
+        "{refused}"
+    );
+
+    let with = [&without[..], &[Path::new("--headers"), &kernel.headers]].concat();
+    let told = run(&mut build(&sandbox, &with)).with(0);
+    assert!(!told.stdout.contains("null_blk"), "{}", told.stdout);
+    let again = run(&mut build(&sandbox, &with)).with(0).stderr;
+    assert!(!again.contains("building"), "{again}");
+    run(&mut campaign(&with)).with(0);
+    let results = sandbox.results();
+    let cell = cells_of(&results, "ext4").remove(0);
+    assert_eq!(cell.status, model::Status::Ok, "{:?}", cell.failure);
+    let flushes = cell.phases.iter().filter_map(|phase| phase.device);
+    let flushes: u64 = flushes.map(|device| device.flushes).sum();
+    let seeks = cell.phases.iter().filter_map(|phase| phase.disk);
+    let seeks: u64 = seeks.map(|work| work.seeks).sum();
+    assert!(flushes > 0 && seeks > 0, "{flushes} flushes, {seeks} seeks");
+    let mut replay = sandbox.fsarena();
+    let words = ["--json", "replay", "--disk", "hdd-2003-7200"];
+    let replayed = run(replay.args(words)).with(0).stdout;
+    let replayed: Value = serde_json::from_str(&replayed).unwrap();
+    assert_eq!(replayed["disks"][0]["same_as_journal"], true, "{replayed}");
+    sandbox.assert_clean();
+}
