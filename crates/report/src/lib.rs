@@ -24,6 +24,7 @@ pub use exports::schema::schema_of_types;
 pub use format::{Format, UnknownFormat, render};
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::{advice_text, answers_text};
+pub use text_reports::agreement::agreement_text;
 pub use text_reports::compare::{Form, Sides, compare_text};
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
