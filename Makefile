@@ -6,7 +6,7 @@ FSARENA := target/$(TARGET)/release/fsarena
 BENCH   := target/$(TARGET)/release/fsarena-bench
 SUDO    := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: shootout test fuzz traces bench bench-record bench-report error-rates error-rates-real agreement gallery check-affs build check clean
+.PHONY: shootout test fuzz traces bench bench-record bench-report error-rates error-rates-real agreement virtual-time gallery check-affs build check clean
 
 # Every filesystem this machine supports: one round of everything, then more of what could settle an open answer until
 # BUDGET is spent; then the answers, tables and an HTML report. With BACKEND=vm
@@ -65,6 +65,12 @@ agreement: build
 	  scripts/install-packages.sh iozone3; scripts/enable-components.sh --remove; }
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) agreement --document docs/agreement.md
+
+# How far virtual time agrees with real time on who is better; writes the tables in docs/virtual-time.md. A quarter of an hour.
+virtual-time: build
+	@scripts/install-packages.sh qemu-system-x86 e2fsprogs xfsprogs btrfs-progs ntfs-3g exfat-fuse exfatprogs fuse2fs
+	$(FSARENA) guest build
+	$(SUDO) scripts/virtual-time.sh docs/virtual-time.md
 
 # Pictures of the report of the last campaign, or of a new one where there is none: docs/gallery.md.
 gallery: build

@@ -149,8 +149,8 @@ impl<'a> Mounted<'a> {
         })
     }
 
-    /// Makes the filesystem. What it has written goes to the devices before it counts as made, as when the last
-    /// who has the device open closes it; fsarena may still have it open.
+    /// Makes the filesystem. What it has written goes to the devices before it counts as made, and whoever mounts it reads
+    /// it from there, as when the last who has the device open closes it; fsarena may still have it open.
     pub fn make(&mut self) -> Step {
         let commands = &self.volume.commands;
         // A program that claims the device itself gets it only when nobody else has it.
@@ -158,15 +158,20 @@ impl<'a> Mounted<'a> {
         kept.retain(|_| commands.mkfs_shares);
         let record = command::run(&self.runner, "mkfs", &commands.mkfs, &[0])?;
         drop(kept);
-        match self.write_out() {
+        match self.let_go() {
             Ok(()) => Ok(vec![record]),
             Err(error) => failed("mkfs", record, format!("cannot write it out: {error}")),
         }
     }
 
-    fn write_out(&self) -> io::Result<()> {
+    /// What is cached of the devices is written to them, and forgotten.
+    fn let_go(&self) -> io::Result<()> {
         let mut disks = self.volume.told().zip(&self.volume.states);
-        disks.try_for_each(|(device, _)| caches::write_out(&File::open(device)?))
+        disks.try_for_each(|(device, _)| {
+            let device = File::open(device)?;
+            caches::write_out(&device)?;
+            caches::forget_read(&device)
+        })
     }
 
     /// Mounts it, and makes sure of that: what came after would otherwise be measured on the
@@ -217,7 +222,11 @@ impl<'a> Mounted<'a> {
         }
         self.mounted = false;
         match wait_for_drivers() {
-            Ok(()) => Ok(vec![record]),
+            // As for `make`. What cannot be forgotten is read a little sooner.
+            Ok(()) => {
+                let _ = self.let_go();
+                Ok(vec![record])
+            }
             Err(failure) => Err(CommandFailed {
                 record: Some(record),
                 failure,

@@ -1,6 +1,6 @@
 //! The whole analysis of a campaign, put together from its parts.
 
-use model::{CampaignResults, Clock, Nanos, Use};
+use model::{CampaignResults, Clock, Nanos, Use, Withheld};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::{disturbed, drift, noise, unflushed, warm_reads};
@@ -95,11 +95,12 @@ pub struct Analysis {
 
 /// Analyses a campaign, complete or not, with the usual margin of relevance.
 pub fn analyse(results: &CampaignResults) -> Analysis {
-    analyse_with(results, Margin::default())
+    analyse_with(results, Margin::default(), &[])
 }
 
-/// The same with a margin of one's own.
-pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
+/// The same with a margin of one's own, and without the phases in scores that are not to be believed in virtual time; in
+/// real time all are.
+pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withheld]) -> Analysis {
     let contenders: Vec<String> = results
         .campaign
         .contenders
@@ -108,6 +109,9 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin) -> Analysis {
         .collect();
     let clock = results.campaign.clock;
     let mut rows = row::rows(results, &Facts::of(results));
+    if clock == Clock::Virtual {
+        row::withhold(&mut rows, results, withheld);
+    }
     let ranked = costs::give_places(&mut rows, clock, margin);
     let counts = Counts::of(results);
     let overall = Overall::of(results, &rows, &ranked, margin);

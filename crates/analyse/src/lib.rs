@@ -19,6 +19,10 @@ mod statistics;
 
 pub use advice::{Advice, ENOUGH_TESTED, GroupCost, Ranked, Recommendation, Untested, advise};
 pub use analysis::{Analysis, analyse, analyse_with};
+pub use campaigns::agreement::{
+    Agreement, Disagreement, GroupAgreement, PairCounts, PhaseAgreement, Quartiles, agreement,
+};
+pub use campaigns::agreement_causes::Cause;
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders, compare_sessions,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
-use model::{AgeProfile, DiskModel, Filesystem, FlashState, MachineModel, Profile, Suite, Use};
+use model::{
+    AgeProfile, DiskModel, Filesystem, FlashState, MachineModel, Profile, Suite, Use, Withheld,
+};
 
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::disk_file::Disk;
@@ -13,6 +15,7 @@ use crate::study_file::{self, Study};
 use crate::text_file::read_plain;
 use crate::{
     CatalogError, age_file, disk_file, filesystem_file, machine_file, suite_file, uses_file,
+    virtual_time_file,
 };
 
 static BUILTIN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
@@ -75,6 +78,8 @@ pub struct Catalog {
     /// Texts of suites, which studies resolve in their own sizes.
     texts: BTreeMap<String, (String, String)>,
     defaults: Defaults,
+    /// What is not to be believed in virtual time.
+    withheld: Vec<Withheld>,
 }
 
 impl Catalog {
@@ -89,14 +94,19 @@ impl Catalog {
                 .filter_map(|f| Some((builtin_name(f.path()), f.contents_utf8()?.to_owned())))
                 .collect()
         };
-        let defaults = BUILTIN
-            .get_file("defaults.toml")
-            .and_then(include_dir::File::contents_utf8)
-            .unwrap_or_default();
+        let text = |name: &str| {
+            let file = BUILTIN.get_file(name);
+            file.and_then(include_dir::File::contents_utf8)
+                .unwrap_or_default()
+        };
         let mut catalog = Self::empty(Defaults::read(Source {
             file: "catalog/defaults.toml",
-            text: defaults,
+            text: text("defaults.toml"),
         })?);
+        catalog.withheld = virtual_time_file::read(Source {
+            file: "catalog/virtual-time.toml",
+            text: text("virtual-time.toml"),
+        })?;
         catalog.take(&Files {
             filesystems: read("filesystems"),
             suites: read("suites"),
@@ -123,6 +133,7 @@ impl Catalog {
             studies: BTreeMap::new(),
             texts: BTreeMap::new(),
             defaults,
+            withheld: Vec::new(),
         }
     }
 
@@ -396,6 +407,11 @@ impl Catalog {
             let known: Vec<String> = tests.map(|t| format!("{}/{t}", suite.name)).collect();
             CatalogError::unknown("test", name, known.iter().map(String::as_str))
         })
+    }
+
+    /// Phases that have no part in scores in virtual time.
+    pub fn withheld(&self) -> &[Withheld] {
+        &self.withheld
     }
 
     /// Every use, by name.

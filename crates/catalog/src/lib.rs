@@ -30,6 +30,7 @@ mod suite_file;
 mod sweep;
 mod text_file;
 mod uses_file;
+mod virtual_time_file;
 
 pub use campaign_file::{CampaignFile, Directory, MachineFile, RoundRule};
 pub use catalog::{Catalog, Kind};

@@ -624,3 +624,24 @@ fn no_image_is_what_mke2fs_calls_small() {
         );
     }
 }
+
+#[test]
+fn what_is_withheld_in_virtual_time_names_phases_of_suites_and_gives_its_reason_and_evidence() {
+    let catalog = catalog();
+    let suites = catalog.suites(Profile::Smoke).into_iter();
+    let tests: Vec<Test> = suites.flat_map(|suite| suite.tests.clone()).collect();
+    for one in catalog.withheld() {
+        let names = |test: &Test| test.phases.iter().any(|phase| one.names(test, phase));
+        assert!(tests.iter().any(names), "{} names no phase", one.phase);
+        assert!(one.reason.len() > 10, "{}: {}", one.phase, one.reason);
+        // What is in order in five pairs of six is to be believed.
+        let share = f64::from(one.same_order) / f64::from(one.pairs);
+        assert!(
+            share < 0.85,
+            "{}: {} of {}",
+            one.phase,
+            one.same_order,
+            one.pairs
+        );
+    }
+}

@@ -61,7 +61,7 @@ int oldest(const struct fsd_disk *disk, enum fsd_state state)
 {
 	int place, found = -1;
 
-	for (place = 0; place < FSD_REQUESTS; place++)
+	for (place = 0; place < disk->places; place++)
 		if (disk->request[place].state == state && (found < 0 || disk->own[place].came < disk->own[found].came))
 			found = place;
 	return found;
@@ -94,6 +94,8 @@ int fsd_submit(struct fsd_disk *disk, const struct fsd_request *request)
 			break;
 	if (place == FSD_REQUESTS || !is_servable(disk, request))
 		return -1;
+	if (place >= disk->places)
+		disk->places = place + 1;
 	r = &disk->request[place];
 	*r = *request;
 	disk->own[place] = (struct own){ .came = disk->order++ };
@@ -119,7 +121,7 @@ static int first_done(const struct fsd_disk *disk)
 {
 	int place, first = -1;
 
-	for (place = 0; place < FSD_REQUESTS; place++) {
+	for (place = 0; place < disk->places; place++) {
 		const struct fsd_request *r = &disk->request[place];
 
 		if (r->state != DONE)
@@ -160,6 +162,8 @@ int fsd_step(struct fsd_disk *disk, struct fsd_request *done)
 		*done = disk->request[first];
 		disk->now = at_least(disk->now, done->completed);
 		disk->request[first].state = FREE;
+		while (disk->places && disk->request[disk->places - 1].state == FREE)
+			disk->places--;
 		return 1;
 	}
 	if (next != FSD_NEVER) {

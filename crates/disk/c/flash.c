@@ -357,7 +357,7 @@ static void finish_waiting(struct fsd_disk *disk)
 	if (oldest(disk, EMPTYING) < 0)
 		return;
 	first = first_in_cache(&disk->is.flash);
-	for (place = 0; place < FSD_REQUESTS; place++) {
+	for (place = 0; place < disk->places; place++) {
 		struct fsd_request *r = &disk->request[place];
 
 		if (r->state != EMPTYING || disk->own[place].number > first)
@@ -659,7 +659,7 @@ static int arriving(const struct fsd_disk *disk)
 {
 	int place, first = -1;
 
-	for (place = 0; place < FSD_REQUESTS; place++)
+	for (place = 0; place < disk->places; place++)
 		if (disk->request[place].state == ARRIVING &&
 		    (first < 0 || disk->own[place].ready < disk->own[first].ready ||
 		     (disk->own[place].ready == disk->own[first].ready && disk->own[place].came < disk->own[first].came)))

@@ -120,6 +120,7 @@ struct fsd_disk {
 	fsd_u64 now;
 	fsd_u64 link_free;
 	fsd_u64 order;			/* of requests, as they came */
+	int places;			/* behind so many, every place is free */
 	struct fsd_request request[FSD_REQUESTS];
 	struct own own[FSD_REQUESTS];
 	union {

@@ -387,7 +387,7 @@ static int next_queued(const struct fsd_disk *disk, fsd_u64 from)
 {
 	int place, next = -1;
 
-	for (place = 0; place < FSD_REQUESTS; place++)
+	for (place = 0; place < disk->places; place++)
 		if (disk->request[place].state == QUEUED && disk->own[place].came >= from &&
 		    (next < 0 || disk->own[place].came < disk->own[next].came))
 			next = place;

@@ -57,6 +57,7 @@ fn program() -> ExitCode {
         Command::Report(args) => commands::report::run(args, globals),
         Command::Advise(args) => commands::advise::run(args, globals),
         Command::Compare(args) => commands::compare::run(args, globals),
+        Command::Agree(args) => commands::agree::run(args, globals),
         Command::Guard(args) => commands::guard::run(args, globals),
         Command::History(args) => commands::history::run(args, globals),
         Command::Doctor(args) => commands::doctor::run(args, globals),

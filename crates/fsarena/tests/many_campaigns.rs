@@ -122,7 +122,8 @@ fn virtual_time_is_never_set_beside_real_time() {
     let refused = said(&database, &["compare", "1", "2"], 3);
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
-        "fsarena: real time and virtual time are never compared with each other\n"
+        "fsarena: real time and virtual time are never compared with each other; `fsarena agree` says how far \
+         they agree on who is better\n"
     );
     assert!(refused.stdout.is_empty());
     let history = json(&said(&database, &["history", "file0/write", "--json"], 0));
@@ -133,4 +134,42 @@ fn virtual_time_is_never_set_beside_real_time() {
     }
     assert_eq!(history["left_out"][0]["campaign"], 1);
     assert_eq!(history["left_out"][0]["why"], "it is in real time");
+}
+
+/// What is refused to be compared can be held side by side for the order of its contenders.
+#[test]
+fn two_clocks_are_asked_how_far_they_agree_on_who_is_better() {
+    let directory = tempfile::tempdir().expect("there is room");
+    let database = directory.path().join("results.db");
+    let mut open = Store::open(&database).expect("a database can be made");
+    store(&mut open, &campaign(SLOWER_FROM), 1);
+    let mut model = campaign(SLOWER_FROM);
+    model.campaign.clock = Clock::Virtual;
+    store(&mut open, &model, 2);
+    drop(open);
+    let agreement = json(&said(&database, &["agree", "2", "1", "--json"], 0));
+    assert_eq!(agreement["first"], "virtual time");
+    let all = &agreement["agreement"]["all"];
+    assert_eq!(all["pairs"], 5, "two contenders in five phases");
+    assert!(all["both_different"].as_u64() > Some(0), "{all}");
+    assert_eq!(all["same_order"], all["both_different"]);
+    let text = said(&database, &["agree", "2", "1"], 0).stdout;
+    let text = String::from_utf8(text).expect("it is text");
+    assert!(text.starts_with("Of "), "{text}");
+    let refused = said(&database, &["agree", "2", "2"], 2);
+    let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(complaint.ends_with("name two campaigns\n"), "{complaint}");
+}
+
+/// The tables of the page are put between two lines, by a script that looks for them.
+#[test]
+fn the_page_on_virtual_time_has_a_place_for_its_tables() {
+    let page = include_str!("../../../docs/virtual-time.md");
+    let script = include_str!("../../../scripts/virtual-time.sh");
+    let [begin, end] = ["begin", "end"].map(|word| format!("<!-- fsarena agree: {word} -->"));
+    for line in [&begin, &end] {
+        assert_eq!(page.lines().filter(|l| l == line).count(), 1, "{line}");
+        assert!(script.contains(line.as_str()), "{line}");
+    }
+    assert!(page.find(&begin) < page.find(&end));
 }

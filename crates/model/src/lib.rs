@@ -38,6 +38,7 @@ mod sweep;
 mod units;
 mod user_directory;
 mod uses;
+mod withheld;
 
 pub use age::{Age, AgeBin, AgeProfile, AgeRecord, AgeStop, Churn, DepthBin, PerMille, SizeBin};
 pub use calibration::{Calibration, Overhead, RawDevice, Spread};
@@ -83,3 +84,4 @@ pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};
 pub use uses::{Need, Readers, Use, Weight};
+pub use withheld::Withheld;

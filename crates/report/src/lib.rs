@@ -26,6 +26,7 @@ pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::page;
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::{advice_text, answers_text};
+pub use text_reports::agreement::agreement_text;
 pub use text_reports::compare::{Form, Sides, compare_text};
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;

@@ -202,6 +202,14 @@ impl<'a> Analysed<'a> {
             .ok_or_else(|| CannotCompare::NoContender(name.to_owned()))
     }
 
+    /// The phase that a row is of.
+    pub(super) fn phase(&self, row: &Row) -> Option<&'a Phase> {
+        let suites = self.results.campaign.suites.iter();
+        let mut tests = suites.flat_map(|suite| &suite.tests);
+        let test = tests.find(|test| (&test.suite, &test.name) == (&row.suite, &row.test))?;
+        test.phases.iter().find(|phase| phase.name == row.phase)
+    }
+
     /// Tests and phases by the names of suite, test and phase.
     fn phases(&self) -> BTreeMap<(&'a str, &'a str, &'a str), (&'a Test, &'a Phase)> {
         let suites = self.results.campaign.suites.iter();
@@ -274,7 +282,7 @@ pub fn compare_contenders(
 }
 
 /// Places of the contenders that are compared, before and after, and names of those that are not.
-type Matched = (Vec<(usize, usize)>, Vec<String>);
+pub(super) type Matched = (Vec<(usize, usize)>, Vec<String>);
 
 /// Rounds of two campaigns belong together where nothing but what is compared differs: in virtual time with equal seeds.
 fn pairing(before: &CampaignResults, after: &CampaignResults) -> Pairing {
@@ -289,7 +297,7 @@ fn pairing(before: &CampaignResults, after: &CampaignResults) -> Pairing {
 
 /// Places of the contenders that both have, and names of those that one has alone. Two campaigns of one
 /// contender each are about these, whatever they are called.
-fn matched(
+pub(super) fn matched(
     before: Analysed<'_>,
     after: Analysed<'_>,
     wanted: &[String],
@@ -383,7 +391,7 @@ fn disturbed(sessions: &[Analysed<'_>]) -> [u32; 2] {
 
 /// Rows that both campaigns have and that are wanted, before and after; those that are not the same
 /// are named.
-fn rows_in_common<'a>(
+pub(super) fn rows_in_common<'a>(
     before: Analysed<'a>,
     after: Analysed<'a>,
     wanted: &Wanted,

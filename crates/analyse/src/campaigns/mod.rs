@@ -1,5 +1,7 @@
 //! Several campaigns side by side: comparisons and histories.
 
+pub(crate) mod agreement;
+pub(crate) mod agreement_causes;
 pub(crate) mod difference;
 pub(crate) mod history;
 pub(crate) mod settings;

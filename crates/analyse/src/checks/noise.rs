@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rows::costs::RankedCosts;
 use crate::statistics::interval::median;
-use crate::{Margin, Row, Verdict};
+use crate::{Margin, Row};
 
 /// Two contenders that are the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,11 +45,7 @@ pub(crate) fn floors(
 fn floor(a: usize, b: usize, costs: &RankedCosts, rows: &[Row], margin: Margin) -> NoiseFloor {
     let (mut called_different, mut apart) = (Vec::new(), Vec::new());
     for (row, compared) in costs.beside(a, b, margin) {
-        let is_different = matches!(
-            compared.verdict,
-            Verdict::BetterByAtLeast(_) | Verdict::WorseByAtLeast(_)
-        );
-        called_different.extend(is_different.then_some(row));
+        called_different.extend(compared.verdict.is_difference().then_some(row));
         let medians = [a, b].map(|c| rows[row].results[c].estimate.map(|e| e.median));
         if let [Some(x), Some(y)] = medians {
             apart.push(x.max(y) / x.min(y) - 1.0);

@@ -8,8 +8,8 @@
 //! of a median over rounds. A score over several groups is the weighted geometric mean of their scores, in
 //! each round again.
 //!
-//! Counted are the results of primary metrics, where contenders are ranked by them and every
-//! value is positive. Every phase counts once, however many points a sweep has. Results of a contender
+//! Counted are the results of primary metrics, where contenders are ranked by them, every
+//! value is positive, and the row is not withheld. Every phase counts once, however many points a sweep has. Results of a contender
 //! with a failed round are left out of its score, and one that lacks results of a group has a score over
 //! the others, and no place.
 
@@ -230,6 +230,7 @@ fn counts(row: &Row) -> bool {
     row.primary
         && row.metric != Metric::Supported
         && row.ranking == Ranking::Ranked
+        && row.withheld.is_none()
         && row.results.iter().any(|f| f.estimate.is_some())
         && values.all(|v| v > 0.0)
 }

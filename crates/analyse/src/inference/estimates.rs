@@ -282,6 +282,7 @@ impl Pairs {
     }
 }
 
-fn all_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
+/// Every pair of so many, in the order of [`Estimates::pairs`].
+pub(super) fn all_pairs(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).flat_map(move |a| (a + 1..count).map(move |b| (a, b)))
 }

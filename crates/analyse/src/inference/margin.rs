@@ -54,6 +54,11 @@ impl Verdict {
         Self::WorseByAtLeast(log.exp_m1())
     }
 
+    /// Whether one is better.
+    pub const fn is_difference(&self) -> bool {
+        matches!(self, Self::BetterByAtLeast(_) | Self::WorseByAtLeast(_))
+    }
+
     /// The same of the other one.
     #[must_use]
     pub const fn reversed(self) -> Self {

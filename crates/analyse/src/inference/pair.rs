@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::FALSE_LIMIT;
+use super::estimates::{Estimates, all_pairs};
 use super::margin::{Margin, Verdict, rounds_needed, without_noise};
 use super::moderated::{Estimate, Series, moderate};
 use super::multiplicity::level;
@@ -61,7 +62,54 @@ pub struct Compared {
 
 /// What is known of each result after, against the same before; `None` where nothing is comparable.
 pub fn pairs(results: &[Beside], pairing: Pairing, margin: Margin) -> Vec<Option<Compared>> {
-    let estimates = estimates(results, pairing);
+    judged(results, &estimates(results, pairing), pairing, margin)
+}
+
+impl Estimates {
+    /// What is known of every pair of contenders in every row, the second beside the first, in the order of
+    /// [`Estimates::pairs`]: all of them are one family.
+    pub fn every_pair(&self, margin: Margin) -> Vec<Vec<Option<Compared>>> {
+        let contenders = self.costs.contenders;
+        let pairs: Vec<(usize, usize)> = all_pairs(contenders).collect();
+        let rows = self.costs.rows.iter().enumerate();
+        let results: Vec<Beside> = rows
+            .flat_map(|(row, costs)| {
+                pairs
+                    .iter()
+                    .enumerate()
+                    .map(move |(pair, (one, other))| Beside {
+                        row,
+                        test: costs.test,
+                        contender: pair,
+                        before: costs.logs[*one].clone(),
+                        after: costs.logs[*other].clone(),
+                    })
+            })
+            .collect();
+        let estimates: Vec<Option<Estimate>> = self
+            .pairs()
+            .flatten()
+            .map(|estimate| estimate.map(Estimate::reversed))
+            .collect();
+        let pairing = match self.costs.exact {
+            true => Pairing::Exact,
+            false => Pairing::Rounds,
+        };
+        let judged = judged(&results, &estimates, pairing, margin);
+        judged
+            .chunks(pairs.len().max(1))
+            .map(<[_]>::to_vec)
+            .collect()
+    }
+}
+
+/// The verdicts on results that are one family, from the estimates of each.
+fn judged(
+    results: &[Beside],
+    estimates: &[Option<Estimate>],
+    pairing: Pairing,
+    margin: Margin,
+) -> Vec<Option<Compared>> {
     let of_all = |of: &dyn Fn(&Estimate) -> f64| {
         let tested = estimates.iter().flatten().filter(|e| !e.is_nothing);
         level(tested.map(of).collect(), FALSE_LIMIT)
@@ -70,7 +118,7 @@ pub fn pairs(results: &[Beside], pairing: Pairing, margin: Margin) -> Vec<Option
         of_all(&|e| chance_of_difference(e, margin)),
         of_all(&|e| e.chance_of_equality(margin.log())),
     ];
-    let both = results.iter().zip(&estimates);
+    let both = results.iter().zip(estimates);
     both.map(|(result, estimate)| {
         let estimate = estimate.as_ref()?;
         if let Some(exact) = certain(&[(result, 1.0)], pairing, margin) {
@@ -167,10 +215,20 @@ fn verdict_of_sum(sum: &Sum, reach: f64, limit: f64, rounds: usize, margin: Marg
 }
 
 impl Compared {
+    /// What is known of the same before, against after.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            ratio: 1.0 / self.ratio,
+            low: bounded(1.0 / self.high),
+            high: bounded(1.0 / self.low),
+            verdict: self.verdict.reversed(),
+            detectable: self.detectable,
+        }
+    }
+
     /// From a difference of log costs, and how far an error reaches.
     fn of(difference: f64, verdict: Verdict, reach: f64, detectable: f64) -> Self {
-        // JSON knows no infinity.
-        let bounded = |value: f64| value.clamp(f64::MIN_POSITIVE, f64::MAX);
         Self {
             ratio: difference.exp(),
             low: bounded((difference - reach).exp()),
@@ -179,6 +237,11 @@ impl Compared {
             detectable: bounded(detectable.exp_m1()),
         }
     }
+}
+
+/// JSON knows no infinity.
+const fn bounded(value: f64) -> f64 {
+    value.clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
 /// The means of the results of each test, in rounds that have all of them, with their number. What sessions have in common is

@@ -88,6 +88,13 @@ impl RankedCosts {
         }))
     }
 
+    /// Every pair of contenders in every row: of each row its number, and of each pair what the second costs beside the
+    /// first, in the order of [`Estimates::pairs`].
+    pub fn every_pair(&self, margin: Margin) -> BTreeMap<usize, Vec<Option<Compared>>> {
+        let rows = self.numbers.keys().copied();
+        rows.zip(self.estimates().every_pair(margin)).collect()
+    }
+
     /// One contender beside another, with the number of each row that both have.
     pub fn beside(&self, one: usize, other: usize, margin: Margin) -> Vec<(usize, Compared)> {
         let results = self.costs.rows.iter().enumerate();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit};
+use model::{CacheState, CampaignResults, Direction, End, Metric, Phase, Test, Unit, Withheld};
 use serde::{Deserialize, Serialize};
 
 use crate::rows::facts::{Facts, PhaseFact};
@@ -60,6 +60,9 @@ pub struct Row {
     /// Between which values that lies, where its readings differ too much for one; shares are ranges then.
     #[serde(default)]
     pub raw_device_range: Option<RawDeviceRange>,
+    /// Why it has no part in scores of groups, uses and over all; absent where it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<String>,
     /// A result for each contender, in the campaign's order.
     pub results: Vec<MetricResult>,
 }
@@ -79,6 +82,24 @@ pub(crate) fn rows(results: &CampaignResults, facts: &Facts<'_>) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Marks the rows of phases that are to have no part in scores.
+pub(crate) fn withhold(rows: &mut [Row], results: &CampaignResults, withheld: &[Withheld]) {
+    let tests = results.campaign.suites.iter().flat_map(|s| &s.tests);
+    for test in tests {
+        for phase in &test.phases {
+            let Some(found) = withheld.iter().find(|one| one.names(test, phase)) else {
+                continue;
+            };
+            let is_of = |row: &&mut Row| {
+                (&row.suite, &row.test, &row.phase) == (&test.suite, &test.name, &phase.name)
+            };
+            for row in rows.iter_mut().filter(is_of) {
+                row.withheld = Some(found.reason.clone());
+            }
+        }
+    }
 }
 
 fn rows_of_phase(
@@ -149,6 +170,7 @@ fn row(
         ranking,
         raw_device: bounds.raw_device(phase, metric),
         raw_device_range: bounds.raw_device_range(phase, metric),
+        withheld: None,
         results,
     }
 }

@@ -1,6 +1,7 @@
 //! Statistics over plain numbers: medians and intervals, trends, changes of level, outliers, knees.
 
 pub(crate) mod change_points;
+pub(crate) mod concordance;
 pub(crate) mod estimate;
 pub(crate) mod interval;
 pub(crate) mod kendall;

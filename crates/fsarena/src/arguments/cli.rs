@@ -168,6 +168,14 @@ Examples:
   fsarena compare --within 4 ext4 ext4:data=journal
                                                two contenders of campaign 4")]
     Compare(CompareArgs),
+    /// Say how far two campaigns on different clocks or machines agree on who is better.
+    #[command(after_help = "\
+Examples:
+  fsarena agree 3 4                     virtual time and real time: how far is virtual time to be believed?
+  fsarena agree 3 4 --json              every phase and every pair that they order differently
+  fsarena agree 4 5                     two campaigns in real time: how far does it agree with itself?
+  make virtual-time                     runs the campaigns, and writes docs/virtual-time.md")]
+    Agree(AgreeArgs),
     /// Run two contenders in one campaign, in turns, and say whether the second is worse.
     #[command(after_help = "\
 Examples:
@@ -359,6 +367,23 @@ pub struct CompareArgs {
     /// Exit with 3 if a result that costs this much more might have been missed.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub detect: Option<f64>,
+    /// Write Markdown.
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Options of `agree`.
+#[derive(Clone, Debug, Args)]
+pub struct AgreeArgs {
+    /// A campaign by its number or name, or a file: a report in JSON, a database.
+    #[arg(value_name = "A")]
+    pub first: String,
+    /// The campaign that it is held against.
+    #[arg(value_name = "B")]
+    pub second: String,
+    /// Count costs that differ by less than this as equal [default: 5 %].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub relevant: Option<f64>,
     /// Write Markdown.
     #[arg(long)]
     pub markdown: bool,

@@ -69,7 +69,7 @@ pub fn run(args: &AdviseArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         });
         print_json(&value)?;
     } else {
-        print(&report::advice_text(&advice, &results))?;
+        print(&report::advice_text(&advice, &analysis, &results))?;
     }
     Ok(Code::Done.into())
 }

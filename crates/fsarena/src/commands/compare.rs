@@ -148,6 +148,9 @@ fn refused(error: CannotCompare) -> anyhow::Error {
         CannotCompare::NoContender(name) => {
             format!("there is no contender `{}` to compare", line(name))
         }
+        CannotCompare::Clocks(..) => {
+            format!("{error}; `fsarena agree` says how far they agree on who is better")
+        }
         _ => error.to_string(),
     };
     match error {

@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub mod agent;
+pub mod agree;
 pub mod calibrate;
 pub mod compare;
 pub mod completions;

@@ -10,7 +10,7 @@ use model::{CampaignResults, Group, Profile};
 /// gave one.
 pub fn analysed(results: &CampaignResults, catalog: &Catalog, relevant: Option<f64>) -> Analysis {
     let margin = relevant.map_or_else(Margin::default, Margin);
-    let mut analysis = analyse::analyse_with(results, margin);
+    let mut analysis = analyse::analyse_with(results, margin, catalog.withheld());
     analysis.weigh_uses(catalog.uses(), &suites_by_group(catalog));
     analysis
 }

@@ -7,6 +7,7 @@ use model::CampaignResults;
 use crate::tables::plain_table::{PlainTable, percent};
 use crate::wording::answers::{how_sure, listed, of_place, of_use, of_uses};
 use crate::wording::reasons::reasons;
+use crate::wording::remarks::withheld;
 use crate::wording::scale::three_digits;
 use crate::wording::summary;
 use crate::wording::text::clean;
@@ -16,7 +17,7 @@ use crate::wording::words::counted;
 const MOST_LEFT_OUT: usize = 8;
 
 /// The advice as text.
-pub fn advice_text(advice: &Advice, results: &CampaignResults) -> String {
+pub fn advice_text(advice: &Advice, analysis: &Analysis, results: &CampaignResults) -> String {
     let scores = &advice.scores;
     let mut out = format!("{}\n{}\n\n", clean(&scores.title), summary::line(results));
     let contenders: Vec<String> = scores
@@ -26,6 +27,7 @@ pub fn advice_text(advice: &Advice, results: &CampaignResults) -> String {
         .collect();
     out += &format!("{}\n", wrapped(&sentence(advice, &contenders, results)));
     out += &careful(results);
+    out += &not_counted(analysis);
     out += &ranking(advice);
     out += &price(advice);
     out += &ruled_out(advice);
@@ -44,6 +46,7 @@ pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
         );
     }
     out + &careful(results)
+        + &not_counted(analysis)
         + &format!(
             "\n{}\nReasons: fsarena advise --use NAME (fsarena list uses)\n",
             wrapped(&how_sure(analysis))
@@ -96,6 +99,11 @@ fn careful(results: &CampaignResults) -> String {
         true => String::new(),
         false => format!("{}\n", wrapped(&format!("Careful: {}.", told.join("; ")))),
     }
+}
+
+/// What has no part in the answers, in virtual time.
+fn not_counted(analysis: &Analysis) -> String {
+    withheld(analysis).map_or_else(String::new, |text| format!("{}\n", wrapped(&text)))
 }
 
 /// The answer, with what it asks to do.
@@ -302,7 +310,7 @@ mod tests {
         let mut analysis = analyse(results);
         let suites = [(Group::Durable, vec!["fs-mark".to_owned()])].into();
         analysis.weigh_uses([&file_server()], &suites);
-        advice_text(&advise(&analysis.uses[0]), results)
+        advice_text(&advise(&analysis.uses[0]), &analysis, results)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
 //! what is not significantly different. As text for a terminal and as Markdown.
 
-use analyse::{Change, Differences, OverallChange, Verdict};
+use analyse::{Change, Differences, OverallChange, SettingChange, Verdict};
 
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, ratio};
@@ -34,32 +34,53 @@ pub enum Form {
 }
 
 impl Form {
-    fn heading(self, text: &str) -> String {
+    pub(super) fn heading(self, text: &str) -> String {
         match self {
             Self::Text => format!("\n{text}\n"),
             Self::Markdown => format!("\n## {text}\n\n"),
         }
     }
 
-    fn table(self, table: &PlainTable) -> String {
+    pub(super) fn table(self, table: &PlainTable) -> String {
         match self {
             Self::Text => table.text("  "),
             Self::Markdown => table.markdown(markdown::escape),
         }
     }
 
-    fn line(self, text: &str) -> String {
+    pub(super) fn line(self, text: &str) -> String {
         match self {
             Self::Text => format!("{}\n", wrapped(text)),
             Self::Markdown => format!("{}\n", markdown::escape(text.trim())),
         }
     }
 
-    fn item(self, text: &str) -> String {
+    pub(super) fn item(self, text: &str) -> String {
         match self {
             Self::Text => format!("  {text}\n"),
             Self::Markdown => format!("- {}\n", markdown::escape(text)),
         }
+    }
+
+    /// What differs in the setting of two sides of these names.
+    pub(super) fn settings(self, settings: &[SettingChange], sides: [&str; 2]) -> String {
+        if settings.is_empty() {
+            return String::new();
+        }
+        let [before, after] = sides.map(clean);
+        let mut table = PlainTable::new(&["what", &before, &after]);
+        for setting in settings {
+            let value = |text: &str| match text.is_empty() {
+                true => "–".to_owned(),
+                false => clean(text),
+            };
+            table.push(vec![
+                clean(&setting.what),
+                value(&setting.before),
+                value(&setting.after),
+            ]);
+        }
+        self.heading("What differs in the setting") + &self.table(&table)
     }
 }
 
@@ -71,7 +92,7 @@ pub fn compare_text(found: &Differences, sides: Sides<'_>, form: Form) -> String
         Form::Markdown => format!("# {}\n\n", markdown::escape(&title)),
     };
     out += &form.line(&verdict(found));
-    out += &settings(found, form);
+    out += &form.settings(&found.settings, ["before", "after"]);
     out += &overall(found, form);
     out += &failures(found, form);
     let of = |wanted: Kind| {
@@ -201,25 +222,6 @@ const fn unit(found: &Differences) -> &'static str {
     } else {
         "rounds"
     }
-}
-
-fn settings(found: &Differences, form: Form) -> String {
-    if found.settings.is_empty() {
-        return String::new();
-    }
-    let mut table = PlainTable::new(&["what", "before", "after"]);
-    for setting in &found.settings {
-        let value = |text: &str| match text.is_empty() {
-            true => "–".to_owned(),
-            false => clean(text),
-        };
-        table.push(vec![
-            clean(&setting.what),
-            value(&setting.before),
-            value(&setting.after),
-        ]);
-    }
-    form.heading("What differs in the setting") + &form.table(&table)
 }
 
 fn overall(found: &Differences, form: Form) -> String {

@@ -1,6 +1,7 @@
-//! Reports as text: the terminal, Markdown, comparison, history, advice.
+//! Reports as text: the terminal, Markdown, comparison, agreement, history, advice.
 
 pub(crate) mod advice;
+pub(crate) mod agreement;
 pub(crate) mod compare;
 pub(crate) mod history;
 pub(crate) mod markdown;

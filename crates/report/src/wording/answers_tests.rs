@@ -96,7 +96,7 @@ fn who_lacks_results_is_named() {
 /// A campaign with two uses: one that can be answered, and one of which nothing was tested.
 fn answered() -> (model::CampaignResults, Analysis) {
     let results = fixture::plain();
-    let mut analysis = analyse::analyse_with(&results, Margin(0.1));
+    let mut analysis = analyse::analyse_with(&results, Margin(0.1), &[]);
     let mut streams = fixture::use_of(&[(Group::StreamWrite, 3.0), (Group::StreamRead, 1.0)]);
     streams.title = "Media".to_owned();
     let mut mail = fixture::use_of(&[(Group::Durable, 45.0), (Group::StreamRead, 1.0)]);
@@ -166,7 +166,7 @@ fn every_surface_gives_the_same_answers() {
         }
     }
     for (one, sentence) in analysis.uses.iter().zip(of_uses(&analysis)) {
-        let advice = plain(crate::advice_text(&advise(one), &results));
+        let advice = plain(crate::advice_text(&advise(one), &analysis, &results));
         let said = sentence
             .answer
             .strip_prefix("no advice")

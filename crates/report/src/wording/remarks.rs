@@ -28,6 +28,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     let name = |contender: usize| clean(&analysis.contenders[contender]);
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(what_rounds_are(analysis));
+    remarks.extend(withheld(analysis));
     remarks.extend(failures(analysis));
     remarks.extend(unflushed(analysis));
     remarks.extend(unsteady(analysis));
@@ -67,6 +68,29 @@ fn what_rounds_are(analysis: &Analysis) -> Option<String> {
     Some(format!(
         "In virtual time nothing is noise: what varies between rounds is what their seeds decide.{same}"
     ))
+}
+
+/// Phases that have no part in scores, with the reasons.
+pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let primary = analysis.rows.iter().filter(|row| row.primary);
+    for (row, reason) in primary.filter_map(|row| Some((row, row.withheld.as_deref()?))) {
+        let phase = format!("{}/{}", clean(&row.test), clean(&row.phase));
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, phases)) => phases.push(phase),
+            None => reasons.push((reason, vec![phase])),
+        }
+    }
+    let each = reasons
+        .iter()
+        .map(|(reason, phases)| format!("{}, because {}", listed(phases, "and"), clean(reason)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Not counted in virtual time: {} (docs/virtual-time.md).",
+            each.join("; ")
+        )
+    })
 }
 
 /// Where the order depends on the weights, in one sentence.

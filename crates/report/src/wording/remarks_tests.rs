@@ -168,3 +168,34 @@ fn who_never_flushes_is_said_to_be_not_durable() {
     let told = "Not durable: the disk's cache was never flushed for jfs (2048 synced writes), where others had it flushed:";
     assert!(said.contains(told), "{said}");
 }
+
+#[test]
+fn what_does_not_count_in_virtual_time_is_named_with_the_reason() {
+    let mut results = fixture::plain();
+    results.campaign.clock = model::Clock::Virtual;
+    let withheld = |phase: &str, reason: &str| model::Withheld {
+        phase: phase.parse().unwrap(),
+        reason: reason.to_owned(),
+        same_order: 1,
+        pairs: 3,
+    };
+    let all = [
+        withheld("file/write", "nothing waits"),
+        withheld("other/*", "it is not here"),
+    ];
+    let analysis = analyse::analyse_with(&results, analyse::Margin::default(), &all);
+    let sentence =
+        "Not counted in virtual time: file/write, because nothing waits (docs/virtual-time.md).";
+    assert!(remarks(&analysis).contains(&sentence.to_owned()));
+    assert!(
+        crate::answers_text(&analysis, &results)
+            .replace('\n', " ")
+            .contains("file/write, because")
+    );
+    let counted = analyse(&results);
+    assert!(
+        !remarks(&counted)
+            .iter()
+            .any(|said| said.starts_with("Not counted"))
+    );
+}

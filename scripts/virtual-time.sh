@@ -1,0 +1,58 @@
+#!/bin/sh
+# Runs the same campaigns in virtual time and in real time, and writes into a document how far they agree.
+# Usage: virtual-time.sh DOCUMENT, as root.
+#
+# Real time is this machine's kernel on an image in memory, where nothing but processor and kernel decides, and on an image on
+# its disk. Virtual time is a guest of the same memory and disk size, on a disk without flushes that cost anything (`loop-memory`)
+# and on a consumer's NVMe disk that has no forced writes, as loop devices have none.
+set -eu
+document=$1
+# What only this comparison needs, in a namespace that takes it away.
+if [ "${FSARENA_VIRTUAL_TIME:-}" != inside ]; then
+    FSARENA_VIRTUAL_TIME=inside exec unshare --mount --propagation private "$0" "$document"
+fi
+fsarena=${FSARENA:-target/x86_64-unknown-linux-gnu/release/fsarena}
+rounds=${ROUNDS:-5}
+contenders='-c ext2 -c ext3 -c ext4 -c xfs -c btrfs -c ntfs-3g -c exfat-fuse -c fuse2fs-ext4'
+same='--profile smoke --size 512MiB --memory 1GiB'
+directory=/var/tmp/fsarena-virtual-time
+mkdir -p "$directory/memory"
+trap 'umount "$directory/memory" 2>/dev/null || true; rm -rf "$directory"' EXIT
+trap 'exit 130' INT TERM
+mount -t tmpfs -o size=2g tmpfs "$directory/memory"
+
+# run NAME OPTION...: a campaign in a database of its own.
+run() {
+    name=$1
+    shift
+    echo "campaign $name" >&2
+    # shellcheck disable=SC2086
+    "$fsarena" --catalog scripts/virtual-time run --quiet --db "$directory/$name.db" --name "$name" \
+        $contenders $same "$@" >/dev/null
+}
+virtual='--backend vm --clock virtual --rounds 1'
+# shellcheck disable=SC2086
+run virtual-memory $virtual --disk loop-memory
+run real-memory --rounds "$rounds" --work-dir "$directory/memory"
+# shellcheck disable=SC2086
+run virtual-disk $virtual --disk loop-nvme
+run real-disk --rounds "$rounds" --work-dir "$directory"
+run real-memory-again --rounds "$rounds" --work-dir "$directory/memory"
+
+agree() {
+    "$fsarena" --catalog scripts/virtual-time agree --markdown "$directory/$1.db" "$directory/$2.db" | sed 's/^##/###/'
+}
+{
+    sed '/^<!-- fsarena agree: begin -->$/q' "$document"
+    printf '\nTaken on %s on %s processors (%s), Linux %s, %s rounds in real time.\n' "$(date '+%-d %B %Y')" "$(nproc)" \
+        "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(uname -r | cut -d. -f1,2)" "$rounds"
+    printf '\n## Without a disk: the image in memory\n\n'
+    agree virtual-memory real-memory
+    printf '\n## On a disk\n\n'
+    agree virtual-disk real-disk
+    printf '\n## How far real time agrees with itself\n\nThe image in memory, twice.\n\n'
+    agree real-memory-again real-memory
+    printf '\n'
+    sed -n '/^<!-- fsarena agree: end -->$/,$p' "$document"
+} >"$directory/document"
+cat "$directory/document" >"$document"
