@@ -20,7 +20,7 @@ pub fn agreement_text(found: &Agreement, sides: Sides<'_>, form: Form) -> String
     let mut out = form.line(&verdict(found, sides));
     out += &form.settings(&found.settings, [sides.before, sides.after]);
     out += &(form.heading("Groups of tests") + &form.table(&groups(found)));
-    out += &form.line(LEGEND);
+    out += &format!("\n{}", form.line(LEGEND));
     out += &(form.heading("Phases") + &form.table(&phases(found)));
     out += &disagreements(found, sides, form);
     out += &left_out(found, form);
@@ -180,7 +180,7 @@ fn disagreements(found: &Agreement, sides: Sides<'_>, form: Form) -> String {
         "What the worse one costs as a multiple of the better one, who is better as {} has it.",
         clean(sides.after)
     );
-    form.heading(&title) + &form.table(&table) + &form.line(&note)
+    form.heading(&title) + &form.table(&table) + &format!("\n{}", form.line(&note))
 }
 
 /// What the campaigns did not do alike.
