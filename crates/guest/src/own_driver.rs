@@ -17,8 +17,8 @@ const ROOM: Bytes = Bytes::mib(256);
 /// The links that `make modules_install` leaves beside the modules: to where the kernel was built, and to its source
 /// where that lies elsewhere.
 const LINKS: [&str; 2] = ["build", "source"];
-/// The file in which a build tree says of which release it is.
-const RELEASE: &str = "include/config/kernel.release";
+/// The file in which a build tree says of which release its modules are: `#define UTS_RELEASE "6.9.0"`.
+const RELEASE: &str = "include/generated/utsrelease.h";
 /// Files of a build tree without which nothing is built against it.
 const TOOLS: [&str; 2] = ["Makefile", "scripts/mod/modpost"];
 /// Settings from which follows what is built.
@@ -81,17 +81,18 @@ impl Headers {
                 "{shown} has no {missing}: it is no tree in which a kernel was built"
             ));
         }
-        let of = fs::read_to_string(headers.tree.join(RELEASE)).unwrap_or_default();
-        match of.trim() == release {
-            true => Ok(headers),
-            false => Err(format!(
-                "{shown} is for Linux {}, the modules are for {release}",
-                match of.trim() {
-                    "" => "no known release",
-                    of => of,
-                }
+        match headers.release() {
+            Some(found) if found == release => Ok(headers),
+            Some(found) => Err(format!(
+                "{shown} is for Linux {found}, the modules are for {release}"
             )),
+            None => Err(format!("{shown} has no {RELEASE}: its kernel is not built")),
         }
+    }
+
+    fn release(&self) -> Option<String> {
+        let text = fs::read_to_string(self.tree.join(RELEASE)).ok()?;
+        text.split('"').nth(1).map(str::to_owned)
     }
 
     /// What packages link to lies where they were unpacked.
@@ -179,7 +180,7 @@ mod tests {
         for file in [RELEASE].iter().chain(&TOOLS) {
             let file = at.join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(file, format!("{release}\n")).unwrap();
+            fs::write(file, format!("#define UTS_RELEASE \"{release}\"\n")).unwrap();
         }
     }
 
