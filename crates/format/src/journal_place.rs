@@ -89,8 +89,8 @@ impl Found {
         let more = blocks(first, count.min(self.left), self.block);
         self.left -= count.min(self.left);
         match self.extents.last_mut() {
-            Some(last) if last.offset.0 + last.length.0 == more.offset.0 => {
-                last.length.0 += more.length.0;
+            Some(last) if last.offset.0.saturating_add(last.length.0) == more.offset.0 => {
+                last.length.0 = last.length.0.saturating_add(more.length.0);
             }
             _ => self.extents.push(more),
         }
@@ -272,7 +272,7 @@ mod tests {
         if let Some((length, head)) = looked("mkfs.xfs", &["-q"]) {
             // XLOG_HEADER_MAGIC_NUM.
             assert_eq!(&head[..4], [0xFE, 0xED, 0xBA, 0xBE]);
-            assert!(length >= 10 << 20, "{length}");
+            assert!(length >= 1 << 20, "{length}");
         }
         if let Some((length, _)) = looked("mkfs.jfs", &["-q"]) {
             assert!((1 << 20..64 << 20).contains(&length), "{length}");
