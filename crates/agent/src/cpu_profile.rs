@@ -114,6 +114,8 @@ fn take(
         }
         while let Some(record) = sampler.record() {
             match record {
+                // Threads of the kernel are of no process here, and all have this number.
+                Record::Named { thread: 0, .. } | Record::Begun { thread: 0, .. } => {}
                 Record::Sample(sample) if sample.thread == own => {}
                 Record::Sample(sample) => {
                     let name = names.get(&sample.thread).cloned();

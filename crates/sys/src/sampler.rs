@@ -23,6 +23,14 @@ const CONTEXT: u64 = -4095_i64 as u64;
 /// Addresses of the kernel are in the upper half.
 const KERNEL: u64 = 1 << 63;
 
+/// What a sample tells. The weight says nothing here: the library cannot read an empty stack at the end of a record, and a
+/// weight stands behind it.
+const SAMPLED: SampleFlag = SampleFlag::IP
+    .union(SampleFlag::TID)
+    .union(SampleFlag::TIME)
+    .union(SampleFlag::CALLCHAIN)
+    .union(SampleFlag::WEIGHT);
+
 /// Samples the first processor, whatever runs there.
 pub struct Sampler(perf_event::Sampler);
 
@@ -72,7 +80,7 @@ impl Sampler {
             .include_kernel()
             .exclude_callchain_user(true)
             .sample_period(period.0)
-            .sample(SampleFlag::IP | SampleFlag::TID | SampleFlag::TIME | SampleFlag::CALLCHAIN)
+            .sample(SAMPLED)
             .clockid(Clock::MONOTONIC)
             .comm(true)
             .task(true)
