@@ -14,6 +14,7 @@ mod tables;
 mod text_reports;
 mod wording;
 
+pub use charts::flame_graph::difference_flame_graph;
 pub use charts::png::Rasterizer;
 pub use charts::{ChartFile, charts};
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
@@ -25,6 +26,7 @@ pub use format::{Format, UnknownFormat, render};
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::{advice_text, answers_text};
 pub use text_reports::compare::{Form, Sides, compare_text};
+pub use text_reports::explanation::explanation_text;
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
 pub use wording::scale::Scale;
