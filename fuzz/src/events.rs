@@ -71,6 +71,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         aged: None,
         seed: 1,
         stacks_after: None,
+        sampling: None,
     };
     vec![well.into(), failed.to_line().into(), job.to_line().into()]
 }

@@ -6,6 +6,7 @@ mod guest_death;
 mod guest_virtual_time;
 mod vm_campaign;
 mod vm_disks;
+mod vm_explain;
 mod vm_journal;
 mod vm_own_kernel;
 mod vm_real_time;

@@ -5,12 +5,14 @@
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
 mod command;
+mod cpu_profile;
 mod disk_journal;
 mod event_writer;
 mod footprint;
 mod guest;
 mod heartbeat;
 mod isolation;
+mod kernel_symbols;
 mod programs;
 mod sandbox;
 mod scaling;

@@ -2,24 +2,27 @@
 
 mod measuring;
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::{OpError, Workspace};
 use model::{
-    CacheState, Failure, Features, JournalPart, MountIdentity, Phase, PhaseResult, Status,
-    StepRecord,
+    CacheState, CpuProfile, Failure, Features, JournalPart, MountIdentity, Nanos, Phase,
+    PhaseResult, Status, StepRecord,
 };
 use sys::block::DeviceStat;
 use sys::mounted_directory;
 use wire::{Aged, AgedState, Event, Job, SourcePlace, Target};
 
 use crate::command::CommandFailed;
+use crate::cpu_profile::Profiling;
 use crate::disk_journal::DiskJournal;
 use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
+use crate::kernel_symbols::KernelSymbols;
 use crate::programs::Programs;
 use crate::sandbox::Runner;
 use crate::source;
@@ -56,6 +59,8 @@ pub struct Session<'a> {
     journal: Option<DiskJournal>,
     /// The last phase that wrote, where nobody has looked yet how its files lie.
     wrote: Option<&'a str>,
+    /// Names of the kernel's functions, read when the first are needed.
+    symbols: OnceCell<KernelSymbols>,
     /// The cache state that the last operation began with: the roles of a mix began with that of the mix.
     began_with: CacheState,
 }
@@ -136,6 +141,7 @@ impl<'a> Session<'a> {
             withdrawn: false,
             journal: DiskJournal::open(),
             wrote: None,
+            symbols: OnceCell::new(),
             began_with: CacheState::None,
         })
     }
@@ -426,7 +432,9 @@ impl<'a> Session<'a> {
         } else {
             self.begin(&phase.name);
             self.send_journal(DiskJournal::before_a_phase);
+            let profiling = self.start_profiling(phase);
             let outcome = self.attempt(phase, &mut result);
+            result.profile = profiling.and_then(|profiling| self.profile(profiling, &result.timed));
             self.send_journal(|journal| journal.of_phase(&mut result));
             self.require_place();
             if let Err(Trouble::Withdrawn(reason)) = &outcome {
@@ -462,6 +470,33 @@ impl<'a> Session<'a> {
                 .for_each(|part| self.events.send(&Event::Journal(part))),
             Err(error) => eprintln!("fsarena: the journal of the disk cannot be read: {error}"),
         }
+    }
+
+    /// Begins to sample the processor, where that is asked for; where it cannot be, that is told on the console, and no
+    /// failure of the filesystem's.
+    fn start_profiling(&self, phase: &Phase) -> Option<Profiling> {
+        let sampling = self.job.sampling.as_ref()?;
+        let started = sampling
+            .is_of(&phase.name)
+            .then(|| Profiling::start(sampling.period))?;
+        started
+            .inspect_err(|error| eprintln!("fsarena: the processor cannot be sampled: {error}"))
+            .ok()
+    }
+
+    /// The profile of these parts of a phase.
+    fn profile(&self, profiling: Profiling, timed: &[(Nanos, Nanos)]) -> Option<CpuProfile> {
+        let symbols = self.symbols.get_or_init(|| {
+            let read = KernelSymbols::read();
+            read.inspect_err(|error| {
+                eprintln!("fsarena: the kernel does not name its functions: {error}")
+            })
+            .unwrap_or_default()
+        });
+        profiling
+            .finish(timed, symbols)
+            .inspect_err(|error| eprintln!("fsarena: the samples are lost: {error}"))
+            .ok()
     }
 
     fn explain(&mut self, phase: &'a Phase, trouble: Trouble, result: &mut PhaseResult) {

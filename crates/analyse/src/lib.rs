@@ -9,6 +9,7 @@ mod analysis;
 mod campaigns;
 mod checks;
 mod evidence;
+mod explanation;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 mod groups;
@@ -41,6 +42,7 @@ pub use evidence::counts::{Completeness, Counts};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
 pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
+pub use explanation::{Contested, Count, Explanation, FunctionTimes, Part, explain};
 pub use groups::ageing::{AgePrice, Ageing, GroupPrice, KeptStates, Reached, ResultPrice, Turn};
 pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};

@@ -153,6 +153,7 @@ pub fn drive<'a>(
                 guest: (means.guest)(&campaign)?,
                 cache: (means.cache)(),
                 jobs: means.jobs,
+                sampling: None,
             };
             let mut local = Local::guests(id, &campaign, *held, means, stop)?;
             let ended = cells(

@@ -17,6 +17,7 @@ mod output;
 mod paths;
 mod request;
 mod same;
+mod sampled;
 mod stop;
 mod traces;
 
@@ -52,6 +53,7 @@ fn program() -> ExitCode {
         Command::List(args) => commands::list::run(args, globals),
         Command::Show(args) => commands::show::run(args, globals),
         Command::Journal(args) => commands::journal::run(args, globals),
+        Command::Explain(args) => commands::explain::run(args, globals),
         Command::Replay(args) => commands::replay::run(args, globals),
         Command::Validate(args) => commands::validate::run(args, globals),
         Command::Report(args) => commands::report::run(args, globals),

@@ -12,7 +12,8 @@ use catalog::Placeholders;
 use guest::{Guest, Machine, MemoryDisk};
 use model::{
     Backend, Bytes, Campaign, CampaignId, Cell, CellId, CellResult, Clock, Contender, DiskCache,
-    DiskModel, Environment, GuestDisk, GuestMachine, Programs, Requirements, Source, Test,
+    DiskModel, Environment, GuestDisk, GuestMachine, Programs, Requirements, Sampling, Source,
+    Test,
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
 use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
@@ -38,6 +39,7 @@ pub struct Guests {
     archives: Vec<(String, PathBuf)>,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
+    sampling: Option<Sampling>,
 }
 
 /// What one cell works on.
@@ -92,12 +94,18 @@ impl Guests {
             archives: archives::of_campaign(campaign, &stop, &mut |_| {})?,
             stop,
             cache: None,
+            sampling: None,
         })
     }
 
     /// Serves cells from a cache of which an equal one is there, and keeps others in it.
     pub fn serve_from(&mut self, cache: Option<CellCache>) {
         self.cache = cache;
+    }
+
+    /// Samples the processor of cells so.
+    pub fn sample(&mut self, sampling: Option<Sampling>) {
+        self.sampling = sampling;
     }
 
     /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
@@ -202,6 +210,7 @@ impl Guests {
                     aged: None,
                     seed: cell.seed,
                     stacks_after: None,
+                    sampling: self.sampling.clone(),
                 };
                 let mut executor = CachedExecutor::new(
                     cell_guest.executor,

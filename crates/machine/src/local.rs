@@ -7,7 +7,7 @@ use anyhow::Context;
 use guest::Guest;
 use model::{
     Backend, Bytes, Calibration, Campaign, CampaignId, Cell, CellResult, Environment, Failure,
-    Status, Test,
+    Sampling, Status, Test,
 };
 use orchestrate::{News, Stop, Workers};
 use provision::{ProvisionError, Refusal};
@@ -63,6 +63,8 @@ pub struct GuestMeans {
     pub cache: Option<CellCache>,
     /// How many may run side by side, where the user has said so.
     pub jobs: Option<u32>,
+    /// How the processor is sampled meanwhile, where it is.
+    pub sampling: Option<Sampling>,
 }
 
 impl Local {
@@ -97,9 +99,15 @@ impl Local {
         means: GuestMeans,
         stop: &Stop,
     ) -> anyhow::Result<Self> {
-        let GuestMeans { guest, cache, jobs } = means;
+        let GuestMeans {
+            guest,
+            cache,
+            jobs,
+            sampling,
+        } = means;
         let mut guests = Guests::prepare(id, campaign, guest, held.device, Arc::clone(stop))?;
         guests.serve_from(cache);
+        guests.sample(sampling);
         let side_by_side = guests::side_by_side(campaign, jobs);
         Ok(Self::of(
             Kind::Guests(Box::new(guests)),
@@ -334,6 +342,7 @@ impl Kernel {
                 aged,
                 seed: cell.seed,
                 stacks_after: None,
+                sampling: None,
             };
             executor.execute(&job, observe)
         });

@@ -224,6 +224,7 @@ pub fn fill(
         aged: None,
         seed: campaign.seed,
         stacks_after: None,
+        sampling: None,
     };
     let result = match executor.execute(&job, &mut |_| {}) {
         Ok(result) => result,

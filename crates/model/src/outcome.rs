@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgeRecord, Bytes, CacheState, DiskWork, Disturbance, End, Features, FileLayout, JournalPart,
-    KernelEvent, MemoryUse, Metric, Nanos, Op, Phase, kernel_log,
+    AgeRecord, Bytes, CacheState, CpuProfile, DiskWork, Disturbance, End, Features, FileLayout,
+    JournalPart, KernelEvent, MemoryUse, Metric, Nanos, Op, Phase, kernel_log,
 };
 
 /// The one word for what became of a cell or a phase. Never a hole without a word.
@@ -201,6 +201,10 @@ pub struct PhaseResult {
     /// filesystem does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<FileLayout>,
+    /// Where the processor was, where it was sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub profile: Option<CpuProfile>,
     /// When timed parts began and ended on the clock of whoever measured, who alone knows it.
     #[serde(skip)]
     pub timed: Vec<(Nanos, Nanos)>,
@@ -311,6 +315,7 @@ impl PhaseResult {
             device: None,
             disk: None,
             layout: None,
+            profile: None,
             timed: Vec::new(),
             space_before: None,
             space_after: None,

@@ -14,6 +14,7 @@ mod tables;
 mod text_reports;
 mod wording;
 
+pub use charts::flame_graph::difference_flame_graph;
 pub use charts::png::Rasterizer;
 pub use charts::{ChartFile, charts};
 pub use exports::json::{JSON_SCHEMA, SCHEMA, read_json};
@@ -28,6 +29,7 @@ pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines}
 pub use text_reports::advice::{advice_text, answers_text};
 pub use text_reports::agreement::agreement_text;
 pub use text_reports::compare::{Form, Sides, compare_text};
+pub use text_reports::explanation::explanation_text;
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
 pub use wording::scale::Scale;

@@ -42,5 +42,6 @@ pub fn job(seed: u64) -> Job {
         aged: None,
         seed,
         stacks_after: None,
+        sampling: None,
     }
 }

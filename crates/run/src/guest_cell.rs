@@ -98,6 +98,7 @@ impl GuestCell {
             aged: None,
             seed: SEED,
             stacks_after: None,
+            sampling: None,
         }
     }
 

@@ -26,6 +26,7 @@ pub mod pressure;
 pub mod process;
 pub mod read_only_mount;
 pub mod reflink;
+pub mod sampler;
 pub mod sandbox;
 pub mod stripe;
 pub mod tracing;

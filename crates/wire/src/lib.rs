@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use model::{
     Age, AgeRecord, Bytes, CellId, Commands, CopyFileIn, CopyTreeIn, DiskState, Driver, Features,
-    FileLayout, JournalPart, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree,
+    FileLayout, JournalPart, MemoryUse, MountIdentity, Nanos, Op, PhaseResult, PlantTree, Sampling,
     SeededRng, SourceContents, StepRecord, Test, TreeSpec,
 };
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,9 @@ pub struct Job {
     /// where whoever watches can look for himself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks_after: Option<Nanos>,
+    /// How the processor is sampled; it is not where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
 }
 
 /// How an agent ages a filesystem.

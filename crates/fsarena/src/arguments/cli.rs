@@ -10,7 +10,7 @@ use report::Format;
 
 use crate::arguments::cli_values::{path, share, size};
 use crate::arguments::guest_args::GuestArgs;
-use crate::arguments::journal_args::{JournalArgs, ReplayArgs, ValidateArgs};
+use crate::arguments::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
 use crate::arguments::storage_args::StorageArgs;
 use crate::arguments::trace_args::TraceArgs;
@@ -126,6 +126,17 @@ Examples:
   fsarena journal --phase tree-in --format map -o map.svg
                                              a picture: place on the disk over time")]
     Journal(JournalArgs),
+    /// Explain where the difference between two contenders comes from, in virtual time.
+    #[command(after_help = "\
+Examples:
+  fsarena explain tree/within xfs ext4       of the latest campaign: time, disk, functions of the kernel
+  fsarena explain 7 durable/fsync-rate btrfs ext4 -o pictures
+                                             of campaign 7; a flame graph and two maps go there
+  fsarena explain tree/within xfs ext4 --json
+
+Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and
+is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s tree -c xfs -c ext4")]
+    Explain(ExplainArgs),
     /// Serve the journal of a cell by other simulated disks, in seconds and without a guest.
     #[command(after_help = "\
 Examples:

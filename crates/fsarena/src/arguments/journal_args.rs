@@ -1,4 +1,4 @@
-//! Options of `journal`, `replay` and `validate`: what there is about simulated disks.
+//! Options of `journal`, `explain`, `replay` and `validate`: what there is about simulated disks.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
 
 use crate::arguments::cli_values::path;
+use crate::arguments::guest_args::BuildOptions;
 
 /// The forms in which a journal can be written.
 pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet", "map"];
@@ -52,6 +53,24 @@ pub struct ReplayArgs {
     /// in the journal waits for it here].
     #[arg(long)]
     pub open: bool,
+}
+
+/// Options of `explain`.
+#[derive(Clone, Debug, Args)]
+#[command(override_usage = "fsarena explain [OPTIONS] [CAMPAIGN] TEST/PHASE A B")]
+pub struct ExplainArgs {
+    /// The campaign [default: the latest], the result as TEST/PHASE, and two contenders.
+    #[arg(value_name = "WORD", num_args = 1..=4, required = true)]
+    pub words: Vec<String>,
+    /// Write the pictures into this directory [default: that of the pages].
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub output: Option<PathBuf>,
+    /// Do not reuse results of identical cells.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// What the campaign's guest was made of, where that was said when it began.
+    #[command(flatten)]
+    pub build: BuildOptions,
 }
 
 /// Options of `validate`.

@@ -7,6 +7,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod explain;
 pub mod format;
 pub mod guard;
 pub mod guest;

@@ -6,6 +6,7 @@
 //! gives texts. Where the picture goes and what file it becomes is the caller's business; names hold nothing
 //! but lower-case letters, digits and `-`.
 
+pub(crate) mod flame_graph;
 pub(crate) mod png;
 
 use analyse::Analysis;

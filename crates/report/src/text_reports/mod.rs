@@ -3,6 +3,7 @@
 pub(crate) mod advice;
 pub(crate) mod agreement;
 pub(crate) mod compare;
+pub(crate) mod explanation;
 pub(crate) mod history;
 pub(crate) mod markdown;
 pub(crate) mod terminal;

@@ -1,0 +1,392 @@
+//! Where the difference between two contenders comes from in one phase: parts of the elapsed time, what the disk was
+//! asked for, and functions of the kernel.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{CpuProfile, Nanos, PhaseResult, USER};
+use serde::Serialize;
+
+/// How functions of the driver of simulated disks end.
+const DRIVER: &str = "[fsarena_disk]";
+
+/// One of the two, in the phase that is explained.
+#[derive(Clone, Copy, Debug)]
+pub struct Contested<'a> {
+    /// The contender.
+    pub name: &'a str,
+    /// What was measured, without sampling.
+    pub result: &'a PhaseResult,
+    /// Where the processor was when the same was done again.
+    pub profile: &'a CpuProfile,
+    /// Writes that had to reach the medium before they were done (FUA).
+    pub forced: u64,
+}
+
+/// A part of the elapsed time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Programs computed.
+    Programs,
+    /// The kernel did, the filesystem in it.
+    Kernel,
+    /// The simulation of the disk did, which a real disk would not cost.
+    Simulation,
+    /// The disk took in a command.
+    Command,
+    /// The arm moved.
+    Seek,
+    /// The sector came round.
+    Rotation,
+    /// Bytes moved.
+    Transfer,
+    /// Flash was read or programmed.
+    Flash,
+    /// Flash was made free.
+    Collection,
+    /// A flush waited for the disk's cache.
+    Flush,
+    /// The disk did something else first.
+    Queue,
+}
+
+/// What a disk was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Requests.
+    Requests,
+    /// How often the arm moved.
+    Seeks,
+    /// Flushes of the disk's cache.
+    Flushes,
+    /// Writes that had to reach the medium before they were done.
+    ForcedWrites,
+    /// Bytes read.
+    BytesRead,
+    /// Bytes written.
+    BytesWritten,
+    /// Bytes that the filesystem called metadata or journal.
+    MetadataBytes,
+}
+
+impl Count {
+    /// Whether it is bytes that are counted.
+    pub const fn is_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::BytesRead | Self::BytesWritten | Self::MetadataBytes
+        )
+    }
+}
+
+/// What a function takes of the time outside of the disk, of the first contender and of the second.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FunctionTimes {
+    /// Its name; of a module as `name [module]`.
+    pub function: String,
+    /// In itself.
+    pub own: [Nanos; 2],
+    /// In itself and in what it calls.
+    pub with_callees: [Nanos; 2],
+}
+
+/// Where the difference comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// `test/phase`.
+    pub result: String,
+    /// The two contenders.
+    pub contenders: [String; 2],
+    /// Elapsed time of each.
+    pub elapsed: [Nanos; 2],
+    /// Time of each outside of the disk, which its samples divide.
+    pub processor: [Nanos; 2],
+    /// Its parts, which add up to it.
+    pub parts: Vec<(Part, [Nanos; 2])>,
+    /// What the disk was asked for.
+    pub counts: Vec<(Count, [u64; 2])>,
+    /// Functions by how much they differ in themselves, the most first.
+    pub by_own: Vec<FunctionTimes>,
+    /// Functions of modules, as filesystems are, by how much they differ with what they call, the most first.
+    pub by_callees: Vec<FunctionTimes>,
+    /// Samples of each.
+    pub samples: [u64; 2],
+    /// Samples of each that found no room.
+    pub lost: [u64; 2],
+    /// Time between two samples of each.
+    pub period: [Nanos; 2],
+}
+
+/// Explains a phase; `result` is its `test/phase`.
+pub fn explain(result: &str, sides: [Contested<'_>; 2]) -> Explanation {
+    let processor = sides.map(|side| outside(side.result));
+    let functions = functions(sides.map(|side| side.profile), processor);
+    let difference = |times: &[Nanos; 2]| times[0].0.abs_diff(times[1].0);
+    let mut by_own = functions.clone();
+    by_own.retain(|function| difference(&function.own) > 0);
+    by_own.sort_by_key(|function| std::cmp::Reverse(difference(&function.own)));
+    let mut by_callees = functions;
+    by_callees.retain(|f| is_of_a_filesystem(&f.function) && difference(&f.with_callees) > 0);
+    by_callees.sort_by_key(|function| std::cmp::Reverse(difference(&function.with_callees)));
+    Explanation {
+        result: result.to_owned(),
+        contenders: sides.map(|side| side.name.to_owned()),
+        elapsed: sides.map(|side| side.result.wall),
+        processor,
+        parts: in_pairs(sides.map(parts)),
+        counts: in_pairs(sides.map(counts)),
+        by_own,
+        by_callees,
+        samples: sides.map(|side| side.profile.user + side.profile.kernel),
+        lost: sides.map(|side| side.profile.lost),
+        period: sides.map(|side| side.profile.period),
+    }
+}
+
+/// Whether a function is of a module that is not the disk's driver.
+fn is_of_a_filesystem(function: &str) -> bool {
+    function.ends_with(']') && !function.ends_with(DRIVER) && !function.starts_with('[')
+}
+
+/// What both sides have, by kind; what is zero on both is left out.
+fn in_pairs<K: PartialEq, V: Copy + Default + PartialEq, const N: usize>(
+    [first, second]: [[(K, V); N]; 2],
+) -> Vec<(K, [V; 2])> {
+    let pairs = first.into_iter().zip(second);
+    pairs
+        .map(|((kind, one), (_, other))| (kind, [one, other]))
+        .filter(|(_, values)| *values != [V::default(); 2])
+        .collect()
+}
+
+/// Time in which no request was in the disk: all of it, where the disk is not simulated.
+fn outside(result: &PhaseResult) -> Nanos {
+    result.disk.map_or(result.wall, |work| work.outside)
+}
+
+/// The elapsed time in parts: what the disk says of its own, and what was outside of it by the samples.
+fn parts(side: Contested<'_>) -> [(Part, Nanos); 11] {
+    let work = side.result.disk.unwrap_or_default();
+    let [programs, kernel, simulation] = processor(side.profile, outside(side.result));
+    [
+        (Part::Programs, programs),
+        (Part::Kernel, kernel),
+        (Part::Simulation, simulation),
+        (Part::Command, work.command),
+        (Part::Seek, work.seek),
+        (Part::Rotation, work.rotation),
+        (Part::Transfer, work.transfer),
+        (Part::Flash, work.flash),
+        (Part::Collection, work.collection),
+        (Part::Flush, work.flush),
+        (Part::Queue, work.waiting),
+    ]
+}
+
+/// Time outside of the disk, of programs, of the kernel and of the disk's simulation, as the samples divide it; the
+/// kernel's where there are none.
+fn processor(profile: &CpuProfile, outside: Nanos) -> [Nanos; 3] {
+    let simulated = profile
+        .stacks()
+        .filter(|(stack, _)| is_simulation(stack))
+        .map(|(_, samples)| samples)
+        .sum();
+    let (programs, simulation) = (
+        share(outside, profile.user, profile),
+        share(outside, simulated, profile),
+    );
+    let kernel = Nanos(outside.0 - programs.0 - simulation.0);
+    [programs, kernel, simulation]
+}
+
+/// What so many samples of a profile are of a time that all of them divide.
+fn share(time: Nanos, samples: u64, profile: &CpuProfile) -> Nanos {
+    let all = u128::from(profile.user + profile.kernel).max(1);
+    let part = u128::from(time.0) * u128::from(samples) / all;
+    Nanos(u64::try_from(part).unwrap_or(time.0))
+}
+
+/// Whether the disk's driver was at work, or what it calls to copy; and not what it tells that a request is done.
+fn is_simulation(stack: &[&str]) -> bool {
+    let innermost = stack.iter().rev().take(2);
+    innermost.into_iter().any(|name| name.ends_with(DRIVER))
+}
+
+fn counts(side: Contested<'_>) -> [(Count, u64); 7] {
+    let work = side.result.disk.unwrap_or_default();
+    let device = side.result.device.unwrap_or_default();
+    [
+        (Count::Requests, work.requests),
+        (Count::Seeks, work.seeks),
+        (Count::Flushes, device.flushes),
+        (Count::ForcedWrites, side.forced),
+        (Count::BytesRead, device.read_bytes.0),
+        (Count::BytesWritten, device.write_bytes.0),
+        (Count::MetadataBytes, work.metadata.0),
+    ]
+}
+
+/// The time outside of the disk of every function of either side, by name.
+fn functions(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<FunctionTimes> {
+    let mut times: BTreeMap<String, [[u64; 2]; 2]> = BTreeMap::new();
+    for (side, profile) in profiles.iter().enumerate() {
+        for (stack, samples) in profile.stacks() {
+            // The task is no function; who calls himself has one time.
+            let functions = &stack[stack.len().min(1)..];
+            let innermost = functions.last();
+            for function in functions.iter().collect::<BTreeSet<_>>() {
+                if *function == USER {
+                    continue;
+                }
+                let sums = times.entry((*function).to_owned()).or_default();
+                sums[1][side] += samples;
+                if innermost == Some(function) {
+                    sums[0][side] += samples;
+                }
+            }
+        }
+    }
+    let time = |samples: [u64; 2]| {
+        std::array::from_fn(|side| share(outside[side], samples[side], profiles[side]))
+    };
+    times
+        .into_iter()
+        .map(|(function, [own, with_callees])| FunctionTimes {
+            function,
+            own: time(own),
+            with_callees: time(with_callees),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Bytes, CacheState, Capacity, DeviceCounters, DiskWork, End, Op, Phase};
+
+    fn profile(folded: &[(&str, u64)]) -> CpuProfile {
+        let stacks = folded.iter().map(|(stack, samples)| {
+            let names = stack.split(';').map(str::to_owned).collect();
+            (names, *samples)
+        });
+        CpuProfile::of_stacks(Nanos(10), 0, stacks)
+    }
+
+    fn result(wall: u64, work: DiskWork) -> PhaseResult {
+        let mut result = PhaseResult::blank(&Phase {
+            name: "p".into(),
+            cache: CacheState::Warm,
+            ends: End::Call,
+            at_most: None,
+            scaling: None,
+            step: None,
+            needs: None,
+            op: Op::Capacity(Capacity),
+        });
+        result.wall = Nanos(wall);
+        result.disk = Some(work);
+        result.device = Some(DeviceCounters {
+            flushes: 3,
+            write_bytes: Bytes(4096),
+            ..DeviceCounters::default()
+        });
+        result
+    }
+
+    fn explained() -> Explanation {
+        let work = DiskWork {
+            outside: Nanos(100),
+            seek: Nanos(300),
+            requests: 2,
+            ..DiskWork::default()
+        };
+        let (one, other) = (
+            result(400, work),
+            result(
+                100,
+                DiskWork {
+                    seek: Nanos(0),
+                    ..work
+                },
+            ),
+        );
+        let first = profile(&[
+            ("fsarena;[user]", 1),
+            ("fsarena;write;xfs_write [xfs];copy", 2),
+            ("fsarena;write;xfs_write [xfs];xfs_write [xfs]", 4),
+            ("kernel;do [fsarena_disk];memcpy", 3),
+        ]);
+        let second = profile(&[("fsarena;write;ext4_write [ext4]", 8), ("fsarena;copy", 2)]);
+        let side = |name, result, profile, forced| Contested {
+            name,
+            result,
+            profile,
+            forced,
+        };
+        explain(
+            "t/p",
+            [
+                side("xfs", &one, &first, 1),
+                side("ext4", &other, &second, 0),
+            ],
+        )
+    }
+
+    #[test]
+    fn parts_add_up_to_the_elapsed_time() {
+        let explained = explained();
+        let expected = vec![
+            (Part::Programs, [Nanos(10), Nanos(0)]),
+            (Part::Kernel, [Nanos(60), Nanos(100)]),
+            (Part::Simulation, [Nanos(30), Nanos(0)]),
+            (Part::Seek, [Nanos(300), Nanos(0)]),
+        ];
+        assert_eq!(explained.parts, expected);
+        for side in 0..2 {
+            let sum: u64 = explained.parts.iter().map(|(_, times)| times[side].0).sum();
+            assert_eq!(Nanos(sum), explained.elapsed[side]);
+        }
+    }
+
+    #[test]
+    fn what_the_disk_was_asked_for_is_counted_on_both_sides() {
+        let expected = vec![
+            (Count::Requests, [2, 2]),
+            (Count::Flushes, [3, 3]),
+            (Count::ForcedWrites, [1, 0]),
+            (Count::BytesWritten, [4096, 4096]),
+        ];
+        assert_eq!(explained().counts, expected);
+    }
+
+    #[test]
+    fn functions_are_sorted_by_their_difference_and_recursion_counts_once() {
+        let explained = explained();
+        let names = |list: &[FunctionTimes]| -> Vec<String> {
+            list.iter().map(|f| f.function.clone()).collect()
+        };
+        // `copy` takes the same on both sides, however it is called.
+        let own = ["ext4_write [ext4]", "xfs_write [xfs]", "memcpy"];
+        assert_eq!(names(&explained.by_own), own);
+        assert_eq!(explained.by_own[1].with_callees, [Nanos(60), Nanos(0)]);
+        assert_eq!(names(&explained.by_callees), own[..2]);
+    }
+
+    #[test]
+    fn without_a_sample_and_without_a_disk_all_is_the_kernels() {
+        let mut result = result(50, DiskWork::default());
+        result.disk = None;
+        let profile = CpuProfile::default();
+        let side = Contested {
+            name: "tmpfs",
+            result: &result,
+            profile: &profile,
+            forced: 0,
+        };
+        assert_eq!(
+            explain("t/p", [side; 2]).parts,
+            [(Part::Kernel, [Nanos(50); 2])]
+        );
+    }
+}

@@ -1,0 +1,364 @@
+//! `fsarena explain`: where the difference between two contenders comes from in one phase.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use analyse::{Contested, Explanation, explain};
+use anyhow::Context;
+use model::{
+    Campaign, CampaignResults, CellResult, Clock, CpuProfile, Nanos, PhaseResult, Sampling, Status,
+    StoredCell,
+};
+use orchestrate::Stop;
+use report::{difference_flame_graph, explanation_text};
+use serde_json::json;
+use store::{CampaignId, Store};
+
+use crate::arguments::cli::Globals;
+use crate::arguments::journal_args::ExplainArgs;
+use crate::commands::guest as guest_command;
+use crate::journals::{self, Journal};
+use crate::output::erase_question::Asked;
+use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::progress::Progress;
+use crate::output::text::{line, print, print_json};
+use crate::output::{disk_map, output_file};
+use crate::sampled::{self, Means};
+use crate::{paths, stop, traces};
+
+/// The shortest time between two samples: a sample takes the guest 4 µs itself.
+const SHORTEST_PERIOD: Nanos = Nanos(20_000);
+/// So many samples tell a function that takes a thousandth from one that takes nothing; more would make a long phase
+/// longer.
+const SAMPLES: u64 = 50_000;
+
+/// What is asked.
+struct Question {
+    campaign: Option<i64>,
+    test: String,
+    phase: String,
+    contenders: [String; 2],
+}
+
+/// One of the two: what the campaign found.
+struct Side<'a> {
+    cell: &'a StoredCell,
+    phase: &'a PhaseResult,
+    journal: Option<Journal>,
+}
+
+/// Explains, and writes the pictures.
+pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let question = question(&args.words)?;
+    let stop = stop::on_signals()?;
+    let progress = Progress::choose(globals.json, globals.quiet);
+    let store = paths::existing_store(globals)?;
+    let id = paths::campaign_id(&store, question.campaign)?;
+    let results = store.load(id)?;
+    require_virtual(&results.campaign)?;
+    let sides = sides(&store, &results, &question)?;
+    let asked = Asked {
+        progress: &progress,
+        yes: false,
+        stop: &stop,
+    };
+    let sampled = sampled(id, &results.campaign, &sides, args, globals, &asked, &stop)?;
+    let again = again(&sides, &sampled)?;
+    let result = format!("{}/{}", question.test, question.phase);
+    let contested: [Contested<'_>; 2] = std::array::from_fn(|side| Contested {
+        name: &question.contenders[side],
+        result: sides[side].phase,
+        profile: again[side].1,
+        forced: forced(sides[side].journal.as_ref()),
+    });
+    let explanation = explain(&result, contested);
+    let directory = match &args.output {
+        Some(directory) => directory.clone(),
+        None => paths::reports(globals)?.path().to_owned(),
+    };
+    let stem = format!("explain-{id}-{}-{}", question.test, question.phase);
+    let pictures = draw(
+        &explanation,
+        &again,
+        &sides,
+        &directory.join(file_name(&stem)),
+    )?;
+    if globals.json {
+        let pictures: Vec<_> = pictures
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        print_json(&json!({
+            "campaign": id.0,
+            "round": sides[0].cell.cell.round,
+            "explanation": explanation,
+            "sampled_ns": again.map(|(result, _)| result.wall),
+            "pictures": pictures,
+        }))?;
+    } else {
+        let notes = notes(id, &sides, &again);
+        print(&format!("{}\n{notes}", explanation_text(&explanation)))?;
+        for path in pictures {
+            print(&format!("{}\n", line(&path.display().to_string())))?;
+        }
+    }
+    Ok(Code::Done.into())
+}
+
+/// Reads `[CAMPAIGN] TEST/PHASE A B`.
+fn question(words: &[String]) -> Result<Question, BadInput> {
+    let (campaign, [result, one, other]) = match words {
+        [campaign, result, one, other] => {
+            let number = campaign.parse().map_err(|_| {
+                let campaign = line(campaign);
+                BadInput(format!(
+                    "`{campaign}` is no number of a campaign: see `fsarena list campaigns`"
+                ))
+            })?;
+            (Some(number), [result, one, other])
+        }
+        [result, one, other] => (None, [result, one, other]),
+        _ => {
+            return Err(BadInput(
+                "name a result and two contenders: fsarena explain tree/list xfs ext4".to_owned(),
+            ));
+        }
+    };
+    let (test, phase) = result.split_once('/').ok_or_else(|| {
+        BadInput(format!(
+            "`{}` is no result: TEST/PHASE as in `fsarena report`",
+            line(result)
+        ))
+    })?;
+    Ok(Question {
+        campaign,
+        test: test.to_owned(),
+        phase: phase.to_owned(),
+        contenders: [one.clone(), other.clone()],
+    })
+}
+
+/// Only where time is virtual, a sampled cell does what the cell did that was measured.
+fn require_virtual(campaign: &Campaign) -> Result<(), BadInput> {
+    match (&campaign.guest, campaign.clock) {
+        (Some(_), Clock::Virtual) => Ok(()),
+        _ => Err(BadInput(
+            "the campaign is not in virtual time: `fsarena run --backend vm --disk hdd-2003-7200 -s SUITE -c A -c B` \
+             makes one that can be explained"
+                .to_owned(),
+        )),
+    }
+}
+
+/// The phase of both contenders, each in the first round of the campaign.
+fn sides<'a>(
+    store: &Store,
+    results: &'a CampaignResults,
+    question: &Question,
+) -> anyhow::Result<[Side<'a>; 2]> {
+    let [one, other] = &question.contenders;
+    Ok([
+        side(store, results, question, one)?,
+        side(store, results, question, other)?,
+    ])
+}
+
+fn side<'a>(
+    store: &Store,
+    results: &'a CampaignResults,
+    question: &Question,
+    contender: &str,
+) -> anyhow::Result<Side<'a>> {
+    let Question { test, phase, .. } = question;
+    let of_test = |cell: &&StoredCell| cell.cell.test == *test && cell.cell.contender == contender;
+    let cell = results
+        .cells
+        .iter()
+        .filter(of_test)
+        .min_by_key(|cell| cell.cell.round);
+    let found = cell.and_then(|cell| {
+        let phases = &cell.result.as_ref()?.phases;
+        Some((cell, phases.iter().find(|found| found.phase == *phase)?))
+    });
+    let (cell, phase) = found.ok_or_else(|| {
+        BadInput(format!(
+            "campaign {} has no result {}/{} of {}: see `fsarena report {}`",
+            results.id,
+            line(test),
+            line(phase),
+            line(contender),
+            results.id
+        ))
+    })?;
+    require_ok(phase, contender)?;
+    let journal = match phase.disk {
+        Some(_) => Some(journals::of_cell(store, results, cell)?),
+        None => None,
+    };
+    // A phase may do without the disk.
+    let journal = journal.and_then(|journal| journal.only(&phase.phase).ok());
+    Ok(Side {
+        cell,
+        phase,
+        journal,
+    })
+}
+
+fn require_ok(phase: &PhaseResult, contender: &str) -> Result<(), BadInput> {
+    match phase.status {
+        Status::Ok => Ok(()),
+        status => Err(BadInput(format!(
+            "{} of {} is {status}: nothing of it can be explained but why (`fsarena report`)",
+            line(&phase.phase),
+            line(contender)
+        ))),
+    }
+}
+
+/// Writes that had to reach the medium before they were done.
+fn forced(journal: Option<&Journal>) -> u64 {
+    let entries = journal.into_iter().flat_map(|journal| &journal.entries);
+    let forced = entries.filter(|(_, entry)| entry.served.request.forced);
+    forced.count() as u64
+}
+
+/// Both cells once more, sampled.
+fn sampled(
+    id: CampaignId,
+    campaign: &Campaign,
+    sides: &[Side<'_>; 2],
+    args: &ExplainArgs,
+    globals: &Globals,
+    asked: &Asked<'_>,
+    stop: &Stop,
+) -> anyhow::Result<Vec<CellResult>> {
+    let mut note = |text: &str| asked.progress.note(text);
+    let catalog = paths::catalog(globals)?;
+    let guest = guest_command::obtain_again(&catalog, &args.build, campaign, stop, &mut note)?;
+    let longest = sides[0].phase.wall.max(sides[1].phase.wall);
+    let kept = traces::directory(globals)?;
+    let means = Means {
+        guest: Arc::new(guest),
+        cache: guest_command::cells(args.no_cache, &mut note),
+        traces: &kept,
+        sampling: Sampling {
+            period: SHORTEST_PERIOD.max(Nanos(longest.0 / SAMPLES)),
+            phase: Some(sides[0].phase.phase.clone()),
+        },
+    };
+    let cells = sides.each_ref().map(|side| &side.cell.cell);
+    sampled::again(id, campaign, &cells, means, asked, stop)
+}
+
+/// The phase of both sampled cells, with the profile.
+fn again<'a>(
+    sides: &[Side<'_>; 2],
+    sampled: &'a [CellResult],
+) -> anyhow::Result<[(&'a PhaseResult, &'a CpuProfile); 2]> {
+    let of = |side: usize| {
+        let (wanted, contender) = (&sides[side].phase.phase, &sides[side].cell.cell.contender);
+        let phases = sampled.get(side).into_iter().flat_map(|cell| &cell.phases);
+        let phase = { phases }.find(|phase| phase.phase == *wanted);
+        let phase = phase.context("the phase was not run again")?;
+        require_ok(phase, contender)?;
+        let profile = phase.profile.as_ref().ok_or_else(|| {
+            Refused(format!(
+                "the kernel of the guest does not sample its processor for {}: it needs CONFIG_PERF_EVENTS",
+                line(contender)
+            ))
+        })?;
+        anyhow::Ok((phase, profile))
+    };
+    Ok([of(0)?, of(1)?])
+}
+
+/// A name for a file, of letters, digits and `-` alone.
+fn file_name(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    text.chars().map(plain).collect()
+}
+
+/// Writes the pictures, each behind the same beginning of its name.
+fn draw(
+    explanation: &Explanation,
+    again: &[(&PhaseResult, &CpuProfile); 2],
+    sides: &[Side<'_>; 2],
+    beginning: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let names = explanation.contenders.each_ref().map(String::as_str);
+    let path =
+        |what: &str| PathBuf::from(format!("{}-{}.svg", beginning.display(), file_name(what)));
+    let title = format!(
+        "{}: CPU time, {} and {}",
+        explanation.result, names[0], names[1]
+    );
+    let profiles = std::array::from_fn(|side| (again[side].1, explanation.processor[side]));
+    let flames = difference_flame_graph(&title, names, profiles);
+    let both = format!("{}-{}-cpu", names[0], names[1]);
+    let mut pictures = vec![(path(&both), flames)];
+    for (name, side) in names.iter().zip(sides) {
+        if let Some(journal) = &side.journal {
+            let title = format!("{name} · {}", explanation.result);
+            pictures.push((path(&format!("{name}-map")), disk_map::svg(&title, journal)));
+        }
+    }
+    for (path, picture) in &pictures {
+        output_file::write(path, picture.as_bytes())?;
+    }
+    Ok(pictures.into_iter().map(|(path, _)| path).collect())
+}
+
+/// What the numbers are of.
+fn notes(
+    id: CampaignId,
+    sides: &[Side<'_>; 2],
+    again: &[(&PhaseResult, &CpuProfile); 2],
+) -> String {
+    let took = again.map(|(result, _)| result.wall.to_string());
+    format!(
+        "Difference: what the second takes more. Times and counts are those of round {} of campaign {id}. How the time outside\n\
+         of the disk is divided comes from a second run that was sampled, which took {} and {}. What is done while\n\
+         interrupts are off falls to the function that allows them again, such as _raw_spin_unlock_irqrestore.\n\n\
+         A flame graph of CPU time and a map of the disk for each:\n",
+        sides[0].cell.cell.round, took[0], took[1]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(words: &str) -> Result<Question, String> {
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        question(&words).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn a_campaign_may_stand_first() {
+        let first = asked("tree/within xfs ext4").unwrap();
+        assert_eq!(
+            (first.campaign, first.test.as_str(), first.phase.as_str()),
+            (None, "tree", "within")
+        );
+        let second = asked("7 tree/within xfs ext4").unwrap();
+        assert_eq!(
+            (second.campaign, second.contenders),
+            (Some(7), ["xfs", "ext4"].map(str::to_owned))
+        );
+        assert!(asked("seven tree/within xfs ext4").is_err_and(|why| why.contains("no number")));
+        assert!(asked("within xfs ext4").is_err_and(|why| why.contains("TEST/PHASE")));
+    }
+
+    #[test]
+    fn what_is_not_in_virtual_time_is_refused_with_the_command_that_is() {
+        let campaign = analyse::fixture::plain().campaign;
+        let refused = require_virtual(&campaign).unwrap_err().0;
+        assert!(refused.contains("fsarena run --backend vm"), "{refused}");
+    }
+
+    #[test]
+    fn names_of_pictures_lead_nowhere_else() {
+        assert_eq!(file_name("../ext4:data=journal"), "---ext4-data-journal");
+    }
+}

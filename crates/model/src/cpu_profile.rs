@@ -1,0 +1,203 @@
+//! Where the processor of a guest was during a phase: stacks of functions, sampled at a fixed period of the guest's time.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Nanos;
+
+/// What the innermost function is called where a program was at work, and not the kernel for it.
+pub const USER: &str = "[user]";
+
+/// What it takes to sample a program, and the kernel in stacks of ten functions. Measured in virtual time on Linux 6.1 with
+/// a loop that counts (120 ms) and with files that are made and removed on tmpfs (380 ms): without it, periods of 20, 50 and
+/// 100 µs give the time that either takes unsampled, within 1 %.
+const SAMPLE_OF_PROGRAM: Nanos = Nanos(2_300);
+const SAMPLE_OF_KERNEL: Nanos = Nanos(5_000);
+
+/// How the processor of a guest is sampled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Time between two samples.
+    pub period: Nanos,
+    /// The phase that is sampled; all are where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+}
+
+impl Sampling {
+    /// Whether a phase is sampled.
+    pub fn is_of(&self, phase: &str) -> bool {
+        self.phase.as_ref().is_none_or(|name| name == phase)
+    }
+}
+
+/// Samples of the processor in the timed parts of a phase, as a tree of calls. Times of idleness are in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuProfile {
+    /// Time between two samples.
+    pub period: Nanos,
+    /// Samples in which a program was at work.
+    pub user: u64,
+    /// Samples in which the kernel was.
+    pub kernel: u64,
+    /// Samples for which there was no room.
+    pub lost: u64,
+    /// Names of functions; those of modules as `name [module]`, as perf(1) writes them.
+    functions: Vec<String>,
+    calls: Vec<Call>,
+}
+
+/// A function in the place of its caller: the caller's place in the list, from 1, or 0 where it has none; the number of
+/// the function; and samples in which it was the innermost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Call(u32, u32, u64);
+
+impl CpuProfile {
+    /// The profile of stacks, each from the outermost function to the innermost and with its number of samples. The
+    /// outermost is the task; the innermost is [`USER`] where it was a program that worked.
+    pub fn of_stacks(
+        period: Nanos,
+        lost: u64,
+        stacks: impl IntoIterator<Item = (Vec<String>, u64)>,
+    ) -> Self {
+        let mut sums: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+        for (stack, samples) in stacks {
+            *sums.entry(stack).or_default() += samples;
+        }
+        let mut profile = Self {
+            period,
+            lost,
+            ..Self::default()
+        };
+        let mut places: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        for (stack, samples) in sums {
+            match stack.last().is_some_and(|function| function == USER) {
+                true => profile.user += samples,
+                false => profile.kernel += samples,
+            }
+            let mut caller = 0;
+            for name in stack {
+                let next = profile.functions.len() as u32;
+                let function = *numbers.entry(name).or_insert_with_key(|name| {
+                    profile.functions.push(name.clone());
+                    next
+                });
+                let calls = &mut profile.calls;
+                caller = *places.entry((caller, function)).or_insert_with(|| {
+                    calls.push(Call(caller, function, 0));
+                    calls.len() as u32
+                });
+            }
+            if let Some(place) = caller.checked_sub(1) {
+                profile.calls[place as usize].2 += samples;
+            }
+        }
+        profile
+    }
+
+    /// Each stack with samples of its own, from the outermost function to the innermost.
+    pub fn stacks(&self) -> impl Iterator<Item = (Vec<&str>, u64)> {
+        let mut stacks: Vec<Vec<&str>> = Vec::with_capacity(self.calls.len());
+        for Call(caller, function, _) in &self.calls {
+            let name = self.functions.get(*function as usize);
+            // What does not name a caller before it was not made here.
+            let caller = caller.checked_sub(1).map(|place| place as usize);
+            let above = caller.and_then(|place| stacks.get(place)).cloned();
+            let mut stack = above.unwrap_or_default();
+            stack.push(name.map_or("", String::as_str));
+            stacks.push(stack);
+        }
+        let samples = self.calls.iter().map(|Call(_, _, samples)| *samples);
+        stacks
+            .into_iter()
+            .zip(samples)
+            .filter(|(_, samples)| *samples > 0)
+    }
+
+    /// A line for each stack: functions from the outermost to the innermost with `;` between, a space, the number of
+    /// samples. The form that flame graphs are drawn from (`stackcollapse-perf.pl`).
+    pub fn folded(&self) -> String {
+        self.stacks()
+            .map(|(stack, samples)| format!("{} {samples}\n", stack.join(";")))
+            .collect()
+    }
+
+    /// Time in which a program was at work, without what sampling took of it; where an instruction takes a nanosecond.
+    pub const fn user_time(&self) -> Nanos {
+        Nanos(self.user * self.period.0.saturating_sub(SAMPLE_OF_PROGRAM.0))
+    }
+
+    /// Time in which the kernel was, in the same way.
+    pub const fn kernel_time(&self) -> Nanos {
+        Nanos(self.kernel * self.period.0.saturating_sub(SAMPLE_OF_KERNEL.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stack(text: &str) -> Vec<String> {
+        text.split(';').map(str::to_owned).collect()
+    }
+
+    fn profile() -> CpuProfile {
+        let stacks = [
+            (stack("fsarena;read;copy"), 3),
+            (stack("fsarena;[user]"), 2),
+            (stack("fsarena;read"), 1),
+            (stack("kernel;copy"), 4),
+            (stack("fsarena;read;copy"), 5),
+        ];
+        CpuProfile::of_stacks(Nanos(10), 1, stacks)
+    }
+
+    #[test]
+    fn stacks_are_folded_and_come_back() {
+        let folded = "fsarena;[user] 2\nfsarena;read 1\nfsarena;read;copy 8\nkernel;copy 4\n";
+        assert_eq!(profile().folded(), folded);
+        let stacks = profile()
+            .stacks()
+            .map(|(names, samples)| {
+                let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+                (names, samples)
+            })
+            .collect::<Vec<_>>();
+        assert_eq!(CpuProfile::of_stacks(Nanos(10), 1, stacks), profile());
+        let text = serde_json::to_string(&profile()).unwrap();
+        assert_eq!(
+            serde_json::from_str::<CpuProfile>(&text).unwrap(),
+            profile()
+        );
+    }
+
+    #[test]
+    fn programs_and_kernel_are_told_apart() {
+        let profile = CpuProfile {
+            period: Nanos(20_000),
+            ..profile()
+        };
+        assert_eq!(
+            (profile.user_time(), profile.kernel_time()),
+            (Nanos(2 * 17_700), Nanos(13 * 15_000))
+        );
+    }
+
+    #[test]
+    fn a_damaged_profile_is_no_panic() {
+        let mut profile = profile();
+        profile.calls[0] = Call(99, 99, 1);
+        assert!(profile.folded().starts_with(" 1\n"));
+    }
+
+    #[test]
+    fn one_phase_or_all_are_sampled() {
+        let of = |phase: Option<&str>| Sampling {
+            period: Nanos(1),
+            phase: phase.map(str::to_owned),
+        };
+        assert!(of(None).is_of("a") && of(Some("a")).is_of("a") && !of(Some("a")).is_of("b"));
+    }
+}
