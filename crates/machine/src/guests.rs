@@ -15,7 +15,7 @@ use model::{
     DiskModel, Environment, GuestDisk, GuestMachine, Programs, Requirements, Source, Test,
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
-use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
+use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Snapshots, volume_in_guest};
 use wire::{Ageing, Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
 use crate::archives;
@@ -36,6 +36,8 @@ pub struct Guests {
     device: Option<Mutex<HeldDevice>>,
     /// Archives of sources, by name, that commands unpack.
     archives: Vec<(String, PathBuf)>,
+    /// Where cells in virtual time begin.
+    snapshots: Arc<Snapshots>,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
 }
@@ -90,6 +92,7 @@ impl Guests {
             program: std::env::current_exe().context("cannot find this program")?,
             place: WorkPlace::take(campaign, id)?,
             archives: archives::of_campaign(campaign, &stop, &mut |_| {})?,
+            snapshots: Arc::default(),
             stop,
             cache: None,
         })
@@ -276,6 +279,7 @@ impl Guests {
             directory: directory.path().to_owned(),
             stall_timeout: self.campaign.stall_timeout,
             step_limit: self.campaign.phase_limit,
+            snapshots: Some(Arc::clone(&self.snapshots)),
             stop: Arc::clone(&self.stop),
         };
         Ok(CellGuest {
