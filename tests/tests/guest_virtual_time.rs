@@ -4,11 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use end_to_end::{guest, program};
 use guest::{Contents, Guest};
 use model::{Bytes, CellId, CellResult, Nanos, Profile, Status};
-use run::{CachedExecutor, CellCache, CellKey, GuestExecutor, Repeatable};
+use run::{CachedExecutor, CellCache, CellKey, GuestExecutor, Repeatable, Snapshots};
 use serde::{Deserialize, Serialize};
 use wire::Job;
 
@@ -190,6 +191,29 @@ fn an_equal_cell_is_served_and_any_other_is_run() {
     // What is not in virtual time, or has a disk outside, has no key at all.
     cached.executor().disks = bench.real("hpfs").disks;
     assert_eq!(key(&mut cached, &job), None);
+}
+
+/// Whether a guest has booted itself or begins where another was saved, it cannot tell; nor when that was saved.
+#[test]
+fn a_guest_that_begins_where_one_was_saved_takes_the_nanoseconds_of_one_that_boots() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("ext4");
+    let test = bench.test("lifecycle", "lifecycle", Profile::Smoke);
+    let job = bench.job("ext4", &executor, &test);
+    let mut run = |snapshots: Option<&Arc<Snapshots>>| {
+        executor.snapshots = snapshots.cloned();
+        let result = execute(&mut executor, &job);
+        assert_eq!(result.status, Status::Ok, "{:?}", result.failure);
+        (result.phases, result.kernel_log)
+    };
+    let booted = run(None);
+    for runs in [2, 1] {
+        let snapshots = Arc::default();
+        for _ in 0..runs {
+            assert_eq!(run(Some(&snapshots)), booted);
+            assert_eq!(snapshots.kept(), 1);
+        }
+    }
 }
 
 /// Five threads of three roles, of which one waits for its arrivals, one thinks and one goes on until another is through:

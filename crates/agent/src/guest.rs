@@ -15,6 +15,7 @@ use nix::fcntl::{FcntlArg, fcntl};
 use nix::unistd::{dup2_stdin, dup2_stdout};
 use sys::clock;
 
+use crate::card::Card;
 use crate::{isolation, stuck};
 
 /// Files of modules, and a list of them in the order in which they load, each with what it is told.
@@ -59,17 +60,26 @@ fn prepare(channel: &str) -> io::Result<()> {
     }
 }
 
-/// Makes a machine of what the kernel has booted: its mounts, its modules, its disk in memory.
+/// Makes a machine of what the kernel has booted: its mounts, its modules, what lies on its card, its disk in memory.
 pub fn prepare_machine() -> io::Result<()> {
     sys::machine::mount_kernel_filesystems()?;
     sys::machine::seed_random(RANDOM)?;
+    load_modules()?;
+    if let Some(card) = Card::find()? {
+        card.unpack(Path::new("/"))?;
+        load_modules()?;
+    }
+    if let Some(attributes) = text_of(DISK)? {
+        make_disks(&attributes)?;
+    }
+    Ok(())
+}
+
+fn load_modules() -> io::Result<()> {
     for line in fs::read_to_string(Path::new(MODULES).join(ORDER))?.lines() {
         let (module, parameters) = line.split_once(' ').unwrap_or((line, ""));
         sys::machine::load_module(&Path::new(MODULES).join(module), parameters)
             .map_err(|error| io::Error::other(format!("{module}: {error}")))?;
-    }
-    if let Some(attributes) = text_of(DISK)? {
-        make_disks(&attributes)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! its own, so that its end is the end of everything that it mounted or started. It reads one
 //! [`wire::Job`] and writes [`wire::Event`]s; it keeps nothing and judges nothing.
 
+mod card;
 mod command;
 mod cpu_profile;
 mod disk_journal;

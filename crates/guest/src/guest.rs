@@ -290,47 +290,87 @@ impl Guest {
         let text = each.collect::<Vec<_>>().join("; ");
         (!text.is_empty()).then(|| format!("{text} (--rootfs has to hold it)"))
     }
-    /// Writes the first filesystem of a guest.
+    /// Writes the first filesystem of a guest that boots with all that it is to have.
     ///
     /// # Errors
     /// When the kernel does not have the filesystem's module, a file cannot be read or written, or one of the
     /// guest's is no longer what it was when the guest was taken.
     pub fn first_filesystem(&self, contents: &Contents<'_>, to: &Path) -> Result<(), GuestError> {
         let modules = self.modules.in_order(&self.wanted(contents))?;
+        let parts = self.parts(contents, modules)?;
+        self.boots_with(contents.agent, &parts, to)
+    }
+
+    /// Writes the first filesystem that all guests have in common which find the rest on a [card](crate::Card).
+    ///
+    /// # Errors
+    /// As for [`Guest::first_filesystem`].
+    pub fn common_filesystem(&self, agent: &Path, to: &Path) -> Result<(), GuestError> {
+        let modules = self.modules.in_order(&MACHINE_MODULES)?;
+        let parts = Parts {
+            order: order(&modules, None),
+            modules,
+            ..Parts::default()
+        };
+        self.boots_with(agent, &parts, to)
+    }
+
+    /// Writes what a card holds: all that [`Guest::common_filesystem`] does not.
+    ///
+    /// # Errors
+    /// As for [`Guest::first_filesystem`].
+    pub fn rest(&self, contents: &Contents<'_>, to: &Path) -> Result<(), GuestError> {
+        let common = self.modules.in_order(&MACHINE_MODULES)?;
+        let mut modules = self.modules.in_order(&self.wanted(contents))?;
+        modules.retain(|(name, _)| common.iter().all(|(known, _)| known != name));
+        let parts = self.parts(contents, modules)?;
+        let write = || {
+            let mut archive = Archive::new(BufWriter::new(File::create(to)?));
+            parts.add_to(&mut archive)?;
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    fn boots_with(&self, agent: &Path, parts: &Parts, to: &Path) -> Result<(), GuestError> {
         let base = self.manifest.read(&self.directory.join(BASE))?;
-        let agent = fs::read(contents.agent).map_err(GuestError::io("read", contents.agent))?;
+        let agent = fs::read(agent).map_err(GuestError::io("read", agent))?;
+        let write = || {
+            let mut out = BufWriter::new(File::create(to)?);
+            out.write_all(&base)?;
+            let mut archive = Archive::new(out);
+            archive.program("init", &elf::loaded(&agent))?;
+            parts.add_to(&mut archive)?;
+            archive.finish()
+        };
+        write().map_err(GuestError::io("write", to))
+    }
+
+    /// What is put into a guest, with these modules.
+    fn parts(
+        &self,
+        contents: &Contents<'_>,
+        modules: Vec<(String, Vec<u8>)>,
+    ) -> Result<Parts, GuestError> {
         let mut tools = self.programs(&contents.commands.programs)?;
         if let Some(tree) = self.tree_of(&contents.commands.programs) {
             tools.extend(tree.files(&contents.commands.files)?);
         }
         tools.extend(self.programs(contents.programs)?);
-        let write = || -> io::Result<()> {
-            let mut out = BufWriter::new(File::create(to)?);
-            out.write_all(&base)?;
-            let mut archive = Archive::new(out);
-            archive.program("init", &elf::loaded(&agent))?;
-            add_files(&mut archive, &tools)?;
-            let mut order = String::new();
-            for (name, content) in &modules {
-                archive.file(&format!("modules/{name}.ko"), content)?;
-                order += &format!("{name}.ko {}\n", parameters(name, contents.disk));
-            }
-            archive.file("modules/order", order.as_bytes())?;
-            if !contents.archives.is_empty() {
-                archive.directory(ARCHIVES)?;
-            }
-            for (name, path) in contents.archives {
-                archive.file(&format!("{ARCHIVES}/{name}"), &files::read(path)?)?;
-            }
-            if let Some((disk, _)) = contents.disk.filter(|_| !self.has_disk_driver()) {
-                archive.file("disk", disk.of_substitute().as_bytes())?;
-            }
-            if let Some(job) = contents.job {
-                archive.file("job", job.as_bytes())?;
-            }
-            archive.finish()
+        let archive = |(name, path): &(String, PathBuf)| {
+            let content = files::read(path).map_err(GuestError::io("read", path))?;
+            Ok((name.clone(), content))
         };
-        write().map_err(GuestError::io("write", to))
+        let archives = contents.archives.iter().map(archive);
+        let disk = contents.disk.filter(|_| !self.has_disk_driver());
+        Ok(Parts {
+            tools,
+            order: order(&modules, contents.disk),
+            modules,
+            archives: archives.collect::<Result<_, GuestError>>()?,
+            disk: disk.map(|(disk, _)| disk.of_substitute()),
+            job: contents.job.map(str::to_owned),
+        })
     }
 
     /// The modules of the machine and of the filesystem.
@@ -358,6 +398,47 @@ impl Guest {
         let has_all = |tree: &&Tools| names.iter().filter(own).all(|name| tree.has(name));
         self.tools.iter().find(has_all).or(self.tools.last())
     }
+}
+
+/// What is put into a guest, read.
+#[derive(Default)]
+struct Parts {
+    tools: BTreeMap<String, Vec<u8>>,
+    modules: Vec<(String, Vec<u8>)>,
+    order: String,
+    archives: Vec<(String, Vec<u8>)>,
+    disk: Option<String>,
+    job: Option<String>,
+}
+
+impl Parts {
+    fn add_to<W: Write>(&self, archive: &mut Archive<W>) -> io::Result<()> {
+        add_files(archive, &self.tools)?;
+        for (name, content) in &self.modules {
+            archive.file(&format!("modules/{name}.ko"), content)?;
+        }
+        archive.file("modules/order", self.order.as_bytes())?;
+        if !self.archives.is_empty() {
+            archive.directory(ARCHIVES)?;
+        }
+        for (name, content) in &self.archives {
+            archive.file(&format!("{ARCHIVES}/{name}"), content)?;
+        }
+        for (name, text) in [("disk", &self.disk), ("job", &self.job)] {
+            if let Some(text) = text {
+                archive.file(name, text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Modules in the order in which they load, a line each with what it is told.
+fn order(modules: &[(String, Vec<u8>)], disk: Option<(&MemoryDisk, Bytes)>) -> String {
+    let lines = modules.iter();
+    lines
+        .map(|(name, _)| format!("{name}.ko {}\n", parameters(name, disk)))
+        .collect()
 }
 
 /// Files, each behind the directories it lies in. Whatever came with a package is made executable: that is

@@ -6,6 +6,7 @@ use std::process::Command;
 use model::{Accelerator, Bytes, Clock, DiskCache};
 
 use crate::Guest;
+use crate::card::Card;
 use crate::memory_disk::Layout;
 
 /// The name of the serial channel between agent and orchestrator, by which the agent finds it.
@@ -56,6 +57,25 @@ const MODEL_PROCESSOR: &str = "Westmere-v1,-vme";
 /// clock was before the last few hundred instructions, which are then counted twice. That depends on how this
 /// machine's scheduler treats both threads.
 const CLOCK_OF_INSTRUCTIONS: &str = "sleep=off,rr=record,rrfile=/dev/null";
+
+/// Where a machine with a card begins.
+#[derive(Clone, Copy, Debug)]
+pub enum Begin<'a> {
+    /// At its first moment.
+    Boot {
+        /// Whose kernel it boots.
+        guest: &'a Guest,
+        /// What all guests have in common ([`Guest::common_filesystem`]).
+        first_filesystem: &'a Path,
+    },
+    /// Where another, the same but for what its card holds, was saved.
+    Saved {
+        /// A file with the memory as it was. It is the memory of this machine from now on.
+        memory: &'a Path,
+        /// A file with the state of all else, whose path needs no quotation marks.
+        state: &'a Path,
+    },
+}
 
 /// What a guest calls its disks, up to 26 of them.
 pub fn disks(count: u32) -> Vec<String> {
@@ -112,45 +132,114 @@ impl Machine {
         disks: &[&Path],
         console: &Path,
     ) -> Command {
-        let mut command = self.bare(guest, first_filesystem, disks);
+        let mut command = self.bare(None);
+        self.boots(&mut command, guest, first_filesystem, AGENT_WORDS);
+        self.has_disks(&mut command, disks);
+        speaks(&mut command, "stdio,signal=off", console);
         command
-            .args(["-append", &self.words(guest, AGENT_WORDS)])
-            .args(["-chardev", "stdio,id=channel,signal=off"])
-            // Otherwise another thread takes what the guest says, at a moment of its own.
-            .args(["-device", "virtio-serial-pci,ioeventfd=off"])
-            .arg("-device")
-            .arg(format!("virtserialport,chardev=channel,name={CHANNEL}"))
-            .arg("-chardev")
-            .arg(format!("file,id=console,path={}", escaped(console)))
-            .args(["-serial", "chardev:console"]);
+    }
+
+    /// The same machine with a card on which the guest finds what its first filesystem does not hold. From its first
+    /// moment, or from where another was when it was [saved](Machine::to_be_saved): its agent cannot tell which.
+    pub fn with_card(
+        &self,
+        begin: &Begin<'_>,
+        card: &Card<'_>,
+        disks: &[&Path],
+        console: &Path,
+    ) -> Command {
+        let mut command = match begin {
+            Begin::Boot {
+                guest,
+                first_filesystem,
+            } => {
+                let mut command = self.bare(None);
+                self.boots(&mut command, guest, first_filesystem, AGENT_WORDS);
+                command.args(["-action", "watchdog=none"]);
+                command
+            }
+            Begin::Saved { memory, state } => {
+                let mut command = self.bare(Some(memory));
+                command
+                    .args(["-action", "watchdog=none", "-incoming"])
+                    .arg(format!("exec:cat {}", state.display()));
+                command
+            }
+        };
+        self.has_disks(&mut command, disks);
+        speaks(&mut command, "stdio,signal=off", console);
+        card.put_into(&mut command);
+        command
+    }
+
+    /// The command that starts it to be saved as soon as its agent is about to look at the card: it stops there, its
+    /// memory is that file, and standard input and output take QEMU's own commands (QMP).
+    pub fn to_be_saved(
+        &self,
+        guest: &Guest,
+        first_filesystem: &Path,
+        card: &Card<'_>,
+        memory: &Path,
+        console: &Path,
+    ) -> Command {
+        let mut command = self.bare(Some(memory));
+        self.boots(&mut command, guest, first_filesystem, AGENT_WORDS);
+        command.args(["-action", "watchdog=pause"]);
+        speaks(&mut command, "file,path=/dev/null", console);
+        card.put_into(&mut command);
+        command
+            .args(["-chardev", "stdio,id=commands,signal=off"])
+            .args(["-mon", "chardev=commands,mode=control"]);
         command
     }
 
     /// The command that starts it for a person: standard input and output are its console, with QEMU's
     /// own commands behind Ctrl-A.
     pub fn shell(&self, guest: &Guest, first_filesystem: &Path, disks: &[&Path]) -> Command {
-        let mut command = self.bare(guest, first_filesystem, disks);
-        command
-            .args(["-append", &self.words(guest, SHELL_WORDS)])
-            .args(["-serial", "mon:stdio"]);
+        let mut command = self.bare(None);
+        self.boots(&mut command, guest, first_filesystem, SHELL_WORDS);
+        self.has_disks(&mut command, disks);
+        command.args(["-serial", "mon:stdio"]);
         command
     }
 
-    /// The machine without anything that it says or hears.
-    fn bare(&self, guest: &Guest, first_filesystem: &Path, disks: &[&Path]) -> Command {
+    /// The machine without a kernel, a disk, or anything that it says or hears. Its memory is a file where it is, or is
+    /// to be, that of a saved one. With a file's memory goes that the state is without it, and without words on how
+    /// it is laid out.
+    fn bare(&self, memory: Option<&Path>) -> Command {
+        let size = format!("{}k", self.all_memory().0 >> 10);
+        let machine = match memory {
+            None => "q35",
+            Some(_) => "q35,memory-backend=memory,suppress-vmdesc=on",
+        };
         let mut command = Command::new(QEMU);
         command
             .args(["-nodefaults", "-no-user-config", "-display", "none"])
-            .args(["-machine", "q35", "-no-reboot"])
+            .args(["-machine", machine, "-no-reboot"])
             .args(["-cpu", self.cpu()])
             .args(self.clock_words())
             .args(self.instruction_words())
             .args(["-smp", &self.processors().to_string()])
-            .args(["-m", &format!("{}k", self.all_memory().0 >> 10)])
+            .args(["-m", &size]);
+        if let Some(file) = memory {
+            command
+                .args(["-global", "migration.send-configuration=off", "-object"])
+                .arg(memory_in("memory", file, &size));
+        }
+        command
+    }
+
+    /// What it boots.
+    fn boots(&self, command: &mut Command, guest: &Guest, first_filesystem: &Path, agent: &str) {
+        command
             .arg("-kernel")
             .arg(guest.kernel())
             .arg("-initrd")
-            .arg(first_filesystem);
+            .arg(first_filesystem)
+            .args(["-append", &self.words(guest, agent)]);
+    }
+
+    fn has_disks(&self, command: &mut Command, disks: &[&Path]) {
         for (number, disk) in disks.iter().enumerate() {
             command.arg("-drive").arg(format!(
                 "file={},format=raw,if=none,id=disk{number},{}",
@@ -163,7 +252,6 @@ impl Machine {
                 "virtio-blk-pci,drive=disk{number},werror=report,rerror=report"
             ));
         }
-        command
     }
 
     /// What its kernel is told, and behind that the agent.
@@ -236,8 +324,31 @@ impl Machine {
     }
 }
 
+/// The agent's channel, and the console, which goes into a file behind what that holds already.
+fn speaks(command: &mut Command, channel: &str, console: &Path) {
+    command
+        .arg("-chardev")
+        .arg(format!("{channel},id=channel"))
+        // Otherwise another thread takes what the guest says, at a moment of its own.
+        .args(["-device", "virtio-serial-pci,ioeventfd=off"])
+        .arg("-device")
+        .arg(format!("virtserialport,chardev=channel,name={CHANNEL}"))
+        .arg("-chardev")
+        .arg(format!(
+            "file,id=console,append=on,path={}",
+            escaped(console)
+        ))
+        .args(["-serial", "chardev:console"]);
+}
+
+/// Memory that is a file of this machine's.
+pub(crate) fn memory_in(name: &str, file: &Path, size: &str) -> String {
+    let path = escaped(file);
+    format!("memory-backend-file,id={name},size={size},share=on,mem-path={path}")
+}
+
 /// In options of QEMU, a comma that is no end is written twice.
-fn escaped(path: &Path) -> String {
+pub(crate) fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
 

@@ -16,7 +16,7 @@ use model::{
     Test,
 };
 use provision::{EnvironmentParts, HeldDevice, Image, Refusal, describe_storage};
-use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, volume_in_guest};
+use run::{CachedExecutor, CellCache, Disk, Executor, GuestExecutor, Snapshots, volume_in_guest};
 use wire::{Ageing, Event, Job, MadeSource, SourcePlace, Span, Stopped, Target, Volume};
 
 use crate::archives;
@@ -37,6 +37,8 @@ pub struct Guests {
     device: Option<Mutex<HeldDevice>>,
     /// Archives of sources, by name, that commands unpack.
     archives: Vec<(String, PathBuf)>,
+    /// Where cells in virtual time begin.
+    snapshots: Arc<Snapshots>,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
     sampling: Option<Sampling>,
@@ -92,6 +94,7 @@ impl Guests {
             program: std::env::current_exe().context("cannot find this program")?,
             place: WorkPlace::take(campaign, id)?,
             archives: archives::of_campaign(campaign, &stop, &mut |_| {})?,
+            snapshots: Arc::default(),
             stop,
             cache: None,
             sampling: None,
@@ -285,6 +288,7 @@ impl Guests {
             directory: directory.path().to_owned(),
             stall_timeout: self.campaign.stall_timeout,
             step_limit: self.campaign.phase_limit,
+            snapshots: Some(Arc::clone(&self.snapshots)),
             stop: Arc::clone(&self.stop),
         };
         Ok(CellGuest {

@@ -298,13 +298,13 @@ impl Agent {
 
 /// How long a process has run on processors.
 #[derive(Debug, Default)]
-struct Worked {
+pub(crate) struct Worked {
     before: Nanos,
 }
 
 impl Worked {
     /// What counts of a time that has passed: what the process ran in it.
-    fn pass(&mut self, process: Pid, passed: Nanos) -> Nanos {
+    pub(crate) fn pass(&mut self, process: Pid, passed: Nanos) -> Nanos {
         let Some(now) = process::on_processor(process) else {
             return passed;
         };

@@ -141,6 +141,7 @@ impl GuestCell {
             directory: directory.to_owned(),
             stall_timeout: STALL_TIMEOUT,
             step_limit: STEP_LIMIT,
+            snapshots: None,
             stop: Arc::new(AtomicBool::new(false)),
         })
     }

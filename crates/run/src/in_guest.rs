@@ -1,16 +1,16 @@
 //! Runs cells in guests: a machine of its own for each, which may die of it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use guest::{Clock, Contents, Guest, Machine, MemoryDisk};
+use guest::{Begin, Card, Clock, Contents, Guest, Machine, MemoryDisk};
 use model::{Bytes, CellId, CellResult, Failure, KernelEvent, Nanos, Programs, Status, Test};
-use sys::{clock, process};
+use sys::{clock, memory_file, process};
 use wire::{Event, Job, Stopped};
 
 use crate::agent::{Agent, AgentEnd, Watch};
@@ -18,6 +18,7 @@ use crate::cached::Repeatable;
 use crate::cell_key::{self, CellKey};
 use crate::collector::Collector;
 use crate::ending::{Ending, GuestEnd};
+use crate::snapshot::{Snapshot, Snapshots};
 use crate::{Executor, console, kernel_log, stuck};
 
 /// How long a guest may take to boot. One in ten emulated ones stalls for a minute when all processors
@@ -52,8 +53,18 @@ pub struct GuestExecutor {
     pub stall_timeout: Nanos,
     /// Time after which a step that has not ended is `hung`, whatever moves.
     pub step_limit: Nanos,
+    /// Where guests in virtual time may begin; without these each boots.
+    pub snapshots: Option<Arc<Snapshots>>,
     /// Set by whoever wants the campaign to stop.
     pub stop: Arc<AtomicBool>,
+}
+
+/// Where a guest begins that does not boot.
+struct Saved {
+    kind: CellKey,
+    snapshot: Arc<Snapshot>,
+    /// Its own from now on; QEMU finds it as long as this is open.
+    memory: File,
 }
 
 /// How one start of a guest went.
@@ -82,18 +93,20 @@ impl Repeatable for GuestExecutor {
         }
         // All that is in the guest's memory at its first moment, the job and the disk among it, and the
         // agent by its digest: it is the same in all cells.
-        let first = self.first_file();
-        self.first_filesystem(job, Path::new("/dev/null"), &first)?;
+        let (first, card) = (self.first_file(), self.card_file());
+        self.common_filesystem(Path::new("/dev/null"))?;
+        self.fill_card(job)?;
+        let content = cell_key::digest(&card)?;
         let kernel = self.guest.kernel();
-        let console = Path::new("console");
-        let command = self.machine.command(&self.guest, &first, &[], console);
-        // What stands for itself wherever it lies: both are digested below.
-        let words = command
-            .get_args()
-            .filter(|word| **word != *kernel && **word != *first);
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let command = self.straight(&Card::of(&card)?, Path::new("console"));
+        // What stands for itself wherever it lies: all are digested below.
+        let place = self.directory.to_string_lossy();
+        let words = command.get_args().filter(|word| **word != *kernel);
+        let words = words.map(|word| word.to_string_lossy().replace(&*place, ""));
+        let words: Vec<String> = words.collect();
         let mut parts = cell_key::Parts::new();
         parts.add("first filesystem", &cell_key::digest(&first)?);
+        parts.add("card", &content);
         parts.add("kernel", &cell_key::known_digest(&kernel)?);
         parts.add("agent", &cell_key::known_digest(&self.program)?);
         parts.add("machine", words.join("\n").as_bytes());
@@ -130,12 +143,18 @@ impl GuestExecutor {
         }
         let mut collector = Collector::new(&job.test);
         let mut came_up = false;
-        let watched = match self.launch(job) {
-            Ok(agent) => agent.watch(&self.watch(), &mut collector, &mut |event: &Event| {
-                came_up = true;
-                observe(event);
-            })?,
+        let (watched, saved) = match self.launch(job) {
+            Ok((agent, saved)) => (
+                agent.watch(&self.watch(), &mut collector, &mut |event: &Event| {
+                    came_up = true;
+                    observe(event);
+                })?,
+                saved,
+            ),
             Err(error) => {
+                if let Err(error) = self.check_kernel() {
+                    return Ok(Boot::not_provisioned(&job.test, &error));
+                }
                 let why = error.to_string();
                 return Ok(Boot::failed(collector, GuestEnd::NotStarted { why }));
             }
@@ -152,6 +171,13 @@ impl GuestExecutor {
                 last_words: console::last_words(&said),
             };
         }
+        if let Some(saved) = saved.filter(|_| !came_up && is_of_the_emulator(&ending)) {
+            // This QEMU does not go on where it was saved: the guest boots, and comes to the same.
+            self.snapshots
+                .iter()
+                .for_each(|all| all.give_up(saved.kind));
+            return self.boot(job, tries, observe);
+        }
         let repeatable = match &ending {
             Ending::Done => true,
             Ending::Guest { end, .. } => end.is_its_own(),
@@ -160,9 +186,9 @@ impl GuestExecutor {
         let mut result = collector.finish(ending, Some(told(&said)));
         // A kernel that was damaged before QEMU had read it says nothing about the filesystem.
         if result.status != Status::Ok
-            && let Err(error) = self.guest.check_kernel()
+            && let Err(error) = self.check_kernel()
         {
-            return Ok(Boot::not_provisioned(&job.test, &io::Error::other(error)));
+            return Ok(Boot::not_provisioned(&job.test, &error));
         }
         // What passed outside is in no time of a machine whose clock counts instructions.
         let remark = watched.remark.filter(|_| self.machine.clock == Clock::Real);
@@ -181,7 +207,7 @@ impl GuestExecutor {
     pub fn time_boot(&self, job: &Job) -> io::Result<Nanos> {
         self.prepare(job)?;
         let start = clock::now();
-        let agent = self.launch(job)?;
+        let (agent, _) = self.launch(job)?;
         let (up, mut taken) = (AtomicBool::new(false), None);
         let watch = Watch {
             stop: &up,
@@ -202,55 +228,149 @@ impl GuestExecutor {
         })
     }
 
-    /// Writes what the guest begins with, and looks whether what QEMU itself reads is as it was made.
+    /// Writes what is this guest's own.
     fn prepare(&self, job: &Job) -> io::Result<()> {
-        self.guest.check_kernel().map_err(io::Error::other)?;
-        self.first_filesystem(job, &self.program, &self.first_file())?;
+        match self.has_card() {
+            true => self.fill_card(job)?,
+            false => self.first_filesystem()?,
+        }
         // What an earlier guest said is not this one's.
         fs::write(self.console_file(), "")
     }
 
-    /// Starts QEMU.
-    fn launch(&self, job: &Job) -> io::Result<Agent> {
-        let first = self.first_file();
-        let disks: Vec<_> = self.disks.iter().map(PathBuf::as_path).collect();
-        let mut command = self
-            .machine
-            .command(&self.guest, &first, &disks, &self.console_file());
-        process::end_with_this_thread(&mut command);
+    /// Starts QEMU; says where that begins if not at its first moment.
+    fn launch(&self, job: &Job) -> io::Result<(Agent, Option<Saved>)> {
         // In virtual time a thread that waits beside would be in the results.
         let told = Job {
             stacks_after: Some(self.time_to_tell()),
             ..job.clone()
         };
-        let job = (!self.has_job_inside()).then_some(&told);
-        Agent::start_guest(&mut command, job, &self.directory.join("events"))
+        let told = (!self.has_card()).then_some(&told);
+        let (mut command, saved) = self.begin()?;
+        process::end_with_this_thread(&mut command);
+        let agent = Agent::start_guest(&mut command, told, &self.directory.join("events"))?;
+        Ok((agent, saved))
     }
 
-    /// In virtual time, nothing may come from outside: the job is there from the beginning.
-    fn has_job_inside(&self) -> bool {
+    fn begin(&self) -> io::Result<(Command, Option<Saved>)> {
+        let (first, console, disks) = (self.first_file(), self.console_file(), self.disks());
+        if !self.has_card() {
+            self.check_kernel()?;
+            let machine = &self.machine;
+            return Ok((machine.command(&self.guest, &first, &disks, &console), None));
+        }
+        let card = self.card_file();
+        let card = Card::of(&card)?;
+        if let Some(saved) = self.saved(&card) {
+            fs::write(&console, saved.snapshot.console())?;
+            let begin = Begin::Saved {
+                memory: &memory_file::path(&saved.memory),
+                state: &saved.snapshot.state(),
+            };
+            let command = self.machine.with_card(&begin, &card, &disks, &console);
+            return Ok((command, Some(saved)));
+        }
+        self.check_kernel()?;
+        self.common_filesystem(&self.program)?;
+        Ok((self.straight(&card, &console), None))
+    }
+
+    /// Looks whether what QEMU itself reads is as it was made.
+    fn check_kernel(&self) -> io::Result<()> {
+        self.guest.check_kernel().map_err(io::Error::other)
+    }
+
+    /// The machine with a card from its first moment on.
+    fn straight(&self, card: &Card<'_>, console: &Path) -> Command {
+        let begin = Begin::Boot {
+            guest: &self.guest,
+            first_filesystem: &self.first_file(),
+        };
+        self.machine.with_card(&begin, card, &self.disks(), console)
+    }
+
+    /// Where a guest that boots like this one was saved; nothing where this one has to boot itself.
+    fn saved(&self, card: &Card<'_>) -> Option<Saved> {
+        // What QEMU keeps in mind of a disk of this machine's is no part of a state.
+        let snapshots = self.snapshots.as_ref().filter(|_| self.disks.is_empty())?;
+        let kind = self.kind(card).ok()?;
+        let snapshot = snapshots.get(kind, &self.stop, || self.save(card))?;
+        let memory = snapshot.memory().ok()?;
+        Some(Saved {
+            kind,
+            snapshot,
+            memory,
+        })
+    }
+
+    /// The name of all guests that boot alike.
+    fn kind(&self, card: &Card<'_>) -> io::Result<CellKey> {
+        let mut parts = cell_key::Parts::new();
+        parts.add("guest", self.guest.name().as_bytes());
+        parts.add("kernel", &cell_key::known_digest(&self.guest.kernel())?);
+        parts.add("agent", &cell_key::known_digest(&self.program)?);
+        parts.add("machine", format!("{:?}", self.machine).as_bytes());
+        parts.add("card", &card.size().0.to_le_bytes());
+        Ok(parts.key())
+    }
+
+    fn save(&self, card: &Card<'_>) -> io::Result<Snapshot> {
+        self.check_kernel()?;
+        let first = self.first_file();
+        self.common_filesystem(&self.program)?;
+        let empty = self.directory.join("empty-card");
+        let card = Card::empty(&empty, card)?;
+        let start = |memory: &Path, console: &Path| {
+            let machine = &self.machine;
+            let mut command = machine.to_be_saved(&self.guest, &first, &card, memory, console);
+            process::end_with_this_thread(&mut command);
+            command
+        };
+        Snapshot::make(start, self.time_to_boot(), &self.stop)
+    }
+
+    /// In virtual time, nothing may come from outside: what the guest is to have lies there from the beginning, on a card.
+    fn has_card(&self) -> bool {
         self.machine.clock == Clock::Virtual
     }
 
-    fn first_filesystem(&self, job: &Job, agent: &Path, to: &Path) -> io::Result<()> {
+    fn fill_card(&self, job: &Job) -> io::Result<()> {
         // The place of a cell in its campaign is nothing that its results may depend on.
         let nameless = Job {
             cell: CellId(0),
             ..job.clone()
         };
         let line = nameless.to_line();
-        let contents = Contents {
-            agent,
+        let contents = self.contents(Some(&line));
+        let written = self.guest.rest(&contents, &self.card_file());
+        written.map_err(io::Error::other)
+    }
+
+    fn first_filesystem(&self) -> io::Result<()> {
+        let contents = self.contents(None);
+        let written = self.guest.first_filesystem(&contents, &self.first_file());
+        written.map_err(io::Error::other)
+    }
+
+    fn common_filesystem(&self, agent: &Path) -> io::Result<()> {
+        let written = self.guest.common_filesystem(agent, &self.first_file());
+        written.map_err(io::Error::other)
+    }
+
+    fn contents<'a>(&'a self, job: Option<&'a str>) -> Contents<'a> {
+        Contents {
+            agent: &self.program,
             modules: &self.modules,
             programs: &self.programs,
             commands: &self.commands,
             archives: &self.archives,
             disk: self.disk_in_memory(),
-            job: self.has_job_inside().then_some(line.as_str()),
-        };
-        self.guest
-            .first_filesystem(&contents, to)
-            .map_err(io::Error::other)
+            job,
+        }
+    }
+
+    fn disks(&self) -> Vec<&Path> {
+        self.disks.iter().map(PathBuf::as_path).collect()
     }
 
     /// Its disks in memory, and how much memory its kernel manages.
@@ -286,6 +406,10 @@ impl GuestExecutor {
 
     fn first_file(&self) -> PathBuf {
         self.directory.join("first-filesystem")
+    }
+
+    fn card_file(&self) -> PathBuf {
+        self.directory.join("card")
     }
 
     fn console_file(&self) -> PathBuf {
@@ -366,6 +490,17 @@ fn ending(outcome: AgentEnd, console: &[u8]) -> Ending {
             unkillable,
         },
     }
+}
+
+/// Whether QEMU itself failed.
+const fn is_of_the_emulator(ending: &Ending) -> bool {
+    matches!(
+        ending,
+        Ending::Guest {
+            end: GuestEnd::Emulator { .. },
+            ..
+        }
+    )
 }
 
 fn guest_end(status: Option<ExitStatus>, errors: String) -> GuestEnd {

@@ -19,6 +19,7 @@ mod host;
 mod in_guest;
 pub mod kernel_log;
 pub mod memory;
+mod snapshot;
 pub mod stuck;
 mod surroundings;
 pub mod trace;
@@ -35,6 +36,7 @@ pub use guest_cell::{Disk, GuestCell, NotInGuest, span, volume_in_guest};
 pub use host::HostExecutor;
 pub use in_guest::GuestExecutor;
 pub use memory::{MemoryError, MemoryLimit};
+pub use snapshot::Snapshots;
 pub use surroundings::Surroundings;
 
 /// Runs one cell.

@@ -19,6 +19,7 @@ pub mod loopdev;
 pub mod machine;
 pub mod mapping;
 pub mod memory;
+pub mod memory_file;
 pub mod mounted_directory;
 pub mod mounts;
 pub mod namespace;

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
 
 use anyhow::Context;
 use catalog::Catalog;
@@ -154,6 +155,7 @@ fn once(
     let cell = cell(catalog, &args.contenders[0], args, &guest)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut executor = cell.executor(guest.into(), &program, Clock::Virtual, directory.path())?;
+    executor.snapshots = Some(Arc::default());
     let result = executor.execute(&cell.job(test), &mut |_| {});
     let result = result.ok().context("interrupted")?;
     print(&serde_json::to_string(&result)?)?;

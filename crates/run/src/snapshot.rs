@@ -1,0 +1,282 @@
+//! Guests that begin where one of them was saved: those that boot alike boot once.
+//!
+//! In virtual time guests differ in nothing but what lies on their card until their agent looks at it. There the first of
+//! them is stopped and saved: its memory, which is a file, and the state of all else (`xen-save-devices-state` of QEMU's
+//! QMP, which needs no Xen). A guest that begins there, on a copy of the memory, takes the same nanoseconds as one that
+//! has booted itself. QEMU cannot `migrate` while it records, which it has to (`guest/machine.rs`), and it may advance the
+//! clock if a guest stops itself in the midst of its work; a timer that stops it, as here, changes nothing.
+//!
+//! Memory and state are files without a name: nothing of them is left once this process has ended.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use model::Nanos;
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use sys::{clock, memory_file};
+
+use crate::agent::Worked;
+use crate::cell_key::CellKey;
+
+/// How many are kept, of some hundred MB each: a campaign has one for each size of its disks.
+const KEPT: usize = 4;
+const ATTENTION: Duration = Duration::from_millis(20);
+
+/// Saved machines, each for all guests that boot alike.
+#[derive(Default)]
+pub struct Snapshots {
+    /// Nothing where a machine of this kind cannot be saved, or does not go on.
+    known: Mutex<Vec<(CellKey, Option<Arc<Snapshot>>)>>,
+}
+
+/// A machine that was saved.
+pub struct Snapshot {
+    memory: File,
+    state: File,
+    /// What its console had said.
+    console: Vec<u8>,
+}
+
+impl Snapshots {
+    /// The machine of this kind, made where there is none yet; nothing where that cannot be done. Others wait meanwhile:
+    /// most of them for the same.
+    pub(crate) fn get(
+        &self,
+        kind: CellKey,
+        stop: &AtomicBool,
+        make: impl FnOnce() -> io::Result<Snapshot>,
+    ) -> Option<Arc<Snapshot>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, snapshot)) = known.iter().find(|(of, _)| *of == kind) {
+            return snapshot.clone();
+        }
+        let made = make().ok().map(Arc::new);
+        // Who was interrupted knows nothing of the others.
+        if made.is_some() || !stop.load(Ordering::Relaxed) {
+            let most = KEPT - 1;
+            let before = known.len().saturating_sub(most);
+            known.drain(..before);
+            known.push((kind, made.clone()));
+        }
+        made
+    }
+
+    /// How many machines are kept.
+    pub fn kept(&self) -> usize {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().filter(|(_, made)| made.is_some()).count()
+    }
+
+    /// No guest is to begin with it any more.
+    pub(crate) fn give_up(&self, kind: CellKey) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(of, _)| *of != kind);
+        known.push((kind, None));
+    }
+}
+
+impl Snapshot {
+    /// Starts a machine and saves it where it stops. `start` is given the files that are to be its memory and its console.
+    ///
+    /// # Errors
+    /// When it does not stop within such a time of its work, QEMU cannot save it, or `stop` rises.
+    pub(crate) fn make(
+        start: impl FnOnce(&Path, &Path) -> Command,
+        within: Nanos,
+        stop: &AtomicBool,
+    ) -> io::Result<Self> {
+        let memory = memory_file::create("memory")?;
+        let state = memory_file::create("state")?;
+        let console = memory_file::create("console")?;
+        let said = memory_file::path(&console);
+        let mut command = start(&memory_file::path(&memory), &said);
+        let mut machine = Running::start(&mut command, within, stop)?;
+        machine.tell(&json!({"execute": "qmp_capabilities"}))?;
+        machine.wait_for(|said| said["event"] == "STOP")?;
+        let to = memory_file::path(&state);
+        let save = json!({"filename": to, "live": false});
+        machine.tell(&json!({"execute": "xen-save-devices-state", "arguments": save, "id": 1}))?;
+        let answer = machine.wait_for(|said| said["id"] == 1)?;
+        if let Some(error) = answer.get("error") {
+            return Err(io::Error::other(error.to_string()));
+        }
+        drop(machine);
+        Ok(Self {
+            memory,
+            state,
+            console: fs::read(said)?,
+        })
+    }
+
+    /// A copy of its memory, for one machine.
+    pub(crate) fn memory(&self) -> io::Result<File> {
+        memory_file::copy(&self.memory, "memory")
+    }
+
+    /// Where its state is.
+    pub(crate) fn state(&self) -> PathBuf {
+        memory_file::path(&self.state)
+    }
+
+    /// What its console had said.
+    pub(crate) fn console(&self) -> &[u8] {
+        &self.console
+    }
+}
+
+/// A machine under way to where it is saved. It ends with this.
+struct Running<'a> {
+    child: Child,
+    said: Receiver<Value>,
+    worked: Worked,
+    left: Nanos,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Running<'a> {
+    fn start(command: &mut Command, within: Nanos, stop: &'a AtomicBool) -> io::Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        let output = child.stdout.take().expect("piped above");
+        let (tell, said) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let heard = serde_json::from_str(&line).is_ok_and(|said| tell.send(said).is_ok());
+                if !heard {
+                    break;
+                }
+            }
+        });
+        Ok(Self {
+            child,
+            said,
+            worked: Worked::default(),
+            left: within,
+            stop,
+        })
+    }
+
+    fn tell(&mut self, command: &Value) -> io::Result<()> {
+        let input = self.child.stdin.as_mut().expect("piped at the start");
+        match writeln!(input, "{command}") {
+            // It has ended: who waits for its answer finds out.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
+    }
+
+    fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> io::Result<Value> {
+        let pid = Pid::from_raw(self.child.id().cast_signed());
+        let mut before = clock::now();
+        loop {
+            match self.said.recv_timeout(ATTENTION) {
+                Ok(said) if is_it(&said) => return Ok(said),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(io::Error::other("QEMU ended before it was saved"));
+                }
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            let ran = self.worked.pass(pid, clock::since(before));
+            before = clock::now();
+            self.left.0 = self.left.0.saturating_sub(ran.0);
+            if self.left.0 == 0 || self.stop.load(Ordering::Relaxed) {
+                return Err(io::Error::other("the guest did not come so far"));
+            }
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot() -> io::Result<Snapshot> {
+        Ok(Snapshot {
+            memory: memory_file::create("memory")?,
+            state: memory_file::create("state")?,
+            console: Vec::new(),
+        })
+    }
+
+    fn fails() -> io::Result<Snapshot> {
+        Err(io::Error::other("no"))
+    }
+
+    fn kind(number: u8) -> CellKey {
+        CellKey::of(&[number])
+    }
+
+    #[test]
+    fn each_kind_is_saved_once_and_where_it_fails_never_again() {
+        let (snapshots, stop) = (Snapshots::default(), AtomicBool::new(false));
+        assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
+        assert!(
+            snapshots
+                .get(kind(0), &stop, || panic!("it is there"))
+                .is_some()
+        );
+        assert!(snapshots.get(kind(1), &stop, fails).is_none());
+        assert!(
+            snapshots
+                .get(kind(1), &stop, || panic!("it failed"))
+                .is_none()
+        );
+        snapshots.give_up(kind(0));
+        assert!(
+            snapshots
+                .get(kind(0), &stop, || panic!("given up"))
+                .is_none()
+        );
+        for number in 2..10 {
+            snapshots.get(kind(number), &stop, snapshot);
+        }
+        assert_eq!(snapshots.kept(), KEPT);
+    }
+
+    #[test]
+    fn who_is_interrupted_says_nothing_of_the_others() {
+        let (snapshots, stop) = (Snapshots::default(), AtomicBool::new(true));
+        assert!(snapshots.get(kind(0), &stop, fails).is_none());
+        assert!(snapshots.get(kind(0), &stop, snapshot).is_some());
+    }
+
+    #[test]
+    fn a_machine_that_ends_before_it_stops_and_one_that_never_does_are_no_snapshots() {
+        let stop = AtomicBool::new(false);
+        let make = |program: &str, words: &[&str]| {
+            let start = |_: &Path, _: &Path| {
+                let mut command = Command::new(program);
+                command.args(words);
+                command
+            };
+            let made = Snapshot::make(start, Nanos(200_000_000), &stop);
+            made.err().unwrap().to_string()
+        };
+        assert_eq!(
+            make("cat", &["/dev/null"]),
+            "QEMU ended before it was saved"
+        );
+        assert_eq!(make("sleep", &["1000"]), "the guest did not come so far");
+    }
+}
