@@ -152,7 +152,7 @@ fn is_shown(results: &CampaignResults) {
         report::raw_device_lines(calibration);
     }
     for one in &analysis.uses {
-        report::advice_text(&advise(one), results);
+        report::advice_text(&advise(one), &analysis, results);
     }
     let campaign = Analysed::new(results, &analysis);
     let result = "*/*".parse().expect("a pattern");

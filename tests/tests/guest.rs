@@ -130,6 +130,7 @@ fn filesystems_are_run_on_a_kernel_and_with_programs_of_the_users_own() {
         kernel: Some(root.join(format!("boot/vmlinuz-{}", made.release()))),
         modules: Some(root),
         rootfs: Some(made.directory().join("tools")),
+        headers: None,
     };
     let (name, kernel) = (made.name().to_owned(), made.kernel());
     let cache = bench.directory.path().join("cache");

@@ -489,7 +489,7 @@ impl<'a> Session<'a> {
         let symbols = self.symbols.get_or_init(|| {
             let read = KernelSymbols::read();
             read.inspect_err(|error| {
-                eprintln!("fsarena: the kernel does not name its functions: {error}")
+                eprintln!("fsarena: the kernel does not name its functions: {error}");
             })
             .unwrap_or_default()
         });

@@ -4,7 +4,7 @@ use analyse::{analyse, fixture};
 
 use super::*;
 
-fn page(results: &CampaignResults) -> String {
+fn page_of(results: &CampaignResults) -> String {
     page(results, &analyse(results), &Default::default())
 }
 
@@ -64,9 +64,9 @@ fn count(html: &str, what: &str) -> usize {
 #[test]
 fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_said_at_its_top() {
     let mut results = fixture::plain();
-    assert!(!page(&results).contains("may use different memory"));
+    assert!(!page_of(&results).contains("may use different memory"));
     results.campaign.contenders[0].own.memory = Some(model::Bytes::mib(32));
-    let html = page(&results);
+    let html = page_of(&results);
     for size in ["32 MiB", "512 MiB"] {
         assert!(
             html.contains(&format!("<td class=\"n\">{size}</td>")),
@@ -89,7 +89,7 @@ fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
         fixture::hostile(),
         fixture::realistic(),
     ] {
-        let html = page(&results);
+        let html = page_of(&results);
         for tag in tags(&html) {
             let own = [
                 "a",
@@ -140,7 +140,7 @@ fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
 
 #[test]
 fn nothing_is_loaded_and_nothing_runs_but_our_own_script() {
-    let html = page(&fixture::hostile());
+    let html = page_of(&fixture::hostile());
     let policy = html
         .split("Content-Security-Policy\" content=\"")
         .nth(1)
@@ -179,7 +179,7 @@ fn nothing_is_loaded_and_nothing_runs_but_our_own_script() {
 
 #[test]
 fn every_link_has_its_target() {
-    let html = page(&fixture::hostile());
+    let html = page_of(&fixture::hostile());
     for link in html.split("href=\"#").skip(1) {
         let id = link.split('"').next().unwrap();
         assert_eq!(count(&html, &format!("id=\"{id}\"")), 1, "{id}");
@@ -256,7 +256,7 @@ fn the_script_knows_each_result_as_the_tables_show_it() {
 
 #[test]
 fn every_metric_is_defined() {
-    let html = page(&fixture::plain());
+    let html = page_of(&fixture::plain());
     for metric in model::Metric::ALL {
         assert!(html.contains(words::title(metric)), "{metric}");
         let first = words::definition(metric).split(['\'', '<']).next().unwrap();
@@ -266,7 +266,7 @@ fn every_metric_is_defined() {
 
 #[test]
 fn hostile_text_is_text() {
-    let html = page(&fixture::hostile());
+    let html = page_of(&fixture::hostile());
     assert!(!html.contains("<script>alert"));
     assert!(html.contains("&#60;script&#62;alert(1)&#60;/script&#62;"));
     assert!(html.contains("&#60;img src=x onerror=alert(2)&#62;"));
@@ -283,7 +283,7 @@ fn hostile_text_is_text() {
 
 #[test]
 fn failures_come_with_their_evidence() {
-    let html = page(&fixture::hostile());
+    let html = page_of(&fixture::hostile());
     for evidence in [
         "link: EPERM, errno 1",
         "too small",
@@ -301,7 +301,7 @@ fn failures_come_with_their_evidence() {
 
 #[test]
 fn every_group_of_tests_has_its_answer_below_the_table() {
-    let html = page(&fixture::plain());
+    let html = page_of(&fixture::plain());
     let list = html.split_once("id=\"by-group\">").unwrap().1;
     let list = list.split_once("</ul>").unwrap().0;
     assert_eq!(count(list, "<li>"), 3, "two groups, and both together");
@@ -313,7 +313,7 @@ fn every_group_of_tests_has_its_answer_below_the_table() {
 
 #[test]
 fn words_stand_where_there_is_no_number() {
-    let html = page(&fixture::hostile());
+    let html = page_of(&fixture::hostile());
     for words in [
         "crashed in 3 of 3 rounds",
         "hung in 3 of 3 rounds",
@@ -334,7 +334,7 @@ fn an_unfinished_and_an_empty_campaign_say_so() {
         stored.result = None;
     }
     results.environments.clear();
-    let html = page(&results);
+    let html = page_of(&results);
     assert!(html.contains("9 of 9 cells have not run yet"));
     assert!(html.contains("not run yet: 3 of 3 rounds"));
     assert!(html.contains("nothing has run yet"));
