@@ -80,6 +80,8 @@ pub struct Machine {
     pub cache: DiskCache,
     /// Whether the host reads and writes its disks through io_uring.
     pub io_uring: bool,
+    /// What QEMU loads to watch the guest, as `-plugin` of qemu(1) says it.
+    pub plugin: Option<String>,
 }
 
 impl Default for Machine {
@@ -94,6 +96,7 @@ impl Default for Machine {
             shift: 0,
             cache: DiskCache::Writeback,
             io_uring: false,
+            plugin: None,
         }
     }
 }
@@ -147,6 +150,9 @@ impl Machine {
             .arg(guest.kernel())
             .arg("-initrd")
             .arg(first_filesystem);
+        if let Some(plugin) = &self.plugin {
+            command.args(["-plugin", plugin]);
+        }
         for (number, disk) in disks.iter().enumerate() {
             command.arg("-drive").arg(format!(
                 "file={},format=raw,if=none,id=disk{number},{}",
