@@ -23,11 +23,13 @@ shootout: build
 endif
 
 # How fast the engine is beside fio, bonnie++, fs_mark, dd and a bare loop in C, and how soon a guest is up, whose
-# agent is what `build` makes: docs/benchmarks.md.
+# agent is what `build` makes; then the instructions of an operation on both sides, counted in guests in virtual time:
+# docs/benchmarks.md.
 bench: build
 	@scripts/install-packages.sh fio bonnie++ fsmark e2fsprogs qemu-system-x86
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) bench
+	$(BENCH) instructions --document docs/benchmarks.md
 
 # What recording a command costs beside tracing it with strace: docs/recording-traces.md.
 bench-record: build

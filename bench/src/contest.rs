@@ -192,7 +192,8 @@ pub enum Verdict {
 }
 
 impl Target {
-    fn holds(self, ratio: f64) -> bool {
+    /// Whether a ratio is as wanted.
+    pub fn holds(self, ratio: f64) -> bool {
         match self {
             Self::AtLeast(bound) => ratio >= bound,
             Self::AtMost(bound) => ratio <= bound,

@@ -1,7 +1,8 @@
 /* The least that a measuring program can do: reads of one file at random offsets, and one reading of the
    clock for each. What is slower than this is fsarena itself.
 
-   loop FILE SECONDS [THREADS]: prints operations, seconds and processor seconds. */
+   loop FILE SECONDS [THREADS [OPERATIONS]]: prints operations, seconds and processor seconds. With OPERATIONS, each
+   thread makes so many, however long they take. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +16,7 @@
 enum { BLOCK = 4096 };
 
 static int file;
-static uint64_t blocks, nanoseconds;
+static uint64_t blocks, nanoseconds, most = UINT64_MAX;
 
 struct worker {
   pthread_t thread;
@@ -33,7 +34,7 @@ static void *run(void *argument) {
   struct worker *w = argument;
   void *buffer = aligned_alloc(BLOCK, BLOCK);
   uint64_t last = now(), end = last + nanoseconds;
-  while (last < end) {
+  while (last < end && w->operations < most) {
     /* xorshift64 (Marsaglia 2003), scaled to the number of blocks without a division */
     w->state ^= w->state << 13;
     w->state ^= w->state >> 7;
@@ -64,6 +65,10 @@ int main(int count, char **arguments) {
     return 1;
   blocks = (uint64_t)lseek(file, 0, SEEK_END) / BLOCK;
   nanoseconds = (uint64_t)(atof(arguments[2]) * 1e9);
+  if (count > 4) {
+    most = strtoull(arguments[4], NULL, 10);
+    nanoseconds = UINT64_MAX / 2;
+  }
   if (threads < 1 || blocks == 0)
     return 2;
   struct worker *workers = calloc((size_t)threads, sizeof *workers);

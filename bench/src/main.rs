@@ -1,9 +1,12 @@
 //! `fsarena-bench`: fsarena's engine beside its peers. `bench` says how fast it is, `agreement` whether it
-//! measures what they measure, `record` what recording costs beside strace. Wiring only.
+//! measures what they measure, `instructions` how many instructions an operation takes on both sides, `record` what recording
+//! costs beside strace. Wiring only.
 
 mod agreement;
 mod bench;
 mod contest;
+mod emulated;
+mod instructions;
 mod pairs;
 mod peer;
 mod plan;
@@ -42,6 +45,9 @@ enum Choice {
     Bench(Options),
     /// Whether the engine measures what bonnie++, IOzone and fio measure.
     Agreement(Options),
+    /// How many instructions an operation takes the engine and its peers, in programs and in the kernel: in guests in
+    /// virtual time, the same in every run.
+    Instructions(instructions::InstructionOptions),
     /// What recording a command costs beside tracing it with strace.
     Record(record::RecordOptions),
     /// The engine's own process.
@@ -102,6 +108,10 @@ fn run(choice: &Choice) -> anyhow::Result<ExitCode> {
     let (contests, options) = match choice {
         Choice::Serve { directory } => {
             peer::engine::serve_parent(directory)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Choice::Instructions(options) => {
+            instructions::run(options)?;
             return Ok(ExitCode::SUCCESS);
         }
         Choice::Record(options) => {

@@ -20,16 +20,24 @@ const NUMBERS: [bool; 9] = [false, false, true, true, true, true, true, true, fa
 
 /// For a terminal.
 pub fn terminal(outcomes: &[RowResult]) -> String {
-    let rows = rows(outcomes);
-    let widths: Vec<usize> = (0..HEADS.len())
-        .map(|i| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0))
-        .collect();
+    in_columns(&rows(outcomes), NUMBERS)
+}
+
+/// For a document.
+pub fn markdown(outcomes: &[RowResult]) -> String {
+    in_markdown(rows(outcomes), NUMBERS)
+}
+
+/// Rows below each other, the heads first; columns of numbers stand at the right.
+pub fn in_columns<const N: usize>(rows: &[[String; N]], numbers: [bool; N]) -> String {
+    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
     let mut text = String::new();
-    for row in &rows {
+    for row in rows {
         let mut line = String::new();
         for (i, cell) in row.iter().enumerate() {
             let width = widths[i];
-            match NUMBERS[i] {
+            match numbers[i] {
                 true => write!(line, "{cell:>width$}  "),
                 false => write!(line, "{cell:<width$}  "),
             }
@@ -41,11 +49,12 @@ pub fn terminal(outcomes: &[RowResult]) -> String {
     text
 }
 
-/// For a document.
-pub fn markdown(outcomes: &[RowResult]) -> String {
-    let mut rows = rows(outcomes);
-    let rule = NUMBERS.map(|right| if right { "---:" } else { "---" }.to_owned());
-    rows.insert(1, rule);
+/// The same as a table in Markdown.
+pub fn in_markdown<const N: usize>(mut rows: Vec<[String; N]>, numbers: [bool; N]) -> String {
+    rows.insert(
+        1,
+        numbers.map(|right| if right { "---:" } else { "---" }.to_owned()),
+    );
     rows.iter()
         .map(|row| format!("| {} |\n", row.join(" | ")))
         .collect()
@@ -128,7 +137,8 @@ fn cells(outcome: &RowResult) -> [String; 9] {
     ]
 }
 
-fn target(target: Target) -> String {
+/// A target in words.
+pub fn target(target: Target) -> String {
     match target {
         Target::AtLeast(bound) => format!("≥ {bound:.2}"),
         Target::AtMost(bound) => format!("≤ {bound:.2}"),
@@ -144,7 +154,8 @@ fn verdict(outcome: &RowResult) -> String {
     }
 }
 
-const fn word(verdict: Verdict, target: Target) -> &'static str {
+/// A verdict in words.
+pub const fn word(verdict: Verdict, target: Target) -> &'static str {
     match (verdict, target) {
         (Verdict::Met, Target::Within(_)) => "agrees",
         (Verdict::MissedWithinNoise, Target::Within(_)) => "differs, within the noise",

@@ -44,6 +44,38 @@ fn a_tiny_comparison_gives_each_row_a_result_and_leaves_nothing_mounted() {
     assert!(!mounts.contains("fsarena-bench"), "{mounts}");
 }
 
+/// In virtual time, so that the numbers do not depend on how busy this machine is.
+#[test]
+fn instructions_of_an_operation_are_the_same_in_two_runs() {
+    let take = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_fsarena-bench"))
+            .args(["instructions", "--smoke", "--json", "--only", "loop"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let first = take();
+    assert_eq!(first, take());
+    let rows: Value = serde_json::from_str(&first).unwrap();
+    let peers: Vec<&str> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["peer"].as_str().unwrap())
+        .collect();
+    assert_eq!(peers, ["C loop"]);
+    for row in rows.as_array().unwrap() {
+        for side in ["ours", "theirs"] {
+            let user = row[side]["user"].as_f64().unwrap();
+            let kernel = row[side]["kernel"].as_f64().unwrap();
+            // A read of 4 KiB copies 512 words, and no program reads a clock in less than ten instructions.
+            assert!(user > 10.0 && kernel > 512.0, "{row}");
+        }
+    }
+}
+
 #[test]
 fn a_name_that_is_none_is_refused_with_those_there_are() {
     let output = bench(&["agreement", "--only", "nonsense"]);

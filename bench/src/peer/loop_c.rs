@@ -11,6 +11,8 @@ use crate::peer::{self, Sample, Samples};
 use crate::scratch::Scratch;
 
 const SOURCE: &str = include_str!("../loop.c");
+/// What it is called.
+pub const PROGRAM: &str = "loop";
 /// Where it is compiled; private in a namespace of its own.
 const DIRECTORY: &str = "/run/fsarena-bench-loop";
 
@@ -45,18 +47,25 @@ impl Loop {
 
 /// The program, compiled by whoever asks first.
 fn compiled(directory: &Path) -> anyhow::Result<PathBuf> {
-    let program = directory.join("loop");
-    if !program.exists() {
-        fs::create_dir_all(directory)?;
-        let source = directory.join("loop.c");
-        fs::write(&source, SOURCE)?;
-        let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"];
-        peer::run(
-            Command::new("cc")
-                .args(flags)
-                .args([program.as_path(), source.as_path()]),
-        )?;
+    let program = directory.join(PROGRAM);
+    match program.exists() {
+        true => Ok(program),
+        false => compile(directory, &[]),
     }
+}
+
+/// Compiles it in a directory, with further flags.
+///
+/// # Errors
+/// When the compiler fails.
+pub fn compile(directory: &Path, more: &[&str]) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(directory)?;
+    let (source, program) = (directory.join("loop.c"), directory.join(PROGRAM));
+    fs::write(&source, SOURCE)?;
+    let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread"];
+    let mut compile = Command::new("cc");
+    compile.args(flags).args(more).arg("-o");
+    peer::run(compile.args([program.as_path(), source.as_path()]))?;
     Ok(program)
 }
 

@@ -7,9 +7,25 @@ const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 /// Lengths of what stands in front of or behind the number: 0 to 12 random letters. With the digits of
 /// the largest set this stays within the 30 bytes of an Amiga name.
 const TAILS: u64 = 13;
+/// As many letters as a name may have.
+const MOST_LETTERS: usize = TAILS as usize - 1;
 
 /// Digits of a number in a name, at least.
 const DIGITS: usize = 7;
+
+/// Random letters of a set; each name takes some that follow on each other.
+const POOL: usize = 1024;
+
+/// The two digits of each number below a hundred.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + number as u8 / 10, b'0' + number as u8 % 10];
+        number += 1;
+    }
+    pairs
+};
 
 /// The names of a set: a function of seed, set, index and style, made one at a time.
 ///
@@ -20,6 +36,7 @@ pub struct Names {
     salt: u64,
     digits: usize,
     letters_first: bool,
+    pool: Box<[u8]>,
 }
 
 impl Names {
@@ -27,27 +44,39 @@ impl Names {
     /// at random some letters do.
     pub fn new(seed: u64, set: &str, entries: u64, letters_first: bool) -> Self {
         let largest = entries.saturating_sub(1).max(1);
+        let mut rng = SeededRng::for_purpose(seed, &format!("names-{set}"));
         Self {
-            salt: SeededRng::for_purpose(seed, &format!("names-{set}")).next_u64(),
+            salt: rng.next_u64(),
             digits: DIGITS.max(largest.ilog10() as usize + 1),
             letters_first,
+            pool: (0..POOL + MOST_LETTERS).map(|_| letter(&mut rng)).collect(),
         }
     }
 
     /// Appends the name of an entry that was renamed so many times. Each renaming changes the number
     /// of letters, so the new name is another one.
+    #[inline]
     pub fn write(&self, index: u64, renamed: u64, into: &mut Vec<u8>) {
-        let mut rng = SeededRng::new(self.salt ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93));
-        let count = (upper_below(rng.next_u64(), TAILS) + renamed % TAILS) % TAILS;
-        let letters = &letters(rng.next_u64())[..count as usize];
+        let bits = SeededRng::new(self.salt ^ index.wrapping_mul(0xd6e8_feb8_6659_fd93)).next_u64();
+        let count = (upper_below(bits, TAILS) + renamed % TAILS) % TAILS;
+        let letters = &self.pool[bits as usize % POOL..];
         if self.letters_first {
-            into.extend_from_slice(letters);
+            append_letters(letters, count as usize, into);
             write_digits(index, self.digits, into);
         } else {
             write_digits(index, self.digits, into);
-            into.extend_from_slice(letters);
+            append_letters(letters, count as usize, into);
         }
     }
+}
+
+/// Appends the first letters; a fixed number is copied and what is too much taken back, which costs less than copying
+/// a number that is known late.
+#[inline]
+fn append_letters(letters: &[u8], count: usize, into: &mut Vec<u8>) {
+    let end = into.len() + count;
+    into.extend_from_slice(&letters[..MOST_LETTERS]);
+    into.truncate(end);
 }
 
 /// A number below a small bound from random bits, by their upper half; the bias is below one in a
@@ -56,27 +85,30 @@ const fn upper_below(bits: u64, bound: u64) -> u64 {
     ((bits >> 32) * bound) >> 32
 }
 
-/// As many letters as a name may have, of five bits each.
-fn letters(bits: u64) -> [u8; TAILS as usize - 1] {
-    std::array::from_fn(|i| LETTERS[(bits >> (5 * i) & 31) as usize])
+fn letter(rng: &mut SeededRng) -> u8 {
+    LETTERS[rng.below(LETTERS.len() as u64) as usize]
 }
 
-/// Appends a number in so many decimal digits, with leading zeros.
+/// Appends a number in so many decimal digits, 20 at most, with leading zeros.
+#[inline]
 pub fn write_digits(mut number: u64, digits: usize, into: &mut Vec<u8>) {
-    let mut all = [b'0'; 20];
-    for place in all[..digits].iter_mut().rev() {
-        *place = b'0' + (number % 10) as u8;
-        number /= 10;
+    // One more, as they come in pairs from the end.
+    let mut all = [b'0'; 21];
+    let mut place = digits + 1;
+    while place > 1 {
+        place -= 2;
+        all[place..place + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
     }
-    into.extend_from_slice(&all[..digits]);
+    let end = into.len() + digits;
+    into.extend_from_slice(&all[1..]);
+    into.truncate(end);
 }
 
 /// A name of so many letters that begins with its number, for trees.
 pub fn tree_name(kind: char, index: usize, rng: &mut SeededRng) -> String {
     let count = 2 + rng.below(9);
-    let letters: String = (0..count)
-        .map(|_| LETTERS[rng.below(LETTERS.len() as u64) as usize] as char)
-        .collect();
+    let letters: String = (0..count).map(|_| letter(rng) as char).collect();
     format!("{kind}{index:05}{letters}")
 }
 

@@ -4,6 +4,8 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use sys::at::EndedPath;
+
 /// Room for one path at a time, below a fixed directory: nothing is allocated for each.
 #[derive(Clone, Debug)]
 pub struct PathBuffer {
@@ -35,6 +37,12 @@ impl PathBuffer {
     /// Adds to the path what a writer of names appends.
     pub const fn bytes(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
+    }
+
+    /// The path from the directory, for calls that are made by the million.
+    #[inline]
+    pub fn below_top(&self) -> EndedPath<'_> {
+        EndedPath::new(&self.bytes[self.base..])
     }
 
     /// The path from the directory.

@@ -104,6 +104,8 @@ pub struct Machine {
     pub cache: DiskCache,
     /// Whether the host reads and writes its disks through io_uring.
     pub io_uring: bool,
+    /// What QEMU loads to watch the guest, as `-plugin` of qemu(1) says it.
+    pub plugin: Option<String>,
 }
 
 impl Default for Machine {
@@ -118,6 +120,7 @@ impl Default for Machine {
             shift: 0,
             cache: DiskCache::Writeback,
             io_uring: false,
+            plugin: None,
         }
     }
 }
@@ -221,6 +224,9 @@ impl Machine {
             .args(self.instruction_words())
             .args(["-smp", &self.processors().to_string()])
             .args(["-m", &size]);
+        if let Some(plugin) = &self.plugin {
+            command.args(["-plugin", plugin]);
+        }
         if let Some(file) = memory {
             command
                 .args(["-global", "migration.send-configuration=off", "-object"])

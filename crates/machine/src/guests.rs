@@ -518,6 +518,7 @@ fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
         accelerator: parts.accelerator,
         cache,
         io_uring,
+        ..Machine::default()
     }
 }
 

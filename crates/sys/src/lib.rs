@@ -4,6 +4,7 @@
 //! what to measure, mount or kill is decided by the callers.
 
 pub mod aligned;
+pub mod at;
 pub mod attribute;
 pub mod attributes;
 pub mod block;

@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
 use model::{Create, EntryKind};
-use nix::fcntl::{OFlag, openat};
+use nix::fcntl::OFlag;
 use nix::sys::stat::{Mode, mkdirat};
-use nix::unistd::close;
+use sys::at;
 
 use super::{Hand, directories, workers};
 use crate::error::{Context, OpError};
@@ -69,8 +69,16 @@ impl Maker {
         }
         let new = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL;
         let file = open(hand, new)?;
-        let file = self.fill(hand, entry, file)?;
-        close(file).of("close", hand.path.path())
+        let file = match self.leaves_empty() {
+            true => file,
+            false => self.fill(hand, entry, file)?,
+        };
+        at::close(file).of("close", hand.path.path())
+    }
+
+    /// Whether a file that it makes is done when it is there.
+    const fn leaves_empty(&self) -> bool {
+        self.pattern.is_none() && !self.fsync
     }
 
     /// Writes the content of a file from its beginning on.
@@ -100,11 +108,6 @@ impl Maker {
 /// Opens the file that the hand points to.
 pub fn open(hand: &Hand<'_>, flags: OFlag) -> Result<OwnedFd, OpError> {
     let owner = Mode::S_IRUSR | Mode::S_IWUSR;
-    openat(
-        &hand.top,
-        hand.path.relative(),
-        flags | OFlag::O_CLOEXEC,
-        owner,
-    )
-    .of("open", hand.path.path())
+    let flags = flags | OFlag::O_CLOEXEC;
+    at::open(&hand.top, hand.path.below_top(), flags, owner).of("open", hand.path.path())
 }

@@ -1,7 +1,7 @@
 //! Removes the entries of a set, and behind the last one its directories.
 
 use model::EntryKind;
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use sys::at;
 
 use super::{Hand, How, directories, workers};
 use crate::error::{Context, OpError};
@@ -28,10 +28,8 @@ pub fn remove(
     how: How,
 ) -> Result<(), OpError> {
     let set = ws.set(name)?;
-    let (call, flag) = match set.kind {
-        EntryKind::File => ("unlink", UnlinkatFlags::NoRemoveDir),
-        EntryKind::Directory => ("rmdir", UnlinkatFlags::RemoveDir),
-    };
+    let is_directory = set.kind == EntryKind::Directory;
+    let call = if is_directory { "rmdir" } else { "unlink" };
     let orders = set.visit_orders(how.order, how.threads);
     let done = workers::run(
         tally,
@@ -40,7 +38,8 @@ pub fn remove(
         || Hand::on(set),
         |hand, turn, tally| {
             let entry = hand.reach(turn.position);
-            unlinkat(&hand.top, hand.path.relative(), flag).of(call, hand.path.path())?;
+            at::remove(&hand.top, hand.path.below_top(), is_directory)
+                .of(call, hand.path.path())?;
             if fsync {
                 hand.sync_directory(&entry)?;
             }

@@ -4,9 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use model::EntryKind;
-use nix::fcntl::{AtFlags, OFlag};
-use nix::sys::stat::fstatat;
-use nix::unistd::close;
+use nix::fcntl::OFlag;
+use sys::at;
 
 use super::{Hand, How, create, workers};
 use crate::corruption::{Corruption, Kind};
@@ -29,7 +28,7 @@ pub fn open(ws: &Workspace, tally: &mut Tally, name: &str, how: How) -> Result<(
         |hand, turn, tally| {
             hand.reach(turn.position);
             let opened = create::open(hand, OFlag::O_RDONLY)?;
-            close(opened).of("close", hand.path.path())?;
+            at::close(opened).of("close", hand.path.path())?;
             tally.lap();
             Ok(())
         },
@@ -56,12 +55,7 @@ pub fn stat(
         || Ok((Hand::on(set)?, vec![0; room])),
         |(hand, buffer), turn, tally| {
             let entry = hand.reach(turn.position);
-            fstatat(
-                &hand.top,
-                hand.path.relative(),
-                AtFlags::AT_SYMLINK_NOFOLLOW,
-            )
-            .of("stat", hand.path.path())?;
+            at::stat(&hand.top, hand.path.below_top()).of("stat", hand.path.path())?;
             let bytes = if read && (entry.size > 0 || set.sizes_unknown) {
                 read_whole(hand, &entry, buffer)?
             } else {

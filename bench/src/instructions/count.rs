@@ -1,0 +1,204 @@
+//! Counting a guest's instructions: the plugin of QEMU that does it, what it writes, and what an operation costs by
+//! the difference of two guests.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use serde::Serialize;
+
+use crate::peer;
+
+const SOURCE: &str = include_str!("count.c");
+
+/// What begins a part of what is counted; each part has counts of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// A system call of one of these numbers that follows on one of another of them.
+    Calls(&'static [u32]),
+    /// Each system call of this number.
+    Each(u32),
+}
+
+impl Parts {
+    /// What `-plugin` of qemu(1) is told, for counts that go into a file.
+    fn words(self, plugin: &Path, to: &Path) -> String {
+        let mut words = format!("{},to={}", plugin.display(), to.display());
+        match self {
+            Self::Calls(calls) => calls
+                .iter()
+                .for_each(|call| words += &format!(",call={call}")),
+            Self::Each(call) => words += &format!(",each={call}"),
+        }
+        words
+    }
+}
+
+/// The plugin, compiled.
+#[derive(Debug)]
+pub struct Counter(PathBuf);
+
+impl Counter {
+    /// Compiles it in a directory.
+    ///
+    /// # Errors
+    /// When the compiler fails.
+    pub fn compile(directory: &Path) -> anyhow::Result<Self> {
+        let source = directory.join("count.c");
+        let plugin = directory.join("count.so");
+        fs::write(&source, SOURCE)?;
+        let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"];
+        let mut compile = Command::new("cc");
+        peer::run(compile.args(flags).arg("-o").args([&plugin, &source]))?;
+        Ok(Self(plugin))
+    }
+
+    /// What a machine is told that counts into a file.
+    pub fn plugin(&self, parts: Parts, to: &Path) -> String {
+        parts.words(&self.0, to)
+    }
+}
+
+/// What was counted in a part.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Instructions of programs.
+    programs: u64,
+    /// Instructions of the kernel.
+    kernel: u64,
+    /// Instructions of programs by the address of a piece of code.
+    addresses: BTreeMap<u64, u64>,
+}
+
+/// What an operation costs, in instructions: each takes a nanosecond of a guest's virtual time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    /// In programs.
+    pub user: f64,
+    /// In the kernel.
+    pub kernel: f64,
+    /// In programs, by the address of a piece of code.
+    #[serde(skip)]
+    pub addresses: BTreeMap<u64, f64>,
+}
+
+impl Cost {
+    /// In both.
+    pub const fn total(&self) -> f64 {
+        self.user + self.kernel
+    }
+}
+
+/// A part belongs to an operation where doing it once more costs programs so many instructions at least: to call the
+/// kernel and to read a clock takes more. What else differs between two guests is far below.
+const LEAST: f64 = 50.0;
+
+/// Reads what the plugin has written.
+///
+/// # Errors
+/// When these are other words than expected.
+pub fn parse(text: &str) -> anyhow::Result<Vec<Part>> {
+    let mut parts: Vec<Part> = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |word: &str| word.parse::<u64>().with_context(|| line.to_owned());
+        match (&words[..], parts.last_mut()) {
+            (["part", programs, kernel], _) => parts.push(Part {
+                programs: number(programs)?,
+                kernel: number(kernel)?,
+                addresses: BTreeMap::new(),
+            }),
+            ([address, count], Some(part)) => {
+                let address = u64::from_str_radix(address, 16).with_context(|| line.to_owned())?;
+                part.addresses.insert(address, number(count)?);
+            }
+            _ => anyhow::bail!("the plugin wrote: {line}"),
+        }
+    }
+    anyhow::ensure!(!parts.is_empty(), "the plugin wrote nothing");
+    Ok(parts)
+}
+
+/// What an operation costs in each part that grows with their number, by the difference between two guests, of which
+/// the second did so many more: whatever else they did, from their boot to their end, they both did.
+///
+/// # Errors
+/// When they do not have the same parts.
+pub fn costs(once: &[Part], more: &[Part], operations: u64) -> anyhow::Result<Vec<Cost>> {
+    anyhow::ensure!(
+        once.len() == more.len(),
+        "two guests that did the same have {} and {} parts",
+        once.len(),
+        more.len()
+    );
+    let pairs = once.iter().zip(more);
+    let costs = pairs.map(|(once, more)| cost(once, more, operations as f64));
+    Ok(costs.filter(|cost| cost.user >= LEAST).collect())
+}
+
+fn cost(once: &Part, more: &Part, operations: f64) -> Cost {
+    let each = |once: u64, more: u64| (more as f64 - once as f64) / operations;
+    let count = |part: &Part, address| part.addresses.get(address).copied().unwrap_or_default();
+    let all = more.addresses.keys();
+    Cost {
+        user: each(once.programs, more.programs),
+        kernel: each(once.kernel, more.kernel),
+        addresses: all
+            .map(|a| (*a, each(count(once, a), count(more, a))))
+            .collect(),
+    }
+}
+
+/// What several parts of an operation cost together.
+pub fn sum<'a>(parts: impl Iterator<Item = &'a Cost>) -> Cost {
+    let mut sum = Cost {
+        user: 0.0,
+        kernel: 0.0,
+        addresses: BTreeMap::new(),
+    };
+    for part in parts {
+        sum.user += part.user;
+        sum.kernel += part.kernel;
+        for (address, count) in &part.addresses {
+            *sum.addresses.entry(*address).or_default() += count;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_compiles() {
+        let directory = tempfile::tempdir().unwrap();
+        let counter = Counter::compile(directory.path()).unwrap();
+        assert!(counter.0.exists());
+        let told = counter.plugin(Parts::Calls(&[1, 2]), Path::new("/f"));
+        assert!(told.ends_with("count.so,to=/f,call=1,call=2"), "{told}");
+    }
+
+    #[test]
+    fn what_grows_with_the_number_of_operations_is_what_they_cost() {
+        let once = parse("part 1000 9000\n4000 900\n5000 100\npart 50 10\n").unwrap();
+        let more = parse("part 1100 9400\n4000 900\n5000 150\n6000 50\npart 51 12\n").unwrap();
+        let costs = costs(&once, &more, 2).unwrap();
+        assert_eq!(costs.len(), 1, "the second part does not grow: {costs:?}");
+        let cost = &costs[0];
+        assert_eq!((cost.user, cost.kernel, cost.total()), (50.0, 200.0, 250.0));
+        let addresses: Vec<(u64, f64)> = cost.addresses.clone().into_iter().collect();
+        assert_eq!(addresses, [(0x4000, 0.0), (0x5000, 25.0), (0x6000, 25.0)]);
+    }
+
+    #[test]
+    fn other_words_and_other_parts_are_refused() {
+        for text in ["", "4000 1", "part 1", "part 1 2\nx 1", "part 1 2\n10 x"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        let part = parse("part 1 2").unwrap();
+        assert!(costs(&part, &[part.clone(), part.clone()].concat(), 1).is_err());
+    }
+}

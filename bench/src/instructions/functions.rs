@@ -1,0 +1,94 @@
+//! In which functions of the agent its instructions are.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use object::read::elf::ElfFile64;
+use object::{Object, ObjectSymbol, SymbolKind};
+
+use super::count::Cost;
+
+/// Functions that are told.
+const MOST: usize = 8;
+/// A program lies at a multiple of it.
+const PAGE: u64 = 4096;
+/// What is not the agent's own: the clock in the page that the kernel shares with programs (vdso(7)), in the first place.
+const OUTSIDE: &str = "the kernel's page of clocks";
+
+/// The functions with most of an operation's instructions, in order.
+///
+/// # Errors
+/// When the program cannot be read, or has no symbols.
+pub fn most(cost: &Cost, program: &Path) -> anyhow::Result<Vec<(String, f64)>> {
+    let content = fs::read(program).with_context(|| program.display().to_string())?;
+    let file = ElfFile64::<object::Endianness>::parse(&*content)?;
+    let symbols: BTreeMap<u64, &str> = file
+        .symbols()
+        .filter(|symbol| symbol.kind() == SymbolKind::Text)
+        .filter_map(|symbol| Some((symbol.address(), symbol.name().ok()?)))
+        .collect();
+    let at = place(cost, &symbols).context("no code of the program was run")?;
+    let end = symbols.keys().next_back().copied().unwrap_or_default();
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for (address, count) in &cost.addresses {
+        let within = address.checked_sub(at).filter(|&within| within < end);
+        let symbol = within.and_then(|within| symbols.range(..=within).next_back());
+        let name = symbol.map_or(OUTSIDE.to_owned(), |(_, name)| plain(name));
+        *sums.entry(name).or_default() += count;
+    }
+    let mut functions: Vec<(String, f64)> = sums.into_iter().collect();
+    functions.sort_by(|a, b| b.1.total_cmp(&a.1));
+    functions.retain(|(_, count)| *count >= 0.5);
+    functions.truncate(MOST);
+    Ok(functions)
+}
+
+/// Where the program lies in memory: where most pieces of code that were run begin with one of its functions.
+fn place(cost: &Cost, symbols: &BTreeMap<u64, &str>) -> Option<u64> {
+    let mut hits: BTreeMap<u64, u32> = BTreeMap::new();
+    for address in cost.addresses.keys() {
+        let places = symbols
+            .keys()
+            .filter_map(|symbol| address.checked_sub(*symbol));
+        for place in places.filter(|place| place % PAGE == 0) {
+            *hits.entry(place).or_default() += 1;
+        }
+    }
+    hits.into_iter()
+        .max_by_key(|(_, hits)| *hits)
+        .map(|(place, _)| place)
+}
+
+/// A name as the source has it.
+fn plain(symbol: &str) -> String {
+    format!("{:#}", rustc_demangle::demangle(symbol))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_lies_where_its_functions_are_run() {
+        let symbols = BTreeMap::from([(0x1010, "one"), (0x1200, "two"), (0x2010, "three")]);
+        let addresses = [0x7000_1010, 0x7000_1200, 0x7000_1208, 0x7000_2010, 0x10];
+        let cost = Cost {
+            user: 5.0,
+            kernel: 0.0,
+            addresses: addresses.map(|address| (address, 1.0)).into(),
+        };
+        assert_eq!(place(&cost, &symbols), Some(0x7000_0000));
+        assert_eq!(place(&cost, &BTreeMap::new()), None);
+    }
+
+    #[test]
+    fn a_name_is_told_without_its_digest() {
+        assert_eq!(
+            plain("_ZN6engine5names4work17h0123456789abcdefE"),
+            "engine::names::work"
+        );
+        assert_eq!(plain("pread64"), "pread64");
+    }
+}

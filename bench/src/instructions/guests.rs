@@ -1,0 +1,104 @@
+//! Guests in which a side does its work while its instructions are counted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use catalog::Catalog;
+use guest::{Clock, Guest, Recipe};
+use model::{Bytes, Filesystem, Phase, Status, Test};
+use run::{Disk, Executor, GuestCell};
+use tempfile::TempDir;
+
+use super::count::{self, Counter, Part};
+use super::list::{self, Side};
+use crate::emulated;
+use crate::peer::loop_c;
+
+/// The filesystems that are worked on.
+const FILESYSTEMS: [&str; 2] = ["tmpfs", "ext4"];
+/// Of the disk: enough that mke2fs makes the ext4 that people have.
+const SIZE: Bytes = Bytes::mib(640);
+
+/// What all guests have.
+pub struct Guests {
+    catalog: Catalog,
+    guest: Arc<Guest>,
+    agent: PathBuf,
+    counter: Counter,
+    directory: TempDir,
+}
+
+impl Guests {
+    /// Makes the guest, the plugin and the loop in C.
+    ///
+    /// # Errors
+    /// When QEMU, the agent or a compiler is not there, or the guest cannot be made.
+    pub fn prepare() -> anyhow::Result<Self> {
+        let agent = emulated::agent()?;
+        let catalog = Catalog::builtin()?;
+        let directory = tempfile::tempdir()?;
+        let is_used = |f: &&Filesystem| FILESYSTEMS.contains(&f.name.as_str());
+        let recipe = Recipe::of(catalog.filesystems().filter(is_used), &[]);
+        let guest = emulated::guest(&recipe.with_programs(&list::programs()))?;
+        loop_c::compile(directory.path(), &["-static"])?;
+        Ok(Self {
+            guest: guest.into(),
+            counter: Counter::compile(directory.path())?,
+            catalog,
+            agent,
+            directory,
+        })
+    }
+
+    /// The program that is the agent.
+    pub fn agent(&self) -> &Path {
+        &self.agent
+    }
+
+    /// What is counted in a guest in which a side does so many operations.
+    ///
+    /// # Errors
+    /// When the guest or what is done in it fails.
+    pub fn count(
+        &self,
+        filesystem: &str,
+        side: &Side,
+        operations: u64,
+    ) -> anyhow::Result<Vec<Part>> {
+        let contender = self.catalog.contender(filesystem)?;
+        let cell = GuestCell::new(contender, SIZE, Disk::Inside, &self.guest)?;
+        let guest = Arc::clone(&self.guest);
+        let place = self.directory.path();
+        let counts = place.join("counts");
+        let mut executor = cell.executor(guest, &self.agent, Clock::Virtual, place)?;
+        executor.machine.plugin = Some(self.counter.plugin(side.parts, &counts));
+        executor.commands = list::programs_of(side);
+        executor.archives = vec![(loop_c::PROGRAM.to_owned(), place.join(loop_c::PROGRAM))];
+        let job = cell.job(test((side.phases)(operations)));
+        let result = executor.execute(&job, &mut |_| {});
+        let result = result.map_err(|stopped| anyhow::anyhow!("{stopped:?}"))?;
+        let failure = result.failure.map(|failure| failure.reason);
+        anyhow::ensure!(
+            result.status == Status::Ok,
+            "{} in a guest: {}",
+            side.name,
+            failure.unwrap_or_default()
+        );
+        let text = fs::read_to_string(&counts).context("what QEMU's plugin counted")?;
+        count::parse(&text)
+    }
+}
+
+fn test(phases: Vec<Phase>) -> Test {
+    Test {
+        name: "instructions".to_owned(),
+        suite: "bench".to_owned(),
+        title: String::new(),
+        rationale: String::new(),
+        space: Bytes(0),
+        sweep: None,
+        phases,
+    }
+}

@@ -1,0 +1,342 @@
+//! What is compared, as data.
+
+use model::{
+    Access, Action, Bytes, CacheState, End, Exec, Io, IoEngine, Op, Order, Phase, Programs,
+};
+
+use super::count::Parts;
+use crate::bench::bonnie_files;
+use crate::contest::Target;
+use crate::plan::{create, each, ending, phase, write};
+
+/// Sides that do the same on one filesystem.
+pub struct Comparison {
+    /// The word by which `--only` chooses it.
+    pub name: &'static str,
+    /// The filesystem, by its name in the catalog.
+    pub filesystem: &'static str,
+    /// How many operations the first guest does; the second does twice as many.
+    pub operations: fn(Scale) -> u64,
+    /// Who takes part.
+    pub sides: Vec<Side>,
+    /// What is compared.
+    pub rows: Vec<Row>,
+}
+
+/// One who takes part.
+pub struct Side {
+    /// Its name.
+    pub name: &'static str,
+    /// The programs that it needs in a guest, of those that there are.
+    pub programs: &'static [&'static str],
+    /// What it does in a guest, with so many operations.
+    pub phases: fn(u64) -> Vec<Phase>,
+    /// What begins a part of what is counted.
+    pub parts: Parts,
+    /// What the parts are that grow with the number of operations, in order; those behind them do not count.
+    pub results: &'static [&'static str],
+}
+
+/// A line of the table.
+pub struct Row {
+    /// What is compared, in words.
+    pub title: &'static str,
+    /// Our side, and which of its results are added up.
+    pub ours: (&'static str, &'static [&'static str]),
+    /// The other, and which of its.
+    pub peer: (&'static str, &'static [&'static str]),
+    /// What is wanted of the ratio of both in programs.
+    pub target: Option<Target>,
+}
+
+/// How much is done.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    reads: u64,
+    /// A multiple of bonnie++'s unit.
+    files: u64,
+}
+
+impl Scale {
+    /// What results are taken with.
+    pub const FULL: Self = Self {
+        reads: 20_000,
+        files: 8 * BONNIE_UNIT,
+    };
+    /// As little as shows that everything works.
+    pub const SMOKE: Self = Self {
+        reads: 2000,
+        files: BONNIE_UNIT,
+    };
+}
+
+/// bonnie++ counts files in units of so many.
+const BONNIE_UNIT: u64 = 1024;
+const BLOCK: Bytes = Bytes::kib(4);
+const SIZE: Bytes = Bytes::mib(16);
+const FILE: &str = "file";
+const DEPTH: u32 = 32;
+
+/// Numbers of system calls (`<asm/unistd_64.h>`).
+const MKDIR: u32 = 83;
+const RMDIR: u32 = 84;
+const UNLINK: u32 = 87;
+const GETRUSAGE: u32 = 98;
+const NEWFSTATAT: u32 = 262;
+
+/// The engine reads the usage of the processor before and after the timed part of a phase, and so do fio and the loop.
+const METERED: Parts = Parts::Each(GETRUSAGE);
+
+const OURS: &str = "fsarena";
+const FIO: &str = "fio";
+const BONNIE: &str = "bonnie++";
+const FS_MARK: &str = "fs_mark";
+const LIKE_FS_MARK: &str = "fsarena like fs_mark";
+
+/// What the peers need in a guest.
+pub fn programs() -> Programs {
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    Programs {
+        packages: names(&["fio", "bonnie++", "fsmark", "coreutils", "dash"]),
+        programs: names(&[FIO, "bonnie++", "fs_mark", "sh", "mkdir", "install"]),
+        // fio is linked against a library of Ceph, which is linked against this one.
+        files: names(&["usr/lib/x86_64-linux-gnu/ceph/*"]),
+    }
+}
+
+/// Of all that, what a side needs.
+pub fn programs_of(side: &Side) -> Programs {
+    let mut programs = programs();
+    programs
+        .programs
+        .retain(|name| side.programs.contains(&name.as_str()));
+    if !side.programs.contains(&FIO) {
+        programs.files.clear();
+    }
+    programs
+}
+
+/// Every comparison.
+pub fn comparisons() -> Vec<Comparison> {
+    vec![
+        random_read(),
+        bare_loop(),
+        uring(),
+        files("tmpfs"),
+        files("ext4"),
+    ]
+}
+
+fn side(
+    name: &'static str,
+    programs: &'static [&'static str],
+    phases: fn(u64) -> Vec<Phase>,
+) -> Side {
+    Side {
+        name,
+        programs,
+        phases,
+        parts: METERED,
+        results: &["read"],
+    }
+}
+
+fn row(title: &'static str, peer: &'static str, most: Option<f64>) -> Row {
+    Row {
+        title,
+        ours: (OURS, &["read"]),
+        peer: (peer, &["read"]),
+        target: most.map(Target::AtMost),
+    }
+}
+
+fn prepared(measured: Phase) -> Vec<Phase> {
+    let file = write("prepare", FILE, SIZE, Bytes::mib(1));
+    vec![ending(End::Fsync, file), measured]
+}
+
+fn command(command: String) -> Phase {
+    let exec = Exec {
+        command,
+        writes: None,
+        frees: None,
+        packages: Vec::new(),
+    };
+    phase("peer", Op::Exec(exec))
+}
+
+fn reading(operations: u64) -> Io {
+    Io {
+        operations: Some(operations),
+        ..Io::new(FILE, Access::RandomRead, BLOCK)
+    }
+}
+
+/// Offsets drawn with replacement, as ours, and every latency recorded.
+fn fio(operations: u64, more: &str) -> Vec<Phase> {
+    let (block, size) = (BLOCK.0, SIZE.0);
+    let all = operations * block;
+    prepared(command(format!(
+        "fio --name=job --thread --norandommap --invalidate=0 --allow_file_create=0 --filename={FILE} --rw=randread \
+         --bs={block} --size={size} --io_size={all} {more}"
+    )))
+}
+
+const CACHED: &str = "4 KiB cached random read";
+
+fn cached(operations: u64) -> Vec<Phase> {
+    prepared(phase("read", Op::Io(reading(operations))))
+}
+
+fn random_read() -> Comparison {
+    Comparison {
+        name: "random-read",
+        filesystem: "tmpfs",
+        operations: |scale| scale.reads,
+        sides: vec![
+            side(OURS, &[], cached),
+            side("fio", &[FIO], |n| fio(n, "--ioengine=psync")),
+        ],
+        rows: vec![row(CACHED, "fio", Some(0.25))],
+    }
+}
+
+fn bare_loop() -> Comparison {
+    let looped = |n: u64| {
+        let line = format!("install $ARCHIVES/loop . && ./loop {FILE} 0 1 {n}");
+        prepared(command(format!("sh -c '{line}'")))
+    };
+    Comparison {
+        name: "loop",
+        filesystem: "tmpfs",
+        operations: |scale| scale.reads,
+        sides: vec![
+            side(OURS, &[], cached),
+            side("C loop", &["sh", "install"], looped),
+        ],
+        rows: vec![row(CACHED, "C loop", None)],
+    }
+}
+
+fn uring() -> Comparison {
+    let title = "4 KiB O_DIRECT random read, io_uring, depth 32";
+    let ours = |n: u64| {
+        let io = Io {
+            engine: IoEngine::IoUring,
+            depth: DEPTH,
+            ..reading(n)
+        };
+        prepared(Phase {
+            cache: CacheState::Direct,
+            ..phase("read", Op::Io(io))
+        })
+    };
+    let plain = |n: u64| fio(n, "--ioengine=io_uring --direct=1 --iodepth=32");
+    let fixed = |n: u64| fio(n, "--ioengine=io_uring --direct=1 --iodepth=32 --fixedbufs");
+    Comparison {
+        name: "io_uring",
+        filesystem: "ext4",
+        operations: |scale| scale.reads,
+        sides: vec![
+            side(OURS, &[], ours),
+            side("fio", &[FIO], plain),
+            side("fio fixedbufs", &[FIO], fixed),
+        ],
+        rows: vec![
+            row(title, "fio", Some(0.25)),
+            row(title, "fio fixedbufs", Some(0.25)),
+        ],
+    }
+}
+
+fn files(filesystem: &'static str) -> Comparison {
+    // It looks for its user, whom a guest does not have.
+    let bonnie = |n: u64| {
+        let units = n / BONNIE_UNIT;
+        vec![command(format!(
+            "sh -c 'echo root:x:0:0::/:/bin/sh > /etc/passwd && echo root:x:0: > /etc/group && \
+             exec bonnie++ -q -u root -m bench -d . -s 0 -n {units} -f'"
+        ))]
+    };
+    let fs_mark = |n: u64| {
+        let line = format!("mkdir fs_mark && exec fs_mark -s 0 -S 0 -t 1 -v -n {n} -d fs_mark");
+        vec![command(format!("sh -c '{line}'"))]
+    };
+    Comparison {
+        name: "files",
+        filesystem,
+        operations: |scale| scale.files,
+        sides: vec![
+            Side {
+                name: OURS,
+                programs: &[],
+                phases: |n| bonnie_files(n, "set", Order::Sequential, ""),
+                parts: METERED,
+                results: &["create", "stat", "delete"],
+            },
+            Side {
+                name: BONNIE,
+                programs: &["sh", "bonnie++"],
+                phases: bonnie,
+                parts: Parts::Calls(&[MKDIR, NEWFSTATAT, UNLINK, RMDIR]),
+                results: &["names", "create", "stat", "delete"],
+            },
+            Side {
+                name: LIKE_FS_MARK,
+                programs: &[],
+                phases: |n| {
+                    let remove = each("delete", "set", REMOVE, Order::Sequential);
+                    vec![create("create", "set", n, Order::Random), remove]
+                },
+                parts: METERED,
+                results: &["create", "delete"],
+            },
+            Side {
+                name: FS_MARK,
+                programs: &["sh", "mkdir", "fs_mark"],
+                phases: fs_mark,
+                // Its directory is made, files are removed, and the agent reads the usage of the processor behind it.
+                parts: Parts::Calls(&[MKDIR, UNLINK, GETRUSAGE]),
+                results: &["create", "delete"],
+            },
+        ],
+        rows: vec![
+            of_files("create, empty files", (OURS, CREATE), (BONNIE, CREATE)),
+            of_files("stat, empty files", (OURS, STAT), (BONNIE, STAT)),
+            of_files("delete, empty files", (OURS, DELETE), (BONNIE, DELETE)),
+            of_files(
+                "name, create, stat, delete, empty files",
+                (OURS, &["create", "stat", "delete"]),
+                (BONNIE, &["names", "create", "stat", "delete"]),
+            ),
+            of_files(
+                "create, empty files",
+                (LIKE_FS_MARK, CREATE),
+                (FS_MARK, CREATE),
+            ),
+            of_files(
+                "delete, empty files",
+                (LIKE_FS_MARK, DELETE),
+                (FS_MARK, DELETE),
+            ),
+        ],
+    }
+}
+
+const CREATE: &[&str] = &["create"];
+const STAT: &[&str] = &["stat"];
+const DELETE: &[&str] = &["delete"];
+const REMOVE: Action = Action::Remove { fsync: false };
+
+fn of_files(
+    title: &'static str,
+    ours: (&'static str, &'static [&'static str]),
+    peer: (&'static str, &'static [&'static str]),
+) -> Row {
+    Row {
+        title,
+        ours,
+        peer,
+        target: Some(Target::AtMost(0.6)),
+    }
+}

@@ -1,0 +1,167 @@
+//! The engine and its peers without noise: what an operation costs in instructions, in programs and in the kernel
+//! apart, counted in guests in virtual time. The same build gives the same numbers in every run, on every machine.
+//!
+//! Each side does its work in a guest of its own, and once more in another one, with so many more operations: by the
+//! difference neither the boot nor the start of programs, nor the ends of a clock are in an operation's cost.
+
+mod count;
+mod functions;
+mod guests;
+mod list;
+mod table;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use serde::Serialize;
+
+use crate::contest::{Target, Verdict};
+use crate::table::replace_between;
+use count::Cost;
+use guests::Guests;
+use list::{Comparison, Scale};
+
+/// Where the generated part of the document begins and ends.
+const BEGIN: &str = "<!-- instructions: begin -->";
+const END: &str = "<!-- instructions: end -->";
+
+/// What the command is told.
+#[derive(Debug, Args)]
+pub struct InstructionOptions {
+    /// Only comparisons of this name (or name@filesystem); may be given several times.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Print JSON in place of the table.
+    #[arg(long)]
+    json: bool,
+    /// Put the table into this document, between its markers.
+    #[arg(long, value_name = "FILE")]
+    document: Option<PathBuf>,
+    /// As little as shows that everything works.
+    #[arg(long)]
+    smoke: bool,
+}
+
+/// A line of the table: what an operation costs ours and a peer.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// The comparison.
+    pub comparison: &'static str,
+    /// The operation.
+    pub title: String,
+    /// The filesystem.
+    pub filesystem: &'static str,
+    /// The peer.
+    pub peer: &'static str,
+    /// What it costs ours.
+    pub ours: Cost,
+    /// What it costs the peer.
+    pub theirs: Cost,
+    /// What is wanted of the ratio of both in programs.
+    pub target: Option<Target>,
+    /// Whether it is so.
+    pub verdict: Option<Verdict>,
+    /// The functions of ours in which its instructions are, most first.
+    pub functions: Vec<(String, f64)>,
+}
+
+impl Row {
+    /// Ours by the peer's, in programs.
+    pub fn ratio(&self) -> f64 {
+        self.ours.user / self.theirs.user
+    }
+}
+
+/// Runs what is asked for and shows it.
+///
+/// # Errors
+/// When QEMU, the agent or a compiler is not there, or a side fails.
+pub fn run(options: &InstructionOptions) -> anyhow::Result<()> {
+    let comparisons = chosen(list::comparisons(), &options.only)?;
+    let scale = match options.smoke {
+        true => Scale::SMOKE,
+        false => Scale::FULL,
+    };
+    let guests = Guests::prepare()?;
+    let mut rows = Vec::new();
+    for comparison in &comparisons {
+        rows.extend(compare(comparison, scale, &guests)?);
+    }
+    show(&rows, options)
+}
+
+/// Those that are named; all where none is.
+fn chosen(all: Vec<Comparison>, only: &[String]) -> anyhow::Result<Vec<Comparison>> {
+    let full = |c: &Comparison| format!("{}@{}", c.name, c.filesystem);
+    let is = |c: &Comparison, name: &String| *name == c.name || *name == full(c);
+    if let Some(unknown) = only.iter().find(|n| !all.iter().any(|c| is(c, n))) {
+        let known: Vec<String> = all.iter().map(full).collect();
+        anyhow::bail!("no comparison `{unknown}`; there are {}", known.join(", "));
+    }
+    let wanted = |c: &Comparison| only.is_empty() || only.iter().any(|name| is(c, name));
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+fn compare(comparison: &Comparison, scale: Scale, guests: &Guests) -> anyhow::Result<Vec<Row>> {
+    let operations = (comparison.operations)(scale);
+    let mut costs = Vec::new();
+    for side in &comparison.sides {
+        let count = |operations: u64| {
+            let (name, on) = (comparison.name, comparison.filesystem);
+            eprintln!("{name} on {on}: {}, {operations} operations", side.name);
+            guests.count(comparison.filesystem, side, operations)
+        };
+        let found = count::costs(&count(operations)?, &count(2 * operations)?, operations)?;
+        let (there, wanted) = (found.len(), side.results.len());
+        let name = side.name;
+        anyhow::ensure!(there >= wanted, "{name} did {there} of {wanted} things");
+        costs.push(found);
+    }
+    let cost_of = |(name, wanted): (&str, &[&str])| {
+        let mut both = comparison.sides.iter().zip(&costs);
+        let (side, costs) = both.find(|(side, _)| side.name == name)?;
+        let of = |result: &&str| side.results.iter().position(|known| known == result);
+        let parts: Option<Vec<usize>> = wanted.iter().map(of).collect();
+        Some(count::sum(parts?.into_iter().map(|part| &costs[part])))
+    };
+    let missing = "the list names no such result";
+    let row = |row: &list::Row| -> anyhow::Result<Row> {
+        let ours = cost_of(row.ours).context(missing)?;
+        let theirs = cost_of(row.peer).context(missing)?;
+        let ratio = ours.user / theirs.user;
+        Ok(Row {
+            comparison: comparison.name,
+            title: row.title.to_owned(),
+            filesystem: comparison.filesystem,
+            peer: row.peer.0,
+            functions: functions::most(&ours, guests.agent())?,
+            ours,
+            theirs,
+            target: row.target,
+            verdict: row.target.map(|target| match target.holds(ratio) {
+                true => Verdict::Met,
+                false => Verdict::Missed,
+            }),
+        })
+    };
+    comparison.rows.iter().map(row).collect()
+}
+
+fn show(rows: &[Row], options: &InstructionOptions) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(rows)?)?;
+    } else {
+        write!(out, "{}", table::terminal(rows))?;
+    }
+    if let Some(path) = &options.document {
+        let read = fs::read_to_string(path);
+        let document = read.with_context(|| format!("reading {}", path.display()))?;
+        let document = replace_between(&document, BEGIN, END, |_| table::markdown(rows))?;
+        fs::write(path, document)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! What operations cost as a table: for a terminal and for Markdown, from the same cells. Pure.
+
+use std::fmt::Write;
+
+use super::Row;
+use super::count::Cost;
+use crate::contest::Verdict;
+use crate::table::{in_columns, in_markdown, target, word};
+
+const HEADS: [&str; 9] = [
+    "comparison",
+    "on",
+    "beside",
+    "user: fsarena / peer",
+    "ratio",
+    "target",
+    "verdict",
+    "kernel: fsarena / peer",
+    "both",
+];
+/// Columns of numbers, which stand at the right.
+const NUMBERS: [bool; 9] = [false, false, false, true, true, true, false, true, true];
+
+/// For a terminal; below it, where our instructions are in what missed its target.
+pub fn terminal(rows: &[Row]) -> String {
+    let wanted = rows.iter().filter(|row| row.verdict.is_some()).count();
+    let met = rows.iter().filter(|row| row.verdict == Some(Verdict::Met));
+    let mut text = in_columns(&cells(rows), NUMBERS);
+    writeln!(text, "{} of {wanted} as wanted", met.count()).expect("a string takes everything");
+    for line in missed(rows) {
+        text += &line;
+        text.push('\n');
+    }
+    text
+}
+
+/// For a document.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut text = in_markdown(cells(rows), NUMBERS);
+    for line in missed(rows) {
+        text += &format!("\n{line}\n");
+    }
+    text
+}
+
+/// Where the instructions of ours are in what missed its target, a line for each.
+fn missed(rows: &[Row]) -> impl Iterator<Item = String> {
+    let missed = rows
+        .iter()
+        .filter(|row| row.verdict == Some(Verdict::Missed));
+    missed.map(|row| {
+        let functions = row.functions.iter();
+        let functions: Vec<String> = functions
+            .map(|(name, count)| format!("{} {count:.0}", name.replace('|', "¦")))
+            .collect();
+        format!(
+            "{} on {}, beside {}: {}",
+            row.title,
+            row.filesystem,
+            row.peer,
+            functions.join(", ")
+        )
+    })
+}
+
+fn cells(rows: &[Row]) -> Vec<[String; 9]> {
+    let heads = HEADS.map(str::to_owned);
+    std::iter::once(heads)
+        .chain(rows.iter().map(cells_of))
+        .collect()
+}
+
+fn cells_of(row: &Row) -> [String; 9] {
+    let both = |of: fn(&Cost) -> f64| format!("{:.0} / {:.0}", of(&row.ours), of(&row.theirs));
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    let verdict = row.target.zip(row.verdict);
+    [
+        row.title.clone(),
+        row.filesystem.to_owned(),
+        row.peer.to_owned(),
+        both(|cost| cost.user),
+        format!("{:.2}", row.ratio()),
+        or_dash(row.target.map(target)),
+        or_dash(verdict.map(|(target, verdict)| word(verdict, target).to_owned())),
+        both(|cost| cost.kernel),
+        format!("{:.2}", row.ours.total() / row.theirs.total()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contest::Target;
+
+    fn row(title: &str, user: f64, verdict: Option<Verdict>) -> Row {
+        let cost = |user, kernel| Cost {
+            user,
+            kernel,
+            addresses: Default::default(),
+        };
+        Row {
+            comparison: "files",
+            title: title.to_owned(),
+            filesystem: "tmpfs",
+            peer: "bonnie++",
+            ours: cost(user, 9000.0),
+            theirs: cost(200.0, 9100.4),
+            target: verdict.map(|_| Target::AtMost(0.6)),
+            verdict,
+            functions: vec![
+                ("engine::names".to_owned(), 80.2),
+                ("openat".to_owned(), 11.0),
+            ],
+        }
+    }
+
+    fn rows() -> Vec<Row> {
+        vec![
+            row("create", 140.0, Some(Verdict::Missed)),
+            row("stat", 100.0, Some(Verdict::Met)),
+            row("read", 100.0, None),
+        ]
+    }
+
+    #[test]
+    fn a_table_for_a_terminal() {
+        insta::assert_snapshot!(terminal(&rows()));
+    }
+
+    #[test]
+    fn a_table_for_a_document() {
+        insta::assert_snapshot!(markdown(&rows()));
+    }
+}
