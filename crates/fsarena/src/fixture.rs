@@ -104,6 +104,7 @@ fn mkfs() -> StepRecord {
 fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
     PhaseResult {
         disk: None,
+        profile: None,
         timed: Vec::new(),
         phase: name.into(),
         status,

@@ -139,6 +139,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
         )| {
             PhaseResult {
                 disk: None,
+                profile: None,
                 timed: Vec::new(),
                 phase,
                 status,

@@ -131,6 +131,7 @@ pub fn environment(number: u32) -> Environment {
 pub fn phase(name: &str) -> PhaseResult {
     PhaseResult {
         disk: None,
+        profile: None,
         timed: Vec::new(),
         phase: name.to_owned(),
         status: Status::Ok,
