@@ -69,14 +69,15 @@ impl Guests {
     ) -> anyhow::Result<Vec<Part>> {
         let contender = self.catalog.contender(filesystem)?;
         let cell = GuestCell::new(contender, SIZE, Disk::Inside, &self.guest)?;
-        let guest = Arc::clone(&self.guest);
         let place = self.directory.path();
         let counts = place.join("counts");
-        let mut executor = cell.executor(guest, &self.agent, Clock::Virtual, place)?;
+        let mut executor =
+            cell.executor(Arc::clone(&self.guest), &self.agent, Clock::Virtual, place)?;
         executor.machine.plugin = Some(self.counter.plugin(side.parts, &counts));
         executor.commands = list::programs_of(side);
         executor.archives = vec![(loop_c::PROGRAM.to_owned(), place.join(loop_c::PROGRAM))];
-        let job = cell.job(test((side.phases)(operations)));
+        let mut job = cell.job(test((side.phases)(operations)));
+        job.archives = Some(Path::new("/").join(guest::ARCHIVES));
         let result = executor.execute(&job, &mut |_| {});
         let result = result.map_err(|stopped| anyhow::anyhow!("{stopped:?}"))?;
         let failure = result.failure.map(|failure| failure.reason);
