@@ -128,11 +128,15 @@ fn entry(archive: &Mapping, at: u64) -> io::Result<Entry> {
     })
 }
 
+/// A file that is there goes first: it may be a link to a program that others need as it is.
 fn copy(archive: &Mapping, entry: &Entry, to: &Path) -> io::Result<()> {
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut file = OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(entry.mode & !KIND)
         .open(to)?;
     let mut piece = vec![0; AT_ONE_TIME];
@@ -174,7 +178,13 @@ mod tests {
     }
 
     fn unpacked(archive: &[u8]) -> io::Result<tempfile::TempDir> {
-        let directory = tempfile::tempdir()?;
+        unpacked_into(tempfile::tempdir()?, archive)
+    }
+
+    fn unpacked_into(
+        directory: tempfile::TempDir,
+        archive: &[u8],
+    ) -> io::Result<tempfile::TempDir> {
         let path = directory.path().join("archive");
         fs::write(&path, archive)?;
         let file = File::open(&path)?;
@@ -202,6 +212,26 @@ mod tests {
         assert_eq!(fs::read(at("job")).unwrap(), b"{}");
         let mode = fs::metadata(at("bin/large")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);
+    }
+
+    /// In a guest's first filesystem, most programs are links to one.
+    #[test]
+    fn a_program_takes_the_place_of_a_link_and_not_of_what_that_leads_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("many"), "many in one").unwrap();
+        std::os::unix::fs::symlink("many", at("sh")).unwrap();
+        fs::hard_link(at("many"), at("mkdir")).unwrap();
+        let (many, sh, mkdir) = (at("many"), at("sh"), at("mkdir"));
+        let mut archive = Vec::new();
+        put(&mut archive, "sh", FILE | 0o755, b"a shell");
+        put(&mut archive, "mkdir", FILE | 0o755, b"mkdir alone");
+        put(&mut archive, END, 0, b"");
+        archive.resize(4096, 0);
+        let _directory = unpacked_into(directory, &archive).unwrap();
+        assert_eq!(fs::read(sh).unwrap(), b"a shell");
+        assert_eq!(fs::read(mkdir).unwrap(), b"mkdir alone");
+        assert_eq!(fs::read(many).unwrap(), b"many in one");
     }
 
     #[test]

@@ -29,10 +29,12 @@ fn the_table_of_the_documentation_is_that_of_the_command() {
     let ratios = ratios(&["validate"]);
     assert!(ratios.len() > 40, "{ratios:?}");
     for (ratio, row) in ratios {
-        assert!(
-            (0.8..1.2).contains(&ratio),
-            "far from what is published: {row}"
-        );
+        // A bound is not a measured value: whatever is below it is right.
+        let right = match row.contains("against its bound") {
+            true => 0.0..1.0,
+            false => 0.8..1.2,
+        };
+        assert!(right.contains(&ratio), "far from what is published: {row}");
     }
 }
 

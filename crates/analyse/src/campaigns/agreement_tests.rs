@@ -1,3 +1,5 @@
+//! Pairs that two campaigns order alike or not, and what is said of why.
+
 use model::{CampaignResults, Clock, Nanos, Withheld};
 
 use super::*;
