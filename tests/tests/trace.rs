@@ -281,7 +281,7 @@ fn the_traces_that_come_with_it_are_made_by_one_command_and_replayed_by_a_suite(
     fs::write(sandbox.path("file"), "").unwrap();
     let mut make = sandbox.fsarena();
     let refused = run(make
-        .args(["trace", "make", "--into"])
+        .args(["trace", "make", "mail", "--into"])
         .arg(sandbox.path("file")))
     .with(2);
     assert!(

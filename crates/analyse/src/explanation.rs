@@ -223,7 +223,10 @@ fn counts(side: Contested<'_>) -> [(Count, u64); 7] {
         (Count::ForcedWrites, side.forced),
         (Count::BytesRead, device.read_bytes.0),
         (Count::BytesWritten, device.write_bytes.0),
-        (Count::MetadataBytes, work.metadata.0),
+        (
+            Count::MetadataBytes,
+            work.metadata.0 + work.journal.unwrap_or_default().0,
+        ),
     ]
 }
 

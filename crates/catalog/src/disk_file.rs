@@ -51,7 +51,7 @@ const FLASH: [&str; 12] = [
 ];
 /// Keys of the top level that are numbers, each of which has a source.
 const NUMBERS: [&str; 5] = ["command", "link", "queue", "cache", "forced"];
-/// A time is a second at most: what is longer is a mistake in the unit.
+/// A time is less than a second: what is longer is a mistake in the unit.
 const LONGEST: Nanos = Nanos(1_000_000_000);
 /// What a disk that does not say counts of the time that a request has waited, in thousandths.
 const AGE_WEIGHT: u32 = 6;
@@ -274,8 +274,8 @@ fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
 /// A time; none where it is left out.
 fn time(table: &Table<'_>, key: &'static str) -> Result<Nanos, CatalogError> {
     let read = |value: Value<'_>| {
-        let time = value.time_limit()?.filter(|time| *time <= LONGEST);
-        time.ok_or_else(|| value.wrong(&format!("a time of {LONGEST} at most")))
+        let time = value.time_limit()?.filter(|time| *time < LONGEST);
+        time.ok_or_else(|| value.wrong(&format!("a time of less than {LONGEST}")))
     };
     Ok(table.read(key, read)?.unwrap_or_default())
 }
@@ -415,7 +415,7 @@ mod tests {
             ("kind = \"tape\"", "it.toml:4: `kind` is `tape`"),
             (
                 "kind = \"ideal\"\ncommand = \"2 s\"",
-                "it.toml:5: `command` is `2 s`; expected a time of 1.00 s at most",
+                "it.toml:5: `command` is `2 s`; expected a time of less than 1.00 s",
             ),
             (
                 "kind = \"ideal\"\n[flash]\nread = \"1 us\"",

@@ -171,7 +171,8 @@ impl GuestExecutor {
                 last_words: console::last_words(&said),
             };
         }
-        if let Some(saved) = saved.filter(|_| !came_up && is_of_the_emulator(&ending)) {
+        let is_lost = stalled || (!came_up && is_of_the_emulator(&ending));
+        if let Some(saved) = saved.filter(|_| is_lost) {
             // This QEMU does not go on where it was saved: the guest boots, and comes to the same.
             self.snapshots
                 .iter()

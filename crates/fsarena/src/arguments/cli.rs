@@ -129,10 +129,10 @@ Examples:
     /// Explain where the difference between two contenders comes from, in virtual time.
     #[command(after_help = "\
 Examples:
-  fsarena explain tree/within xfs ext4       of the latest campaign: time, disk, functions of the kernel
-  fsarena explain 7 durable/fsync-rate btrfs ext4 -o pictures
+  fsarena explain tree/tree-within xfs ext4  of the latest campaign: time, disk, functions of the kernel
+  fsarena explain 7 durable/overwrite-fsync btrfs ext4 -o pictures
                                              of campaign 7; a flame graph and two maps go there
-  fsarena explain tree/within xfs ext4 --json
+  fsarena explain tree/tree-within xfs ext4 --json
 
 Both cells run once more, with the guest's processor sampled in its own time: the result is the same in every run, and
 is kept. A campaign to explain: fsarena run --backend vm --disk hdd-2003-7200 -s tree -c xfs -c ext4")]

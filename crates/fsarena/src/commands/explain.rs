@@ -1,5 +1,6 @@
 //! `fsarena explain`: where the difference between two contenders comes from in one phase.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -58,6 +59,11 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let results = store.load(id)?;
     require_virtual(&results.campaign)?;
     let sides = sides(&store, &results, &question)?;
+    // Before guests run for half a minute.
+    if let Some(directory) = &args.output {
+        let made = fs::create_dir_all(directory);
+        made.with_context(|| format!("cannot make the directory {}", directory.display()))?;
+    }
     let asked = Asked {
         progress: &progress,
         yes: false,
@@ -125,6 +131,12 @@ fn question(words: &[String]) -> Result<Question, BadInput> {
             ));
         }
     };
+    if one == other {
+        return Err(BadInput(format!(
+            "`{}` twice: name two contenders",
+            line(one)
+        )));
+    }
     let (test, phase) = result.split_once('/').ok_or_else(|| {
         BadInput(format!(
             "`{}` is no result: TEST/PHASE as in `fsarena report`",

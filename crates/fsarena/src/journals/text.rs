@@ -133,6 +133,12 @@ fn kind(entry: &Entry) -> String {
     format!("{operation}{forced}{metadata}")
 }
 
+/// Until when requests are done at most, in nanoseconds: 146 years.
+const LATEST: u64 = 1 << 62;
+/// Sectors of a disk at most: 512 TiB.
+const LAST: u64 = 1 << 40;
+
+/// A line of a journal; nothing where it is none, or says what no disk can do: parts of a request's time add up to it.
 fn entry_of(line: &str) -> Option<(Option<String>, Entry)> {
     let fields: Vec<&str> = line.split(',').collect();
     let [
@@ -165,17 +171,26 @@ fn entry_of(line: &str) -> Option<(Option<String>, Entry)> {
         .into_iter()
         .find(|o| o.name() == *operation)?;
     let forced = *forced == "1";
+    let (sector, sectors): (u64, u32) = (sector.parse().ok()?, sectors.parse().ok()?);
+    let completed = arrived.checked_add(time)?;
+    let mut sum = own.iter().map(|part| part.0);
+    if sum.try_fold(0, u64::checked_add)? != time
+        || completed > LATEST
+        || sector.checked_add(sectors.into())? > LAST
+    {
+        return None;
+    }
     let entry = Entry {
         served: Served {
             request: Request {
                 arrived: Nanos(arrived),
                 operation,
-                sector: sector.parse().ok()?,
-                sectors: sectors.parse().ok()?,
+                sector,
+                sectors,
                 forced,
                 tag: 0,
             },
-            completed: Nanos(arrived.checked_add(time)?),
+            completed: Nanos(completed),
             parts: own,
         },
         depth: depth.parse().ok()?,
@@ -228,6 +243,17 @@ pub mod tests {
         assert_eq!(Journal::of_csv(&journal().csv()).unwrap(), journal());
         let error = Journal::of_csv(&format!("{CSV_HEAD}\n1,2\n")).unwrap_err();
         assert_eq!(error, "line 2 is no request");
+        let huge = u64::MAX.to_string();
+        let whole = "0,,0,write,8,8,0,0,0,1,1,1,0,0,0,0,0,0,0";
+        assert!(Journal::of_csv(&format!("{CSV_HEAD}\n{whole}\n")).is_ok());
+        for wrong in [
+            "0,,0,write,8,8,0,0,0,1,2,1,0,0,0,0,0,0,0".to_owned(),
+            whole.replacen('0', &huge, 1),
+            whole.replacen("write,8", &format!("write,{huge}"), 1),
+        ] {
+            let error = Journal::of_csv(&format!("{CSV_HEAD}\n{wrong}\n")).unwrap_err();
+            assert_eq!(error, "line 2 is no request", "{wrong}");
+        }
         assert!(Journal::of_csv("a,b\n").is_err());
         assert!(Journal::of_csv(CSV_HEAD).is_err());
         assert_eq!(journal().only("write").unwrap().entries.len(), 2);
