@@ -64,9 +64,7 @@ impl Disturbance {
             Condition::Woken => {
                 let mut known = None;
                 disturbance.repeat(move || {
-                    // QEMU takes this signal in its main loop, once it has come to that, and does nothing about it.
-                    let takes_it = |emulator: &Pid| process::survives(*emulator, Signal::SIGIO);
-                    known = known.or_else(|| emulator(below).filter(takes_it));
+                    known = known.or_else(|| emulator(below).filter(takes_io));
                     known = known.filter(|&emulator| kill(emulator, Signal::SIGIO).is_ok());
                     let longest = if known.is_some() { AWAKE } else { RUNNING };
                     pause(&mut random, longest);
@@ -115,6 +113,13 @@ fn signal(below: Pid, signal: Signal) {
     }
 }
 
+/// Whether QEMU has come to its main loop, which takes SIGIO and does nothing about it. Before that SIGIO ends it,
+/// though it blocks that for a moment while it starts a thread, with all other signals.
+fn takes_io(emulator: &Pid) -> bool {
+    let survives = |signal| process::survives(*emulator, signal);
+    survives(Signal::SIGIO) && !survives(Signal::SIGPROF)
+}
+
 /// The emulator among what descends from a process.
 fn emulator(below: Pid) -> Option<Pid> {
     let family = process::family(below);
@@ -127,6 +132,24 @@ fn emulator(below: Pid) -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
+    use std::process::Stdio;
+
+    #[test]
+    fn an_emulator_that_blocks_everything_is_not_in_its_main_loop() {
+        for (ignored, expected) in [("IO", true), ("IO PROF", false), ("PROF", false)] {
+            let script = format!("trap '' {ignored}; echo ready; exec sleep 600");
+            let mut command = std::process::Command::new("bash");
+            command.args(["-c", &script]).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mut ready = [0; 6];
+            child.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+            let taken = takes_io(&Pid::from_raw(child.id().cast_signed()));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(taken, expected, "{ignored}");
+        }
+    }
 
     #[test]
     fn what_goes_on_ends_when_it_is_dropped() {
