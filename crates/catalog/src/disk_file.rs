@@ -57,6 +57,8 @@ const LONGEST: Nanos = Nanos(1_000_000_000);
 const AGE_WEIGHT: u32 = 6;
 /// Commands that a disk holds at most.
 const MOST_COMMANDS: u64 = 64;
+/// More lies in no disk's write cache, and a guest keeps a list of what does.
+const LARGEST_CACHE: Bytes = Bytes::mib(4096);
 
 /// A model of a disk with what is known of the disk that it stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,7 +163,7 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Disk, Claims), CatalogError> {
         command: time(&top, "command")?,
         link: top.read("link", |v| v.size())?,
         queue: number(&top, "queue", MOST_COMMANDS)?.unwrap_or(1),
-        cache: top.read("cache", |v| v.size())?.unwrap_or_default(),
+        cache: top.read("cache", cache)?.unwrap_or_default(),
         forced: top.read("forced", |v| v.flag())?.unwrap_or_default(),
         mechanism: mechanism(&top)?,
     };
@@ -207,9 +209,9 @@ fn rotating(value: &Value<'_>) -> Result<Rotating, CatalogError> {
     let turns = table.need("turns")?.count(60..100_001)?;
     let read = Rotating {
         turn: Nanos(60_000_000_000 / turns),
-        seek_next: time(&table, "seek-next")?,
-        seek_average: time(&table, "seek-average")?,
-        seek_full: time(&table, "seek-full")?,
+        seek_next: needed_time(&table, "seek-next")?,
+        seek_average: needed_time(&table, "seek-average")?,
+        seek_full: needed_time(&table, "seek-full")?,
         head_switch: time(&table, "head-switch")?,
         write_settle: time(&table, "write-settle")?,
         heads: needed(&table, "heads", 64)?,
@@ -248,9 +250,9 @@ fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
     let table = value.table(&FLASH)?;
     let page = table.need("page")?;
     let read = Flash {
-        read: time(&table, "read")?,
-        program: time(&table, "program")?,
-        erase: time(&table, "erase")?,
+        read: needed_time(&table, "read")?,
+        program: needed_time(&table, "program")?,
+        erase: needed_time(&table, "erase")?,
         unmap: time(&table, "unmap")?,
         controller: time(&table, "controller")?,
         channel: table.need("channel")?.size()?,
@@ -271,13 +273,30 @@ fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
     Ok(read)
 }
 
+fn cache(value: Value<'_>) -> Result<Bytes, CatalogError> {
+    let size = value.size()?;
+    match size <= LARGEST_CACHE {
+        true => Ok(size),
+        false => Err(value.wrong(&format!("{LARGEST_CACHE} at most"))),
+    }
+}
+
 /// A time; none where it is left out.
 fn time(table: &Table<'_>, key: &'static str) -> Result<Nanos, CatalogError> {
-    let read = |value: Value<'_>| {
-        let time = value.time_limit()?.filter(|time| *time < LONGEST);
-        time.ok_or_else(|| value.wrong(&format!("a time of less than {LONGEST}")))
+    let read = |value: Value<'_>| match value.time()? {
+        time if time < LONGEST => Ok(time),
+        _ => Err(value.wrong(&format!("a time of less than {LONGEST}"))),
     };
     Ok(table.read(key, read)?.unwrap_or_default())
+}
+
+/// A time without which there is no mechanism.
+fn needed_time(table: &Table<'_>, key: &'static str) -> Result<Nanos, CatalogError> {
+    let value = table.need(key)?;
+    match time(table, key)? {
+        Nanos(0) => Err(value.wrong("a time above zero")),
+        time => Ok(time),
+    }
 }
 
 fn number(table: &Table<'_>, key: &'static str, most: u64) -> Result<Option<u32>, CatalogError> {
@@ -334,10 +353,7 @@ fn published(value: &Value<'_>) -> Result<Published, CatalogError> {
     let mut metrics = Vec::new();
     for (key, metric) in Metric::ALL {
         let read = |value: Value<'_>| match metric {
-            _ if metric.is_time() => {
-                let time = value.time_limit()?.unwrap_or_default();
-                Ok(time.0 as f64 / 1e9)
-            }
+            _ if metric.is_time() => Ok(value.time()?.0 as f64 / 1e9),
             _ if metric.is_rate() => Ok(value.size()?.0 as f64),
             Metric::WriteAmplification => value.factor(),
             _ => Ok(value.count(1..u64::MAX)? as f64),
@@ -410,8 +426,44 @@ mod tests {
     }
 
     #[test]
+    fn a_time_of_zero_is_one_that_may_be_left_out() {
+        let keys = [
+            "read",
+            "program",
+            "erase",
+            "channel",
+            "channels",
+            "dies",
+            "page",
+            "block",
+            "spare",
+            "controller",
+        ];
+        let zero = format!("{FLASH_DISK}controller = \"0 us\"\n{}", sources_of(&keys));
+        assert_eq!(reading(&zero).unwrap().model, {
+            let without = format!("{FLASH_DISK}{}", sources_of(&keys[..9]));
+            reading(&without).unwrap().model
+        });
+        let error = reading(&FLASH_DISK.replace("50 us", "0 us")).unwrap_err();
+        let told = "it.toml:6: `read` is `0 us`; expected a time above zero";
+        assert_eq!(error, told);
+    }
+
+    #[test]
     fn what_no_model_could_keep_is_told_with_its_line() {
         for (wrong, expected) in [
+            (
+                "kind = \"ideal\"\ncache = \"7 EiB\"",
+                "it.toml:5: `cache` is `7 EiB`; expected 4 GiB at most",
+            ),
+            (
+                "kind = \"ideal\"\ncommand = \"never\"",
+                "it.toml:5: `command` is `never`; expected a time such as",
+            ),
+            (
+                "kind = \"rotating\"\n[rotating]\nturns = 7200",
+                "it.toml:5: missing key `seek-next`",
+            ),
             ("kind = \"tape\"", "it.toml:4: `kind` is `tape`"),
             (
                 "kind = \"ideal\"\ncommand = \"2 s\"",

@@ -430,6 +430,12 @@ impl<'a> Value<'a> {
             .ok_or_else(|| self.wrong("a size below 8 EiB such as `64 KiB`, `2 GiB` or `700 MB`"))
     }
 
+    /// A time, which may be zero.
+    pub fn time(&self) -> Result<Nanos, CatalogError> {
+        let time = self.raw_text().and_then(|text| text.parse().ok());
+        time.ok_or_else(|| self.wrong("a time such as `40 us`, `4 ms` or `2 s`"))
+    }
+
     /// A time above zero, or `None` for the word `never`.
     pub fn time_limit(&self) -> Result<Option<Nanos>, CatalogError> {
         let time = match self.raw_text() {

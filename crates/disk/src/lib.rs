@@ -10,7 +10,7 @@ pub mod metrics;
 pub mod place;
 mod replay;
 
-use model::Nanos;
+use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use mechanism::{Disk, Parameters};
@@ -174,9 +174,11 @@ impl Counts {
 /// Why there is no disk, or no answer from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiskError {
-    /// Its numbers contradict each other, or it would be larger than the disk that it stands for.
-    #[error("its numbers make no disk of this size")]
-    NoDisk,
+    /// Its numbers contradict each other, or the size is none of such a disk.
+    #[error(
+        "its numbers make no disk of {0}: sizes are whole multiples of 4 KiB, up to what it holds, and of flash below 4 TiB"
+    )]
+    NoDisk(Bytes),
     /// It holds as many requests as it can, or the request is none.
     #[error("the disk refuses the request")]
     Refused,

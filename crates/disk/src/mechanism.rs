@@ -190,6 +190,18 @@ impl Parameters {
         }
     }
 
+    /// Bytes that the mechanism of such a disk needs for what it knows.
+    ///
+    /// # Errors
+    /// When these numbers make no disk of their size.
+    pub fn memory(&self) -> Result<usize, DiskError> {
+        // SAFETY: the pointer is that of a reference.
+        match unsafe { fsd_size(self) } {
+            0 => Err(DiskError::NoDisk(Bytes(self.sectors * SECTOR))),
+            size => Ok(size),
+        }
+    }
+
     /// The same as bytes, for the driver of a guest: `struct fsd_parameters` of a little-endian machine.
     pub fn bytes(&self) -> Vec<u8> {
         let r = &self.rotating;
@@ -258,11 +270,7 @@ impl Disk {
     /// # Errors
     /// When its numbers make no disk of this size.
     pub fn new(parameters: &Parameters) -> Result<Self, DiskError> {
-        // SAFETY: the pointer is that of a reference.
-        let size = unsafe { fsd_size(parameters) };
-        if size == 0 {
-            return Err(DiskError::NoDisk);
-        }
+        let size = parameters.memory()?;
         let mut memory = vec![0_u64; size.div_ceil(8)].into_boxed_slice();
         // SAFETY: the memory is zero, aligned to 8 bytes, and as large as `fsd_size` asks for.
         unsafe { fsd_make(memory.as_mut_ptr(), parameters) };

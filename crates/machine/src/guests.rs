@@ -496,8 +496,21 @@ pub fn disk_size(contender: &Contender, size: Bytes, count: u32, device: Option<
     Bytes(size.0 / WHOLE * WHOLE)
 }
 
+/// The simulated disk of a cell's guest, and its size; nothing where it has another.
+pub fn simulated_disk(
+    campaign: &Campaign,
+    contender: &Contender,
+    test: &Test,
+) -> Option<(DiskModel, Bytes)> {
+    let machine = campaign.machine_of(contender, test)?;
+    let model = machine.model()?.clone();
+    let size = simulated_size(&machine, campaign.size);
+    let size = disk_size(contender, size, machine.disks, None);
+    Some((model, size))
+}
+
 /// What a disk of a guest holds of a size that is asked for: no more than the disk that it stands for.
-pub fn simulated_size(parts: &GuestMachine, size: Bytes) -> Bytes {
+pub(crate) fn simulated_size(parts: &GuestMachine, size: Bytes) -> Bytes {
     let holds = parts.model().and_then(DiskModel::capacity);
     holds.map_or(size, |holds| holds.min(size))
 }

@@ -31,7 +31,7 @@ pub use archives::{bring as bring_archives, of_suites as archives_of_suites};
 pub use connection::{Here, Reach};
 pub use dialogue::{Dialogue, Erased};
 pub use error::{BadInput, Interruption, Refused, kind, not_utf8, whole};
-pub use guests::{disk_size, side_by_side, simulated_size};
+pub use guests::{disk_size, side_by_side, simulated_disk};
 pub use held::{Held, inspect_place, require_root, take_device, writable};
 pub use local::{GuestMeans, Local};
 pub use questions::{Look, find_left, look, measure, remove_left, survey};

@@ -8,7 +8,7 @@ use std::thread;
 use catalog::{CampaignFile, Catalog};
 use guest::{Guest, Machine};
 use model::{
-    Accelerator, Bytes, Clock, Contender, DiskCache, DiskModel, GuestDisk, GuestMachine,
+    Accelerator, Bytes, Campaign, Clock, Contender, DiskCache, DiskModel, GuestDisk, GuestMachine,
     MachineModel, Suite,
 };
 
@@ -427,6 +427,24 @@ fn without_driver(guest: &Guest, disk: &DiskModel) -> Refused {
              `--disk ideal`, or leave virtual time with --clock real"
         ),
     })
+}
+
+/// A disk that its driver refuses would fail in every guest, and its filesystem be blamed.
+///
+/// # Errors
+/// When the numbers of a disk make none of its size.
+pub fn refuse_impossible_disks(campaign: &Campaign) -> Result<(), BadInput> {
+    let tests = || campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let contenders = campaign.contenders.iter();
+    let cells = contenders.flat_map(|contender| tests().map(move |test| (contender, test)));
+    for (contender, test) in cells {
+        let Some((model, size)) = machine::simulated_disk(campaign, contender, test) else {
+            continue;
+        };
+        let made = disk::Parameters::new(&model, size, 1).memory();
+        made.map_err(|why| BadInput(format!("--disk {}: {why}", model.name)))?;
+    }
+    Ok(())
 }
 
 /// A guest that this machine has no memory for would be killed, and its filesystem blamed.

@@ -239,6 +239,7 @@ pub fn read(
         stall_timeout,
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
+    guest_request::refuse_impossible_disks(&campaign)?;
     several_disks::refuse_where_there_is_one(&campaign)?;
     ages::refuse_to_keep_on_several(&campaign)?;
     refuse_too_many_cells(&campaign)?;
