@@ -112,6 +112,8 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
     if clock == Clock::Virtual {
         row::withhold(&mut rows, results, withheld);
     }
+    let unflushed = unflushed::unflushed(results);
+    unflushed::set_apart(&mut rows, results, &unflushed);
     let ranked = costs::give_places(&mut rows, clock, margin);
     let counts = Counts::of(results);
     let overall = Overall::of(results, &rows, &ranked, margin);
@@ -122,7 +124,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
         noise: noise::floors(results, &rows, &ranked, margin),
         disturbed: disturbed::disturbed(results),
         warm_reads: warm_reads::warm_reads(results),
-        unflushed: unflushed::unflushed(results),
+        unflushed,
         stop: Stop::of(results, &counts, &rows),
         budget: results.campaign.budget,
         counts,
@@ -162,6 +164,7 @@ impl Analysis {
             overall: &self.overall,
             features: &self.features,
             failures: &self.failures,
+            unflushed: &self.unflushed,
             margin: self.margin,
             suites,
         };

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{CampaignResults, Group, Status};
 use serde::{Deserialize, Serialize};
 
+use crate::{MetricResult, Row};
+
 /// A contender whose syncs end before the disk's cache is flushed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -52,6 +54,18 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<Unflushed> {
         })
     });
     found.collect()
+}
+
+/// Sets the results of such contenders in durable writes apart: who does not wait for the disk competes with nobody who does.
+pub(crate) fn set_apart(rows: &mut [Row], results: &CampaignResults, found: &[Unflushed]) {
+    let durable = durable_phases(results);
+    let is_found = |result: &MetricResult| found.iter().any(|f| f.contender == result.contender);
+    let rows = rows.iter_mut();
+    for row in rows.filter(|row| durable.contains(&(&*row.test, &*row.phase))) {
+        for result in row.results.iter_mut().filter(|result| is_found(result)) {
+            result.set_apart = true;
+        }
+    }
 }
 
 /// Tests and phases whose writes are synced.
@@ -106,5 +120,12 @@ mod tests {
         assert!(found[0].contender == first && found[0].operations >= 10);
         assert_eq!(set(0, 0), [], "the device needs none");
         assert_eq!(set(1, 7), []);
+        set(0, 7);
+        let rows = crate::analyse(&results).rows;
+        let of_phase = |row: &&Row| (&row.test, &row.phase) == (&test, &phase);
+        let row = rows.iter().find(of_phase).unwrap();
+        let apart: Vec<bool> = row.results.iter().map(|r| r.set_apart).collect();
+        assert!(apart[0] && !apart[1..].contains(&true), "{apart:?}");
+        assert!(row.results[0].estimate.is_some() && row.results[0].place.is_none());
     }
 }

@@ -19,7 +19,7 @@ use crate::inference::Margin;
 use crate::rows::costs::RankedCosts;
 use crate::{
     CellFailure, Conclusion, ContenderFeatures, Found, Overall, Place, RoundOutcome, Row, Score,
-    Share,
+    Share, Unflushed,
 };
 
 /// Why a contender does not qualify.
@@ -57,6 +57,11 @@ pub enum RuledOut {
         rounds: u32,
         /// Of how many.
         of: u32,
+    },
+    /// What it calls durable is not: its synced writes never made the disk empty its cache, where those of others did.
+    NotDurable {
+        /// Synced operations that it did.
+        operations: u64,
     },
     /// It has none of the results that count.
     NoResults,
@@ -222,6 +227,8 @@ pub(crate) struct Asked<'a> {
     pub features: &'a [ContenderFeatures],
     /// Cells that are not ok.
     pub failures: &'a [CellFailure],
+    /// Whose synced writes never reached the medium.
+    pub unflushed: &'a [Unflushed],
     /// What is of no relevance, where the use does not say.
     pub margin: Margin,
     /// About how many uses it is asked.
@@ -297,6 +304,7 @@ fn failures(contender: usize, counting: &[&Row], asked: &Asked<'_>) -> Vec<Ruled
         }
     }
     found.extend(failed_around(contender, counting, asked, &found));
+    found.extend(not_durable(contender, counting, asked));
     let has_one = counting.iter().any(|row| {
         let result = &row.results[contender];
         result.is_comparable() || result.set_apart && result.estimate.is_some()
@@ -305,6 +313,15 @@ fn failures(contender: usize, counting: &[&Row], asked: &Asked<'_>) -> Vec<Ruled
         found.push(RuledOut::NoResults);
     }
     found
+}
+
+/// That a contender's synced writes are not durable, where results of durable writes count.
+fn not_durable(contender: usize, counting: &[&Row], asked: &Asked<'_>) -> Option<RuledOut> {
+    let name = &asked.features.get(contender)?.contender;
+    let counts = counting.iter().any(|row| row.results[contender].set_apart);
+    let found = asked.unflushed.iter().find(|f| f.contender == *name)?;
+    let operations = found.operations;
+    counts.then_some(RuledOut::NotDurable { operations })
 }
 
 fn is_against(outcome: RoundOutcome) -> bool {

@@ -1,6 +1,6 @@
 //! Uses weighed by hand, reasons for being ruled out, and the formula that the page uses as well.
 
-use model::{Nanos, Need, Reader, Readers, Status, Support};
+use model::{Access, Bytes, Io, Nanos, Need, Op, Reader, Readers, Status, Support};
 use proptest::prelude::*;
 
 use super::*;
@@ -87,6 +87,29 @@ fn a_contender_is_ruled_out_with_every_reason() {
     assert_eq!(slow.ruled_out, [failure]);
     let costs = scores.weighed(|group| group.weight);
     assert!(costs[0].ratio.is_none() && costs[1].ratio.is_some() && costs[2].ratio.is_none());
+}
+
+#[test]
+fn who_never_makes_the_disk_flush_is_ruled_out_where_durable_writes_count() {
+    let mut results = fixture::plain();
+    let synced = Io {
+        fsync: 1,
+        ..Io::new("f", Access::Write, Bytes::mib(1))
+    };
+    results.campaign.suites[0].tests[0].phases[0].op = Op::Io(synced);
+    for stored in &mut results.cells {
+        let flushes = u64::from(stored.cell.contender != "fast");
+        let phase = &mut stored.result.as_mut().unwrap().phases[0];
+        phase.operations = 10;
+        phase.device.get_or_insert_default().flushes = flushes;
+    }
+    let analysis = analyse(&results);
+    let durable = scores(&analysis, &one(&[(Group::Durable, 1.0)]));
+    let not_durable = RuledOut::NotDurable { operations: 30 };
+    assert_eq!(durable.candidates[0].ruled_out, [not_durable]);
+    assert!(durable.candidates[1].ruled_out.is_empty());
+    let others = scores(&analysis, &one(&[(Group::StreamRead, 1.0)]));
+    assert!(others.candidates[0].ruled_out.is_empty());
 }
 
 #[test]

@@ -156,7 +156,7 @@ pub(super) fn notes(row: &Row) -> Vec<String> {
         .collect();
     if !apart.is_empty() {
         let apart = apart.join(", ");
-        notes.push(format!("not ranked, as a baseline: {apart}"));
+        notes.push(format!("not ranked, as a baseline or not durable: {apart}"));
     }
     notes
 }

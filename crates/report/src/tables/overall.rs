@@ -81,7 +81,7 @@ fn line(label: String, scores: &[Score], of: fn(&Estimate) -> f64) -> PhaseLine<
         let Some(ratio) = &score.ratio else {
             return Entry {
                 text: if score.set_apart > 0 {
-                    "baseline"
+                    "not ranked"
                 } else {
                     "no result"
                 }

@@ -48,6 +48,10 @@ fn in_words(reason: &RuledOut) -> String {
             clean(test),
             clean(phase)
         ),
+        RuledOut::NotDurable { operations } => format!(
+            "not durable: none of its {} made the disk empty its cache, where those of others did",
+            words::counted(*operations, "synced write")
+        ),
         RuledOut::NoResults => "has none of the results that count".to_owned(),
     }
 }
@@ -84,6 +88,7 @@ mod tests {
                     found: "EPERM".to_owned(),
                     why: "copies are links".to_owned(),
                 },
+                RuledOut::NotDurable { operations: 48 },
                 failure("copy-in"),
                 failure("list"),
                 failure("remove"),
@@ -97,6 +102,7 @@ mod tests {
                 "only Linux reads it: it is carried",
                 "only Linux and Haiku read it: it is carried",
                 "no hard-links (EPERM): copies are links",
+                "not durable: none of its 48 synced writes made the disk empty its cache, where those of others did",
                 "tree/copy-in: crashed in 1 of 3 rounds",
                 "and 2 failures more",
             ]
