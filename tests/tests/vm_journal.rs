@@ -65,6 +65,10 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
         }
     }
     let words = run(sandbox.fsarena().arg("journal")).with(0).stdout;
+    let mut wrong = sandbox.fsarena();
+    let refused = run(wrong.args(["journal", "--phase", "overwrit"])).with(2);
+    let told = "the disk was asked for nothing in a phase `overwrit`; it was in: ";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
     assert!(
         words.contains("overwrite-fsync") && words.contains("AMPLIFIED"),
         "{words}"
@@ -76,7 +80,7 @@ fn a_journal_is_served_again_in_the_same_nanoseconds_and_by_other_disks_in_other
     let told = "sata-ssd-steady: every request takes what it took in the guest, to the nanosecond.";
     assert!(words.contains(told), "{words}");
     assert!(
-        words.contains("not possible: holds 1440 KiB, and the journal reaches to 512 MiB"),
+        words.contains("floppy-1.44: holds 1440 KiB, and the journal reaches to 512 MiB."),
         "{words}"
     );
     sandbox.assert_clean();

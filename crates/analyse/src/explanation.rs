@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CpuProfile, Nanos, PhaseResult, USER};
+use model::{CpuProfile, Nanos, PhaseResult, USER, is_of_program};
 use serde::Serialize;
 
+/// How the kernel's functions begin that serve a system call (arch/x86/include/asm/syscall_wrapper.h).
+const CALL: &str = "__x64_sys_";
 /// How functions of the driver of simulated disks end.
 const DRIVER: &str = "[fsarena_disk]";
 
@@ -106,6 +108,9 @@ pub struct Explanation {
     pub parts: Vec<(Part, [Nanos; 2])>,
     /// What the disk was asked for.
     pub counts: Vec<(Count, [u64; 2])>,
+    /// Where the time outside of the disk began: by system call, by task of the kernel, or in programs; by how much they
+    /// differ, the most first.
+    pub by_call: Vec<(String, [Nanos; 2])>,
     /// Functions by how much they differ in themselves, the most first.
     pub by_own: Vec<FunctionTimes>,
     /// Functions of modules, as filesystems are, by how much they differ with what they call, the most first.
@@ -122,7 +127,6 @@ pub struct Explanation {
 pub fn explain(result: &str, sides: [Contested<'_>; 2]) -> Explanation {
     let processor = sides.map(|side| outside(side.result));
     let functions = functions(sides.map(|side| side.profile), processor);
-    let difference = |times: &[Nanos; 2]| times[0].0.abs_diff(times[1].0);
     let mut by_own = functions.clone();
     by_own.retain(|function| difference(&function.own) > 0);
     by_own.sort_by_key(|function| std::cmp::Reverse(difference(&function.own)));
@@ -136,12 +140,17 @@ pub fn explain(result: &str, sides: [Contested<'_>; 2]) -> Explanation {
         processor,
         parts: in_pairs(sides.map(parts)),
         counts: in_pairs(sides.map(counts)),
+        by_call: by_call(sides.map(|side| side.profile), processor),
         by_own,
         by_callees,
         samples: sides.map(|side| side.profile.user + side.profile.kernel),
         lost: sides.map(|side| side.profile.lost),
         period: sides.map(|side| side.profile.period),
     }
+}
+
+fn difference(times: &[Nanos; 2]) -> u64 {
+    times[0].0.abs_diff(times[1].0)
 }
 
 /// Whether a function is of a module that is not the disk's driver.
@@ -187,24 +196,22 @@ fn parts(side: Contested<'_>) -> [(Part, Nanos); 11] {
 /// Time outside of the disk, of programs, of the kernel and of the disk's simulation, as the samples divide it; the
 /// kernel's where there are none.
 fn processor(profile: &CpuProfile, outside: Nanos) -> [Nanos; 3] {
-    let simulated = profile
-        .stacks()
-        .filter(|(stack, _)| is_simulation(stack))
-        .map(|(_, samples)| samples)
-        .sum();
-    let (programs, simulation) = (
-        share(outside, profile.user, profile),
-        share(outside, simulated, profile),
-    );
+    let (mut programs, mut simulation) = (0.0, 0.0);
+    for (stack, time) in profile.divided(outside) {
+        if is_of_program(&stack) {
+            programs += time;
+        } else if is_simulation(&stack) {
+            simulation += time;
+        }
+    }
+    let programs = rounded(programs).min(outside);
+    let simulation = rounded(simulation).min(Nanos(outside.0 - programs.0));
     let kernel = Nanos(outside.0 - programs.0 - simulation.0);
     [programs, kernel, simulation]
 }
 
-/// What so many samples of a profile are of a time that all of them divide.
-fn share(time: Nanos, samples: u64, profile: &CpuProfile) -> Nanos {
-    let all = u128::from(profile.user + profile.kernel).max(1);
-    let part = u128::from(time.0) * u128::from(samples) / all;
-    Nanos(u64::try_from(part).unwrap_or(time.0))
+fn rounded(time: f64) -> Nanos {
+    Nanos(time.round() as u64)
 }
 
 /// Whether the disk's driver was at work, or what it calls to copy; and not what it tells that a request is done.
@@ -230,11 +237,38 @@ fn counts(side: Contested<'_>) -> [(Count, u64); 7] {
     ]
 }
 
+/// The time outside of the disk by what it began with.
+fn by_call(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<(String, [Nanos; 2])> {
+    let mut times: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    for side in 0..2 {
+        for (stack, time) in profiles[side].divided(outside[side]) {
+            times.entry(beginning(&stack)).or_default()[side] += time;
+        }
+    }
+    let mut times: Vec<_> = times
+        .into_iter()
+        .map(|(call, times)| (call.to_owned(), times.map(rounded)))
+        .collect();
+    times.sort_by_key(|(_, times)| std::cmp::Reverse(difference(times)));
+    times
+}
+
+/// What a stack begins with: a system call, the work of programs themselves, or else the task; of several tasks of one
+/// name, as `kworker/0:1`, the name.
+fn beginning<'a>(stack: &[&'a str]) -> &'a str {
+    if is_of_program(stack) {
+        return USER;
+    }
+    let call = stack.iter().find_map(|name| name.strip_prefix(CALL));
+    let task = stack.first().and_then(|task| task.split('/').next());
+    call.or(task).unwrap_or_default()
+}
+
 /// The time outside of the disk of every function of either side, by name.
 fn functions(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<FunctionTimes> {
-    let mut times: BTreeMap<String, [[u64; 2]; 2]> = BTreeMap::new();
-    for (side, profile) in profiles.iter().enumerate() {
-        for (stack, samples) in profile.stacks() {
+    let mut times: BTreeMap<String, [[f64; 2]; 2]> = BTreeMap::new();
+    for side in 0..2 {
+        for (stack, time) in profiles[side].divided(outside[side]) {
             // The task is no function; who calls himself has one time.
             let functions = &stack[stack.len().min(1)..];
             let innermost = functions.last();
@@ -243,22 +277,19 @@ fn functions(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<FunctionTim
                     continue;
                 }
                 let sums = times.entry((*function).to_owned()).or_default();
-                sums[1][side] += samples;
+                sums[1][side] += time;
                 if innermost == Some(function) {
-                    sums[0][side] += samples;
+                    sums[0][side] += time;
                 }
             }
         }
     }
-    let time = |samples: [u64; 2]| {
-        std::array::from_fn(|side| share(outside[side], samples[side], profiles[side]))
-    };
     times
         .into_iter()
         .map(|(function, [own, with_callees])| FunctionTimes {
             function,
-            own: time(own),
-            with_callees: time(with_callees),
+            own: own.map(rounded),
+            with_callees: with_callees.map(rounded),
         })
         .collect()
 }
@@ -316,7 +347,7 @@ mod tests {
         );
         let first = profile(&[
             ("fsarena;[user]", 1),
-            ("fsarena;write;xfs_write [xfs];copy", 2),
+            ("fsarena;__x64_sys_write;xfs_write [xfs];copy", 2),
             ("fsarena;write;xfs_write [xfs];xfs_write [xfs]", 4),
             ("kernel;do [fsarena_disk];memcpy", 3),
         ]);
@@ -374,6 +405,20 @@ mod tests {
         assert_eq!(names(&explained.by_own), own);
         assert_eq!(explained.by_own[1].with_callees, [Nanos(60), Nanos(0)]);
         assert_eq!(names(&explained.by_callees), own[..2]);
+    }
+
+    #[test]
+    fn time_is_divided_by_system_call_and_by_task() {
+        let ns = |one, other| [Nanos(one), Nanos(other)];
+        let expected = [
+            ("fsarena", ns(40, 100)),
+            ("kernel", ns(30, 0)),
+            ("write", ns(20, 0)),
+            (USER, ns(10, 0)),
+        ];
+        let expected = expected.map(|(call, times)| (call.to_owned(), times));
+        assert_eq!(explained().by_call, expected);
+        assert_eq!(beginning(&["kworker/0:1H", "worker_thread"]), "kworker");
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>, kind: &str) -> Str
 }
 
 /// The question with the words most like one, where any is like it.
-pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut near: Vec<(f64, &str)> = known
         .map(|k| (strsim::jaro_winkler(name, k), k))
         .filter(|(likeness, _)| *likeness > 0.75)

@@ -37,6 +37,6 @@ pub use catalog::{Catalog, Kind};
 pub use command_line::{Placeholders, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use disk_file::{Disk, Metric, Published};
-pub use error::CatalogError;
+pub use error::{CatalogError, did_you_mean};
 pub use study_file::Study;
 pub use text_file::read_text;

@@ -275,7 +275,7 @@ pub fn work(entries: &[Entry], spans: &[(Nanos, Nanos)]) -> DiskWork {
 }
 
 /// Whether a request was done in one of some spans.
-pub(crate) fn is_done_in(entry: &Entry, spans: &[(Nanos, Nanos)]) -> bool {
+pub fn is_done_in(entry: &Entry, spans: &[(Nanos, Nanos)]) -> bool {
     let done = entry.served.completed;
     spans
         .iter()

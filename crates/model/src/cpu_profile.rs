@@ -73,7 +73,7 @@ impl CpuProfile {
         let mut places: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         for (stack, samples) in sums {
-            match stack.last().is_some_and(|function| function == USER) {
+            match is_of_program(&stack) {
                 true => profile.user += samples,
                 false => profile.kernel += samples,
             }
@@ -124,15 +124,28 @@ impl CpuProfile {
             .collect()
     }
 
-    /// Time in which a program was at work, without what sampling took of it; where an instruction takes a nanosecond.
-    pub const fn user_time(&self) -> Nanos {
-        Nanos(self.user * self.period.0.saturating_sub(SAMPLE_OF_PROGRAM.0))
+    /// Each stack with its part of a time that all of them divide, in nanoseconds. A sample stands for its period without
+    /// what it took itself.
+    pub fn divided(&self, time: Nanos) -> impl Iterator<Item = (Vec<&str>, f64)> {
+        let weight = |took: Nanos| self.period.0.saturating_sub(took.0).max(1) as f64;
+        let (program, kernel) = (weight(SAMPLE_OF_PROGRAM), weight(SAMPLE_OF_KERNEL));
+        let all = self.user as f64 * program + self.kernel as f64 * kernel;
+        let each = time.0 as f64 / all.max(1.0);
+        self.stacks().map(move |(stack, samples)| {
+            let weight = match is_of_program(&stack) {
+                true => program,
+                false => kernel,
+            };
+            (stack, samples as f64 * weight * each)
+        })
     }
+}
 
-    /// Time in which the kernel was, in the same way.
-    pub const fn kernel_time(&self) -> Nanos {
-        Nanos(self.kernel * self.period.0.saturating_sub(SAMPLE_OF_KERNEL.0))
-    }
+/// Whether a program was at work, and not the kernel for it.
+pub fn is_of_program<T: AsRef<str>>(stack: &[T]) -> bool {
+    stack
+        .last()
+        .is_some_and(|function| function.as_ref() == USER)
 }
 
 #[cfg(test)]
@@ -179,10 +192,10 @@ mod tests {
             period: Nanos(20_000),
             ..profile()
         };
-        assert_eq!(
-            (profile.user_time(), profile.kernel_time()),
-            (Nanos(2 * 17_700), Nanos(13 * 15_000))
-        );
+        let all = 2 * 17_700 + 13 * 15_000;
+        let divided = profile.divided(Nanos(all));
+        let divided: Vec<_> = divided.map(|(_, time)| time.round() as u64).collect();
+        assert_eq!(divided, [2 * 17_700, 15_000, 8 * 15_000, 4 * 15_000]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub use campaign::{Backend, Campaign, Clock, Profile, Until};
 pub use cell::{CampaignId, Cell, CellId};
 pub use contender::Contender;
 pub use contender_group::ContenderGroup;
-pub use cpu_profile::{CpuProfile, Sampling, USER};
+pub use cpu_profile::{CpuProfile, Sampling, USER, is_of_program};
 pub use disk_identity::{DiskIdentity, DiskState};
 pub use disk_model::{DiskModel, Flash, FlashState, Mechanism, Rotating, Zone};
 pub use disk_work::{DiskWork, JournalPart};

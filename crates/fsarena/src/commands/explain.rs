@@ -1,5 +1,6 @@
 //! `fsarena explain`: where the difference between two contenders comes from in one phase.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,6 +35,9 @@ const SHORTEST_PERIOD: Nanos = Nanos(20_000);
 /// longer.
 const SAMPLES: u64 = 50_000;
 
+/// A sampled run that takes by so much more or less than the bare one did something else.
+const SHIFTED_FROM: f64 = 0.3;
+
 /// What is asked.
 struct Question {
     campaign: Option<i64>,
@@ -57,7 +61,7 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let id = paths::campaign_id(&store, question.campaign)?;
     let results = store.load(id)?;
-    require_virtual(&results.campaign)?;
+    require_virtual(id, &results.campaign)?;
     let sides = sides(&store, &results, &question)?;
     // Before guests run for half a minute.
     if let Some(directory) = &args.output {
@@ -152,14 +156,13 @@ fn question(words: &[String]) -> Result<Question, BadInput> {
 }
 
 /// Only where time is virtual, a sampled cell does what the cell did that was measured.
-fn require_virtual(campaign: &Campaign) -> Result<(), BadInput> {
+fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), BadInput> {
     match (&campaign.guest, campaign.clock) {
         (Some(_), Clock::Virtual) => Ok(()),
-        _ => Err(BadInput(
-            "the campaign is not in virtual time: `fsarena run --backend vm --disk hdd-2003-7200 -s SUITE -c A -c B` \
+        _ => Err(BadInput(format!(
+            "campaign {id} is not in virtual time: `fsarena run --backend vm --disk hdd-2003-7200 -s SUITE -c A -c B` \
              makes one that can be explained"
-                .to_owned(),
-        )),
+        ))),
     }
 }
 
@@ -182,26 +185,39 @@ fn side<'a>(
     question: &Question,
     contender: &str,
 ) -> anyhow::Result<Side<'a>> {
-    let Question { test, phase, .. } = question;
-    let of_test = |cell: &&StoredCell| cell.cell.test == *test && cell.cell.contender == contender;
-    let cell = results
-        .cells
-        .iter()
-        .filter(of_test)
-        .min_by_key(|cell| cell.cell.round);
-    let found = cell.and_then(|cell| {
-        let phases = &cell.result.as_ref()?.phases;
-        Some((cell, phases.iter().find(|found| found.phase == *phase)?))
-    });
-    let (cell, phase) = found.ok_or_else(|| {
-        BadInput(format!(
-            "campaign {} has no result {}/{} of {}: see `fsarena report {}`",
-            results.id,
-            line(test),
-            line(phase),
-            line(contender),
-            results.id
-        ))
+    let cells = || results.cells.iter();
+    let none = |kind: &str, name: &str, known: &mut dyn Iterator<Item = &str>| {
+        let hint = catalog::did_you_mean(name, known)
+            .unwrap_or_else(|| format!("`fsarena report {}` has all", results.id));
+        let (id, name) = (results.id, line(name));
+        BadInput(format!("campaign {id} has no {kind} `{name}`; {hint}"))
+    };
+    let of_contender = || cells().filter(|cell| cell.cell.contender == contender);
+    if of_contender().next().is_none() {
+        let mut known = results.campaign.contenders.iter().map(|c| c.name.as_str());
+        return Err(none("contender", contender, &mut known).into());
+    }
+    let test = &question.test;
+    let of_test = of_contender().filter(|cell| cell.cell.test == *test);
+    let cell = of_test.min_by_key(|cell| cell.cell.round).ok_or_else(|| {
+        let known: BTreeSet<&str> = cells().map(|cell| cell.cell.test.as_str()).collect();
+        none("test", test, &mut known.into_iter())
+    })?;
+    let phases = cell.result.as_ref().map_or(&[][..], |r| &r.phases);
+    let found = phases.iter().find(|found| found.phase == question.phase);
+    let phase = found.ok_or_else(|| match phases.is_empty() {
+        true => BadInput(format!(
+            "cell {} of campaign {} has no result yet",
+            cell.cell.id.0, results.id
+        )),
+        false => {
+            let mut known = phases.iter().map(|phase| phase.phase.as_str());
+            none(
+                &format!("phase of {}", line(test)),
+                &question.phase,
+                &mut known,
+            )
+        }
     })?;
     require_ok(phase, contender)?;
     let journal = match phase.disk {
@@ -210,6 +226,8 @@ fn side<'a>(
     };
     // A phase may do without the disk.
     let journal = journal.and_then(|journal| journal.only(&phase.phase).ok());
+    // Mounts and checks belong to the phase, and are not timed.
+    let journal = journal.map(Journal::measured);
     Ok(Side {
         cell,
         phase,
@@ -246,6 +264,7 @@ fn sampled(
     stop: &Stop,
 ) -> anyhow::Result<Vec<CellResult>> {
     let mut note = |text: &str| asked.progress.note(text);
+    note("running both once more in guests, with the processor sampled");
     let catalog = paths::catalog(globals)?;
     let guest = guest_command::obtain_again(&catalog, &args.build, campaign, stop, &mut note)?;
     let longest = sides[0].phase.wall.max(sides[1].phase.wall);
@@ -327,11 +346,21 @@ fn notes(
     sides: &[Side<'_>; 2],
     again: &[(&PhaseResult, &CpuProfile); 2],
 ) -> String {
-    let took = again.map(|(result, _)| result.wall.to_string());
+    let took = again.map(|(result, _)| result.wall);
+    let shifted = (0..2).any(|side| {
+        let (bare, sampled) = (sides[side].phase.wall.0, took[side].0);
+        bare.abs_diff(sampled) as f64 > SHIFTED_FROM * bare as f64
+    });
+    let shifted = match shifted {
+        true => {
+            " Sampling changed\nwhat happened: take the functions for a hint, and the times above for what was measured."
+        }
+        false => "",
+    };
     format!(
-        "Difference: what the second takes more. Times and counts are those of round {} of campaign {id}. How the time outside\n\
-         of the disk is divided comes from a second run that was sampled, which took {} and {}. What is done while\n\
-         interrupts are off falls to the function that allows them again, such as _raw_spin_unlock_irqrestore.\n\n\
+        "Times and counts are those of round {} of campaign {id}. CPU: no request was in the disk. It is divided by a second\n\
+         run that was sampled, which took {} and {}.{shifted} What is done while interrupts are off falls to the function\n\
+         that allows them again, such as _raw_spin_unlock_irqrestore.\n\n\
          A flame graph of CPU time and a map of the disk for each:\n",
         sides[0].cell.cell.round, took[0], took[1]
     )
@@ -365,8 +394,11 @@ mod tests {
     #[test]
     fn what_is_not_in_virtual_time_is_refused_with_the_command_that_is() {
         let campaign = analyse::fixture::plain().campaign;
-        let refused = require_virtual(&campaign).unwrap_err().0;
-        assert!(refused.contains("fsarena run --backend vm"), "{refused}");
+        let refused = require_virtual(CampaignId(7), &campaign).unwrap_err().0;
+        assert!(
+            refused.starts_with("campaign 7 is not in virtual time: `fsarena run --backend vm"),
+            "{refused}"
+        );
     }
 
     #[test]

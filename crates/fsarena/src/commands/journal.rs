@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use model::StoredCell;
+use model::{DiskWork, PhaseResult, StoredCell};
 use serde_json::json;
 
 use crate::arguments::cli::Globals;
@@ -35,10 +35,11 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let text = match args.format.as_str() {
         "parquet" => return parquet(&journal, args.output.as_deref()),
         "csv" => journal.csv(),
+        "map" if phase.is_some() => disk_map::svg(&title(cell, phase), &journal.measured()),
         "map" => disk_map::svg(&title(cell, phase), &journal),
         "regions" if globals.json => format!("{:#}\n", regions::in_full(&journal)),
         "regions" => format!(
-            "{}: shares of each sixteenth of the disk\n{}",
+            "{}: shares of each sixteenth of the disk\n{}\n{REGIONS}",
             title(cell, phase),
             table(regions::HEADS, &regions::rows(&journal))
         ),
@@ -49,11 +50,11 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 
 /// Where the time of each phase went.
 fn times(cell: &StoredCell, args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
-    let result = cell.result.as_ref();
-    let result = result.ok_or_else(|| BadInput("the cell was not run yet".to_owned()))?;
+    let phases = phases(cell, args.phase.as_deref())?;
     if globals.json {
-        let phases = result.phases.iter();
-        let work = phases.filter_map(|p| Some(json!({"phase": p.phase, "disk": p.disk.as_ref()?})));
+        let work = phases
+            .iter()
+            .map(|(phase, work)| json!({"phase": phase.phase, "disk": work}));
         print_json(&work.collect())?;
         return Ok(Code::Done.into());
     }
@@ -64,9 +65,35 @@ fn times(cell: &StoredCell, args: &JournalArgs, globals: &Globals) -> anyhow::Re
         place.test,
         place.round,
         place.id.0,
-        table(TIMES, &journals::times::times(result))
+        table(TIMES, &journals::times::times(&phases))
     );
     written(&text, args.output.as_deref())
+}
+
+/// The phases of a cell in which a simulated disk was measured, or the one that is asked for.
+fn phases<'a>(
+    cell: &'a StoredCell,
+    wanted: Option<&str>,
+) -> Result<Vec<(&'a PhaseResult, &'a DiskWork)>, BadInput> {
+    let result = cell.result.as_ref();
+    let result = result.ok_or_else(|| BadInput("the cell was not run yet".to_owned()))?;
+    let phases = result.phases.iter();
+    let measured: Vec<_> = phases.filter_map(|p| Some((p, p.disk.as_ref()?))).collect();
+    let Some(wanted) = wanted else {
+        return Ok(measured);
+    };
+    let of = measured
+        .iter()
+        .copied()
+        .filter(|(p, _)| p.phase == wanted)
+        .collect::<Vec<_>>();
+    match of.is_empty() {
+        false => Ok(of),
+        true => Err(journals::no_phase(
+            wanted,
+            measured.iter().map(|(p, _)| p.phase.as_str()),
+        )),
+    }
 }
 
 /// Writes a text to where it was asked for.
@@ -99,6 +126,12 @@ fn title(cell: &StoredCell, phase: Option<&str>) -> String {
     let phase = phase.map_or(String::new(), |phase| format!(" · {phase}"));
     format!("{} · {}{phase}", place.contender, place.test)
 }
+
+/// What the columns of the regions mean.
+const REGIONS: &str = "\
+From: where the region begins. The other columns: how much of all bytes read, written and discarded, of all bytes that\n\
+the filesystem calls metadata, of all bytes of its journal, and of all time in the disk falls to the region, in per cent;\n\
+· is none. A request counts where it begins; flushes have no place.\n";
 
 /// What the columns of the table mean.
 const NOTES: &str = "\

@@ -19,6 +19,8 @@ use crate::paths;
 
 /// The word for every disk of the catalog.
 const ALL: &str = "all";
+/// What the tables of a disk may take while it serves a journal; this is one of 400 GB, of flash.
+const MOST_MEMORY: Bytes = Bytes::mib(1024);
 /// What is random about a disk in a guest begins with this, too.
 const SEED: u64 = 1;
 
@@ -40,14 +42,19 @@ pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     } else {
         print(&text(&journal, &rows, kind))?;
     }
-    Ok(Code::Done.into())
+    let served = rows.iter().any(|(_, outcome)| outcome.is_ok());
+    let code = if served { Code::Done } else { Code::Refused };
+    Ok(code.into())
 }
 
 fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<Journal> {
     let number = args.journal.as_deref().map(str::parse::<i64>);
     if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
-        let read = Journal::of_csv(&text);
+        let bytes = fs::read(path).with_context(|| format!("cannot read {path}"))?;
+        let read = match String::from_utf8(bytes) {
+            Ok(text) => Journal::of_csv(&text),
+            Err(_) => Err("it is no text".to_owned()),
+        };
         return read.map_err(|why| {
             let how = "`fsarena journal --format csv` writes one";
             BadInput(format!("{path} is no journal: {why}; {how}")).into()
@@ -91,6 +98,13 @@ fn serve(journal: &Journal, model: &DiskModel, kind: Loop) -> Result<Outcome, St
             return Err(format!("holds {holds}, and the journal reaches to {size}"));
         }
         let parameters = Parameters::new(model, size, SEED);
+        let needed = parameters.memory().map_err(|error| error.to_string())?;
+        if needed as u64 > MOST_MEMORY.0 {
+            let needed = Bytes(needed as u64);
+            return Err(format!(
+                "a disk of {size} would take {needed} of memory here, more than {MOST_MEMORY}"
+            ));
+        }
         let mut disk = Disk::new(&parameters).map_err(|error| error.to_string())?;
         let requests: Vec<_> = recorded
             .iter()
@@ -151,7 +165,7 @@ impl Outcome {
     }
 }
 
-const HEAD: [&str; 11] = [
+const HEAD: [&str; 12] = [
     "disk",
     "took",
     "median",
@@ -159,6 +173,7 @@ const HEAD: [&str; 11] = [
     "outside the disk %",
     "seek %",
     "rotation %",
+    "transfer %",
     "flash %",
     "flush %",
     "queue %",
@@ -174,16 +189,19 @@ fn text(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)], kind: 
         Loop::Open => "each when it came in the journal",
         Loop::Closed => "each as long after the one before it was done as in the journal",
     };
-    let lines: Vec<[String; 11]> = rows
+    let lines: Vec<[String; 12]> = rows
         .iter()
         .map(|(model, outcome)| row(model, outcome))
         .collect();
     let mut text = format!(
-        "{} requests{from}, {how}:\n{}",
+        "{} requests{from}, from the first to the last in the journal, {how}:\n{}",
         journal.entries.len(),
         table(HEAD, &lines)
     );
     for (model, outcome) in rows {
+        if let Err(why) = outcome {
+            text += &format!("{}: {why}.\n", model.name);
+        }
         let is_own = journal.disk.as_ref().is_some_and(|(own, _)| own == model);
         if let (true, Ok(outcome), Loop::Closed) = (is_own, outcome, kind) {
             let name = &model.name;
@@ -200,16 +218,12 @@ fn text(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)], kind: 
     text
 }
 
-fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 11] {
+fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 12] {
     let name = model.name.clone();
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(why) => {
-            let mut row: [String; 11] = Default::default();
-            row[0] = name;
-            row[1] = format!("not possible: {why}");
-            return row;
-        }
+    let Ok(outcome) = outcome else {
+        let mut row: [String; 12] = Default::default();
+        [row[0], row[1]] = [name, "impossible".to_owned()];
+        return row;
     };
     let took = outcome.took();
     let share = |time: Nanos| match time.0 {
@@ -226,6 +240,7 @@ fn row(model: &DiskModel, outcome: &Result<Outcome, String>) -> [String; 11] {
         share(work.outside),
         share(work.seek),
         share(work.rotation),
+        share(Nanos(work.command.0 + work.transfer.0)),
         share(Nanos(work.flash.0 + work.collection.0)),
         share(work.flush),
         share(work.waiting),

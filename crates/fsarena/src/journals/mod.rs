@@ -15,6 +15,7 @@ use model::{Bytes, CampaignResults, CellId, DiskModel, JournalPart, Nanos, Store
 use store::Store;
 
 use crate::output::exit::BadInput;
+use crate::output::text::line;
 
 /// The requests of a cell, in the order in which they came to a disk.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,16 +38,46 @@ pub fn cell(results: &CampaignResults, number: Option<u32>) -> Result<&StoredCel
         { phases }.any(|phase| phase.disk.is_some())
     };
     match number {
-        Some(number) => results.cells.iter().find(|c| c.cell.id == CellId(number)).ok_or_else(|| {
-            BadInput(format!("campaign {} has no cell {number}: see `fsarena show {}`", results.id, results.id))
-        }),
-        None => results.cells.iter().find(has_disk).ok_or_else(|| {
-            BadInput(format!(
-                "no cell of campaign {} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has",
-                results.id
-            ))
-        }),
+        Some(number) => results
+            .cells
+            .iter()
+            .find(|c| c.cell.id == CellId(number))
+            .ok_or_else(|| {
+                BadInput(format!(
+                    "campaign {} has no cell {number}: see `fsarena show {}`",
+                    results.id, results.id
+                ))
+            }),
+        None => results
+            .cells
+            .iter()
+            .find(has_disk)
+            .ok_or_else(|| without_disk(results)),
     }
+}
+
+/// Why no cell of a campaign can be chosen.
+fn without_disk(results: &CampaignResults) -> BadInput {
+    let id = results.id;
+    BadInput(
+        match results.campaign.machines().any(|m| m.model().is_some()) {
+            true => format!(
+                "no cell of campaign {id} has ended well yet: `fsarena show {id}` says how far it is"
+            ),
+            false => format!(
+                "no cell of campaign {id} has a simulated disk: `fsarena run --backend vm --disk hdd-2003-7200` has"
+            ),
+        },
+    )
+}
+
+/// The complaint about a phase that the disk knows nothing of.
+pub fn no_phase<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> BadInput {
+    BadInput(format!(
+        "the disk was asked for nothing in a phase `{}`; it was in: {}",
+        line(wanted),
+        known.collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// Everything that a cell asked of its simulated disks.
@@ -110,11 +141,7 @@ fn disk_of(results: &CampaignResults, cell: &StoredCell) -> Option<(DiskModel, B
     let test = tests
         .flat_map(|suite| &suite.tests)
         .find(|test| test.name == cell.cell.test)?;
-    let machine = campaign.machine_of(contender, test)?;
-    let model = machine.model()?.clone();
-    let size = machine::simulated_size(&machine, campaign.size);
-    let size = machine::disk_size(contender, size, machine.disks, None);
-    Some((model, size))
+    machine::simulated_disk(campaign, contender, test)
 }
 
 impl Journal {
@@ -132,11 +159,16 @@ impl Journal {
         self.timed.retain(|of, _| of == phase);
         match self.entries.is_empty() {
             false => Ok(self),
-            true => Err(BadInput(format!(
-                "the disk was asked for nothing in a phase `{phase}`; it was in: {}",
-                named.into_iter().collect::<Vec<_>>().join(", ")
-            ))),
+            true => Err(no_phase(phase, named.iter().map(String::as_str))),
         }
+    }
+
+    /// What was done in the timed parts; all of it where these are not known.
+    pub fn measured(mut self) -> Self {
+        let spans = self.spans();
+        self.entries
+            .retain(|(_, entry)| journal::is_done_in(entry, &spans));
+        self
     }
 
     /// When the timed parts began and ended, of all its phases; from the first request to the last where that is not known.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use disk::journal::Entry;
-use disk::{Operation, Part, Request, Served};
+use disk::{Disk, Operation, Part, Request, Served};
 use model::Nanos;
 
 use super::{Journal, in_order};
@@ -172,11 +172,13 @@ fn entry_of(line: &str) -> Option<(Option<String>, Entry)> {
         .find(|o| o.name() == *operation)?;
     let forced = *forced == "1";
     let (sector, sectors): (u64, u32) = (sector.parse().ok()?, sectors.parse().ok()?);
+    let is_too_long = sectors > Disk::LONGEST && operation != Operation::Discard;
     let completed = arrived.checked_add(time)?;
     let mut sum = own.iter().map(|part| part.0);
     if sum.try_fold(0, u64::checked_add)? != time
         || completed > LATEST
         || sector.checked_add(sectors.into())? > LAST
+        || is_too_long
     {
         return None;
     }
@@ -250,6 +252,7 @@ pub mod tests {
             "0,,0,write,8,8,0,0,0,1,2,1,0,0,0,0,0,0,0".to_owned(),
             whole.replacen('0', &huge, 1),
             whole.replacen("write,8", &format!("write,{huge}"), 1),
+            whole.replacen("write,8,8", "write,8,4096", 1),
         ] {
             let error = Journal::of_csv(&format!("{CSV_HEAD}\n{wrong}\n")).unwrap_err();
             assert_eq!(error, "line 2 is no request", "{wrong}");

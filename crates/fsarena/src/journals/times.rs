@@ -1,12 +1,11 @@
 //! Where the time of each phase went on simulated disks, as a table.
 
-use model::{CellResult, Nanos};
+use model::{DiskWork, Nanos, PhaseResult};
 
-/// What the disk of a cell did in each phase that was measured: where the time went.
-pub fn times(result: &CellResult) -> Vec<[String; 15]> {
+/// What the disk of a cell did in each of these phases: where the time went.
+pub fn times(phases: &[(&PhaseResult, &DiskWork)]) -> Vec<[String; 15]> {
     let mut rows = Vec::new();
-    for phase in &result.phases {
-        let Some(work) = &phase.disk else { continue };
+    for (phase, work) in phases {
         let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
         let share = |time: Nanos| match (time.0, all) {
             (0, _) | (_, 0) => "·".to_owned(),

@@ -26,11 +26,13 @@ const FLUSH: &str = "#999999";
 /// The picture as SVG.
 pub fn svg(title: &str, journal: &Journal) -> String {
     let served = || journal.entries.iter().map(|(_, entry)| &entry.served);
-    let begin = served()
-        .map(|s| s.request.arrived)
-        .min()
-        .unwrap_or_default();
-    let end = served().map(|s| s.completed).max().unwrap_or_default();
+    let spans = journal.spans();
+    let begins = served().map(|s| s.request.arrived);
+    let begin = begins.chain(spans.iter().map(|(begin, _)| *begin)).min();
+    let begin = begin.unwrap_or_default();
+    let ends = served().map(|s| s.completed);
+    let end = ends.chain(spans.iter().map(|(_, end)| *end)).max();
+    let end = end.unwrap_or_default();
     let scale = Axes {
         begin,
         time: (end.0 - begin.0).max(1) as f64,

@@ -55,9 +55,7 @@ pub fn difference_flame_graph(
 ) -> String {
     let mut root = Node::default();
     for (side, (profile, all)) in profiles.iter().enumerate() {
-        let each = all.0 as f64 / (profile.user + profile.kernel).max(1) as f64;
-        for (stack, samples) in profile.stacks() {
-            let time = samples as f64 * each;
+        for (stack, time) in profile.divided(*all) {
             let mut node = &mut root;
             node.times[side] += time;
             for function in stack {

@@ -126,8 +126,8 @@ pub(crate) fn short(work: &DiskWork) -> [(&'static str, u64); 8] {
     [
         ("CPU", work.outside.0),
         ("seek", work.seek.0),
-        ("turn", work.rotation.0),
-        ("bytes", work.command.0 + work.transfer.0),
+        ("rotation", work.rotation.0),
+        ("transfer", work.command.0 + work.transfer.0),
         ("flash", work.flash.0),
         ("collect", work.collection.0),
         ("flush", work.flush.0),
@@ -172,7 +172,7 @@ mod tests {
             .position(|c| *c == contender)
             .unwrap();
         for line in blocks.iter().flat_map(|block| &block.lines) {
-            assert_eq!(line.entries[place].text, "turn 57 seek 30");
+            assert_eq!(line.entries[place].text, "rotation 57 seek 30");
             let others = line.entries.iter().enumerate().filter(|(i, _)| *i != place);
             assert!({ others }.all(|(_, entry)| entry.text == "-"));
         }

@@ -1,209 +1,211 @@
 //! An explanation of a difference for people: a sentence, then tables.
 
-use analyse::{Count, Explanation, FunctionTimes, Part};
-use model::{Bytes, Nanos};
+use analyse::{Count, Explanation, Part};
+use model::{Bytes, Nanos, USER};
 
 use crate::tables::plain_table::PlainTable;
 use crate::wording::text::clean;
 
-/// A part is named in the sentence if it is so much of the difference.
-const NAMED_FROM: f64 = 0.15;
+/// A part is named in the sentence if it is so much of all that differs.
+const NAMED_FROM: f64 = 0.1;
 /// So many parts at the most.
-const NAMED: usize = 3;
+const NAMED: usize = 4;
 /// Below this ratio two take as good as the same time.
 const ALIKE: f64 = 1.02;
-/// Functions in a table.
-const FUNCTIONS: usize = 12;
+/// From this ratio on it is told as a ratio, below in per cent.
+const RATIO_FROM: f64 = 1.1;
+/// Rows of a table at the most.
+const ROWS: usize = 12;
+/// A row is shown if it makes so much of the slower one's time.
+const SHOWN_FROM: f64 = 0.01;
 /// A count is told if one has so many times what the other has.
 const TOLD_FROM: f64 = 1.3;
 
 /// The whole explanation.
 pub fn explanation_text(explanation: &Explanation) -> String {
-    format!("{}\n{}", sentences(explanation), tables(explanation))
+    let sides = Sides::of(explanation);
+    format!("{}\n{}", sides.sentences(), sides.tables())
 }
 
-/// What takes longer, by how much, and on what; then what it asked the disk for.
-fn sentences(explanation: &Explanation) -> String {
-    let Explanation {
-        result,
-        contenders,
-        elapsed,
-        ..
-    } = explanation;
-    let slow = usize::from(elapsed[1] > elapsed[0]);
-    let fast = 1 - slow;
-    let name = |side: usize| clean(&contenders[side]);
-    let ratio = elapsed[slow].0 as f64 / elapsed[fast].0.max(1) as f64;
-    let result = clean(result);
-    if ratio < ALIKE {
-        return format!(
-            "{result}: {} and {} take as good as the same time ({} and {}).\n",
-            name(0),
-            name(1),
-            elapsed[0],
-            elapsed[1]
-        );
-    }
-    let mut text = format!(
-        "{result}: {} takes {} × as long as {} ({} against {}); {}.\n",
-        name(slow),
-        times(ratio),
-        name(fast),
-        elapsed[slow],
-        elapsed[fast],
-        reasons(explanation, slow)
-    );
-    let asked = asked(explanation, slow);
-    if !asked.is_empty() {
-        text += &format!("For {} the disk does {}.\n", name(slow), asked.join(", "));
-    }
-    text
+/// An explanation, and who of the two is slower.
+struct Sides<'a> {
+    explanation: &'a Explanation,
+    names: [String; 2],
+    slow: usize,
+    fast: usize,
 }
 
-/// The parts that make the difference, the largest first, and what makes up for a part of them.
-fn reasons(explanation: &Explanation, slow: usize) -> String {
-    let fast = 1 - slow;
-    let elapsed = explanation.elapsed;
-    let all = (elapsed[slow].0 - elapsed[fast].0) as f64;
-    let mut parts: Vec<(f64, Part, [Nanos; 2])> = explanation
-        .parts
-        .iter()
-        .map(|(part, times)| {
-            let more = times[slow].0 as f64 - times[fast].0 as f64;
-            (more / all, *part, *times)
-        })
-        .collect();
-    parts.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let words = |(place, (share, part, times)): (usize, &(f64, Part, [Nanos; 2]))| {
-        let is = if place == 0 {
-            "of the difference is "
-        } else {
-            ""
-        };
-        format!(
-            "{:.0} % {is}{} ({} against {})",
-            share * 100.0,
-            word(*part),
-            times[slow],
-            times[fast]
-        )
-    };
-    let more = parts.iter().filter(|(share, ..)| *share >= NAMED_FROM);
-    let more: Vec<String> = more.take(NAMED).enumerate().map(words).collect();
-    let less = parts.last().filter(|(share, ..)| *share <= -NAMED_FROM);
-    let less = less.map(|(_, part, times)| {
-        format!(
-            ", less {} ({} against {}) makes up for some",
-            word(*part),
-            times[slow],
-            times[fast]
-        )
-    });
-    format!("{}{}", more.join(", "), less.unwrap_or_default())
-}
-
-/// What the disk is asked for much more, or much less, by the slower one.
-fn asked(explanation: &Explanation, slow: usize) -> Vec<String> {
-    let told = explanation.counts.iter().filter(|(_, values)| {
-        let (least, most) = (values[0].min(values[1]), values[0].max(values[1]));
-        most as f64 >= TOLD_FROM * least as f64
-    });
-    told.map(|(count, values)| {
-        let shown = values.map(|value| number(*count, value));
-        let word = count_word(*count);
-        format!("{} {word} against {}", shown[slow], shown[1 - slow])
-    })
-    .collect()
-}
-
-fn times(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio < 10.0 => format!("{ratio:.1}"),
-        ratio => format!("{ratio:.0}"),
-    }
-}
-
-fn tables(explanation: &Explanation) -> String {
-    let names = explanation.contenders.each_ref().map(|name| clean(name));
-    let mut text = format!(
-        "{}\n{}",
-        time_table(explanation, &names),
-        count_table(explanation, &names)
-    );
-    let samples: Vec<String> = (0..2)
-        .map(|side| {
-            let (samples, period) = (explanation.samples[side], explanation.period[side]);
-            format!("{samples} samples of {}, one each {period}", names[side])
-        })
-        .collect();
-    text += &format!(
-        "\nFunctions of the kernel, in themselves ({})\n{}",
-        samples.join("; "),
-        function_table(&explanation.by_own, &names, |function| function.own)
-    );
-    text += &format!(
-        "\nFunctions of modules, with what they call\n{}",
-        function_table(&explanation.by_callees, &names, |function| function
-            .with_callees)
-    );
-    for (side, lost) in explanation.lost.iter().enumerate() {
-        if *lost > 0 {
-            text += &format!("\n{lost} samples of {} found no room.\n", names[side]);
+impl<'a> Sides<'a> {
+    fn of(explanation: &'a Explanation) -> Self {
+        let slow = usize::from(explanation.elapsed[1] > explanation.elapsed[0]);
+        Self {
+            explanation,
+            names: explanation.contenders.each_ref().map(|name| clean(name)),
+            slow,
+            fast: 1 - slow,
         }
     }
-    text
-}
 
-fn heading(first: &str, names: &[String; 2]) -> [String; 4] {
-    let [one, other] = names.each_ref().map(|name| format!(">{name}"));
-    [first.to_owned(), one, other, ">difference".to_owned()]
-}
-
-fn table(first: &str, names: &[String; 2]) -> PlainTable {
-    let heading = heading(first, names);
-    PlainTable::new(&heading.each_ref().map(String::as_str))
-}
-
-fn time_table(explanation: &Explanation, names: &[String; 2]) -> String {
-    let mut table = table("where the time went", names);
-    let rows = explanation
-        .parts
-        .iter()
-        .map(|(part, times)| (word(*part), *times));
-    for (word, times) in rows.chain([("all", explanation.elapsed)]) {
-        table.push(row(word.to_owned(), times));
+    /// What takes longer, by how much, and on what; then what it asked the disk for.
+    fn sentences(&self) -> String {
+        let elapsed = self.explanation.elapsed;
+        let (slower, faster) = (elapsed[self.slow], elapsed[self.fast]);
+        let ratio = slower.0 as f64 / faster.0.max(1) as f64;
+        let result = clean(&self.explanation.result);
+        let [slow, fast] = [self.slow, self.fast].map(|side| &self.names[side]);
+        if ratio < ALIKE {
+            let [one, other] = &self.names;
+            return format!(
+                "{result}: {one} and {other} take as good as the same time ({} and {}).\n",
+                elapsed[0], elapsed[1]
+            );
+        }
+        let how = match ratio {
+            ratio if ratio < RATIO_FROM => {
+                format!("{:.0} % longer than", (ratio - 1.0) * 100.0)
+            }
+            ratio if ratio < 10.0 => format!("{ratio:.1} × as long as"),
+            ratio => format!("{ratio:.0} × as long as"),
+        };
+        let more = Nanos(slower.0 - faster.0);
+        let mut text = format!(
+            "{result}: {slow} takes {how} {fast} ({slower} against {faster}).\n\
+             Where the {more} come from: {}.\n",
+            self.reasons().join(", ")
+        );
+        let asked = self.asked();
+        if !asked.is_empty() {
+            text += &format!("On the disk of {slow}: {}.\n", asked.join(", "));
+        }
+        text
     }
-    table.text("  ")
-}
 
-fn row(first: String, times: [Nanos; 2]) -> Vec<String> {
-    let difference = signed(times.map(|time| time.0), |value| Nanos(value).to_string());
-    vec![
-        first,
-        times[0].to_string(),
-        times[1].to_string(),
-        difference,
-    ]
-}
-
-/// What the second has more or less than the first.
-fn signed(values: [u64; 2], show: impl Fn(u64) -> String) -> String {
-    let sign = match values[1].cmp(&values[0]) {
-        std::cmp::Ordering::Less => "-",
-        std::cmp::Ordering::Equal => return "0".to_owned(),
-        std::cmp::Ordering::Greater => "+",
-    };
-    format!("{sign}{}", show(values[1].abs_diff(values[0])))
-}
-
-fn count_table(explanation: &Explanation, names: &[String; 2]) -> String {
-    let mut table = table("what the disk was asked for", names);
-    for (count, values) in &explanation.counts {
-        let [one, other] = values.map(|value| number(*count, value));
-        let difference = signed(*values, |value| number(*count, value));
-        table.push(vec![count_word(*count).to_owned(), one, other, difference]);
+    /// The parts that differ most, the largest first.
+    fn reasons(&self) -> Vec<String> {
+        let mut parts = self.explanation.parts.clone();
+        parts.sort_by_key(|(_, times)| std::cmp::Reverse(times[0].0.abs_diff(times[1].0)));
+        let all: u64 = parts.iter().map(|(_, t)| t[0].0.abs_diff(t[1].0)).sum();
+        let is_named = |(_, times): &&(Part, [Nanos; 2])| {
+            times[0].0.abs_diff(times[1].0) as f64 >= NAMED_FROM * all as f64
+        };
+        let named = parts.iter().filter(is_named).take(NAMED);
+        named
+            .map(|(part, times)| {
+                format!(
+                    "{} {} ({} against {})",
+                    word(*part),
+                    self.difference(*times),
+                    times[self.slow],
+                    times[self.fast]
+                )
+            })
+            .collect()
     }
-    table.text("  ")
+
+    /// What the disk is asked for much more, or much less, by the slower one.
+    fn asked(&self) -> Vec<String> {
+        let told = self.explanation.counts.iter().filter(|(_, values)| {
+            let (least, most) = (values[0].min(values[1]), values[0].max(values[1]));
+            most as f64 >= TOLD_FROM * least as f64
+        });
+        told.map(|(count, values)| {
+            let shown = values.map(|value| number(*count, value));
+            let word = count_word(*count);
+            format!("{} {word} against {}", shown[self.slow], shown[self.fast])
+        })
+        .collect()
+    }
+
+    fn tables(&self) -> String {
+        let explanation = self.explanation;
+        let parts = explanation.parts.iter();
+        let parts = parts.map(|(part, times)| (word(*part).to_owned(), *times));
+        let all = ("all".to_owned(), explanation.elapsed);
+        let time = self.time_table("where the time went", parts.chain([all]));
+        let mut text = format!("{time}\n{}", self.count_table());
+        let calls = explanation.by_call.iter();
+        let calls = calls.map(|(call, times)| (call_word(call), *times));
+        text += &self.part_of_cpu("System calls and tasks, with all that they call", calls);
+        let own = explanation.by_own.iter();
+        let own = own.map(|function| (clean(&function.function), function.own));
+        text += &self.part_of_cpu("Functions of the kernel, in themselves", own);
+        let modules = explanation.by_callees.iter();
+        let modules = modules.map(|f| (clean(&f.function), f.with_callees));
+        text += &self.part_of_cpu("Functions of modules, with what they call", modules);
+        text + &self.samples()
+    }
+
+    /// A part of the time outside of the disk: the rows that matter for how long it takes in all.
+    fn part_of_cpu(&self, title: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
+        let least = SHOWN_FROM * self.explanation.elapsed[self.slow].0 as f64;
+        let shown = rows.filter(|(_, times)| times[0].0.abs_diff(times[1].0) as f64 >= least);
+        let shown: Vec<_> = shown.take(ROWS).collect();
+        match shown.is_empty() {
+            true => format!("\n{title}: none differs by 1 % of the time.\n"),
+            false => format!("\n{title}\n{}", self.time_table("", shown.into_iter())),
+        }
+    }
+
+    fn time_table(&self, first: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
+        let mut table = self.table(first);
+        for (name, times) in rows {
+            let [one, other] = times.map(|time| time.to_string());
+            table.push(vec![name, one, other, self.difference(times)]);
+        }
+        table.text("  ")
+    }
+
+    fn count_table(&self) -> String {
+        let mut table = self.table("what the disk was asked for");
+        for (count, values) in &self.explanation.counts {
+            let [one, other] = values.map(|value| number(*count, value));
+            let difference = self.signed(*values, |value| number(*count, value));
+            table.push(vec![count_word(*count).to_owned(), one, other, difference]);
+        }
+        table.text("  ")
+    }
+
+    fn table(&self, first: &str) -> PlainTable {
+        let [one, other] = self.names.each_ref().map(|name| format!(">{name}"));
+        let [slow, fast] = [self.slow, self.fast].map(|side| &self.names[side]);
+        PlainTable::new(&[first, &one, &other, &format!(">{slow} - {fast}")])
+    }
+
+    fn difference(&self, times: [Nanos; 2]) -> String {
+        self.signed(times.map(|time| time.0), |value| Nanos(value).to_string())
+    }
+
+    /// What the slower one has more or less than the faster.
+    fn signed(&self, values: [u64; 2], show: impl Fn(u64) -> String) -> String {
+        let sign = match values[self.slow].cmp(&values[self.fast]) {
+            std::cmp::Ordering::Less => "-",
+            std::cmp::Ordering::Equal => return "0".to_owned(),
+            std::cmp::Ordering::Greater => "+",
+        };
+        format!("{sign}{}", show(values[0].abs_diff(values[1])))
+    }
+
+    /// How much was sampled.
+    fn samples(&self) -> String {
+        let mut text = String::new();
+        for (side, name) in self.names.iter().enumerate() {
+            let samples = self.explanation.samples[side];
+            let period = self.explanation.period[side];
+            text += &format!("\n{name}: {samples} samples, one each {period}");
+            match self.explanation.lost[side] {
+                0 => {}
+                lost => text += &format!("; {lost} found no room"),
+            }
+        }
+        text + "\n"
+    }
+}
+
+fn call_word(call: &str) -> String {
+    match call {
+        USER => "programs".to_owned(),
+        call => clean(call),
+    }
 }
 
 fn number(count: Count, value: u64) -> String {
@@ -213,32 +215,20 @@ fn number(count: Count, value: u64) -> String {
     }
 }
 
-fn function_table(
-    functions: &[FunctionTimes],
-    names: &[String; 2],
-    times: impl Fn(&FunctionTimes) -> [Nanos; 2],
-) -> String {
-    let mut table = table("function", names);
-    for function in functions.iter().take(FUNCTIONS) {
-        table.push(row(clean(&function.function), times(function)));
-    }
-    table.text("  ")
-}
-
 /// A part of the time as the subject of a sentence.
 const fn word(part: Part) -> &'static str {
     match part {
-        Part::Programs => "CPU time of programs",
-        Part::Kernel => "CPU time of the kernel",
-        Part::Simulation => "CPU time of the disk's simulation",
+        Part::Programs => "CPU of programs",
+        Part::Kernel => "CPU of the kernel",
+        Part::Simulation => "CPU of the disk's simulation",
         Part::Command => "commands",
-        Part::Seek => "seeks",
+        Part::Seek => "seek",
         Part::Rotation => "rotation",
         Part::Transfer => "transfer",
         Part::Flash => "flash",
         Part::Collection => "garbage collection",
-        Part::Flush => "flushes",
-        Part::Queue => "the disk's queue",
+        Part::Flush => "flush",
+        Part::Queue => "queue",
     }
 }
 
@@ -257,6 +247,7 @@ const fn count_word(count: Count) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analyse::FunctionTimes;
 
     const fn millis(n: u64) -> Nanos {
         Nanos(n * 1_000_000)
@@ -285,6 +276,7 @@ mod tests {
                 (Count::Flushes, [0, 4]),
                 (Count::BytesWritten, [4 << 20, 16 << 20]),
             ],
+            by_call: vec![("write".into(), ms(50, 90)), (USER.into(), ms(10, 9))],
             by_own: vec![function("memcpy", ms(10, 40), ms(10, 40))],
             by_callees: vec![function("xfs_create [xfs]", ms(1, 0), ms(30, 0))],
             samples: [4500, 6000],
@@ -303,7 +295,7 @@ mod tests {
         let mut same = explanation();
         same.elapsed = [Nanos(100), Nanos(101)];
         let told = "tree/within: xfs and ext4 take as good as the same time (100 ns and 101 ns).\n";
-        assert_eq!(sentences(&same), told);
+        assert_eq!(Sides::of(&same).sentences(), told);
     }
 
     #[test]
@@ -314,14 +306,29 @@ mod tests {
             times.reverse();
         }
         turned.parts[0].1 = [millis(300), millis(90)];
-        let told = sentences(&turned);
+        let told = Sides::of(&turned).sentences();
+        let first = "tree/within: ext4 takes 2.8 × as long as xfs (1.13 s against 407 ms).\n\
+                     Where the 723 ms come from: seek +633 ms (720 ms against 87.0 ms), CPU of the kernel -210 ms";
+        assert!(told.starts_with(first), "{told}");
+    }
+
+    #[test]
+    fn a_small_difference_is_told_in_per_cent() {
+        let mut close = explanation();
+        close.elapsed = [millis(107), millis(100)];
+        let told = Sides::of(&close).sentences();
+        let first = "tree/within: xfs takes 7 % longer than ext4 (107 ms against 100 ms).";
+        assert!(told.starts_with(first), "{told}");
+    }
+
+    #[test]
+    fn functions_that_decide_nothing_are_not_shown() {
+        let mut long = explanation();
+        long.elapsed = [millis(100_000), millis(50_000)];
+        let told = Sides::of(&long).tables();
         assert!(
-            told.starts_with(
-                "tree/within: ext4 takes 2.8 × as long as xfs (1.13 s against 407 ms)"
-            ),
+            told.contains("Functions of modules, with what they call: none differs by 1 %"),
             "{told}"
         );
-        let less = "less CPU time of the kernel (90.0 ms against 300 ms) makes up for some";
-        assert!(told.contains(less), "{told}");
     }
 }
