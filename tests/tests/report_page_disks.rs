@@ -67,6 +67,7 @@ fn the_detail_shows_where_the_time_went_and_draws_the_map() {
             assert_eq!(count(page, ".map rect.map-flush:has(title)"), 1.0);
             let text = page.text("document.getElementById('detail').innerText");
             assert!(text.contains("--format map -o map.svg"), "{text}");
+            assert!(text.contains("fsarena explain "), "{text}");
             assert!(text.contains("50.0 %"), "the journal's share: {text}");
             let wide = "document.documentElement.scrollWidth <= innerWidth";
             assert_eq!(page.run(wide), true, "nothing is wider than the window");

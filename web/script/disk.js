@@ -32,10 +32,24 @@ function diskSection(phase, contender) {
     ),
     diskBars(phase, contender, shown),
     diskTable(phase, shown),
+    ...explanationOf(phase, contender, shown),
     element("h3", {}, "On the disk"),
     ...mapOf(phase, contender),
   ];
 }
+
+// How to learn why one takes longer than another: functions of the kernel are in no campaign.
+function explanationOf(phase, contender, shown) {
+  const other = shown.find((c) => c !== contender);
+  if (other === undefined) return [];
+  const result = quoted(`${data.tests[phase.test].name}/${phase.name}`);
+  const names = [contender, other].map((c) => quoted(contenders[c].name));
+  const command = `fsarena explain ${data.simulation.campaign} ${result} ${names.join(" ")}`;
+  return [element("p", { class: "note" }, "Why, by system call and function of the kernel: ", element("code", {}, command))];
+}
+
+// A word as a shell takes it.
+const quoted = (word) => (/^[\w./@:=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 function diskBars(phase, marked, shown) {
   const kinds = usedKinds(phase, shown);

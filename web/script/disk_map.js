@@ -50,8 +50,7 @@ function mapOf(phase, contender) {
 
 const mapCommand = (phase, contender) => {
   const { cell } = diskOf(phase, contender);
-  const name = /^[\w.-]+$/.test(phase.name) ? phase.name : `'${phase.name.replaceAll("'", "'\\''")}'`;
-  return `fsarena journal ${data.simulation.campaign} --cell ${cell} --phase ${name} --format map -o map.svg`;
+  return `fsarena journal ${data.simulation.campaign} --cell ${cell} --phase ${quoted(phase.name)} --format map -o map.svg`;
 };
 
 // Numbers below 16: a hexadecimal digit, and behind it, from A to Z, how many more of the same follow.

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Characters of a name at most.
+const LONGEST: usize = 64;
+
 /// A name that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameError(String);
@@ -10,7 +13,8 @@ impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is not a name: use lower-case letters, digits, `.`, `_`, `+` and `-`, beginning with a letter or digit",
+            "`{}` is not a name: use up to {LONGEST} lower-case letters, digits, `.`, `_`, `+` and `-`, beginning with a \
+             letter or digit",
             self.0
         )
     }
@@ -21,16 +25,20 @@ impl std::error::Error for NameError {}
 /// Checks a name that becomes a file name, a column and a command-line word.
 ///
 /// # Errors
-/// When the name is empty, too long (over 64) or holds any other character.
+/// When the name is empty, too long (over 64 characters) or holds any other character.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     let allowed = |c: char| {
         c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')
     };
     let begins_well = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if begins_well && name.len() <= 64 && name.chars().all(allowed) {
+    if begins_well && name.len() <= LONGEST && name.chars().all(allowed) {
         Ok(())
     } else {
-        Err(NameError(name.to_owned()))
+        let mut shown: String = name.chars().take(LONGEST).collect();
+        if shown.len() < name.len() {
+            shown.push('…');
+        }
+        Err(NameError(shown))
     }
 }
 
@@ -55,5 +63,10 @@ mod tests {
         ] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
+        let told = check_name(&"x".repeat(4096)).unwrap_err().to_string();
+        assert!(
+            told.starts_with(&format!("`{}…`", "x".repeat(64))),
+            "{told}"
+        );
     }
 }

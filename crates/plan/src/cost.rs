@@ -108,6 +108,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
     let work = tests.iter().map(|test| test.work);
     let preparation = preparation(campaign);
     let filling = preparation.0 as f64 / pace.throughput * 1e9;
+    let before = pace.start.0.saturating_add(filling.round() as u64);
     Cost {
         contenders,
         rounds: u64::from(campaign.rounds),
@@ -120,9 +121,7 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
             .unwrap_or_default(),
         preparation,
         least_written: Bytes(sum(|test| test.least_written.0).saturating_add(preparation.0)),
-        time: Nanos(
-            (sum(|test| test.time.0) / abreast.max(1)).saturating_add(filling.round() as u64),
-        ),
+        time: Nanos((sum(|test| test.time.0) / abreast.max(1)).saturating_add(before)),
         abreast: abreast.max(1),
         pace,
         basis: forecast.basis().clone(),
@@ -292,6 +291,7 @@ mod tests {
         cell: Nanos(500_000_000),
         fuse: 3.0,
         slowdown: 1.0,
+        start: Nanos(0),
         measured: false,
     };
 

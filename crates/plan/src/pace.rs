@@ -30,8 +30,10 @@ pub struct Pace {
     pub byte: Nanos,
     /// Making cold, and what else surrounds a pass.
     pub cold: Nanos,
-    /// What surrounds the phases of a cell: making, mounting, unmounting, checking; a guest boots, too.
+    /// What surrounds the phases of a cell: making, mounting, unmounting, checking; in real time a guest boots, too.
     pub cell: Nanos,
+    /// What comes before the first cell: in virtual time a guest boots, and is saved for all of them.
+    pub start: Nanos,
     /// How many times as long a phase takes where the driver is a process in user space: assumed, as these differ more
     /// among themselves than from drivers of the kernel.
     pub fuse: f64,
@@ -55,6 +57,7 @@ impl Default for Pace {
             byte: Nanos(3),
             cold: Nanos(50_000_000),
             cell: Nanos(500_000_000),
+            start: Nanos(0),
             fuse: 3.0,
             slowdown: 1.0,
             measured: false,
@@ -116,7 +119,8 @@ impl Pace {
             sync: Nanos(2 * latency + 50_000),
             byte: Nanos(40),
             cold: Nanos(10_000_000),
-            cell: Nanos::from_secs(11),
+            cell: Nanos(1_200_000_000),
+            start: Nanos::from_secs(8),
             fuse: 3.0,
             slowdown: 4.0,
             measured: false,

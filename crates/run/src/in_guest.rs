@@ -171,9 +171,8 @@ impl GuestExecutor {
                 last_words: console::last_words(&said),
             };
         }
-        let is_lost = stalled || (!came_up && is_of_the_emulator(&ending));
-        if let Some(saved) = saved.filter(|_| is_lost) {
-            // This QEMU does not go on where it was saved: the guest boots, and comes to the same.
+        if let Some(saved) = saved.filter(|_| !came_up) {
+            // The guest does not go on where it was saved, whatever became of it: it boots, and comes to the same.
             self.snapshots
                 .iter()
                 .for_each(|all| all.give_up(saved.kind));
@@ -491,17 +490,6 @@ fn ending(outcome: AgentEnd, console: &[u8]) -> Ending {
             unkillable,
         },
     }
-}
-
-/// Whether QEMU itself failed.
-const fn is_of_the_emulator(ending: &Ending) -> bool {
-    matches!(
-        ending,
-        Ending::Guest {
-            end: GuestEnd::Emulator { .. },
-            ..
-        }
-    )
 }
 
 fn guest_end(status: Option<ExitStatus>, errors: String) -> GuestEnd {

@@ -393,7 +393,7 @@ pub struct AgreeArgs {
     #[arg(value_name = "B")]
     pub second: String,
     /// Count costs that differ by less than this as equal [default: 5 %].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, alias = "threshold", value_name = "SHARE", value_parser = share)]
     pub relevant: Option<f64>,
     /// Write Markdown.
     #[arg(long)]

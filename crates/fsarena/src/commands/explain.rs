@@ -264,7 +264,10 @@ fn sampled(
     stop: &Stop,
 ) -> anyhow::Result<Vec<CellResult>> {
     let mut note = |text: &str| asked.progress.note(text);
-    note("running both once more in guests, with the processor sampled");
+    // As JSON there is one answer, and no line before it.
+    if !globals.json {
+        note("running both once more in guests, with the processor sampled");
+    }
     let catalog = paths::catalog(globals)?;
     let guest = guest_command::obtain_again(&catalog, &args.build, campaign, stop, &mut note)?;
     let longest = sides[0].phase.wall.max(sides[1].phase.wall);

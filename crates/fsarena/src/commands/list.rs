@@ -308,10 +308,12 @@ fn disks(catalog: &Catalog) -> (String, Value) {
     let rows: Vec<_> = all.iter().map(row).collect();
     let in_full = |disk: &&Disk| json!({"model": disk.model, "sources": disk.sources});
     let in_full: Vec<Value> = all.iter().map(in_full).collect();
-    (
-        table(["disk", "mechanism", "write cache", "title"], &rows),
-        json!(in_full),
-    )
+    let text = format!(
+        "{}\nA disk of flash is half full. NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at\n\
+         random until every write makes it collect: --disk sata-ssd-steady.\n",
+        table(["disk", "mechanism", "write cache", "title"], &rows)
+    );
+    (text, json!(in_full))
 }
 
 fn machines(catalog: &Catalog) -> (String, Value) {

@@ -112,8 +112,12 @@ fn assumed(cost: &Cost) -> String {
         true => format!(", {} times as long through FUSE", pace.fuse),
         false => String::new(),
     };
+    let start = match pace.start {
+        Nanos(0) => String::new(),
+        start => format!(", {start} before the first cell"),
+    };
     format!(
-        "at {}{slow}, {whence}{fuse}, and {} around each cell",
+        "at {}{slow}, {whence}{fuse}{start}, and {} around each cell",
         Scale::of(Unit::BytesPerSecond, [pace.throughput]).with_unit(pace.throughput),
         pace.cell
     )
@@ -298,11 +302,11 @@ mod tests {
         };
         for (suite, profile, guest, took) in [
             ("bonnie-chars", Profile::Quick, None, 5.5),
-            ("tree", Profile::Smoke, Some(&nvme), 10.4),
-            ("bonnie", Profile::Smoke, Some(&nvme), 22.4),
-            ("bonnie-chars", Profile::Smoke, Some(&nvme), 12.6),
-            ("bonnie", Profile::Quick, Some(&nvme), 37.0),
-            ("bonnie-chars", Profile::Quick, Some(&nvme), 22.0),
+            ("tree", Profile::Smoke, Some(&nvme), 10.2),
+            ("bonnie", Profile::Smoke, Some(&nvme), 11.9),
+            ("bonnie-chars", Profile::Smoke, Some(&nvme), 10.9),
+            ("bonnie", Profile::Quick, Some(&nvme), 27.9),
+            ("bonnie-chars", Profile::Quick, Some(&nvme), 17.7),
         ] {
             let seconds = announced(suite, profile, guest.cloned());
             let off = seconds / took;

@@ -438,7 +438,9 @@ pub fn refuse_impossible_disks(campaign: &Campaign) -> Result<(), BadInput> {
     let contenders = campaign.contenders.iter();
     let cells = contenders.flat_map(|contender| tests().map(move |test| (contender, test)));
     for (contender, test) in cells {
-        let Some((model, size)) = machine::simulated_disk(campaign, contender, test) else {
+        // A size that is too small for the filesystem is refused with the filesystem's name.
+        let disk = machine::simulated_disk(campaign, contender, test);
+        let Some((model, size)) = disk.filter(|(_, size)| size.0 > 0) else {
             continue;
         };
         let made = disk::Parameters::new(&model, size, 1).memory();

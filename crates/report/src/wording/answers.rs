@@ -7,7 +7,7 @@ use analyse::{
     Advice, Analysis, Answer, Conclusion, ENOUGH_TESTED, Place, Recommendation, UseScores, Verdict,
     Worse, advise,
 };
-use model::Group;
+use model::{Clock, Group};
 
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
@@ -68,11 +68,24 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
         }
         false => "",
     };
+    let sure = match is_one_seed(analysis) {
+        true => {
+            "One round in virtual time: each shortlist holds the best of this seed, and other seeds may say otherwise (--rounds 3)"
+        }
+        false => "Each shortlist holds the best with 95 % certainty, all uses together",
+    };
     format!(
-        "Each shortlist holds the best with 95 % certainty, all uses together; a cost that is less than {} higher counts \
+        "{sure}; a cost that is less than {} higher counts \
          as equal (--relevant).{open}",
         percent(analysis.margin.0)
     )
+}
+
+/// Whether there is no second round that could differ.
+fn is_one_seed(analysis: &Analysis) -> bool {
+    let results = analysis.rows.iter().flat_map(|row| &row.results);
+    let rounds = results.map(|result| result.rounds.len()).max();
+    analysis.clock == Clock::Virtual && rounds == Some(1)
 }
 
 /// The suites of a campaign.

@@ -249,7 +249,7 @@ pub(crate) const fn class(class: Class) -> &'static str {
     match class {
         Class::Posix => "POSIX semantics",
         Class::PartialPosix => "POSIX semantics in part",
-        Class::NotProbed => "not all tried",
+        Class::NotProbed => "semantics not all tried",
         Class::Baseline => "baseline",
     }
 }
