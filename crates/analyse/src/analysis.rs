@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checks::{disturbed, drift, noise, unflushed, warm_reads};
 use crate::evidence::{failures, features, resources};
+use crate::groups::by_disk::{self, OfDisk};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
 use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
@@ -66,6 +67,9 @@ pub struct Analysis {
     /// are no part of a campaign.
     #[serde(default)]
     pub uses: Vec<UseScores>,
+    /// The same disk by disk, where contenders are on several.
+    #[serde(skip)]
+    pub by_disk: Vec<OfDisk>,
     /// Trends from the first round to the last.
     pub drifts: Vec<Drift>,
     /// Contenders that are the same but for their name.
@@ -140,6 +144,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
         totals: total::totals(results),
         interference: interference::interference(results, &rows),
         uses: Vec::new(),
+        by_disk: by_disk::by_disk(results, margin, withheld),
         rows,
         features: features::features(results),
         failures: failures::failures(results),
@@ -170,6 +175,10 @@ impl Analysis {
         };
         let scores = uses.iter();
         self.uses = scores.map(|one| UseScores::of(one, &asked)).collect();
+        for of_disk in &mut self.by_disk {
+            let uses = uses.iter().copied();
+            of_disk.analysis.weigh_uses(uses, suites);
+        }
     }
 
     /// What is known of each pair of contenders in each row that groups and uses are made of, and the number of each such

@@ -44,6 +44,7 @@ pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
 pub use explanation::{Contested, Count, Explanation, FunctionTimes, Part, explain};
 pub use groups::ageing::{AgePrice, Ageing, GroupPrice, KeptStates, Reached, ResultPrice, Turn};
+pub use groups::by_disk::OfDisk;
 pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};

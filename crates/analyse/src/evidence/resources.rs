@@ -52,25 +52,37 @@ pub(crate) fn disks_are_images(campaign: &Campaign) -> bool {
     campaign.backend == Backend::Loop && campaign.most_disks() > 1
 }
 
+/// What the disks of each contender are, in the campaign's order; nothing outside guests and of what lives in memory.
+pub(crate) fn disks(results: &CampaignResults) -> Vec<Option<String>> {
+    let campaign = &results.campaign;
+    let contenders = campaign.contenders.iter();
+    contenders.map(|c| disk_of(campaign, c)).collect()
+}
+
+fn disk_of(campaign: &Campaign, contender: &Contender) -> Option<String> {
+    let guest = campaign.guest.as_ref();
+    // What lives in memory is on none of them.
+    let guest = guest.filter(|_| contender.filesystem.commands.need_device());
+    match (&contender.own.disk, guest.map(|guest| &guest.disk)) {
+        (Some(model), _) | (None, Some(GuestDisk::Model { model })) => Some(model.name.clone()),
+        (None, Some(GuestDisk::Image { .. })) => Some("image".to_owned()),
+        (None, Some(GuestDisk::Device { .. })) => Some("device".to_owned()),
+        (None, None) => None,
+    }
+}
+
 fn of_contender(
     results: &CampaignResults,
     campaign: &Campaign,
     contender: &Contender,
 ) -> Resources {
     let guest = campaign.guest.as_ref();
-    // What lives in memory is on none of them.
     let guest = guest.filter(|_| contender.filesystem.commands.need_device());
-    let disk = match (&contender.own.disk, guest.map(|guest| &guest.disk)) {
-        (Some(model), _) | (None, Some(GuestDisk::Model { model })) => Some(model.name.clone()),
-        (None, Some(GuestDisk::Image { .. })) => Some("image".to_owned()),
-        (None, Some(GuestDisk::Device { .. })) => Some("device".to_owned()),
-        (None, None) => None,
-    };
     let rounds = rounds(results, contender);
     Resources {
         contender: contender.name.clone(),
         memory: campaign.memory_of(contender),
-        disk,
+        disk: disk_of(campaign, contender),
         disks: contender.own.disks.or(guest.map(|guest| guest.disks)),
         age: contender.own.age.as_ref().map(ToString::to_string),
         kernel: taken(&rounds, |memory| memory.kernel),

@@ -5,7 +5,7 @@ use analyse::{Advice, Analysis, Ranked, Recommendation};
 use model::CampaignResults;
 
 use crate::tables::plain_table::{PlainTable, percent};
-use crate::wording::answers::{how_sure, listed, of_place, of_use, of_uses};
+use crate::wording::answers::{how_sure, listed, of_place, of_use, of_uses, parts};
 use crate::wording::reasons::reasons;
 use crate::wording::remarks::withheld;
 use crate::wording::scale::three_digits;
@@ -39,11 +39,16 @@ pub fn advice_text(advice: &Advice, analysis: &Analysis, results: &CampaignResul
 /// The answer for each use, a sentence each.
 pub fn answers_text(analysis: &Analysis, results: &CampaignResults) -> String {
     let mut out = format!("{}\n\n", summary::line(results));
-    for sentence in of_uses(analysis) {
-        out += &format!(
-            "{}\n",
-            wrapped(&format!("{}: {}", sentence.question, sentence.answer))
-        );
+    for (disk, part) in parts(analysis) {
+        if let Some(disk) = disk {
+            out += &format!("On {}\n", clean(disk));
+        }
+        for sentence in of_uses(part) {
+            out += &format!(
+                "{}\n",
+                wrapped(&format!("{}: {}", sentence.question, sentence.answer))
+            );
+        }
     }
     out + &careful(results)
         + &not_counted(analysis)

@@ -7,7 +7,7 @@ use crate::tables::calibration;
 use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
 use crate::tables::{cost, disk_time};
-use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
+use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, parts};
 use crate::wording::complaint_lines::complaint_lines;
 use crate::wording::failure_lines::failure_lines;
 use crate::wording::remarks::remarks;
@@ -82,15 +82,17 @@ fn answers(analysis: &Analysis) -> String {
         format!("- **{question}:** {answer}\n")
     };
     let mut out = String::new();
-    let uses = of_uses(analysis);
-    if !uses.is_empty() {
-        let lines: String = uses.iter().map(line).collect();
-        let sure = escape(&how_sure(analysis));
-        out += &format!("\n## By use\n\n{lines}\n{sure}\n");
-    }
-    let groups: String = of_groups(analysis).iter().map(line).collect();
-    if !groups.is_empty() {
-        out += &format!("\n## By group of tests\n\n{groups}");
+    for (disk, part) in parts(analysis) {
+        let on = disk.map_or_else(String::new, |disk| format!(", on {}", escape(disk)));
+        let uses: String = of_uses(part).iter().map(line).collect();
+        if !uses.is_empty() {
+            let sure = escape(&how_sure(analysis));
+            out += &format!("\n## By use{on}\n\n{uses}\n{sure}\n");
+        }
+        let groups: String = of_groups(part).iter().map(line).collect();
+        if !groups.is_empty() {
+            out += &format!("\n## By group of tests{on}\n\n{groups}");
+        }
     }
     let remarks = remarks(analysis);
     let remarks: String = remarks

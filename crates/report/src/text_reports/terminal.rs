@@ -11,7 +11,7 @@ use crate::tables::overall::overall;
 use crate::tables::overview::{Entry, LEGEND, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, ageing, interference, resources, standing_tables, totals};
 use crate::tables::{cost, disk_time};
-use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
+use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, parts};
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names, width};
 use crate::wording::{
@@ -285,12 +285,25 @@ fn pad_right(text: &str, columns: usize) -> String {
 /// The answers: for each group of tests, then for each use, which is what a person came for.
 fn answers(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
     let line = |sentence: Sentence| format!("{}: {}", sentence.question, sentence.answer);
-    let groups = of_groups(analysis).into_iter().map(line);
-    let mut out = paragraphs("By group of tests:", groups, terminal, paint);
-    let uses = of_uses(analysis).into_iter().map(line);
-    if uses.len() > 0 {
-        let uses: Vec<String> = uses.chain([how_sure(analysis)]).collect();
-        out += &paragraphs("By use:", uses.into_iter(), terminal, paint);
+    let mut out = String::new();
+    let parts = parts(analysis);
+    let last = parts.len().saturating_sub(1);
+    for (place, (disk, part)) in parts.into_iter().enumerate() {
+        let on = disk.map_or_else(String::new, |disk| format!("On {}, ", clean(disk)));
+        let by = if disk.is_some() { "by" } else { "By" };
+        let groups = of_groups(part).into_iter().map(line);
+        out += &paragraphs(
+            &format!("{on}{by} group of tests:"),
+            groups,
+            terminal,
+            paint,
+        );
+        let mut uses: Vec<String> = of_uses(part).into_iter().map(line).collect();
+        if !uses.is_empty() && place == last {
+            uses.push(how_sure(analysis));
+        }
+        let title = format!("{on}{by} use:");
+        out += &paragraphs(&title, uses.into_iter(), terminal, paint);
     }
     out
 }

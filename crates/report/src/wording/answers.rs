@@ -57,6 +57,18 @@ pub(crate) fn of_groups(analysis: &Analysis) -> Vec<Sentence> {
     analysis.conclusions.iter().map(sentence).collect()
 }
 
+/// What is answered by itself: everything, or where contenders are on several disks, each disk with its name.
+pub(crate) fn parts(analysis: &Analysis) -> Vec<(Option<&str>, &Analysis)> {
+    let by_disk = analysis.by_disk.iter();
+    let parts: Vec<_> = by_disk
+        .map(|of| (Some(of.disk.as_str()), &of.analysis))
+        .collect();
+    match parts.is_empty() {
+        true => vec![(None, analysis)],
+        false => parts,
+    }
+}
+
 /// How sure the answers are, and what is of no relevance.
 pub(crate) fn how_sure(analysis: &Analysis) -> String {
     let conclusions = analysis.conclusions.iter();

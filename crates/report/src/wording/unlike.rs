@@ -67,9 +67,13 @@ fn sentence(
         .iter()
         .map(|(kind, members)| format!("{kind} ({})", members.join(", ")));
     let kinds: Vec<String> = kinds.collect();
+    let compared = match analysis.by_disk.is_empty() {
+        true => "Every answer compares",
+        false => "Answers take each disk by itself; tables compare",
+    };
     Some(format!(
-        "Contenders {how}: {}. Every answer compares {both} together; only those in one pair of brackets \
-         differ by their filesystem alone.",
+        "Contenders {how}: {}. {compared} {both} together; only those in one pair of brackets differ by their \
+         filesystem alone.",
         kinds.join("; ")
     ))
 }
