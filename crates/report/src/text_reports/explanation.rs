@@ -1,9 +1,12 @@
 //! An explanation of a difference for people: a sentence, then tables.
 
+use std::cmp::Ordering;
+
 use analyse::{Count, Explanation, Part};
-use model::{Bytes, Nanos, USER};
+use model::{Nanos, USER, Unit};
 
 use crate::tables::plain_table::PlainTable;
+use crate::wording::scale::Scale;
 use crate::wording::text::clean;
 
 /// A part is named in the sentence if it is so much of all that differs.
@@ -18,6 +21,8 @@ const RATIO_FROM: f64 = 1.1;
 const ROWS: usize = 12;
 /// A row is shown if it makes so much of the slower one's time.
 const SHOWN_FROM: f64 = 0.01;
+/// Names that fit above a column together.
+const SHORT: usize = 20;
 /// A count is told if one has so many times what the other has.
 const TOLD_FROM: f64 = 1.3;
 
@@ -91,13 +96,9 @@ impl<'a> Sides<'a> {
         let named = parts.iter().filter(is_named).take(NAMED);
         named
             .map(|(part, times)| {
-                format!(
-                    "{} {} ({} against {})",
-                    word(*part),
-                    self.difference(*times),
-                    times[self.slow],
-                    times[self.fast]
-                )
+                let (shown, difference) = self.in_one_unit(Unit::Seconds, seconds(*times));
+                let [slow, fast] = [&shown[self.slow], &shown[self.fast]];
+                format!("{} {difference} ({slow} against {fast})", word(*part))
             })
             .collect()
     }
@@ -109,7 +110,7 @@ impl<'a> Sides<'a> {
             most as f64 >= TOLD_FROM * least as f64
         });
         told.map(|(count, values)| {
-            let shown = values.map(|value| number(*count, value));
+            let (shown, _) = self.in_one_unit(unit(*count), values.map(|value| value as f64));
             let word = count_word(*count);
             format!("{} {word} against {}", shown[self.slow], shown[self.fast])
         })
@@ -149,8 +150,8 @@ impl<'a> Sides<'a> {
     fn time_table(&self, first: &str, rows: impl Iterator<Item = (String, [Nanos; 2])>) -> String {
         let mut table = self.table(first);
         for (name, times) in rows {
-            let [one, other] = times.map(|time| time.to_string());
-            table.push(vec![name, one, other, self.difference(times)]);
+            let ([one, other], difference) = self.in_one_unit(Unit::Seconds, seconds(times));
+            table.push(vec![name, one, other, difference]);
         }
         table.text("  ")
     }
@@ -158,8 +159,8 @@ impl<'a> Sides<'a> {
     fn count_table(&self) -> String {
         let mut table = self.table("what the disk was asked for");
         for (count, values) in &self.explanation.counts {
-            let [one, other] = values.map(|value| number(*count, value));
-            let difference = self.signed(*values, |value| number(*count, value));
+            let values = values.map(|value| value as f64);
+            let ([one, other], difference) = self.in_one_unit(unit(*count), values);
             table.push(vec![count_word(*count).to_owned(), one, other, difference]);
         }
         table.text("  ")
@@ -168,21 +169,23 @@ impl<'a> Sides<'a> {
     fn table(&self, first: &str) -> PlainTable {
         let [one, other] = self.names.each_ref().map(|name| format!(">{name}"));
         let [slow, fast] = [self.slow, self.fast].map(|side| &self.names[side]);
-        PlainTable::new(&[first, &one, &other, &format!(">{slow} - {fast}")])
-    }
-
-    fn difference(&self, times: [Nanos; 2]) -> String {
-        self.signed(times.map(|time| time.0), |value| Nanos(value).to_string())
-    }
-
-    /// What the slower one has more or less than the faster.
-    fn signed(&self, values: [u64; 2], show: impl Fn(u64) -> String) -> String {
-        let sign = match values[self.slow].cmp(&values[self.fast]) {
-            std::cmp::Ordering::Less => "-",
-            std::cmp::Ordering::Equal => return "0".to_owned(),
-            std::cmp::Ordering::Greater => "+",
+        let difference = match slow.len() + fast.len() <= SHORT {
+            true => format!(">{slow} - {fast}"),
+            false => ">slower - faster".to_owned(),
         };
-        format!("{sign}{}", show(values[0].abs_diff(values[1])))
+        PlainTable::new(&[first, &one, &other, &difference])
+    }
+
+    /// Both values, and what the slower one has more or less than the faster, in the same unit.
+    fn in_one_unit(&self, unit: Unit, values: [f64; 2]) -> ([String; 2], String) {
+        let scale = Scale::of(unit, values);
+        let more = values[self.slow] - values[self.fast];
+        let difference = match more.partial_cmp(&0.0) {
+            Some(Ordering::Greater) => format!("+{}", scale.with_unit(more)),
+            Some(Ordering::Less) => format!("-{}", scale.with_unit(-more)),
+            _ => "0".to_owned(),
+        };
+        (values.map(|value| scale.with_unit(value)), difference)
     }
 
     /// How much was sampled.
@@ -208,11 +211,15 @@ fn call_word(call: &str) -> String {
     }
 }
 
-fn number(count: Count, value: u64) -> String {
+const fn unit(count: Count) -> Unit {
     match count.is_bytes() {
-        true => Bytes(value).to_string(),
-        false => value.to_string(),
+        true => Unit::Bytes,
+        false => Unit::Count,
     }
+}
+
+fn seconds(times: [Nanos; 2]) -> [f64; 2] {
+    times.map(Nanos::as_secs_f64)
 }
 
 /// A part of the time as the subject of a sentence.

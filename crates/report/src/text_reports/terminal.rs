@@ -282,28 +282,33 @@ fn pad_right(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The answers: for each group of tests, then for each use, which is what a person came for.
+/// The answers: for each group of tests, then for each use, which is what a person came for; where contenders are on
+/// several disks, disk by disk, and last what is the same on all.
 fn answers(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
-    let line = |sentence: Sentence| format!("{}: {}", sentence.question, sentence.answer);
-    let mut out = String::new();
+    let lines = |sentences: Vec<Sentence>| -> Vec<String> {
+        let line = |sentence: Sentence| format!("{}: {}", sentence.question, sentence.answer);
+        sentences.into_iter().map(line).collect()
+    };
+    let block =
+        |title: &str, lines: Vec<String>| paragraphs(title, lines.into_iter(), terminal, paint);
     let parts = parts(analysis);
-    let last = parts.len().saturating_sub(1);
-    for (place, (disk, part)) in parts.into_iter().enumerate() {
-        let on = disk.map_or_else(String::new, |disk| format!("On {}, ", clean(disk)));
-        let by = if disk.is_some() { "by" } else { "By" };
-        let groups = of_groups(part).into_iter().map(line);
-        out += &paragraphs(
-            &format!("{on}{by} group of tests:"),
-            groups,
-            terminal,
-            paint,
-        );
-        let mut uses: Vec<String> = of_uses(part).into_iter().map(line).collect();
-        if !uses.is_empty() && place == last {
-            uses.push(how_sure(analysis));
-        }
-        let title = format!("{on}{by} use:");
-        out += &paragraphs(&title, uses.into_iter(), terminal, paint);
+    let mut uses: Vec<Vec<String>> = parts.iter().map(|(_, one)| lines(of_uses(one))).collect();
+    let mut everywhere = uses.first().cloned().unwrap_or_default();
+    everywhere.retain(|line| uses.iter().all(|of_part| of_part.contains(line)));
+    let mut out = String::new();
+    for ((disk, part), mut own) in parts.into_iter().zip(std::mem::take(&mut uses)) {
+        own.retain(|line| !everywhere.contains(line));
+        let on = disk.map_or("By".to_owned(), |disk| format!("On {}, by", clean(disk)));
+        out += &block(&format!("{on} group of tests:"), lines(of_groups(part)));
+        out += &block(&format!("{on} use:"), own);
+    }
+    if !analysis.uses.is_empty() {
+        everywhere.push(how_sure(analysis));
+        let title = match analysis.by_disk.is_empty() {
+            true => "By use:",
+            false => "By use, on every disk alike:",
+        };
+        out += &block(title, everywhere);
     }
     out
 }
