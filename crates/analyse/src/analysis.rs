@@ -4,8 +4,7 @@ use model::{CampaignResults, Clock, Nanos, Use, Withheld};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::{disturbed, drift, noise, unflushed, warm_reads};
-use crate::evidence::{failures, features, resources};
-use crate::groups::by_disk::{self, OfDisk};
+use crate::evidence::{disks, failures, features, resources};
 use crate::groups::use_scores::{Asked, SuitesByGroup};
 use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
@@ -97,6 +96,15 @@ pub struct Analysis {
     pub complaints: Vec<Complaint>,
 }
 
+/// What is found of the contenders on one disk, set against each other alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfDisk {
+    /// The name of the disk.
+    pub disk: String,
+    /// What is found of them.
+    pub analysis: Analysis,
+}
+
 /// Analyses a campaign, complete or not, with the usual margin of relevance.
 pub fn analyse(results: &CampaignResults) -> Analysis {
     analyse_with(results, Margin::default(), &[])
@@ -144,7 +152,13 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
         totals: total::totals(results),
         interference: interference::interference(results, &rows),
         uses: Vec::new(),
-        by_disk: by_disk::by_disk(results, margin, withheld),
+        by_disk: disks::by_disk(results)
+            .into_iter()
+            .map(|(disk, results)| OfDisk {
+                disk,
+                analysis: analyse_with(&results, margin, withheld),
+            })
+            .collect(),
         rows,
         features: features::features(results),
         failures: failures::failures(results),

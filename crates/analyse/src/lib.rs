@@ -19,7 +19,7 @@ mod rows;
 mod statistics;
 
 pub use advice::{Advice, ENOUGH_TESTED, GroupCost, Ranked, Recommendation, Untested, advise};
-pub use analysis::{Analysis, analyse, analyse_with};
+pub use analysis::{Analysis, OfDisk, analyse, analyse_with};
 pub use campaigns::agreement::{
     Agreement, Disagreement, GroupAgreement, PairCounts, PhaseAgreement, Quartiles, agreement,
 };
@@ -44,7 +44,6 @@ pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};
 pub use explanation::{Contested, Count, Explanation, FunctionTimes, Part, explain};
 pub use groups::ageing::{AgePrice, Ageing, GroupPrice, KeptStates, Reached, ResultPrice, Turn};
-pub use groups::by_disk::OfDisk;
 pub use groups::conclusion::{Answer, Conclusion, Worse};
 pub use groups::contender_groups::{ContenderGroupMeans, GroupMean, TestGroupMean};
 pub use groups::overall::{Crossover, GroupStanding, Overall, Score, Share};

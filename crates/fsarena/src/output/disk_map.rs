@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use disk::journal::Content;
+use disk::journal::{Content, Entry};
 use disk::{Operation, SECTOR, Served};
 use model::{Bytes, Nanos};
 
@@ -13,7 +13,9 @@ const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 500.0;
 const MARGIN: f64 = 90.0;
 /// Marks are no smaller than this, so that a request of 4 KiB is seen.
-const LEAST: f64 = 1.5;
+const LEAST: f64 = 3.0;
+/// Lines along each axis, with what they stand for.
+const TICKS: u64 = 4;
 /// The colours of reads, writes of data, writes of metadata, the filesystem's own journal, discards, and flushes: Okabe
 /// and Ito, "Color universal design" (2008).
 const READ: &str = "#0072b2";
@@ -48,18 +50,32 @@ pub fn svg(title: &str, journal: &Journal) -> String {
         escaped(title)
     );
     text += &frame(&scale);
-    for (_, entry) in &journal.entries {
-        let colour = match (entry.served.request.operation, entry.content()) {
-            (Operation::Flush, _) => FLUSH,
-            (Operation::Discard, _) => DISCARD,
-            (_, Content::Journal) => JOURNAL,
-            (Operation::Read, _) => READ,
-            (Operation::Write, Content::Metadata) => METADATA,
-            (Operation::Write, Content::Data) => WRITE,
-        };
-        text += &mark(&scale, &entry.served, colour);
+    // What covers much lies below what is small.
+    let (below, above): (Vec<&Entry>, Vec<&Entry>) = { journal.entries.iter() }
+        .map(|(_, entry)| entry)
+        .partition(|entry| is_wide(entry));
+    for entry in below.into_iter().chain(above) {
+        text += &mark(&scale, entry);
     }
     text + "</svg>\n"
+}
+
+const fn is_wide(entry: &Entry) -> bool {
+    matches!(
+        entry.served.request.operation,
+        Operation::Flush | Operation::Discard
+    )
+}
+
+fn colour(entry: &Entry) -> &'static str {
+    match (entry.served.request.operation, entry.content()) {
+        (Operation::Flush, _) => FLUSH,
+        (Operation::Discard, _) => DISCARD,
+        (_, Content::Journal) => JOURNAL,
+        (Operation::Read, _) => READ,
+        (Operation::Write, Content::Metadata) => METADATA,
+        (Operation::Write, Content::Data) => WRITE,
+    }
 }
 
 /// A text as it may stand between two tags.
@@ -98,19 +114,26 @@ impl Axes {
 
 fn frame(axes: &Axes) -> String {
     let bottom = MARGIN + HEIGHT;
-    let time = Nanos(axes.time as u64);
-    let place = Bytes(axes.sectors as u64 * SECTOR);
     let mut text = format!(
         "<rect x=\"{MARGIN}\" y=\"{MARGIN}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#cccccc\"/>\n\
-         <text x=\"{MARGIN}\" y=\"{}\">0</text>\n\
-         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{time}</text>\n\
-         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{place}</text>\n",
-        bottom + 18.0,
-        MARGIN + WIDTH,
-        bottom + 18.0,
-        MARGIN - 4.0,
-        MARGIN + 12.0,
+         <text x=\"{MARGIN}\" y=\"{}\">Place on the disk, over time. A mark is as wide as its request took.</text>\n",
+        MARGIN - 10.0
     );
+    for tick in 0..=TICKS {
+        let share = tick as f64 / TICKS as f64;
+        let time = Nanos((axes.time * share) as u64);
+        let place = Bytes((axes.sectors * share) as u64 * SECTOR);
+        let (x, y) = (MARGIN + WIDTH * share, bottom - HEIGHT * share);
+        let _ = writeln!(
+            text,
+            "<path d=\"M{x} {bottom}v6M{MARGIN} {y}h-6\" stroke=\"#666666\"/>\
+             <text x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{time}</text>\
+             <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{place}</text>",
+            bottom + 20.0,
+            MARGIN - 9.0,
+            y + 5.0
+        );
+    }
     let legend = [
         (READ, "read"),
         (WRITE, "write"),
@@ -125,9 +148,9 @@ fn frame(axes: &Axes) -> String {
             text,
             "<rect x=\"{x}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{colour}\"/>\
              <text x=\"{}\" y=\"{}\">{word}</text>",
-            bottom + 32.0,
+            bottom + 36.0,
             x + 16.0,
-            bottom + 43.0
+            bottom + 47.0
         );
         x += 60.0 + 9.0 * word.len() as f64;
     }
@@ -135,7 +158,8 @@ fn frame(axes: &Axes) -> String {
 }
 
 /// A box as long as the request took, and as high as what it moved; a flush goes over all.
-fn mark(axes: &Axes, served: &Served, colour: &str) -> String {
+fn mark(axes: &Axes, entry: &Entry) -> String {
+    let served = &entry.served;
     let (left, right) = (axes.x(served.request.arrived), axes.x(served.completed));
     let is_flush = served.request.operation == Operation::Flush;
     let (top, bottom) = match is_flush {
@@ -143,15 +167,11 @@ fn mark(axes: &Axes, served: &Served, colour: &str) -> String {
         false => (axes.y(end_of(served)), axes.y(served.request.sector)),
     };
     format!(
-        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\" opacity=\"{}\"/>\n",
+        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" opacity=\"{}\"/>\n",
         (right - left).max(LEAST),
         (bottom - top).max(LEAST),
-        // What covers much lets through what lies below it.
-        if is_flush || served.request.operation == Operation::Discard {
-            "0.25"
-        } else {
-            "0.8"
-        }
+        colour(entry),
+        if is_wide(entry) { "0.35" } else { "0.9" }
     )
 }
 

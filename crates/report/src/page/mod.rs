@@ -17,7 +17,7 @@ mod setting;
 mod sweeps;
 mod uses;
 
-use analyse::{Analysis, PhaseCounts, RoundOutcome, Row};
+use analyse::{Analysis, OfDisk, PhaseCounts, RoundOutcome, Row};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
@@ -198,7 +198,7 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
         outcomes: outcomes(analysis),
         unfinished: summary::unfinished(analysis),
         virtual_time: summary::virtual_time(results),
-        answers: of_uses(analysis),
+        answers: answers(analysis),
         how_sure: how_sure(analysis),
         remarks: remarks(analysis),
         contenders: setting::contenders(results),
@@ -230,6 +230,43 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
         method: method(analysis),
     };
     page.render().expect("writing to a string does not fail")
+}
+
+/// What stands first: for each use who suits it; where contenders are on several disks, who leads on each.
+fn answers(analysis: &Analysis) -> Vec<Sentence> {
+    if analysis.by_disk.is_empty() {
+        return of_uses(analysis);
+    }
+    let leader = |of_disk: &OfDisk| {
+        let all = of_groups(&of_disk.analysis).pop()?;
+        Some(Sentence {
+            question: format!("On {}, {}", clean(&of_disk.disk), all.question),
+            ..all
+        })
+    };
+    analysis.by_disk.iter().filter_map(leader).collect()
+}
+
+/// A text as HTML, with what stands between two backticks as code.
+pub(crate) fn with_code(text: &str) -> String {
+    let escaped = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let mut html = String::new();
+    let mut rest = escaped.as_str();
+    while let Some((before, code, behind)) = quoted(rest) {
+        html += &format!("{before}<code>{code}</code>");
+        rest = behind;
+    }
+    html + rest
+}
+
+/// What stands before the first two backticks, between them, and behind.
+fn quoted(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('`')?;
+    let (code, behind) = rest.split_once('`')?;
+    Some((before, code, behind))
 }
 
 fn capacity(tests: &[phases::TestView]) -> Option<String> {

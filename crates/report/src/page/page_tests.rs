@@ -82,6 +82,14 @@ fn what_contenders_may_use_is_on_the_page_and_that_they_differ_is_said_at_its_to
 }
 
 #[test]
+fn commands_are_code_and_nothing_in_a_sentence_is_markup() {
+    assert_eq!(
+        with_code("<b> & `fsarena run` or `x"),
+        "&lt;b&gt; &amp; <code>fsarena run</code> or `x"
+    );
+}
+
+#[test]
 fn the_page_is_well_nested_and_holds_only_the_tags_of_its_templates() {
     for results in [
         fixture::plain(),

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use analyse::{
-    Advice, Analysis, Answer, Conclusion, ENOUGH_TESTED, Place, Recommendation, UseScores, Verdict,
-    Worse, advise,
+    Advice, Analysis, Answer, Conclusion, ENOUGH_TESTED, Place, Recommendation, Verdict, Worse,
+    advise,
 };
 use model::{Clock, Group};
 
@@ -31,13 +31,74 @@ pub(crate) struct Sentence {
     pub answer: String,
 }
 
-/// The answer for each use, in the order of the uses.
+/// The answer for each use, in the order of the uses; last, in one sentence, those for which there is no advice.
 pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
-    let sentence = |scores: &UseScores| Sentence {
-        question: clean(&scores.title),
-        answer: of_use(&advise(scores), &analysis.contenders, &suites(analysis)),
+    let ran = suites(analysis);
+    let advised = analysis.uses.iter().map(advise);
+    let (open, answered): (Vec<Advice>, Vec<Advice>) =
+        advised.partition(|advice| advice.recommendation == Recommendation::NoAdvice);
+    let sentence = |advice: &Advice| Sentence {
+        question: clean(&advice.scores.title),
+        answer: of_use(advice, &analysis.contenders, &ran),
     };
-    analysis.uses.iter().map(sentence).collect()
+    let mut sentences: Vec<Sentence> = answered.iter().map(sentence).collect();
+    sentences.extend(match &open[..] {
+        [] => None,
+        [one] => Some(sentence(one)),
+        several => Some(without_advice(several, &ran)),
+    });
+    sentences
+}
+
+/// Several uses for which there is no advice, with what all of them lack.
+fn without_advice(open: &[Advice], ran: &BTreeSet<&str>) -> Sentence {
+    let titles: Vec<String> = open.iter().map(|one| clean(&one.scores.title)).collect();
+    let short = open.iter().filter(|one| one.scores.tested < ENOUGH_TESTED);
+    let groups = distinct(
+        short
+            .flat_map(|one| &one.untested)
+            .map(|u| u.group.title().to_owned()),
+    );
+    let untried = open.iter().flat_map(|one| &one.untried);
+    let features = distinct(untried.map(|(feature, _)| feature.to_string()));
+    let mut why = Vec::new();
+    if !groups.is_empty() {
+        let were = if groups.len() == 1 { "was" } else { "were" };
+        why.push(format!("{} {were} not tested", some_of(&groups)));
+    }
+    if !features.is_empty() {
+        why.push(format!("nobody tried {}", some_of(&features)));
+    }
+    if why.is_empty() {
+        why.push("nobody has every result that counts".to_owned());
+    }
+    let missing = open.iter().flat_map(missing_suites).collect();
+    Sentence {
+        question: titles.join("; "),
+        answer: format!(
+            "no advice, since {}{}.",
+            why.join("; "),
+            run_again(&missing, ran)
+        ),
+    }
+}
+
+fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut distinct = Vec::new();
+    for word in words {
+        if !distinct.contains(&word) {
+            distinct.push(word);
+        }
+    }
+    distinct
+}
+
+/// The first of some words, and how many more there are.
+fn some_of(words: &[String]) -> String {
+    match words.len().saturating_sub(MOST_NAMES) {
+        0 | 1 => listed(words, "and"),
+        more => format!("{} and {more} more", words[..MOST_NAMES].join(", ")),
+    }
 }
 
 /// The answer for each group of tests, and for all of them together.
@@ -158,15 +219,20 @@ fn no_advice(advice: &Advice, ran: &BTreeSet<&str>) -> String {
     if why.is_empty() {
         why.push("nobody has every result that counts".to_owned());
     }
-    let missing = missing_suites(advice);
-    // Suites of another campaign do not come into this one's answer: the whole set runs again.
-    let all: BTreeSet<&str> = ran.iter().copied().chain(missing.iter().copied()).collect();
-    let all: Vec<String> = all.iter().map(|suite| format!("-s {suite}")).collect();
-    let run = match missing.is_empty() {
+    let run = run_again(&missing_suites(advice), ran);
+    format!("no advice, since {}{run}.", why.join("; "))
+}
+
+/// The suites to run. Those of another campaign do not come into this one's answer: the whole set runs again.
+fn run_again(missing: &BTreeSet<&str>, ran: &BTreeSet<&str>) -> String {
+    let all: Vec<String> = ran
+        .union(missing)
+        .map(|suite| format!("-s {suite}"))
+        .collect();
+    match missing.is_empty() {
         true => String::new(),
         false => format!(": run the same with `{}`", all.join(" ")),
-    };
-    format!("no advice, since {}{run}.", why.join("; "))
+    }
 }
 
 /// The suites that would test what is missing.

@@ -120,6 +120,24 @@ fn without_evidence_there_is_no_advice_but_the_command_that_brings_it() {
 }
 
 #[test]
+fn several_uses_without_evidence_are_one_sentence_with_one_command() {
+    let results = fixture::plain();
+    let mut analysis = analyse(&results);
+    let mut mail = fixture::use_of(&[(Group::Durable, 1.0)]);
+    mail.title = "Mail spool".to_owned();
+    let mut build = fixture::use_of(&[(Group::Durable, 1.0), (Group::RandomRead, 1.0)]);
+    build.title = "Build machine".to_owned();
+    let suites = SuitesByGroup::from([
+        (Group::Durable, vec!["fs-mark".to_owned()]),
+        (Group::RandomRead, vec!["iozone".to_owned()]),
+    ]);
+    analysis.weigh_uses([&mail, &build], &suites);
+    let told = "Mail spool; Build machine: no advice, since durable writes and random reads were not tested: run the same \
+                with `-s fs-mark -s iozone -s made`.";
+    assert_eq!(said(of_uses(&analysis)), [told]);
+}
+
+#[test]
 fn who_is_ruled_out_stands_beside_the_reason() {
     let (_, analysis) = answered();
     let mut advice = advise(&analysis.uses[0]);
@@ -146,6 +164,7 @@ fn every_surface_gives_the_same_answers() {
     let (results, analysis) = answered();
     let plain = |text: String| {
         let text = text.replace("\\", "").replace("&#39;", "'");
+        let text = text.replace("<code>", "`").replace("</code>", "`");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let options = Options::default();

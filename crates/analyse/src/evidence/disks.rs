@@ -1,30 +1,15 @@
-//! The same campaign disk by disk: contenders on different disks differ by more than their filesystem, and an answer over
-//! all of them together says little about either.
+//! The results of a campaign disk by disk: contenders on different disks differ by more than their filesystem, and an
+//! answer over all of them together says little about either.
 
 use std::collections::BTreeSet;
 
-use model::{CampaignResults, Withheld};
+use model::CampaignResults;
 
 use crate::evidence::resources;
-use crate::inference::Margin;
-use crate::{Analysis, analyse_with};
 
-/// What is found of the contenders on one disk, set against each other alone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OfDisk {
-    /// The name of the disk.
-    pub disk: String,
-    /// What is found of them.
-    pub analysis: Analysis,
-}
-
-/// For each of several disks those contenders alone, in the campaign's order; nothing where all are on one, and of a disk
-/// that has one contender.
-pub(crate) fn by_disk(
-    results: &CampaignResults,
-    margin: Margin,
-    withheld: &[Withheld],
-) -> Vec<OfDisk> {
+/// For each of several disks, by name, the results of those contenders that are on it, in the campaign's order; nothing where
+/// all are on one, and of a disk that has one contender.
+pub(crate) fn by_disk(results: &CampaignResults) -> Vec<(String, CampaignResults)> {
     let on = resources::disks(results);
     let mut disks: Vec<&String> = Vec::new();
     for disk in on.iter().flatten() {
@@ -37,13 +22,9 @@ pub(crate) fn by_disk(
     }
     let of_disk = |disk: &&String| {
         let contenders = results.campaign.contenders.iter().zip(&on);
-        let is_here = |of: &Option<String>| of.as_ref() == Some(*disk);
-        let names = contenders.filter(|(_, of)| is_here(of));
+        let names = contenders.filter(|(_, of)| of.as_ref() == Some(*disk));
         let names: BTreeSet<&str> = names.map(|(c, _)| c.name.as_str()).collect();
-        (names.len() > 1).then(|| OfDisk {
-            disk: (*disk).clone(),
-            analysis: analyse_with(&only(results, &names, disk), margin, withheld),
-        })
+        (names.len() > 1).then(|| ((*disk).clone(), only(results, &names, disk)))
     };
     disks.iter().filter_map(of_disk).collect()
 }
@@ -83,12 +64,12 @@ fn without(name: &str, disk: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{analyse, fixture};
+    use crate::fixture;
 
     #[test]
     fn contenders_are_set_against_those_on_the_same_disk() {
         let mut results = fixture::plain();
-        assert!(by_disk(&results, Margin::default(), &[]).is_empty());
+        assert!(by_disk(&results).is_empty());
         let model = |name: &str| model::DiskModel {
             name: name.to_owned(),
             ..model::DiskModel::ideal()
@@ -105,12 +86,17 @@ mod tests {
             };
             stored.cell.contender += &format!("@{disk}");
         }
-        let [fast] = &analyse(&results).by_disk[..] else {
+        let of_disks = by_disk(&results);
+        let [(disk, fast)] = &of_disks[..] else {
             panic!("one disk has two contenders")
         };
-        assert_eq!(fast.disk, "fast");
-        assert_eq!(fast.analysis.contenders, ["middle", "slow"]);
-        assert!(!fast.analysis.conclusions.is_empty());
+        assert_eq!(disk, "fast");
+        let names = fast.campaign.contenders.iter().map(|c| c.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["middle", "slow"]);
+        assert_eq!(fast.cells.len(), results.cells.len() / 3 * 2);
+        let analysis = crate::analyse(&results);
+        assert_eq!(analysis.by_disk[0].analysis.contenders, ["middle", "slow"]);
+        assert!(!analysis.by_disk[0].analysis.conclusions.is_empty());
     }
 
     #[test]
