@@ -90,7 +90,7 @@ fn what_lacks_a_feature_or_keeps_nothing_is_ruled_out_with_the_reason() {
     );
     let carried = words(&sandbox, "removable");
     assert!(
-        carried.contains("made: only Linux reads it: a disk that neither reads"),
+        carried.contains("made: only Linux reads it: a disk that neither Windows nor macOS reads"),
         "{carried}"
     );
     run(&mut sandbox.campaign(&["made", "tmpfs"], "trial")).with(0);

@@ -57,8 +57,15 @@ const LONGEST: Nanos = Nanos(1_000_000_000);
 const AGE_WEIGHT: u32 = 6;
 /// Commands that a disk holds at most.
 const MOST_COMMANDS: u64 = 64;
-/// More lies in no disk's write cache, and a guest keeps a list of what does.
+/// More lies in no disk's memory, and a guest keeps a list of what does.
 const LARGEST_CACHE: Bytes = Bytes::mib(4096);
+/// With less a second, a filesystem would wait for its disk for longer than anybody waits for a filesystem.
+const SLOWEST: Bytes = Bytes::kib(10);
+/// Fewer pages of a block, or less that is spare, and flash collects for ever.
+const FEWEST_PAGES: u64 = 4;
+const LEAST_SPARE: u64 = 10;
+/// What `--disk` takes for every disk.
+const EVERY_DISK: &str = "all";
 
 /// A model of a disk with what is known of the disk that it stands for.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,12 +163,15 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Disk, Claims), CatalogError> {
     let top = Table::top(source, &document, &KEYS)?;
     let name = top.need("name")?;
     let claims = vec![(name.name()?, name.line())];
+    if name.name()? == EVERY_DISK {
+        return Err(name.wrong("another name: `all` is every disk"));
+    }
     let model = DiskModel {
         name: name.name()?,
         title: top.text("title")?,
         product: top.text("product")?,
         command: time(&top, "command")?,
-        link: top.read("link", |v| v.size())?,
+        link: top.read("link", rate)?,
         queue: number(&top, "queue", MOST_COMMANDS)?.unwrap_or(1),
         cache: top.read("cache", cache)?.unwrap_or_default(),
         forced: top.read("forced", |v| v.flag())?.unwrap_or_default(),
@@ -215,7 +225,7 @@ fn rotating(value: &Value<'_>) -> Result<Rotating, CatalogError> {
         head_switch: time(&table, "head-switch")?,
         write_settle: time(&table, "write-settle")?,
         heads: needed(&table, "heads", 64)?,
-        read_ahead: table.read("read-ahead", |v| v.size())?.unwrap_or_default(),
+        read_ahead: table.read("read-ahead", cache)?.unwrap_or_default(),
         age_weight: table
             .read("age-weight", |v| Ok(narrow(v.count(0..1001)?)))?
             .unwrap_or(AGE_WEIGHT),
@@ -255,12 +265,12 @@ fn flash(value: &Value<'_>) -> Result<Flash, CatalogError> {
         erase: needed_time(&table, "erase")?,
         unmap: time(&table, "unmap")?,
         controller: time(&table, "controller")?,
-        channel: table.need("channel")?.size()?,
+        channel: rate(table.need("channel")?)?,
         channels: needed(&table, "channels", 128)?,
         dies: needed(&table, "dies", 128)?,
         page: page.size()?,
-        block: needed(&table, "block", 65_536)?,
-        spare: needed(&table, "spare", 10_000)?,
+        block: narrow(table.need("block")?.count(FEWEST_PAGES..65_537)?),
+        spare: narrow(table.need("spare")?.count(LEAST_SPARE..10_001)?),
         protected: table.read("protected", |v| v.flag())?.unwrap_or_default(),
         state: FlashState::default(),
     };
@@ -278,6 +288,15 @@ fn cache(value: Value<'_>) -> Result<Bytes, CatalogError> {
     match size <= LARGEST_CACHE {
         true => Ok(size),
         false => Err(value.wrong(&format!("{LARGEST_CACHE} at most"))),
+    }
+}
+
+/// Bytes a second.
+fn rate(value: Value<'_>) -> Result<Bytes, CatalogError> {
+    let rate = value.size()?;
+    match rate >= SLOWEST {
+        true => Ok(rate),
+        false => Err(value.wrong(&format!("{SLOWEST} a second at least"))),
     }
 }
 
@@ -455,6 +474,10 @@ mod tests {
             (
                 "kind = \"ideal\"\ncache = \"7 EiB\"",
                 "it.toml:5: `cache` is `7 EiB`; expected 4 GiB at most",
+            ),
+            (
+                "kind = \"ideal\"\nlink = \"1 B\"",
+                "it.toml:5: `link` is `1 B`; expected 10 KiB a second at least",
             ),
             (
                 "kind = \"ideal\"\ncommand = \"never\"",

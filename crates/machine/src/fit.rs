@@ -42,6 +42,9 @@ pub fn misfit(
     }
     let size = size(campaign, contender, test, device);
     let requires = &contender.filesystem.requires;
+    if let Some(misfit) = of_disk(campaign, contender, test) {
+        return Ok(Some(misfit));
+    }
     let of_test = || {
         let advice = match requires.largest {
             Some(largest) if size <= largest && size < campaign.size => {
@@ -83,6 +86,24 @@ fn of_age(campaign: &Campaign, contender: &Contender, test: &Test, size: Bytes) 
         Misfit(format!(
             "the test `{name}` needs {} beside a fill of {}, which leaves {left} of {size}: {advice}",
             test.space, age.fill
+        ))
+    })
+}
+
+/// Why the disk that a guest's stands for is too small, whatever size is asked for.
+fn of_disk(campaign: &Campaign, contender: &Contender, test: &Test) -> Option<Misfit> {
+    let needs_disk = contender.filesystem.commands.need_device();
+    let machine = campaign
+        .machine_of(contender, test)
+        .filter(|_| needs_disk)?;
+    let model = machine.model()?;
+    let holds = model.capacity()?;
+    let all = holds.0.saturating_mul(u64::from(machine.disks));
+    let needed = test.space.max(contender.filesystem.requires.smallest);
+    (all < needed.0).then(|| {
+        Misfit(format!(
+            "the disk {} holds {holds}, and the test `{}` needs {needed}: choose another with --disk",
+            model.name, test.name
         ))
     })
 }

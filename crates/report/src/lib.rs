@@ -33,7 +33,7 @@ pub use text_reports::explanation::explanation_text;
 pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
 pub use wording::scale::Scale;
-pub use wording::text::visible;
+pub use wording::text::{lines_of, visible};
 
 #[cfg(test)]
 mod same_results;

@@ -14,7 +14,7 @@ use crate::arguments::cli::{DoctorArgs, Globals};
 use crate::commands::guest as guest_command;
 use crate::leftovers::{self, Searched};
 use crate::output::exit::{self, Code};
-use crate::output::text::{line, print, print_json, remark, table};
+use crate::output::text::{filled, line, print, print_json, remark, table};
 use crate::paths;
 
 const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
@@ -103,22 +103,49 @@ fn here(catalog: &Catalog, machine: &Machine) -> String {
     table(["contender", "loop", "what it needs, or why not"], &rows)
 }
 
-/// The same, then where verdicts do not differ, and guests.
+/// What runs where; then a row for each filesystem here, and for those that do not run in guests.
 fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
-    let mut text = here(catalog, machine);
-    text += "\nOn the dir backend every contender runs: any mounted directory works, without root (--dir DIR).\n";
-    text += &guests(catalog, machine, trouble);
-    text
+    let summary = filled("", &summary(catalog, machine, trouble));
+    format!(
+        "{summary}\n{}{}",
+        here(catalog, machine),
+        guests(catalog, machine)
+    )
 }
 
-/// Who runs in a guest, in a line, and a line for each who does not; all alike where there is no guest.
-fn guests(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+/// How many filesystems run on each backend, and what would make more.
+fn summary(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+    let run = |backend| {
+        let filesystems = catalog.filesystems();
+        let runs = |f: &&Filesystem| verdict(f, backend, machine) == Availability::Runs;
+        filesystems.filter(runs).count()
+    };
+    let all = catalog.filesystems().count();
+    let guests = match (&machine.guest, trouble) {
+        (Some(guest), _) => format!(
+            "{} in guests, without root, on Linux {} (--backend vm)",
+            run(Backend::Vm),
+            line(&guest.kernel)
+        ),
+        (None, None) => {
+            "many more in guests, without root, once `fsarena guest build` has made one".to_owned()
+        }
+        (None, Some(why)) => format!(
+            "many more in guests, without root, once `fsarena guest build` has made one ({})",
+            line(why)
+        ),
+    };
+    format!(
+        "Of {all} filesystems {} run here, on images and devices (--backend loop); {guests}; any in a directory where it is \
+         mounted, without root (--dir DIR).",
+        run(Backend::Loop)
+    )
+}
+
+/// Who runs in a guest, and a line for each who does not; nothing where there is no guest.
+fn guests(catalog: &Catalog, machine: &Machine) -> String {
     let Some(guest) = &machine.guest else {
-        let why = trouble.map(|why| format!(" ({})", line(why)));
-        return format!(
-            "\nOn the vm backend, without root: missing the guest, which has many more: fsarena guest build{}\n",
-            why.unwrap_or_default()
-        );
+        return String::new();
     };
     let mut running = Vec::new();
     let mut rows = Vec::new();
@@ -132,11 +159,10 @@ fn guests(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String
         }
     }
     format!(
-        "\nOn the vm backend, without root, in a guest with Linux {}:\n  {} run: {}\n\n{}",
+        "\nIn guests, on Linux {}, run:\n{}\n{}",
         line(&guest.kernel),
-        running.len(),
-        running.join(" "),
-        table(["not", "vm", "what it needs, or why not"], &rows)
+        filled("  ", &running.join(" ")),
+        table(["contender", "vm", "what it needs, or why not"], &rows)
     )
 }
 

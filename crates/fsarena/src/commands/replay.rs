@@ -16,6 +16,7 @@ use crate::journals::{self, Journal};
 use crate::output::exit::{BadInput, Code};
 use crate::output::text::{print, print_json, table};
 use crate::paths;
+use crate::request::read::refuse_doubles;
 
 /// The word for every disk of the catalog.
 const ALL: &str = "all";
@@ -50,6 +51,15 @@ pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<Journal> {
     let number = args.journal.as_deref().map(str::parse::<i64>);
     if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
+        if args.cell.is_some() {
+            let why = format!("--cell is for campaigns, and {path} is a file: leave it out");
+            return Err(BadInput(why).into());
+        }
+        let about = fs::metadata(path).with_context(|| format!("cannot read {path}"))?;
+        if !about.is_file() {
+            let why = format!("{path} is no plain file: name a journal as CSV");
+            return Err(BadInput(why).into());
+        }
         let bytes = fs::read(path).with_context(|| format!("cannot read {path}"))?;
         let read = match String::from_utf8(bytes) {
             Ok(text) => Journal::of_csv(&text),
@@ -70,6 +80,7 @@ fn disks(args: &ReplayArgs, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>>
     if args.disk.iter().any(|name| name == ALL) {
         return Ok(catalog.disks().map(|disk| disk.model.clone()).collect());
     }
+    refuse_doubles("disk", args.disk.iter())?;
     let named = args.disk.iter().map(|name| Ok(catalog.disk(name)?));
     named.collect()
 }

@@ -1,6 +1,5 @@
 //! `fsarena report`: a stored campaign in one of the formats; and the report at the end of a run.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -16,7 +15,7 @@ use crate::journals::maps;
 use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;
-use crate::output::text::print;
+use crate::output::text::{print, terminal_width};
 use crate::paths;
 use crate::request::analysed::analysed;
 
@@ -159,17 +158,9 @@ pub fn after_run(
 }
 
 fn options(to_stdout: bool) -> Options {
-    let terminal = to_stdout && io::stdout().is_terminal();
+    let terminal = terminal_width().filter(|_| to_stdout);
     Options {
-        width: if terminal {
-            terminal_width()
-        } else {
-            PIPED_WIDTH
-        },
-        colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        width: terminal.unwrap_or(PIPED_WIDTH),
+        colour: terminal.is_some() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }
-}
-
-fn terminal_width() -> usize {
-    terminal_size::terminal_size().map_or(PIPED_WIDTH, |(width, _)| usize::from(width.0))
 }

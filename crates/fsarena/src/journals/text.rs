@@ -172,13 +172,15 @@ fn entry_of(line: &str) -> Option<(Option<String>, Entry)> {
         .find(|o| o.name() == *operation)?;
     let forced = *forced == "1";
     let (sector, sectors): (u64, u32) = (sector.parse().ok()?, sectors.parse().ok()?);
-    let is_too_long = sectors > Disk::LONGEST && operation != Operation::Discard;
+    let moves = operation != Operation::Flush;
+    let is_no_request =
+        (sectors > Disk::LONGEST && operation != Operation::Discard) || (sectors == 0) == moves;
     let completed = arrived.checked_add(time)?;
     let mut sum = own.iter().map(|part| part.0);
     if sum.try_fold(0, u64::checked_add)? != time
         || completed > LATEST
         || sector.checked_add(sectors.into())? > LAST
-        || is_too_long
+        || is_no_request
     {
         return None;
     }
@@ -253,6 +255,8 @@ pub mod tests {
             whole.replacen('0', &huge, 1),
             whole.replacen("write,8", &format!("write,{huge}"), 1),
             whole.replacen("write,8,8", "write,8,4096", 1),
+            whole.replacen("write,8,8", "write,8,0", 1),
+            whole.replacen("write,8,8", "flush,0,8", 1),
         ] {
             let error = Journal::of_csv(&format!("{CSV_HEAD}\n{wrong}\n")).unwrap_err();
             assert_eq!(error, "line 2 is no request", "{wrong}");

@@ -1,15 +1,17 @@
 //! Text for people and JSON for programs, on standard output.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use jiff::Timestamp;
 use model::Nanos;
-use report::visible;
+use report::{lines_of, visible};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 /// Blanks between two columns.
 const GAP: usize = 2;
+/// In less room a text is not broken into lines.
+const LEAST_ROOM: usize = 20;
 
 /// Writes a text.
 pub fn print(text: &str) -> io::Result<()> {
@@ -33,24 +35,58 @@ pub fn print_json(value: &Value) -> io::Result<()> {
     print(&format!("{value:#}\n"))
 }
 
-/// Columns under a heading, a line each. Only the last column may be of any length: a terminal
-/// breaks it, and grep finds it whole.
+/// Columns of the terminal that standard output is; nothing where it is none.
+pub fn terminal_width() -> Option<usize> {
+    let stdout = io::stdout();
+    let (width, _) = terminal_size::terminal_size_of(&stdout)?;
+    stdout.is_terminal().then_some(usize::from(width.0))
+}
+
+/// Columns under a heading, a line each. Only the last column may be of any length: on a terminal it goes on below itself,
+/// and in a file grep finds it whole.
 pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
+    table_within(terminal_width(), heading, rows)
+}
+
+fn table_within<const N: usize>(
+    columns: Option<usize>,
+    heading: [&str; N],
+    rows: &[[String; N]],
+) -> String {
     let heading = heading.map(str::to_uppercase);
     let lines = || std::iter::once(&heading).chain(rows);
     let widths: [usize; N] =
         std::array::from_fn(|column| lines().map(|line| line[column].width()).max().unwrap_or(0));
+    let before = &widths[..N.saturating_sub(1)];
+    let margin = before.iter().map(|width| width + GAP).sum::<usize>();
     let mut text = String::new();
     for line in lines() {
         let mut padded = String::new();
-        for (cell, width) in line.iter().zip(widths) {
+        for (cell, width) in line.iter().zip(before) {
             padded += cell;
             padded.push_str(&" ".repeat(width - cell.width() + GAP));
         }
+        let room = columns.map(|columns| columns.saturating_sub(margin));
+        let below = format!("\n{}", " ".repeat(margin));
+        padded += &match (line.last(), room) {
+            (Some(cell), Some(room)) if room >= LEAST_ROOM => lines_of(cell, room).join(&below),
+            (Some(cell), _) => cell.clone(),
+            (None, _) => String::new(),
+        };
         text += padded.trim_end();
         text.push('\n');
     }
     text
+}
+
+/// A text in lines of the terminal, each behind a margin; whole where there is none.
+pub fn filled(margin: &str, text: &str) -> String {
+    let columns = terminal_width().unwrap_or(usize::MAX);
+    let lines = lines_of(text, columns.saturating_sub(margin.width()).max(LEAST_ROOM));
+    lines
+        .iter()
+        .map(|line| format!("{margin}{line}\n"))
+        .collect()
 }
 
 /// Says something on standard error; that nobody reads it is no reason to lose a campaign.
@@ -90,6 +126,24 @@ mod tests {
             ["測試".to_owned(), "y".to_owned()],
         ];
         assert_eq!(table(["a", "b"], &rows), "A     B\né     x\n測試  y\n");
+    }
+
+    #[test]
+    fn on_a_terminal_the_last_column_goes_on_below_itself() {
+        let rows = [[
+            "ext4".to_owned(),
+            "this kernel has no such driver at all".to_owned(),
+        ]];
+        let told = table_within(Some(30), ["a", "why"], &rows);
+        assert_eq!(
+            told,
+            "A     WHY\next4  this kernel has no such\n      driver at all\n"
+        );
+        // Where there is no room, and in a file, a line stays whole.
+        let whole = "A     WHY\next4  this kernel has no such driver at all\n";
+        for columns in [Some(20), None] {
+            assert_eq!(table_within(columns, ["a", "why"], &rows), whole);
+        }
     }
 
     #[test]

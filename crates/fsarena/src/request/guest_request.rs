@@ -1,6 +1,7 @@
 //! From what the user asks of a guest's machine to the machine that a campaign has, checked before anything
 //! runs.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -471,6 +472,19 @@ pub fn smaller_disks(contenders: &[Contender], size: Bytes, count: u32) -> Optio
     });
     let smaller: Vec<String> = smaller.collect();
     (!smaller.is_empty()).then(|| format!("instead of {size}, {}", smaller.join("; ")))
+}
+
+/// What is to be said of disks that hold less than the campaign asks for.
+pub fn smaller_models(campaign: &Campaign) -> Option<String> {
+    let machines: Vec<GuestMachine> = campaign.machines().collect();
+    let models = machines.iter().filter_map(GuestMachine::model);
+    let holds = models.filter_map(|model| Some((model.name.as_str(), model.capacity()?)));
+    let smaller: BTreeMap<&str, Bytes> = holds.filter(|(_, size)| *size < campaign.size).collect();
+    let smaller = smaller
+        .iter()
+        .map(|(name, size)| format!("the disk {name} holds {size}"));
+    let smaller: Vec<String> = smaller.collect();
+    (!smaller.is_empty()).then(|| format!("instead of {}, {}", campaign.size, smaller.join("; ")))
 }
 
 #[cfg(test)]

@@ -240,6 +240,8 @@ pub fn read(
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
     guest_request::refuse_impossible_disks(&campaign)?;
+    let smaller = guest_request::smaller_models(&campaign);
+    smaller.iter().for_each(|text| progress.note(text));
     several_disks::refuse_where_there_is_one(&campaign)?;
     ages::refuse_to_keep_on_several(&campaign)?;
     refuse_too_many_cells(&campaign)?;

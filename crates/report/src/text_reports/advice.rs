@@ -10,7 +10,7 @@ use crate::wording::reasons::reasons;
 use crate::wording::remarks::withheld;
 use crate::wording::scale::three_digits;
 use crate::wording::summary;
-use crate::wording::text::clean;
+use crate::wording::text::{clean, lines_of};
 use crate::wording::words::counted;
 
 /// The most results that are named where some do not count.
@@ -260,23 +260,11 @@ fn untried(advice: &Advice) -> String {
 
 /// A sentence in lines of at most 100 columns, each behind the margin with which it begins.
 pub(crate) fn wrapped(text: &str) -> String {
+    const COLUMNS: usize = 100;
     let margin = &text[..text.len() - text.trim_start().len()];
-    let mut out = margin.to_owned();
-    let mut used = margin.len();
-    for word in text.split_whitespace() {
-        let wide = crate::wording::text::width(word);
-        if used > margin.len() && used + 1 + wide > 100 {
-            out.push('\n');
-            out += margin;
-            used = margin.len();
-        } else if used > margin.len() {
-            out.push(' ');
-            used += 1;
-        }
-        out += word;
-        used += wide;
-    }
-    out
+    let lines = lines_of(text.trim(), COLUMNS - margin.len());
+    let lines: Vec<String> = lines.iter().map(|line| format!("{margin}{line}")).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::tables::{above_baseline, ageing, interference, resources, standing_ta
 use crate::tables::{cost, disk_time};
 use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, parts};
 use crate::wording::remarks::remarks;
-use crate::wording::text::{clean, short_names, width};
+use crate::wording::text::{clean, lines_of, short_names, width};
 use crate::wording::{
     complaint_lines::complaint_lines, failure_lines::failure_lines, summary, words,
 };
@@ -148,7 +148,7 @@ fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: 
         out.push('\n');
     }
     if let Some(text) = summary::virtual_time(results) {
-        out += &format!("{}\n", wrapped(&text, terminal.max(40)).join("\n"));
+        out += &format!("{}\n", lines_of(&text, terminal.max(40)).join("\n"));
     }
     out
 }
@@ -331,29 +331,12 @@ fn paragraphs(
     }
     let mut out = format!("\n{}\n", paint.bold(title));
     for sentence in sentences {
-        for (number, line) in wrapped(&sentence, terminal.max(40) - 4).iter().enumerate() {
+        for (number, line) in lines_of(&sentence, terminal.max(40) - 4).iter().enumerate() {
             let margin = if number == 0 { "  " } else { "    " };
             out += &format!("{margin}{line}\n");
         }
     }
     out
-}
-
-/// A text in lines of at most so many columns, broken between words.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.last_mut().expect("there is a line");
-        if last.is_empty() {
-            *last = word.to_owned();
-        } else if width(last) + 1 + width(word) <= columns {
-            last.push(' ');
-            *last += word;
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 fn legend_lines(tables: &[&[TestBlock<'_>]], terminal: usize, paint: Paint) -> String {
@@ -416,7 +399,7 @@ fn above_baseline(
         .iter()
         .chain(&above_baseline::sentences(analysis))
     {
-        out += &format!("{}\n", paint.dim(&wrapped(text, terminal).join("\n")));
+        out += &format!("{}\n", paint.dim(&lines_of(text, terminal).join("\n")));
     }
     out
 }
@@ -481,7 +464,7 @@ fn contenders(analysis: &Analysis, terminal: usize) -> String {
             clean(&contender.contender),
             words::abilities(contender)
         );
-        let lines = wrapped(&text, terminal.max(40) - 4);
+        let lines = lines_of(&text, terminal.max(40) - 4);
         out += &format!("  {}\n", lines.join("\n    "));
     }
     out

@@ -116,6 +116,23 @@ pub(crate) fn short_names(names: &[String], columns: usize) -> Vec<String> {
         .collect()
 }
 
+/// A text in lines of at most so many columns, broken between words.
+pub fn lines_of(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.is_empty() {
+            *last = word.to_owned();
+        } else if width(last) + 1 + width(word) <= columns {
+            last.push(' ');
+            *last += word;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
