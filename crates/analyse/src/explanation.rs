@@ -100,6 +100,8 @@ pub struct Explanation {
     pub result: String,
     /// The two contenders.
     pub contenders: [String; 2],
+    /// How often each did the work. Times and counts are those of one pass.
+    pub passes: [u64; 2],
     /// Elapsed time of each.
     pub elapsed: [Nanos; 2],
     /// Time of each outside of the disk, which its samples divide.
@@ -136,7 +138,8 @@ pub fn explain(result: &str, sides: [Contested<'_>; 2]) -> Explanation {
     Explanation {
         result: result.to_owned(),
         contenders: sides.map(|side| side.name.to_owned()),
-        elapsed: sides.map(|side| side.result.wall),
+        passes: sides.map(|side| side.result.passes_counted() as u64),
+        elapsed: sides.map(elapsed),
         processor,
         parts: in_pairs(sides.map(parts)),
         counts: in_pairs(sides.map(counts)),
@@ -169,27 +172,39 @@ fn in_pairs<K: PartialEq, V: Copy + Default + PartialEq, const N: usize>(
         .collect()
 }
 
-/// Time in which no request was in the disk: all of it, where the disk is not simulated.
+/// What a number that is a sum over the passes is of one.
+fn of_a_pass(result: &PhaseResult, sum: u64) -> u64 {
+    (sum as f64 / result.passes_counted()).round() as u64
+}
+
+/// The time of a pass: its parts, which are rounded each, add up to it.
+fn elapsed(side: Contested<'_>) -> Nanos {
+    Nanos(parts(side).iter().map(|(_, time)| time.0).sum())
+}
+
+/// Time of a pass in which no request was in the disk: all of it, where the disk is not simulated.
 fn outside(result: &PhaseResult) -> Nanos {
-    result.disk.map_or(result.wall, |work| work.outside)
+    let all = result.disk.map_or(result.wall, |work| work.outside);
+    Nanos(of_a_pass(result, all.0))
 }
 
 /// The elapsed time in parts: what the disk says of its own, and what was outside of it by the samples.
 fn parts(side: Contested<'_>) -> [(Part, Nanos); 11] {
     let work = side.result.disk.unwrap_or_default();
     let [programs, kernel, simulation] = processor(side.profile, outside(side.result));
+    let one = |time: Nanos| Nanos(of_a_pass(side.result, time.0));
     [
         (Part::Programs, programs),
         (Part::Kernel, kernel),
         (Part::Simulation, simulation),
-        (Part::Command, work.command),
-        (Part::Seek, work.seek),
-        (Part::Rotation, work.rotation),
-        (Part::Transfer, work.transfer),
-        (Part::Flash, work.flash),
-        (Part::Collection, work.collection),
-        (Part::Flush, work.flush),
-        (Part::Queue, work.waiting),
+        (Part::Command, one(work.command)),
+        (Part::Seek, one(work.seek)),
+        (Part::Rotation, one(work.rotation)),
+        (Part::Transfer, one(work.transfer)),
+        (Part::Flash, one(work.flash)),
+        (Part::Collection, one(work.collection)),
+        (Part::Flush, one(work.flush)),
+        (Part::Queue, one(work.waiting)),
     ]
 }
 
@@ -223,6 +238,7 @@ fn is_simulation(stack: &[&str]) -> bool {
 fn counts(side: Contested<'_>) -> [(Count, u64); 7] {
     let work = side.result.disk.unwrap_or_default();
     let device = side.result.device.unwrap_or_default();
+    let metadata = work.metadata.0 + work.journal.unwrap_or_default().0;
     [
         (Count::Requests, work.requests),
         (Count::Seeks, work.seeks),
@@ -230,11 +246,9 @@ fn counts(side: Contested<'_>) -> [(Count, u64); 7] {
         (Count::ForcedWrites, side.forced),
         (Count::BytesRead, device.read_bytes.0),
         (Count::BytesWritten, device.write_bytes.0),
-        (
-            Count::MetadataBytes,
-            work.metadata.0 + work.journal.unwrap_or_default().0,
-        ),
+        (Count::MetadataBytes, metadata),
     ]
+    .map(|(count, sum)| (count, of_a_pass(side.result, sum)))
 }
 
 /// The time outside of the disk by what it began with.
@@ -297,7 +311,7 @@ fn functions(profiles: [&CpuProfile; 2], outside: [Nanos; 2]) -> Vec<FunctionTim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Bytes, CacheState, Capacity, DeviceCounters, DiskWork, End, Op, Phase};
+    use model::{Bytes, CacheState, Capacity, DeviceCounters, DiskWork, End, Op, Pass, Phase};
 
     fn profile(folded: &[(&str, u64)]) -> CpuProfile {
         let stacks = folded.iter().map(|(stack, samples)| {
@@ -381,6 +395,35 @@ mod tests {
             let sum: u64 = explained.parts.iter().map(|(_, times)| times[side].0).sum();
             assert_eq!(Nanos(sum), explained.elapsed[side]);
         }
+    }
+
+    #[test]
+    fn what_took_several_passes_is_told_of_one() {
+        let work = DiskWork {
+            outside: Nanos(100),
+            seek: Nanos(201),
+            requests: 4,
+            ..DiskWork::default()
+        };
+        let once = result(301, work);
+        let mut twice = result(301, work);
+        let pass = Pass {
+            wall: Nanos(150),
+            operations: 1,
+            bytes: Bytes(0),
+        };
+        twice.passes = vec![pass; 2];
+        let profile = CpuProfile::default();
+        let side = |result| Contested {
+            name: "xfs",
+            result,
+            profile: &profile,
+            forced: 0,
+        };
+        let explained = explain("t/p", [side(&once), side(&twice)]);
+        assert_eq!(explained.passes, [1, 2]);
+        assert_eq!(explained.elapsed, [Nanos(301), Nanos(151)]);
+        assert_eq!(explained.counts[0], (Count::Requests, [4, 2]));
     }
 
     #[test]

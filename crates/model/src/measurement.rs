@@ -379,7 +379,7 @@ impl PhaseResult {
     }
 
     /// Passes that the counts are sums over.
-    fn passes_counted(&self) -> f64 {
+    pub fn passes_counted(&self) -> f64 {
         self.passes.len().max(1) as f64
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{CampaignResults, Group, Status};
+use model::{CampaignResults, End, Group, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::{MetricResult, Row};
@@ -56,16 +56,36 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<Unflushed> {
     found.collect()
 }
 
-/// Sets the results of such contenders in durable writes apart: who does not wait for the disk competes with nobody who does.
+/// Sets the results of such contenders apart in durable writes, and in phases that end with a sync which never reached the
+/// disk: who does not wait for the disk competes with nobody who does.
 pub(crate) fn set_apart(rows: &mut [Row], results: &CampaignResults, found: &[Unflushed]) {
     let durable = durable_phases(results);
-    let is_found = |result: &MetricResult| found.iter().any(|f| f.contender == result.contender);
-    let rows = rows.iter_mut();
-    for row in rows.filter(|row| durable.contains(&(&*row.test, &*row.phase))) {
-        for result in row.results.iter_mut().filter(|result| is_found(result)) {
+    let flushed = flushed(results);
+    for row in rows {
+        let (test, phase) = (row.test.as_str(), row.phase.as_str());
+        let is_durable = durable.contains(&(test, phase));
+        let ends_so = row.ends != End::Call;
+        let of_found = |result: &&mut MetricResult| {
+            let name = result.contender.as_str();
+            let reached = flushed.contains(&(name, test, phase));
+            found.iter().any(|f| f.contender == name) && (is_durable || ends_so && !reached)
+        };
+        for result in row.results.iter_mut().filter(of_found) {
             result.set_apart = true;
         }
     }
+}
+
+/// Contenders, tests and phases in which the disk was told to empty its cache.
+fn flushed(results: &CampaignResults) -> BTreeSet<(&str, &str, &str)> {
+    let mut flushed = BTreeSet::new();
+    for stored in &results.cells {
+        let cell = &stored.cell;
+        let phases = stored.result.iter().flat_map(|result| &result.phases);
+        let did = phases.filter(|phase| phase.device.is_some_and(|device| device.flushes > 0));
+        flushed.extend(did.map(|phase| (&*cell.contender, &*cell.test, &*phase.phase)));
+    }
+    flushed
 }
 
 /// Tests and phases whose writes are synced.
@@ -127,5 +147,12 @@ mod tests {
         let apart: Vec<bool> = row.results.iter().map(|r| r.set_apart).collect();
         assert!(apart[0] && !apart[1..].contains(&true), "{apart:?}");
         assert!(row.results[0].estimate.is_some() && row.results[0].place.is_none());
+        // A phase that ends with a sync which never reached the disk is no less undone.
+        let next = &mut results.campaign.suites[0].tests[0].phases[1];
+        next.ends = End::Fsync;
+        let next = next.name.clone();
+        let rows = crate::analyse(&results).rows;
+        let row = rows.iter().find(|row| row.phase == next).unwrap();
+        assert!(row.results[0].set_apart && !row.results[1].set_apart);
     }
 }

@@ -220,6 +220,11 @@ fn side<'a>(
         }
     })?;
     require_ok(phase, contender)?;
+    if phase.wall == Nanos(0) {
+        let (test, phase) = (line(test), line(&phase.phase));
+        let why = format!("{test}/{phase} is not timed: name a phase that takes time");
+        return Err(BadInput(why).into());
+    }
     let journal = match phase.disk {
         Some(_) => Some(journals::of_cell(store, results, cell)?),
         None => None,

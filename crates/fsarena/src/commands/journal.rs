@@ -23,7 +23,7 @@ use crate::paths;
 pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
-    let cell = journals::cell(&results, args.cell)?;
+    let cell = journals::cell(&results, args.cell, args.phase.as_deref())?;
     if args.format == "table" {
         return times(cell, args, globals);
     }

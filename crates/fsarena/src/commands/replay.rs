@@ -14,7 +14,7 @@ use crate::arguments::cli::Globals;
 use crate::arguments::journal_args::ReplayArgs;
 use crate::journals::{self, Journal};
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json, table};
+use crate::output::text::{line, print, print_json, table};
 use crate::paths;
 use crate::request::read::refuse_doubles;
 
@@ -28,7 +28,7 @@ const SEED: u64 = 1;
 /// Serves the journal and says how long it took.
 pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let catalog = paths::catalog(globals)?;
-    let journal = journal_of(args, globals)?;
+    let (journal, name) = journal_of(args, globals)?;
     let disks = disks(args, &catalog)?;
     let kind = if args.open { Loop::Open } else { Loop::Closed };
     let rows: Vec<(DiskModel, Result<Outcome, String>)> = disks
@@ -41,14 +41,15 @@ pub fn run(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if globals.json {
         print_json(&in_full(&journal, &rows))?;
     } else {
-        print(&text(&journal, &rows, kind))?;
+        print(&text(&name, &journal, &rows, kind))?;
     }
     let served = rows.iter().any(|(_, outcome)| outcome.is_ok());
     let code = if served { Code::Done } else { Code::Refused };
     Ok(code.into())
 }
 
-fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<Journal> {
+/// The journal, and what people call it.
+fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<(Journal, String)> {
     let number = args.journal.as_deref().map(str::parse::<i64>);
     if let (Some(path), Some(Err(_))) = (&args.journal, &number) {
         if args.cell.is_some() {
@@ -65,15 +66,19 @@ fn journal_of(args: &ReplayArgs, globals: &Globals) -> anyhow::Result<Journal> {
             Ok(text) => Journal::of_csv(&text),
             Err(_) => Err("it is no text".to_owned()),
         };
-        return read.map_err(|why| {
+        let read = read.map_err(|why| {
             let how = "`fsarena journal --format csv` writes one";
-            BadInput(format!("{path} is no journal: {why}; {how}")).into()
-        });
+            BadInput(format!("{path} is no journal: {why}; {how}"))
+        })?;
+        return Ok((read, line(path)));
     }
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, number.and_then(Result::ok))?)?;
-    let cell = journals::cell(&results, args.cell)?;
-    journals::of_cell(&store, &results, cell)
+    let cell = journals::cell(&results, args.cell, None)?;
+    let place = &cell.cell;
+    let (id, contender, test) = (place.id.0, line(&place.contender), line(&place.test));
+    let name = format!("cell {id}, {contender} in {test}");
+    Ok((journals::of_cell(&store, &results, cell)?, name))
 }
 
 fn disks(args: &ReplayArgs, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
@@ -191,21 +196,28 @@ const HEAD: [&str; 12] = [
     "amplified",
 ];
 
-fn text(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)], kind: Loop) -> String {
+fn text(
+    name: &str,
+    journal: &Journal,
+    rows: &[(DiskModel, Result<Outcome, String>)],
+    kind: Loop,
+) -> String {
     let from = match &journal.disk {
         Some((model, size)) => format!(" of {} ({size})", model.name),
         None => String::new(),
     };
     let how = match kind {
-        Loop::Open => "each when it came in the journal",
-        Loop::Closed => "each as long after the one before it was done as in the journal",
+        Loop::Open => "Each request comes when it came then, however long the disk takes",
+        Loop::Closed => {
+            "Whoever waited for a request then waits for it here, and thinks as long in between"
+        }
     };
     let lines: Vec<[String; 12]> = rows
         .iter()
         .map(|(model, outcome)| row(model, outcome))
         .collect();
     let mut text = format!(
-        "{} requests{from}, from the first to the last in the journal, {how}:\n{}",
+        "{name}: {} requests{from}, those of mkfs and mount among them.\n{how}.\n\n{}",
         journal.entries.len(),
         table(HEAD, &lines)
     );

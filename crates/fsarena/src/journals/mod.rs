@@ -28,14 +28,23 @@ pub struct Journal {
     pub timed: BTreeMap<String, Vec<(Nanos, Nanos)>>,
 }
 
-/// The cell that is meant: by its number, or the first that has a simulated disk.
+/// The cell that is meant: by its number, or the first that has a simulated disk, in this phase where one is named.
 ///
 /// # Errors
 /// When there is none.
-pub fn cell(results: &CampaignResults, number: Option<u32>) -> Result<&StoredCell, BadInput> {
-    let has_disk = |cell: &&StoredCell| {
+pub fn cell<'a>(
+    results: &'a CampaignResults,
+    number: Option<u32>,
+    phase: Option<&str>,
+) -> Result<&'a StoredCell, BadInput> {
+    let phases = |cell: &'a StoredCell| {
         let phases = cell.result.iter().flat_map(|result| &result.phases);
-        { phases }.any(|phase| phase.disk.is_some())
+        phases.filter(|phase| phase.disk.is_some())
+    };
+    let has_disk = |cell: &&'a StoredCell| phases(cell).next().is_some();
+    let has_phase = |cell: &&'a StoredCell| {
+        let is_it = |wanted| phases(cell).any(|phase| phase.phase == wanted);
+        phase.is_none_or(is_it)
     };
     match number {
         Some(number) => results
@@ -48,11 +57,11 @@ pub fn cell(results: &CampaignResults, number: Option<u32>) -> Result<&StoredCel
                     results.id, results.id
                 ))
             }),
-        None => results
-            .cells
-            .iter()
-            .find(has_disk)
-            .ok_or_else(|| without_disk(results)),
+        None => {
+            let cells = || results.cells.iter();
+            let found = cells().find(has_phase).or_else(|| cells().find(has_disk));
+            found.filter(has_disk).ok_or_else(|| without_disk(results))
+        }
     }
 }
 

@@ -42,6 +42,7 @@ pub fn times(phases: &[(&PhaseResult, &DiskWork)]) -> Vec<[String; 15]> {
             share(work.flush),
             share(work.waiting),
             work.write_amplification()
+                .filter(|_| phase.device.is_none_or(|device| device.write_bytes.0 > 0))
                 .map_or("·".to_owned(), |wa| format!("{wa:.2}")),
         ]);
     }

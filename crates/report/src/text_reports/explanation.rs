@@ -195,6 +195,12 @@ impl<'a> Sides<'a> {
             let samples = self.explanation.samples[side];
             let period = self.explanation.period[side];
             text += &format!("\n{name}: {samples} samples, one each {period}");
+            match self.explanation.passes[side] {
+                1 => {}
+                passes => {
+                    text += &format!("; it did the work {passes} times, and numbers are of one");
+                }
+            }
             match self.explanation.lost[side] {
                 0 => {}
                 lost => text += &format!("; {lost} found no room"),
@@ -270,6 +276,7 @@ mod tests {
         Explanation {
             result: "tree/within".into(),
             contenders: ["xfs".into(), "ext4".into()],
+            passes: [1, 3],
             elapsed: ms(1130, 407),
             processor: ms(90, 120),
             parts: vec![

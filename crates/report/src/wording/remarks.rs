@@ -237,7 +237,7 @@ fn unflushed(analysis: &Analysis) -> Option<String> {
     (!found.is_empty()).then(|| {
         format!(
             "Not durable: the disk's cache was never flushed for {}, where others had it flushed: a loss of power may \
-             take what was synced. Results in durable writes are shown and not ranked, and uses that need such writes rule it out.",
+             take what was synced. Results in durable writes, and in phases that end with such a sync, are shown and not ranked, and uses that need such writes rule it out.",
             some_of(&found)
         )
     })
