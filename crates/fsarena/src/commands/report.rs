@@ -1,5 +1,6 @@
 //! `fsarena report`: a stored campaign in one of the formats; and the report at the end of a run.
 
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -158,9 +159,11 @@ pub fn after_run(
 }
 
 fn options(to_stdout: bool) -> Options {
-    let terminal = terminal_width().filter(|_| to_stdout);
+    // A terminal may not say how wide it is.
+    let is_terminal = to_stdout && io::stdout().is_terminal();
+    let width = terminal_width().filter(|_| is_terminal);
     Options {
-        width: terminal.unwrap_or(PIPED_WIDTH),
-        colour: terminal.is_some() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+        width: width.unwrap_or(PIPED_WIDTH),
+        colour: is_terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
     }
 }

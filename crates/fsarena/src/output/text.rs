@@ -1,6 +1,6 @@
 //! Text for people and JSON for programs, on standard output.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use jiff::Timestamp;
 use model::Nanos;
@@ -37,9 +37,8 @@ pub fn print_json(value: &Value) -> io::Result<()> {
 
 /// Columns of the terminal that standard output is; nothing where it is none.
 pub fn terminal_width() -> Option<usize> {
-    let stdout = io::stdout();
-    let (width, _) = terminal_size::terminal_size_of(&stdout)?;
-    stdout.is_terminal().then_some(usize::from(width.0))
+    let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
+    Some(usize::from(width.0))
 }
 
 /// Columns under a heading, a line each. Only the last column may be of any length: on a terminal it goes on below itself,
