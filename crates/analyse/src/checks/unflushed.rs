@@ -72,6 +72,7 @@ pub(crate) fn set_apart(rows: &mut [Row], results: &CampaignResults, found: &[Un
         };
         for result in row.results.iter_mut().filter(of_found) {
             result.set_apart = true;
+            result.not_durable = true;
         }
     }
 }
@@ -153,6 +154,6 @@ mod tests {
         let next = next.name.clone();
         let rows = crate::analyse(&results).rows;
         let row = rows.iter().find(|row| row.phase == next).unwrap();
-        assert!(row.results[0].set_apart && !row.results[1].set_apart);
+        assert!(row.results[0].not_durable && !row.results[1].set_apart);
     }
 }

@@ -58,6 +58,9 @@ pub struct MetricResult {
     /// Whether it is that of a baseline, such as what lives in memory: it is shown, and competes with nobody's.
     #[serde(default)]
     pub set_apart: bool,
+    /// Whether it is set apart since its syncs never reached the disk, where those of others did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_durable: bool,
     /// Where it stands beside the best; `None` where it has no value, failed in a round, is not ranked, or is alone.
     pub place: Option<Place>,
 }
@@ -73,6 +76,7 @@ impl MetricResult {
             overhead_share: median_share(&rounds, |r| r.overhead_share),
             rounds,
             set_apart: false,
+            not_durable: false,
             place: None,
         }
     }

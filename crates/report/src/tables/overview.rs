@@ -78,8 +78,11 @@ pub(crate) const OVERHEAD: char = '†';
 /// Behind an overall result that rests on fewer results than those of others.
 pub(crate) const LACKING: char = '*';
 
+/// Behind a result that stands for less than was asked for.
+const NOT_DURABLE: char = '‡';
+
 /// Every sign with its meaning.
-pub(crate) const LEGEND: [(char, &str); 12] = [
+pub(crate) const LEGEND: [(char, &str); 13] = [
     ('↑', "higher is better"),
     ('↓', "lower is better"),
     (BEST, "best: all others are worse by more than the margin"),
@@ -101,6 +104,10 @@ pub(crate) const LEGEND: [(char, &str); 12] = [
         "cut short by a time limit; it is at least this",
     ),
     (LACKING, "lacks results that others have; not ranked"),
+    (
+        NOT_DURABLE,
+        "not durable, so not ranked: its syncs never reach the disk",
+    ),
 ];
 
 /// The whole table: the tests, then the sweeps.
@@ -206,6 +213,7 @@ fn number(row: &Row, result: &MetricResult, estimate: &Estimate, scale: &Scale) 
         result.has_failed_rounds().then_some(PARTIAL),
         result.is_largely_overhead().then_some(OVERHEAD),
         result.is_incomplete().then_some(WAITING),
+        result.not_durable.then_some(NOT_DURABLE),
     ];
     Entry {
         text: bound
