@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{CampaignResults, End, Group, Status};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::resources;
 use crate::{MetricResult, Row};
 
 /// A contender whose syncs end before the disk's cache is flushed.
@@ -41,14 +42,19 @@ pub(crate) fn unflushed(results: &CampaignResults) -> Vec<Unflushed> {
             }
         }
     }
-    // A device that needs no flush gets none from anybody.
-    if synced.values().all(|sum| sum.flushes == 0) {
-        return Vec::new();
-    }
-    let contenders = results.campaign.contenders.iter();
-    let found = contenders.filter_map(|contender| {
+    // A disk that needs no flush gets none from anybody: only those on the same one say whether it does.
+    let on = resources::disks(results);
+    let contenders = || results.campaign.contenders.iter().zip(&on);
+    let flushes = |disk: &Option<String>| {
+        let there = contenders().filter(|(c, of)| *of == disk && c.directory.is_none());
+        let mut sums = there.filter_map(|(c, _)| synced.get(c.name.as_str()));
+        sums.any(|sum| sum.flushes > 0)
+    };
+    let found = contenders().filter_map(|(contender, disk)| {
         let sum = synced.get(contender.name.as_str())?;
-        (sum.flushes == 0 && sum.operations > 0).then(|| Unflushed {
+        let is_found = sum.flushes == 0 && sum.operations > 0;
+        // Directories may lie on any disk.
+        (is_found && contender.directory.is_none() && flushes(disk)).then(|| Unflushed {
             contender: contender.name.clone(),
             operations: sum.operations,
         })
@@ -142,6 +148,13 @@ mod tests {
         assert_eq!(set(0, 0), [], "the device needs none");
         assert_eq!(set(1, 7), []);
         set(0, 7);
+        let cacheless = model::DiskModel {
+            name: "floppy".to_owned(),
+            ..model::DiskModel::ideal()
+        };
+        let mut apart = results.clone();
+        apart.campaign.contenders[0].own.disk = Some(cacheless);
+        assert_eq!(unflushed(&apart), [], "its disk is flushed by nobody");
         let rows = crate::analyse(&results).rows;
         let of_phase = |row: &&Row| (&row.test, &row.phase) == (&test, &phase);
         let row = rows.iter().find(of_phase).unwrap();

@@ -206,6 +206,8 @@ fn text(
         Some((model, size)) => format!(" of {} ({size})", model.name),
         None => String::new(),
     };
+    let outside = journal.entries.iter().filter(|(phase, _)| phase.is_none());
+    let outside = outside.count();
     let how = match kind {
         Loop::Open => "Each request comes when it came then, however long the disk takes",
         Loop::Closed => {
@@ -217,7 +219,7 @@ fn text(
         .map(|(model, outcome)| row(model, outcome))
         .collect();
     let mut text = format!(
-        "{name}: {} requests{from}, those of mkfs and mount among them.\n{how}.\n\n{}",
+        "{name}: {} requests{from}, {outside} of them outside of phases (mkfs, mount, preparation).\n{how}.\n\n{}",
         journal.entries.len(),
         table(HEAD, &lines)
     );

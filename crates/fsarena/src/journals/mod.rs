@@ -58,9 +58,10 @@ pub fn cell<'a>(
                 ))
             }),
         None => {
-            let cells = || results.cells.iter();
-            let found = cells().find(has_phase).or_else(|| cells().find(has_disk));
-            found.filter(has_disk).ok_or_else(|| without_disk(results))
+            let in_phase = |cell: &&'a StoredCell| has_disk(cell) && has_phase(cell);
+            let found = results.cells.iter().find(in_phase);
+            let found = found.or_else(|| results.cells.iter().find(has_disk));
+            found.ok_or_else(|| without_disk(results))
         }
     }
 }
