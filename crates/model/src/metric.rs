@@ -1,0 +1,205 @@
+//! Metrics: what a number of a phase says, in which unit, and which way is better.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The unit of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Operations per second.
+    PerSecond,
+    /// Seconds.
+    Seconds,
+    /// Hundredths.
+    Percent,
+    /// Bytes.
+    Bytes,
+    /// A plain number.
+    Count,
+    /// A ratio of two quantities of one kind.
+    Ratio,
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: a number that explains others.
+    Neutral,
+}
+
+/// A line for each metric, in the order of the reports: its word in results and on the command line, the unit in which its
+/// values are kept, and which way is better.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $metric:ident = $name:literal, $unit:ident, $direction:ident;)*) => {
+        /// What a number says.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub enum Metric {
+            $($(#[$doc])* #[serde(rename = $name)] $metric,)*
+        }
+
+        impl Metric {
+            /// Every metric, in the order of the reports.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$metric),*];
+
+            /// The word in results and on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$metric => $name,)*
+                }
+            }
+
+            /// The unit in which its values are kept.
+            pub const fn unit(self) -> Unit {
+                match self {
+                    $(Self::$metric => Unit::$unit,)*
+                }
+            }
+
+            /// Which way is better.
+            pub const fn direction(self) -> Direction {
+                match self {
+                    $(Self::$metric => Direction::$direction,)*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Bytes per second between program and filesystem.
+    Throughput = "throughput", BytesPerSecond, Higher;
+    /// Operations per second.
+    Rate = "rate", PerSecond, Higher;
+    /// Seconds from begin to end.
+    Elapsed = "elapsed", Seconds, Lower;
+    /// Share of the device that files may fill.
+    Capacity = "capacity", Percent, Higher;
+    /// 1 where a feature works, 0 where not.
+    Supported = "supported", Count, Higher;
+    /// Processor time of the agent and its programs as a share of elapsed time.
+    Cpu = "cpu", Percent, Neutral;
+    /// Processor time of the filesystem's own processes as a share of elapsed time.
+    CpuDriver = "cpu-driver", Percent, Neutral;
+    /// Busy time of the whole machine as a share of elapsed time; above 100 % on several processors.
+    CpuMachine = "cpu-machine", Percent, Neutral;
+    /// Processor time of the agent, its programs and the filesystem's own processes for each operation.
+    CpuPerOperation = "cpu-per-operation", Seconds, Lower;
+    /// Page faults served without I/O.
+    MinorFaults = "minor-faults", Count, Neutral;
+    /// Page faults served by I/O.
+    MajorFaults = "major-faults", Count, Neutral;
+    /// Median latency of an operation.
+    LatencyP50 = "latency-p50", Seconds, Lower;
+    /// 90th percentile of the latency.
+    LatencyP90 = "latency-p90", Seconds, Lower;
+    /// 95th percentile of the latency.
+    LatencyP95 = "latency-p95", Seconds, Lower;
+    /// 99th percentile of the latency.
+    LatencyP99 = "latency-p99", Seconds, Lower;
+    /// 99.9th percentile of the latency.
+    LatencyP999 = "latency-p999", Seconds, Lower;
+    /// 99.99th percentile of the latency.
+    LatencyP9999 = "latency-p9999", Seconds, Lower;
+    /// Worst latency of an operation.
+    LatencyMax = "latency-max", Seconds, Lower;
+    /// Mean latency of the operations that were timed one by one.
+    LatencyMean = "latency-mean", Seconds, Lower;
+    /// Share of the operations that took longer than 2 s, as tiobench prints it.
+    LatencyAbove2s = "latency-above-2s", Percent, Lower;
+    /// Share of the operations that took longer than 10 s, as tiobench prints it.
+    LatencyAbove10s = "latency-above-10s", Percent, Lower;
+    /// Median time of a sync (`fsync`, `fdatasync`) within the operations of a mix.
+    SyncP50 = "sync-p50", Seconds, Lower;
+    /// 95th percentile of it.
+    SyncP95 = "sync-p95", Seconds, Lower;
+    /// 99th percentile of it.
+    SyncP99 = "sync-p99", Seconds, Lower;
+    /// The longest of them.
+    SyncMax = "sync-max", Seconds, Lower;
+    /// Mean latency of opening a file that requests went to.
+    OpenMean = "open-mean", Seconds, Lower;
+    /// Worst latency of opening a file that requests went to.
+    OpenMax = "open-max", Seconds, Lower;
+    /// Mean latency of closing a file that requests went to.
+    CloseMean = "close-mean", Seconds, Lower;
+    /// Worst latency of closing a file that requests went to.
+    CloseMax = "close-max", Seconds, Lower;
+    /// Bytes read from the device.
+    DeviceRead = "device-read", Bytes, Neutral;
+    /// Bytes written to the device.
+    DeviceWritten = "device-written", Bytes, Neutral;
+    /// Flush requests to the device.
+    DeviceFlushes = "device-flushes", Count, Neutral;
+    /// Bytes written to the device for each byte the program wrote.
+    WriteAmplification = "write-amplification", Ratio, Lower;
+    /// Bytes that became used on the filesystem.
+    SpaceTaken = "space-taken", Bytes, Neutral;
+    /// Bytes that the kernel's caches of objects hold for the filesystem at the end.
+    MemoryKernel = "memory-kernel", Bytes, Neutral;
+    /// Bytes that the filesystem's own processes have for themselves at the end.
+    MemoryDriver = "memory-driver", Bytes, Neutral;
+    /// Pieces in which a file lies on the device, on average over those that are there after the phase.
+    ExtentsPerFile = "extents-per-file", Ratio, Neutral;
+    /// Share of the blocks of these files, but for the first of each, that lie behind the one before.
+    LayoutScore = "layout-score", Percent, Neutral;
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|metric| metric.name() == text)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name).join(", ");
+                format!("`{text}` is no metric: one of {names}")
+            })
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Unit {
+    /// The symbol behind a number.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "/s",
+            Self::Seconds => "s",
+            Self::Percent => "%",
+            Self::Bytes => "B",
+            Self::Count | Self::Ratio => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_a_name_that_reads_back() {
+        for metric in Metric::ALL {
+            let json = serde_json::to_string(&metric).unwrap();
+            assert_eq!(json, format!("\"{metric}\""));
+        }
+    }
+}
