@@ -286,6 +286,21 @@ impl Campaign {
         })
     }
 
+    /// The machine of its guests in words, with every disk that a cell has; nothing where cells run in none.
+    pub fn machine_in_words(&self) -> Option<String> {
+        let machine = self.guest.as_ref()?;
+        let mut disks: Vec<String> = Vec::new();
+        for disk in self.machines().map(|machine| machine.disk.to_string()) {
+            if !disks.contains(&disk) {
+                disks.push(disk);
+            }
+        }
+        match disks.is_empty() {
+            true => Some(machine.to_string()),
+            false => Some(machine.with_disk(disks.join(", or "))),
+        }
+    }
+
     /// The machines of all cells.
     pub fn machines(&self) -> impl Iterator<Item = GuestMachine> {
         let tests = || self.suites.iter().flat_map(|suite| &suite.tests);

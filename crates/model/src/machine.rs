@@ -178,8 +178,9 @@ impl GuestMachine {
     }
 }
 
-impl fmt::Display for GuestMachine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl GuestMachine {
+    /// The machine in words, with these for each of its disks.
+    pub fn with_disk(&self, disk: impl fmt::Display) -> String {
         let processors = match self.processors {
             1 => "1 processor".to_owned(),
             count => format!("{count} processors"),
@@ -192,15 +193,19 @@ impl fmt::Display for GuestMachine {
             0 => String::new(),
             shift => format!(", {} ns an instruction", 1_u64 << shift),
         };
-        write!(
-            f,
-            "{} of memory, {processors} ({}, {}{speed}), {disks}: {}; Linux {}",
+        format!(
+            "{} of memory, {processors} ({}, {}{speed}), {disks}: {disk}; Linux {}",
             self.memory,
             self.accelerator.name(),
             self.cpu,
-            self.disk,
             self.kernel
         )
+    }
+}
+
+impl fmt::Display for GuestMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.with_disk(&self.disk))
     }
 }
 

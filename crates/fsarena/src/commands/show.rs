@@ -85,7 +85,7 @@ fn head(results: &CampaignResults) -> String {
         ("cells", format!("{done} of {} done", results.cells.len())),
     ];
     facts.extend(campaign.memory.map(|memory| ("memory", memory.to_string())));
-    let machine = campaign.guest.as_ref();
+    let machine = campaign.machine_in_words();
     facts.extend(
         machine.map(|machine| ("machine", line(&format!("{}: {machine}", campaign.clock)))),
     );

@@ -24,8 +24,8 @@ pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
         ("Size", campaign.size.to_string()),
         ("Memory", memory),
     ];
-    let machine = campaign.guest.as_ref();
-    facts.extend(machine.map(|machine| ("Machine", clean(&machine.to_string()))));
+    let machine = campaign.machine_in_words();
+    facts.extend(machine.map(|machine| ("Machine", clean(&machine))));
     facts
 }
 
@@ -35,8 +35,8 @@ pub(crate) fn virtual_time(results: &CampaignResults) -> Option<String> {
     if campaign.clock != Clock::Virtual {
         return None;
     }
-    let machine = campaign.guest.as_ref();
-    let machine = machine.map_or_else(String::new, |m| format!(" ({})", clean(&m.to_string())));
+    let machine = campaign.machine_in_words();
+    let machine = machine.map_or_else(String::new, |m| format!(" ({})", clean(&m)));
     Some(format!(
         "These times are those of a model machine{machine}: an instruction takes a nanosecond, the disk what its \
          model says, and nothing else any time. They say how much work a filesystem makes for processor and disk, \
