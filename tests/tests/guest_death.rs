@@ -179,6 +179,24 @@ fn a_driver_that_stands_still_is_hung() {
     assert_eq!(processes_about(bench.directory.path()), []);
 }
 
+/// Whatever this machine is doing, the guest is given up by what it has done itself.
+#[test]
+fn a_guest_that_is_busy_for_ever_is_hung_by_its_instructions() {
+    let bench = Bench::new(SIZE);
+    let mut executor = bench.model("minix");
+    executor.stall_timeout = Nanos::from_secs(4);
+    let mut job = bench.job("minix", &executor, &tree(&bench));
+    script(&mut job, "mkfs", "while :; do :; done", &[]);
+    let result = execute(&mut executor, &job);
+    let reason = ["nothing moved while the guest executed"];
+    assert_died(&result, Status::Hung, "mkfs", &reason);
+    let reason = result.failure.unwrap().reason;
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "million").unwrap();
+    // Of 1000 million; a tenth of the limit passes with the clock on the wall.
+    assert!(words[at - 1].parse::<u64>().unwrap() >= 100, "{reason}");
+}
+
 /// Mounts, and a moment later sends the driver a signal.
 fn driver_gets(signal: &str) -> String {
     format!(

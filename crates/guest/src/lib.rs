@@ -47,7 +47,7 @@ pub use error::GuestError;
 pub use guest::{ARCHIVES, Contents, Guest};
 pub use kernel::payload;
 pub use kvm::prove_kvm;
-pub use machine::{Begin, CHANNEL, DISK, MOUNTPOINT, Machine, QEMU, disks};
+pub use machine::{Begin, CHANNEL, DISK, MOUNTPOINT, Machine, QEMU, Says, disks};
 pub use memory_disk::MemoryDisk;
 pub use mirrors::check as check_mirror;
 pub use model::Clock;

@@ -77,6 +77,15 @@ pub enum Begin<'a> {
     },
 }
 
+/// Where goes what a machine says.
+#[derive(Clone, Copy, Debug)]
+pub struct Says<'a> {
+    /// A file for what its agent says.
+    pub events: &'a Path,
+    /// A file for its console, which is appended.
+    pub console: &'a Path,
+}
+
 /// What a guest calls its disks, up to 26 of them.
 pub fn disks(count: u32) -> Vec<String> {
     let letters = ('a'..='z').take(count as usize);
@@ -143,13 +152,14 @@ impl Machine {
     }
 
     /// The same machine with a card on which the guest finds what its first filesystem does not hold. From its first
-    /// moment, or from where another was when it was [saved](Machine::to_be_saved): its agent cannot tell which.
+    /// moment, or from where another was when it was [saved](Machine::to_be_saved): its agent cannot tell which. Standard
+    /// input and output take QEMU's own commands (QMP).
     pub fn with_card(
         &self,
         begin: &Begin<'_>,
         card: &Card<'_>,
         disks: &[&Path],
-        console: &Path,
+        says: &Says<'_>,
     ) -> Command {
         let mut command = match begin {
             Begin::Boot {
@@ -170,8 +180,10 @@ impl Machine {
             }
         };
         self.has_disks(&mut command, disks);
-        speaks(&mut command, "stdio,signal=off", console);
+        let events = format!("file,path={}", escaped(says.events));
+        speaks(&mut command, &events, says.console);
         card.put_into(&mut command);
+        takes_commands(&mut command);
         command
     }
 
@@ -190,9 +202,7 @@ impl Machine {
         command.args(["-action", "watchdog=pause"]);
         speaks(&mut command, "file,path=/dev/null", console);
         card.put_into(&mut command);
-        command
-            .args(["-chardev", "stdio,id=commands,signal=off"])
-            .args(["-mon", "chardev=commands,mode=control"]);
+        takes_commands(&mut command);
         command
     }
 
@@ -345,6 +355,13 @@ fn speaks(command: &mut Command, channel: &str, console: &Path) {
             escaped(console)
         ))
         .args(["-serial", "chardev:console"]);
+}
+
+/// QEMU's own commands come from standard input, and its answers go to standard output.
+fn takes_commands(command: &mut Command) {
+    command
+        .args(["-chardev", "stdio,id=commands,signal=off"])
+        .args(["-mon", "chardev=commands,mode=control"]);
 }
 
 /// Memory that is a file of this machine's.

@@ -21,6 +21,7 @@ use wire::{Event, Job, Stopped};
 use crate::collector::Collector;
 use crate::ending::Stall;
 use crate::events;
+use crate::monitor::{Monitor, Progress};
 use crate::watched_time::WatchedTime;
 
 /// How often a stop that the user asked for is noticed.
@@ -38,9 +39,6 @@ pub struct Watch<'a> {
     pub stall_timeout: Nanos,
     /// Time after which a step is `hung` that has not ended, whatever moves.
     pub step_limit: Nanos,
-    /// Whether all these times are those of its work, and not of the clock on the wall: a guest in virtual time does as
-    /// much in them on a machine that is busy, and only later.
-    pub by_work: bool,
     /// Set by whoever wants the campaign to stop.
     pub stop: &'a AtomicBool,
 }
@@ -84,6 +82,9 @@ pub struct Agent {
     events: Receiver<Event>,
     /// Rises when the process has ended: a file of events has no end of its own.
     ended: Arc<AtomicBool>,
+    /// How far it has come, where its times are those of its work and not of the clock on the wall: a guest in virtual time
+    /// does as much in them on a machine that is busy, and only later.
+    progress: Option<Progress>,
 }
 
 impl Agent {
@@ -98,20 +99,39 @@ impl Agent {
         Self::watching(child, events, Arc::default())?.receive(Some(job), hold)
     }
 
-    /// Starts a guest whose agent writes its events into a file, and writes its job where that is not in
-    /// the guest already.
+    /// Starts a guest whose agent writes its events into a file, and writes its job.
     ///
     /// A pipe that is full would make the guest wait until somebody here reads it, which takes as long as
     /// this machine is busy; a file takes everything at once.
-    pub fn start_guest(
-        command: &mut Command,
-        job: Option<&Job>,
-        events: &Path,
-    ) -> io::Result<Self> {
+    pub fn start_guest(command: &mut Command, job: &Job, events: &Path) -> io::Result<Self> {
         let child = spawn(command.stdout(File::create(events)?))?;
+        Self::following(child, events)?.receive(Some(job), &|_| Ok(()))
+    }
+
+    /// Starts a guest in virtual time, which has its job, writes its agent's events into a file by itself, and takes QEMU's
+    /// own commands from its standard input.
+    pub fn start_virtual_guest(command: &mut Command, events: &Path) -> io::Result<Self> {
+        File::create(events)?;
+        let child = spawn(command.stdout(Stdio::piped()))?;
+        let mut agent = Self::following(child, events)?;
+        match Monitor::of(&mut agent.child) {
+            Ok(monitor) => {
+                agent.progress = Some(Progress::of(monitor));
+                Ok(agent)
+            }
+            Err(error) => {
+                agent.kill();
+                agent.wait(REAPING);
+                Err(error)
+            }
+        }
+    }
+
+    /// Listens to an agent whose events are in a file.
+    fn following(child: Child, events: &Path) -> io::Result<Self> {
         let ended = Arc::new(AtomicBool::new(false));
         let events = events::Followed::new(File::open(events)?, Arc::clone(&ended));
-        Self::watching(child, events, ended)?.receive(job, &|_| Ok(()))
+        Self::watching(child, events, ended)
     }
 
     /// Listens to an agent; one that nobody can listen to is ended.
@@ -129,6 +149,7 @@ impl Agent {
                 errors,
                 events,
                 ended,
+                progress: None,
             }),
             Err(error) => {
                 // It may have ended by itself.
@@ -150,20 +171,21 @@ impl Agent {
         let mut waits = Waits::new(watch);
         let mut stopped = Stopping::default();
         let mut withdrawn = None;
-        let mut worked = watch.by_work.then(Worked::default);
         let mut done = false;
         let outcome = loop {
             let event = self.events.recv_timeout(ATTENTION);
             let passed = time.look();
-            waits.pass(
-                worked
-                    .as_mut()
-                    .map_or(passed, |worked| worked.pass(self.pid(), passed)),
-            );
+            waits.pass(match &mut self.progress {
+                Some(progress) => progress.hear_and_pass(passed),
+                None => passed,
+            });
             match event {
                 Ok(Event::Withdrawn { reason }) => withdrawn = Some(reason),
                 Ok(event) => {
                     waits.hear(&event);
+                    if let Some(progress) = &mut self.progress {
+                        progress.moved();
+                    }
                     observe(&event);
                     done |= event == Event::Done;
                     collector.take(event);
@@ -187,6 +209,10 @@ impl Agent {
                 if stopped.looks_again(&mut waits, stall, &process::family(self.pid())) {
                     continue;
                 }
+                let stall = match (stall, &self.progress) {
+                    (Stall::Silence(_), Some(progress)) => Stall::Idle(progress.executed()),
+                    (stall, _) => stall,
+                };
                 break self.give_up(stall);
             }
             if watch.stop.load(Ordering::Relaxed) {
@@ -282,6 +308,7 @@ impl Agent {
     fn wait(&mut self, at_most: Duration) -> Option<ExitStatus> {
         // An agent whose standard input is closed ends of its own accord.
         self.child.stdin = None;
+        self.progress = None;
         let start = clock::now();
         loop {
             match self.child.try_wait() {
@@ -293,32 +320,6 @@ impl Agent {
                 _ => thread::sleep(Duration::from_millis(1)),
             }
         }
-    }
-}
-
-/// How long a process has run on processors.
-#[derive(Debug, Default)]
-pub(crate) struct Worked {
-    before: Nanos,
-}
-
-impl Worked {
-    /// What counts of a time that has passed: what the process ran in it.
-    pub(crate) fn pass(&mut self, process: Pid, passed: Nanos) -> Nanos {
-        let Some(now) = process::on_processor(process) else {
-            return passed;
-        };
-        let ran = now.0.saturating_sub(self.before.0);
-        self.before = now;
-        Self::counted(Nanos(ran), passed)
-    }
-
-    /// What it did not run counts a little, so that one that never runs again is given up all the same. Threads that
-    /// run side by side do not make time pass faster.
-    const fn counted(ran: Nanos, passed: Nanos) -> Nanos {
-        const OF_REST: u64 = 10;
-        let ran = if ran.0 < passed.0 { ran.0 } else { passed.0 };
-        Nanos(ran + (passed.0 - ran) / OF_REST)
     }
 }
 
@@ -418,22 +419,12 @@ mod tests {
 
     const SECOND: Nanos = Nanos::from_secs(1);
 
-    #[test]
-    fn what_gets_half_of_a_processor_has_nearly_twice_the_time() {
-        let counted = |ran, passed| Worked::counted(Nanos(ran), Nanos(passed)).0;
-        assert_eq!(counted(100, 100), 100);
-        assert_eq!(counted(150, 100), 100, "two threads");
-        assert_eq!(counted(50, 100), 55);
-        assert_eq!(counted(0, 100), 10, "it never runs again");
-    }
-
     /// How an agent that speaks every second, or never, is told to hang after some seconds.
     fn stall(speaks: bool, begins: bool, seconds: u64) -> Option<Stall> {
         let stop = AtomicBool::new(false);
         let watch = Watch {
             first: Nanos::from_secs(3),
             stall_timeout: Nanos::from_secs(5),
-            by_work: false,
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };
@@ -455,7 +446,6 @@ mod tests {
         let watch = Watch {
             first: SECOND,
             stall_timeout: SECOND,
-            by_work: false,
             step_limit: Nanos::from_secs(60),
             stop: &stop,
         };

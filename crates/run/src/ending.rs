@@ -40,6 +40,8 @@ pub enum Ending {
 pub enum Stall {
     /// Nothing moved for so long.
     Silence(Nanos),
+    /// Nothing moved while a guest in virtual time executed so many instructions.
+    Idle(u64),
     /// Something moved, and the step did not end within its limit.
     Endless(Nanos),
 }
@@ -48,6 +50,10 @@ impl Stall {
     fn words(self) -> String {
         match self {
             Self::Silence(time) => format!("nothing moved for {time}"),
+            Self::Idle(executed) => format!(
+                "nothing moved while the guest executed {} million instructions",
+                executed / 1_000_000
+            ),
             Self::Endless(limit) => {
                 format!("it did not end within {limit} (--phase-limit), though something moved")
             }

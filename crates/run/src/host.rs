@@ -95,7 +95,6 @@ impl HostExecutor {
         Watch {
             first: self.stall_timeout,
             stall_timeout: self.stall_timeout,
-            by_work: false,
             step_limit: self.step_limit,
             stop: &self.stop,
         }

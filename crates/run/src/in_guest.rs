@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use guest::{Begin, Card, Clock, Contents, Guest, Machine, MemoryDisk};
+use guest::{Begin, Card, Clock, Contents, Guest, Machine, MemoryDisk, Says};
 use model::{Bytes, CellId, CellResult, Failure, KernelEvent, Nanos, Programs, Status, Test};
 use sys::{clock, memory_file, process};
 use wire::{Event, Job, Stopped};
@@ -240,15 +240,21 @@ impl GuestExecutor {
 
     /// Starts QEMU; says where that begins if not at its first moment.
     fn launch(&self, job: &Job) -> io::Result<(Agent, Option<Saved>)> {
-        // In virtual time a thread that waits beside would be in the results.
-        let told = Job {
-            stacks_after: Some(self.time_to_tell()),
-            ..job.clone()
-        };
-        let told = (!self.has_card()).then_some(&told);
         let (mut command, saved) = self.begin()?;
         process::end_with_this_thread(&mut command);
-        let agent = Agent::start_guest(&mut command, told, &self.directory.join("events"))?;
+        let events = self.events_file();
+        let agent = match self.has_card() {
+            true => Agent::start_virtual_guest(&mut command, &events)?,
+            false => {
+                // In virtual time a thread that waits beside would be in the results.
+                let stacks_after = Some(self.time_to_tell());
+                let job = Job {
+                    stacks_after,
+                    ..job.clone()
+                };
+                Agent::start_guest(&mut command, &job, &events)?
+            }
+        };
         Ok((agent, saved))
     }
 
@@ -267,7 +273,7 @@ impl GuestExecutor {
                 memory: &memory_file::path(&saved.memory),
                 state: &saved.snapshot.state(),
             };
-            let command = self.machine.with_card(&begin, &card, &disks, &console);
+            let command = self.with_card(&begin, &card, &console);
             return Ok((command, Some(saved)));
         }
         self.check_kernel()?;
@@ -286,7 +292,16 @@ impl GuestExecutor {
             guest: &self.guest,
             first_filesystem: &self.first_file(),
         };
-        self.machine.with_card(&begin, card, &self.disks(), console)
+        self.with_card(&begin, card, console)
+    }
+
+    fn with_card(&self, begin: &Begin<'_>, card: &Card<'_>, console: &Path) -> Command {
+        let (disks, events) = (self.disks(), self.events_file());
+        let says = Says {
+            events: &events,
+            console,
+        };
+        self.machine.with_card(begin, card, &disks, &says)
     }
 
     /// Where a guest that boots like this one was saved; nothing where this one has to boot itself.
@@ -383,7 +398,6 @@ impl GuestExecutor {
         Watch {
             first: self.time_to_boot(),
             stall_timeout: self.stall_timeout,
-            by_work: self.machine.clock == Clock::Virtual,
             step_limit: self.step_limit,
             stop: &self.stop,
         }
@@ -410,6 +424,10 @@ impl GuestExecutor {
 
     fn card_file(&self) -> PathBuf {
         self.directory.join("card")
+    }
+
+    fn events_file(&self) -> PathBuf {
+        self.directory.join("events")
     }
 
     fn console_file(&self) -> PathBuf {

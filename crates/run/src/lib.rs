@@ -19,6 +19,7 @@ mod host;
 mod in_guest;
 pub mod kernel_log;
 pub mod memory;
+mod monitor;
 mod snapshot;
 pub mod stuck;
 mod surroundings;

@@ -9,23 +9,20 @@
 //! Memory and state are files without a name: nothing of them is left once this process has ended.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use model::Nanos;
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 use sys::{clock, memory_file};
 
-use crate::agent::Worked;
 use crate::cell_key::CellKey;
+use crate::monitor::{Monitor, Progress};
 
 /// How many are kept, of some hundred MB each: a campaign has one for each size of its disks.
 const KEPT: usize = 4;
@@ -100,11 +97,11 @@ impl Snapshot {
         let said = memory_file::path(&console);
         let mut command = start(&memory_file::path(&memory), &said);
         let mut machine = Running::start(&mut command, within, stop)?;
-        machine.tell(&json!({"execute": "qmp_capabilities"}))?;
         machine.wait_for(|said| said["event"] == "STOP")?;
         let to = memory_file::path(&state);
         let save = json!({"filename": to, "live": false});
-        machine.tell(&json!({"execute": "xen-save-devices-state", "arguments": save, "id": 1}))?;
+        let monitor = machine.progress.monitor();
+        monitor.tell(&json!({"execute": "xen-save-devices-state", "arguments": save, "id": 1}))?;
         let answer = machine.wait_for(|said| said["id"] == 1)?;
         if let Some(error) = answer.get("error") {
             return Err(io::Error::other(error.to_string()));
@@ -133,11 +130,10 @@ impl Snapshot {
     }
 }
 
-/// A machine under way to where it is saved. It ends with this.
+/// A machine that has not come yet to where it is saved. It ends with this.
 struct Running<'a> {
     child: Child,
-    said: Receiver<Value>,
-    worked: Worked,
+    progress: Progress,
     left: Nanos,
     stop: &'a AtomicBool,
 }
@@ -150,46 +146,24 @@ impl<'a> Running<'a> {
             .stderr(Stdio::null())
             .process_group(0)
             .spawn()?;
-        let output = child.stdout.take().expect("piped above");
-        let (tell, said) = channel();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let heard = serde_json::from_str(&line).is_ok_and(|said| tell.send(said).is_ok());
-                if !heard {
-                    break;
-                }
-            }
-        });
+        let monitor = Monitor::of(&mut child)?;
         Ok(Self {
             child,
-            said,
-            worked: Worked::default(),
+            progress: Progress::of(monitor),
             left: within,
             stop,
         })
     }
 
-    fn tell(&mut self, command: &Value) -> io::Result<()> {
-        let input = self.child.stdin.as_mut().expect("piped at the start");
-        match writeln!(input, "{command}") {
-            // It has ended: who waits for its answer finds out.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written,
-        }
-    }
-
     fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> io::Result<Value> {
-        let pid = Pid::from_raw(self.child.id().cast_signed());
         let mut before = clock::now();
         loop {
-            match self.said.recv_timeout(ATTENTION) {
-                Ok(said) if is_it(&said) => return Ok(said),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(io::Error::other("QEMU ended before it was saved"));
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            match self.progress.monitor().hear(ATTENTION) {
+                Ok(Some(said)) if is_it(&said) => return Ok(said),
+                Ok(_) => {}
+                Err(_) => return Err(io::Error::other("QEMU ended before it was saved")),
             }
-            let ran = self.worked.pass(pid, clock::since(before));
+            let ran = self.progress.pass(clock::since(before));
             before = clock::now();
             self.left.0 = self.left.0.saturating_sub(ran.0);
             if self.left.0 == 0 || self.stop.load(Ordering::Relaxed) {

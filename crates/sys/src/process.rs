@@ -59,17 +59,6 @@ pub fn waited_for_processor(process: &Process) -> Nanos {
     Nanos(waits.max().unwrap_or(0))
 }
 
-/// How long all threads of a process have run on a processor; `None` where it is gone. Source: schedstat of
-/// Documentation/scheduler/sched-stats.rst of the kernel.
-pub fn on_processor(process: Pid) -> Option<Nanos> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).ok()?;
-    let ran = tasks.flatten().filter_map(|task| {
-        let statistics = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        statistics.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    Some(Nanos(ran.sum()))
-}
-
 /// Every process of this PID namespace.
 pub fn all() -> Vec<Process> {
     let directories = directories().into_iter().flatten();
@@ -231,17 +220,6 @@ pub fn parse(stat: &str) -> Option<Process> {
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;
-
-    #[test]
-    fn a_process_that_works_has_run_longer_afterwards() {
-        let own = Pid::this();
-        let before = on_processor(own).unwrap();
-        let mut sum = 0_u64;
-        while on_processor(own).unwrap() == before {
-            sum = std::hint::black_box(sum.wrapping_add(1));
-        }
-        assert_eq!(on_processor(Pid::from_raw(i32::MAX)), None);
-    }
 
     #[test]
     fn a_name_with_brackets_is_read() {
