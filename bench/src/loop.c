@@ -1,15 +1,19 @@
-/* The least that a measuring program can do: reads of one file at random offsets, and one reading of the
-   clock for each. What is slower than this is fsarena itself.
+/* The least that a measuring program can do: reads of one file at random offsets, or steps through many files, and
+   one reading of the clock for each. What is slower than this is fsarena itself.
 
    loop FILE SECONDS [THREADS [OPERATIONS]]: prints operations, seconds and processor seconds. With OPERATIONS, each
-   thread makes so many, however long they take. */
+   thread makes so many, however long they take.
+   loop files COUNT: creates, looks at and deletes so many empty files here, whose names are made before. It reads its
+   usage of the processor between the steps, which is where instructions are told apart. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,11 +58,51 @@ static void *run(void *argument) {
   return NULL;
 }
 
+enum { NAME = 32 };
+
+static int create(const char *name) {
+  int created = open(name, O_CREAT | O_WRONLY | O_EXCL, 0600);
+  return created < 0 ? -1 : close(created);
+}
+
+static int look(const char *name) {
+  struct stat found;
+  return stat(name, &found);
+}
+
+static int files(size_t count) {
+  int (*const steps[])(const char *) = {create, look, unlink};
+  char(*names)[NAME] = calloc(count, sizeof *names);
+  if (names == NULL)
+    return 1;
+  for (size_t i = 0; i < count; i++)
+    snprintf(names[i], NAME, "%07zuabcdef", i);
+  uint64_t worst = 0;
+  struct rusage usage;
+  for (size_t step = 0; step < sizeof steps / sizeof *steps; step++) {
+    getrusage(RUSAGE_SELF, &usage);
+    uint64_t last = now();
+    for (size_t i = 0; i < count; i++) {
+      if (steps[step](names[i]) != 0)
+        return 1;
+      uint64_t t = now();
+      if (t - last > worst)
+        worst = t - last;
+      last = t;
+    }
+  }
+  getrusage(RUSAGE_SELF, &usage);
+  printf("%zu %.9f\n", count, (double)worst / 1e9);
+  return 0;
+}
+
 static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec / 1e6; }
 
 int main(int count, char **arguments) {
   if (count < 3)
     return 2;
+  if (strcmp(arguments[1], "files") == 0)
+    return files(strtoull(arguments[2], NULL, 10));
   int threads = count > 3 ? atoi(arguments[3]) : 1;
   file = open(arguments[1], O_RDONLY);
   if (file < 0)
