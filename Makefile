@@ -68,7 +68,7 @@ agreement: build
 	cargo build --release --locked -p bench
 	$(SUDO) $(BENCH) agreement --document docs/agreement.md
 
-# How far virtual time agrees with real time on who is better; writes the tables in docs/virtual-time.md. A quarter of an hour.
+# How far virtual time agrees with real time on who is better; writes the tables in docs/virtual-time.md. Twenty minutes.
 virtual-time: build
 	@scripts/install-packages.sh qemu-system-x86 e2fsprogs xfsprogs btrfs-progs ntfs-3g exfat-fuse exfatprogs fuse2fs
 	$(FSARENA) guest build
