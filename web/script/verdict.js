@@ -305,7 +305,7 @@ function firstOf(shortlist, margin) {
 // What a verdict says beside the best.
 function placeWords(verdict, margin) {
   if (verdict.better !== undefined) return "best";
-  if (verdict.worse !== undefined) return `costs at least ${more(verdict.worse)}`;
+  if (verdict.worse !== undefined) return `costs ${atLeast(verdict.worse)}`;
   if (verdict.equal) return verdict.same ? "identical" : `equal within ${percent(margin)}`;
   return verdict.rounds === null ? "not enough rounds" : `not enough rounds: ${verdict.rounds} would do`;
 }
@@ -313,10 +313,17 @@ function placeWords(verdict, margin) {
 // By how much the others are worse: the nearest by name, and everybody else.
 function worseWords(worse) {
   const [nearest, ...others] = [...worse].sort((a, b) => a.verdict.worse - b.verdict.worse);
-  const words = `${nameOfOne(nearest.contender)} costs at least ${more(nearest.verdict.worse)}`;
+  const words = `${nameOfOne(nearest.contender)} costs ${atLeast(nearest.verdict.worse)}`;
   if (others.length === 0) return words;
-  const who = others.length === 1 ? nameOfOne(others[0].contender) : "everybody else";
-  return `${words}, ${who} at least ${more(others[0].verdict.worse)}`;
+  const next = others[0];
+  if (others.length === 1) return `${words}, ${nameOfOne(next.contender)} ${atLeast(next.verdict.worse)}`;
+  return `${words}, everybody else at least ${more(next.verdict.worse)}`;
+}
+
+// A bound of a difference; of one round that is free of noise, the difference itself.
+function atLeast(share) {
+  const isExact = inference.exact && inference.rounds.every((rounds) => rounds === 1);
+  return isExact ? more(share) : `at least ${more(share)}`;
 }
 
 function noAdvice(use, tested, isEnough) {

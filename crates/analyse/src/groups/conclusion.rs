@@ -56,6 +56,9 @@ pub struct Worse {
     pub contender: usize,
     /// By what share of the best's cost it costs more, at least.
     pub at_least: f64,
+    /// Whether it costs more by exactly that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
     /// Its cost as a multiple of the lowest, by the estimates.
     pub ratio: f64,
 }
@@ -103,6 +106,7 @@ pub(crate) fn conclude(places: &[Option<Place>], has_all: impl Fn(usize) -> bool
         Some(Worse {
             contender,
             at_least,
+            exact: place.exact,
             ratio: place.ratio,
         })
     });

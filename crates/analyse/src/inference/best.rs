@@ -26,6 +26,8 @@ pub struct Standing {
     /// For each contender its verdict against the best; of those on the shortlist, against the first, and of the
     /// first, against whoever comes next to it. `None` where it is not comparable.
     pub verdicts: Vec<Option<Verdict>>,
+    /// Whether shares in the verdicts are the differences themselves: one round of values that are free of noise.
+    pub exact: bool,
 }
 
 /// What is asked of several rows together.
@@ -61,7 +63,7 @@ impl Estimates {
                     .flatten()
                     .or_else(|| in_row(pairs, one, levels, margin))
             };
-            Standing::of(pairs, verdict)
+            Standing::of(pairs, self.costs.exact, verdict)
         })
         .collect()
     }
@@ -111,7 +113,7 @@ impl Estimates {
                     Some(equal_in_use(&sum(first)?, &all, limit, margin))
                 })
         };
-        Standing::of(&all, verdict)
+        Standing::of(&all, self.costs.exact, verdict)
     }
 }
 
@@ -241,7 +243,11 @@ fn equal_in_use(sum: &Sum, pairs: &Pairs, limit: f64, margin: Margin) -> Verdict
 
 impl Standing {
     /// Puts it together from what each contender is by itself.
-    fn of(pairs: &Pairs, verdict: impl FnMut(usize) -> Option<Verdict>) -> Self {
+    fn of(
+        pairs: &Pairs,
+        without_noise: bool,
+        verdict: impl FnMut(usize) -> Option<Verdict>,
+    ) -> Self {
         let mut verdicts: Vec<Option<Verdict>> = (0..pairs.contenders).map(verdict).collect();
         let is_worse = |one: usize| matches!(verdicts[one], Some(Verdict::WorseByAtLeast(_)));
         let differences: Vec<Option<f64>> = (0..pairs.contenders)
@@ -261,6 +267,7 @@ impl Standing {
             shortlist,
             differences,
             verdicts,
+            exact: without_noise && pairs.rounds == 1,
         }
     }
 }

@@ -215,6 +215,11 @@ fn verdict_of_sum(sum: &Sum, reach: f64, limit: f64, rounds: usize, margin: Marg
 }
 
 impl Compared {
+    /// Whether the share in the verdict is the difference itself, and no bound of it: all values say the same.
+    pub fn is_exact(&self) -> bool {
+        self.low == self.high
+    }
+
     /// What is known of the same before, against after.
     #[must_use]
     pub fn reversed(self) -> Self {

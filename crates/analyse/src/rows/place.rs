@@ -21,6 +21,10 @@ pub struct Place {
     pub worst: bool,
     /// What it is beside the best; of those who may be the best, beside the first of them; of the first, beside the next.
     pub verdict: Verdict,
+    /// Whether the share in the verdict is the difference itself, and no bound of it: values are free of noise, and there
+    /// is one round.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 impl Place {
@@ -51,6 +55,7 @@ pub(crate) fn places(standing: &Standing) -> Vec<Option<Place>> {
             best: shortlisted && standing.shortlist.len() == 1,
             worst: false,
             verdict: standing.verdicts[one]?,
+            exact: standing.exact,
         })
     };
     (0..standing.differences.len()).map(place).collect()

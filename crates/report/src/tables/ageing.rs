@@ -154,7 +154,7 @@ fn evidence(reached: &Reached) -> String {
 fn comes_to(cost: &Compared) -> String {
     match cost.verdict {
         Verdict::Identical => "costs nothing".to_owned(),
-        ref verdict => in_words(verdict, "rounds"),
+        _ => in_words(cost, "rounds"),
     }
 }
 

@@ -6,7 +6,7 @@ use analyse::{Change, Differences, OverallChange, SettingChange, Verdict};
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, ratio};
 use crate::text_reports::{advice::wrapped, markdown};
-use crate::wording::answers::{in_words, listed, more};
+use crate::wording::answers::{at_least, in_words, listed, more};
 use crate::wording::text::clean;
 use crate::wording::words::{arrow, counted, percent};
 
@@ -155,7 +155,8 @@ fn verdict(found: &Differences) -> String {
     for (overall, share) in found.worse_overall() {
         let contender = clean(&overall.contender);
         text += &format!(
-            " Over all its results {contender} costs at least {}.",
+            " Over all its results {contender} costs {}{}.",
+            at_least(overall.cost.is_some_and(|cost| cost.is_exact())),
             more(share)
         );
     }
@@ -240,7 +241,7 @@ fn overall(found: &Differences, form: Form) -> String {
             clean(&overall.contender),
             overall.results.to_string(),
             ratio(cost),
-            in_words(&cost.verdict, unit(found)),
+            in_words(cost, unit(found)),
         ]);
     }
     match any {
@@ -312,7 +313,7 @@ fn table(changes: &[&Change], unit: &str) -> PlainTable {
             scale.number(change.means[1]),
             format!("{} {}", scale.symbol(), arrow(change.direction)),
             ratio(&change.compared),
-            in_words(&change.compared.verdict, unit),
+            in_words(&change.compared, unit),
         ]);
     }
     table

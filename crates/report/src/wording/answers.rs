@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use analyse::{
-    Advice, Analysis, Answer, Conclusion, ENOUGH_TESTED, Place, Recommendation, Verdict, Worse,
+    Advice, Analysis, Answer, Compared, Conclusion, ENOUGH_TESTED, Place, Recommendation, Verdict, Worse,
     advise,
 };
 use model::{Clock, Group};
@@ -250,7 +250,9 @@ fn missing_suites(advice: &Advice) -> BTreeSet<&str> {
 pub(crate) fn of_place(place: &Place) -> String {
     match place.verdict {
         Verdict::BetterByAtLeast(_) => "best".to_owned(),
-        Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(share)),
+        Verdict::WorseByAtLeast(share) => {
+            format!("costs {}{}", at_least(place.exact), more(share))
+        }
         Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         Verdict::Identical => "identical".to_owned(),
         Verdict::NotEnoughRounds { rounds } => match rounds {
@@ -260,12 +262,21 @@ pub(crate) fn of_place(place: &Place) -> String {
     }
 }
 
-/// What a verdict says of after beside before.
-pub(crate) fn in_words(verdict: &Verdict, unit: &str) -> String {
-    match verdict {
-        Verdict::WorseByAtLeast(share) => format!("costs at least {}", more(*share)),
+/// What stands before a share: nothing before one that is known exactly.
+pub(crate) const fn at_least(exact: bool) -> &'static str {
+    match exact {
+        true => "",
+        false => "at least ",
+    }
+}
+
+/// What a comparison says of after beside before.
+pub(crate) fn in_words(compared: &Compared, unit: &str) -> String {
+    let at_least = at_least(compared.is_exact());
+    match &compared.verdict {
+        Verdict::WorseByAtLeast(share) => format!("costs {at_least}{}", more(*share)),
         Verdict::BetterByAtLeast(share) => {
-            format!("costs at least {} less", percent(share / (1.0 + share)))
+            format!("costs {at_least}{} less", percent(share / (1.0 + share)))
         }
         Verdict::EqualWithin(margin) => format!("equal within {}", percent(margin.0)),
         Verdict::Identical => "identical".to_owned(),
@@ -373,13 +384,17 @@ impl Words<'_> {
         worse.sort_by(|a, b| a.at_least.total_cmp(&b.at_least));
         let (nearest, others) = worse.split_first()?;
         let name = self.name(nearest.contender);
-        let cost = self.more(nearest.at_least);
+        let verb = match self.conclusion.group {
+            Some(Group::Space) => "leaves",
+            _ => "costs",
+        };
+        let cost = format!("{verb} {}", self.bound(nearest));
         Some(match others {
             [] => format!("{name} {cost}"),
             [other] => format!(
-                "{name} {cost}, {} at least {}",
+                "{name} {cost}, {} {}",
                 self.name(other.contender),
-                self.amount(other.at_least)
+                self.bound(other)
             ),
             [next, ..] => format!(
                 "{name} {cost}, everybody else at least {}",
@@ -398,12 +413,9 @@ impl Words<'_> {
         Some(format!("{} {lack}", self.names(unranked, "and")))
     }
 
-    /// `costs at least 12 % more`; of space, `leaves at least 0.02 % less`.
-    fn more(&self, share: f64) -> String {
-        match self.conclusion.group {
-            Some(Group::Space) => format!("leaves at least {}", self.amount(share)),
-            _ => format!("costs at least {}", self.amount(share)),
-        }
+    /// `at least 12 % more`, or where it is known exactly, `12 % more`; of space, `at least 0.02 % less`.
+    fn bound(&self, worse: &Worse) -> String {
+        at_least(worse.exact).to_owned() + &self.amount(worse.at_least)
     }
 
     fn amount(&self, share: f64) -> String {

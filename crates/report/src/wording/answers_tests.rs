@@ -31,6 +31,26 @@ fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
     assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
 }
 
+#[test]
+fn one_seed_in_virtual_time_gives_exact_differences() {
+    let mut results = fixture::plain();
+    results.campaign.clock = Clock::Virtual;
+    let two_rounds = said(of_groups(&analyse(&results)));
+    assert!(two_rounds[0].contains("costs at least"), "{two_rounds:?}");
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    let analysis = analyse(&results);
+    let lines = said(of_groups(&analysis));
+    assert!(
+        lines[0].contains("middle costs 2.00 times as much, slow 4.00 times as much"),
+        "{lines:?}"
+    );
+    for format in [Format::Table, Format::Markdown, Format::Html] {
+        let text = render(format, &results, &analysis, &Options::default());
+        assert!(!text.contains("costs at least"), "{format:?}");
+    }
+}
+
 /// A conclusion made by hand.
 fn concluded(
     group: Group,
@@ -41,6 +61,7 @@ fn concluded(
     let worse = worse.iter().map(|(contender, at_least)| Worse {
         contender: *contender,
         at_least: *at_least,
+        exact: false,
         ratio: 1.0 + at_least,
     });
     Conclusion {
