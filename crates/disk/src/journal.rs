@@ -264,7 +264,11 @@ fn undo(value: u64) -> u64 {
 
 /// What the disks did within some spans of time, of entries in any order.
 pub fn work(entries: &[Entry], spans: &[(Nanos, Nanos)]) -> DiskWork {
-    let mut work = DiskWork::default();
+    let flagged = entries.iter().filter(|entry| entry.is_metadata()).count();
+    let mut work = DiskWork {
+        flagged: Some(flagged as u64),
+        ..DiskWork::default()
+    };
     each_moment(entries, spans, &mut |entry, from, to| match entry {
         Some(entry) => attribute(&mut work, &entry.served, from, to),
         None => work.outside.0 += to.0 - from.0,

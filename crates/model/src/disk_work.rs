@@ -15,6 +15,10 @@ pub struct DiskWork {
     pub seeks: u64,
     /// Bytes that the filesystem called metadata; those of its journal only where the place of that is not known.
     pub metadata: Bytes,
+    /// Requests that the filesystem flagged as metadata, those of its journal and outside of timed parts among them; absent in
+    /// older campaigns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flagged: Option<u64>,
     /// Bytes read and written in the filesystem's own journal; absent where its place is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal: Option<Bytes>,
@@ -64,6 +68,13 @@ impl DiskWork {
             ("flush", self.flush),
             ("waiting", self.waiting),
         ]
+    }
+
+    /// Whether a filesystem that did all this flags its metadata: some, such as JFS, flag no request, so that nothing tells
+    /// their metadata from data.
+    pub fn flags_metadata<'a>(all: impl IntoIterator<Item = &'a Self>) -> bool {
+        let mut all = all.into_iter();
+        all.any(|work| work.flagged.unwrap_or(work.metadata.0) > 0)
     }
 
     /// What flash was programmed with for each byte written; nothing where none was.

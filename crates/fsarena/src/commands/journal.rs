@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use model::{DiskWork, PhaseResult, StoredCell};
+use model::{CampaignResults, DiskWork, PhaseResult, StoredCell};
 use serde_json::json;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::journal_args::JournalArgs;
 #[cfg(not(feature = "parquet"))]
 use crate::commands::report::NO_PARQUET;
-use crate::journals::times::TIMES;
+use crate::journals::times::{self, REQUESTS, TIMES};
 use crate::journals::{self, Journal, regions};
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::Refused;
@@ -25,7 +25,8 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
     let cell = journals::cell(&results, args.cell, args.phase.as_deref())?;
     if args.format == "table" {
-        return times(cell, args, globals);
+        let flags_metadata = flags_metadata(&results, &cell.cell.contender);
+        return work_of(cell, flags_metadata, args, globals);
     }
     let mut journal = journals::of_cell(&store, &results, cell)?;
     if let Some(phase) = &args.phase {
@@ -48,8 +49,13 @@ pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     written(&text, args.output.as_deref())
 }
 
-/// Where the time of each phase went.
-fn times(cell: &StoredCell, args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+/// Where the time of each phase went, and what the disk was asked for.
+fn work_of(
+    cell: &StoredCell,
+    flags_metadata: bool,
+    args: &JournalArgs,
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
     let phases = phases(cell, args.phase.as_deref())?;
     if globals.json {
         let work = phases
@@ -60,14 +66,24 @@ fn times(cell: &StoredCell, args: &JournalArgs, globals: &Globals) -> anyhow::Re
     }
     let place = &cell.cell;
     let text = format!(
-        "{} · {} · round {} (cell {}): where the time went, in per cent of each phase\n{}\n{NOTES}",
+        "{} · {} · round {} (cell {})\n\nWhere the time went, in per cent of each phase\n{}\n\
+         What the disk was asked for\n{}\n{NOTES}",
         place.contender,
         place.test,
         place.round,
         place.id.0,
-        table(TIMES, &journals::times::times(&phases))
+        table(TIMES, &times::times(&phases)),
+        table(REQUESTS, &times::requests(&phases, flags_metadata))
     );
     written(&text, args.output.as_deref())
+}
+
+/// Whether any request of a contender's was flagged as metadata, in all that it did.
+fn flags_metadata(results: &CampaignResults, contender: &str) -> bool {
+    let cells = results.cells.iter();
+    let own = cells.filter(|stored| stored.cell.contender == contender);
+    let phases = own.flat_map(|stored| stored.result.iter().flat_map(|result| &result.phases));
+    DiskWork::flags_metadata(phases.filter_map(|phase| phase.disk.as_ref()))
 }
 
 /// The phases of a cell in which a simulated disk was measured, or the one that is asked for.
@@ -133,9 +149,14 @@ From: where the region begins. The other columns: how much of all bytes read, wr
 the filesystem calls metadata, of all bytes of its journal, and of all time in the disk falls to the region, in per cent;\n\
 · is none. A request counts where it begins; flushes have no place.\n";
 
-/// What the columns of the table mean.
+/// What the columns of the tables mean.
 const NOTES: &str = "\
-Outside the disk: no request was in it, so that programs and filesystem worked. Flash: read, programmed or made free.\n\
-Flush: the disk emptied its cache for one. Queue: it did something else first. Metadata: bytes that the filesystem calls so.\n\
-Journal: bytes of the filesystem's own journal; ? where its place is not known, and what it calls metadata is above.\n\
+CPU: no request was in the disk, so that programs and filesystem worked.\n\
+Flash: read, programmed or made free. Flush: the disk emptied its cache for one.\n\
+Queue: the disk did something else first. · is none.\n\
+Seeks: how often the arm moved for each request.\n\
+Metadata: bytes that the filesystem flags as such, outside its journal; ? where it\n\
+flags no request at all, as JFS does.\n\
+Journal: bytes of the filesystem's own journal; ? where its place is not known, and\n\
+what it flags as metadata is in the column before.\n\
 Amplified: bytes that flash was programmed with for each byte written.\n";

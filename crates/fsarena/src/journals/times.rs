@@ -1,39 +1,30 @@
-//! Where the time of each phase went on simulated disks, as a table.
+//! What simulated disks did in each phase, as two tables of which each fits 80 columns: where the time went, and what the
+//! disk was asked for.
 
 use model::{DiskWork, Nanos, PhaseResult};
 
-/// What the disk of a cell did in each of these phases: where the time went.
-pub fn times(phases: &[(&PhaseResult, &DiskWork)]) -> Vec<[String; 15]> {
-    let mut rows = Vec::new();
-    for (phase, work) in phases {
+/// Nothing of it.
+const NONE: &str = "·";
+/// Not known.
+const UNKNOWN: &str = "?";
+
+/// What the columns of [`times`] are called; from the third on they are per cent of the phase.
+pub const TIMES: [&str; 9] = [
+    "phase", "took", "CPU", "seek", "rotation", "transfer", "flash", "flush", "queue",
+];
+
+/// Where the time of each of these phases went.
+pub fn times(phases: &[(&PhaseResult, &DiskWork)]) -> Vec<[String; 9]> {
+    let row = |(phase, work): &(&PhaseResult, &DiskWork)| {
         let all: u64 = work.times().iter().map(|(_, time)| time.0).sum();
         let share = |time: Nanos| match (time.0, all) {
-            (0, _) | (_, 0) => "·".to_owned(),
-            (time, all) => {
-                let percent = time as f64 / all as f64 * 100.0;
-                if percent < 0.5 {
-                    "<1".to_owned()
-                } else {
-                    format!("{percent:.0}")
-                }
-            }
+            (0, _) | (_, 0) => NONE.to_owned(),
+            (time, all) if time * 200 < all => "<1".to_owned(),
+            (time, all) => format!("{:.0}", time as f64 / all as f64 * 100.0),
         };
-        let of = |part: u64, whole: u64, digits: usize| match whole {
-            0 => "·".to_owned(),
-            whole => format!("{:.digits$}", part as f64 / whole as f64),
-        };
-        let (metadata, journal) = (
-            work.metadata.0 * 100,
-            work.journal.map(|bytes| bytes.0 * 100),
-        );
-        rows.push([
+        [
             phase.phase.clone(),
             phase.wall.to_string(),
-            work.requests.to_string(),
-            work.bytes.to_string(),
-            of(metadata, work.bytes.0, 0),
-            journal.map_or("?".to_owned(), |journal| of(journal, work.bytes.0, 0)),
-            of(work.seeks, work.requests, 2),
             share(work.outside),
             share(work.seek),
             share(work.rotation),
@@ -41,29 +32,113 @@ pub fn times(phases: &[(&PhaseResult, &DiskWork)]) -> Vec<[String; 15]> {
             share(Nanos(work.flash.0 + work.collection.0)),
             share(work.flush),
             share(work.waiting),
-            work.write_amplification()
-                .filter(|_| phase.device.is_none_or(|device| device.write_bytes.0 > 0))
-                .map_or("·".to_owned(), |wa| format!("{wa:.2}")),
-        ]);
-    }
-    rows
+        ]
+    };
+    phases.iter().map(row).collect()
 }
 
-/// What the columns of [`times`] are called.
-pub const TIMES: [&str; 15] = [
+/// What the columns of [`requests`] are called.
+pub const REQUESTS: [&str; 7] = [
     "phase",
-    "took",
     "requests",
+    "seeks",
     "bytes",
     "metadata %",
     "journal %",
-    "seeks each",
-    "outside the disk %",
-    "seek %",
-    "rotation %",
-    "transfer %",
-    "flash %",
-    "flush %",
-    "queue %",
     "amplified",
 ];
+
+/// What the disk was asked for in each of these phases. Where the filesystem does not flag its metadata, how much of it there
+/// is is not known.
+pub fn requests(phases: &[(&PhaseResult, &DiskWork)], flags_metadata: bool) -> Vec<[String; 7]> {
+    let row = |(phase, work): &(&PhaseResult, &DiskWork)| {
+        let percent = |part: Option<u64>| match (part, work.bytes.0) {
+            (_, 0) => NONE.to_owned(),
+            (None, _) => UNKNOWN.to_owned(),
+            (Some(part), whole) => format!("{:.0}", part as f64 / whole as f64 * 100.0),
+        };
+        let amplified = work
+            .write_amplification()
+            .filter(|_| phase.device.is_none_or(|device| device.write_bytes.0 > 0));
+        [
+            phase.phase.clone(),
+            work.requests.to_string(),
+            match work.requests {
+                0 => NONE.to_owned(),
+                requests => format!("{:.2}", work.seeks as f64 / requests as f64),
+            },
+            work.bytes.to_string(),
+            percent(flags_metadata.then_some(work.metadata.0)),
+            percent(work.journal.map(|bytes| bytes.0)),
+            amplified.map_or(NONE.to_owned(), |times| format!("{times:.2}")),
+        ]
+    };
+    phases.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Bytes;
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+    use crate::output::text::table;
+
+    fn of(work: DiskWork) -> (PhaseResult, DiskWork) {
+        let results = analyse::fixture::plain();
+        let cell = results.cells[0].result.as_ref().unwrap();
+        let phase = PhaseResult {
+            phase: "random-read-direct".to_owned(),
+            wall: Nanos::from_secs(12),
+            ..cell.phases[0].clone()
+        };
+        (phase, work)
+    }
+
+    #[test]
+    fn a_filesystem_that_flags_no_metadata_has_an_unknown_share_of_it() {
+        let (phase, work) = of(DiskWork {
+            requests: 8,
+            bytes: Bytes(1000),
+            flagged: Some(0),
+            ..DiskWork::default()
+        });
+        let flags = DiskWork::flags_metadata([&work]);
+        assert_eq!(requests(&[(&phase, &work)], flags)[0][4], "?");
+        let one = DiskWork {
+            flagged: Some(1),
+            ..work
+        };
+        // One request in any phase shows that the others are none.
+        let flags = DiskWork::flags_metadata([&work, &one]);
+        assert_eq!(requests(&[(&phase, &work)], flags)[0][4], "0");
+        let nothing = DiskWork::default();
+        assert_eq!(requests(&[(&phase, &nothing)], false)[0][4], "·");
+    }
+
+    #[test]
+    fn both_tables_fit_a_terminal_of_80_columns() {
+        let (phase, work) = of(DiskWork {
+            requests: 1_234_567,
+            seeks: 1_234_567,
+            bytes: Bytes::mib(1234),
+            metadata: Bytes::mib(1234),
+            journal: Some(Bytes(0)),
+            outside: Nanos(1),
+            seek: Nanos(1000),
+            flagged: Some(1),
+            slots_written: 1,
+            slots_programmed: 10,
+            ..DiskWork::default()
+        });
+        let phases = [(&phase, &work)];
+        let tables = [
+            table(TIMES, &times(&phases)),
+            table(REQUESTS, &requests(&phases, true)),
+        ];
+        for line in tables.iter().flat_map(|table| table.lines()) {
+            assert!(line.width() <= 80, "{line}");
+        }
+        assert_eq!(times(&phases)[0][2..4], ["<1", "100"]);
+    }
+}

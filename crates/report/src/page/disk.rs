@@ -37,13 +37,16 @@ const COLUMNS: [(&str, &str); 8] = [
     ),
     (
         "Metadata",
-        "share of the bytes read and written that the filesystem calls metadata, outside its journal",
+        "share of the bytes read and written that the filesystem calls metadata, outside its journal; ? where it calls none so",
     ),
     (
         "Journal",
         "share of the bytes in the filesystem's own journal; ? where its place is not known",
     ),
 ];
+
+/// The place of the share of metadata in [`COLUMNS`].
+const METADATA: usize = 6;
 
 /// What is not there.
 const NONE: &str = "–";
@@ -164,6 +167,8 @@ type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 pub(super) struct Disks<'a> {
     phases: BTreeMap<Key<'a>, Vec<&'a PhaseResult>>,
     cells: BTreeMap<(&'a str, &'a str, &'a str), CellId>,
+    /// Contenders that flag their metadata.
+    flagging: BTreeSet<&'a str>,
     maps: &'a DiskMaps,
 }
 
@@ -178,6 +183,9 @@ impl<'a> Disks<'a> {
                 }
             }
         }
+        let all = phases.iter();
+        let flags = all.filter(|(_, rounds)| DiskWork::flags_metadata(works(rounds)));
+        let flagging = flags.map(|((contender, ..), _)| *contender).collect();
         let cells = mapped_cells(results).into_iter().map(|stored| {
             let cell = &stored.cell;
             ((&*cell.contender, &*cell.suite, &*cell.test), cell.id)
@@ -185,6 +193,7 @@ impl<'a> Disks<'a> {
         Self {
             phases,
             cells: cells.collect(),
+            flagging,
             maps,
         }
     }
@@ -200,7 +209,11 @@ impl<'a> Disks<'a> {
             let cell = *self.cells.get(&(&**contender, &*test.suite, &*test.name))?;
             let key = (&**contender, &*test.suite, &*test.name, phase);
             let map = self.maps.maps.get(&(cell, phase.to_owned())).cloned();
-            Some(data(cell, self.phases.get(&key)?, map))
+            let mut data = data(cell, self.phases.get(&key)?, map);
+            if !self.flagging.contains(&**contender) {
+                data.v[METADATA] = "?".to_owned();
+            }
+            Some(data)
         };
         let all: Vec<Option<DiskData>> = contenders.iter().map(of).collect();
         match all.iter().any(Option::is_some) {
@@ -210,10 +223,13 @@ impl<'a> Disks<'a> {
     }
 }
 
+fn works<'a>(rounds: &'a [&PhaseResult]) -> impl Iterator<Item = &'a DiskWork> {
+    rounds.iter().filter_map(|phase| phase.disk.as_ref())
+}
+
 fn data(cell: CellId, rounds: &[&PhaseResult], map: Option<PhaseMap>) -> DiskData {
-    let works = || rounds.iter().filter_map(|phase| phase.disk.as_ref());
     let mut times = [0_u64; 8];
-    for work in works() {
+    for work in works(rounds) {
         for (sum, (_, time)) in times.iter_mut().zip(short(work)) {
             *sum += time;
         }
@@ -222,7 +238,7 @@ fn data(cell: CellId, rounds: &[&PhaseResult], map: Option<PhaseMap>) -> DiskDat
     DiskData {
         cell: cell.0,
         t: times.map(|time| (time as f64 / all as f64 * 1000.0).round() as u64),
-        v: texts(rounds, &|of| works().map(of).sum()),
+        v: texts(rounds, &|of| works(rounds).map(of).sum()),
         map,
     }
 }
@@ -325,6 +341,31 @@ mod tests {
         assert_eq!(first.v[1..3], ["2.00", "1.00"]);
         assert_eq!(first.v[6..], ["25.0 %", "50.0 %"]);
         assert!(disks.of_phase(&contenders, test, "none").is_empty());
+    }
+
+    #[test]
+    fn whose_filesystem_flags_no_metadata_has_an_unknown_share_of_it() {
+        let mut results = simulated();
+        let first = results.cells[0].cell.contender.clone();
+        for stored in results
+            .cells
+            .iter_mut()
+            .filter(|c| c.cell.contender == first)
+        {
+            for phase in stored.result.iter_mut().flat_map(|r| &mut r.phases) {
+                let work = phase.disk.as_mut().unwrap();
+                (work.metadata, work.flagged) = (Bytes(0), Some(0));
+            }
+        }
+        let maps = DiskMaps::default();
+        let disks = Disks::of(&results, &maps);
+        let test = &results.campaign.suites[0].tests[0];
+        let contenders = analyse(&results).contenders;
+        let all = disks.of_phase(&contenders, test, &test.phases[0].name);
+        for (contender, data) in contenders.iter().zip(&all) {
+            let expected = if *contender == first { "?" } else { "25.0 %" };
+            assert_eq!(data.as_ref().unwrap().v[METADATA], expected);
+        }
     }
 
     #[test]
