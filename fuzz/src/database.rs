@@ -174,7 +174,7 @@ fn compared(campaign: Analysed<'_>) {
         before: "before",
         after: "after",
     };
-    for form in [Form::Text, Form::Markdown] {
+    for form in [Form::Text { columns: None }, Form::Markdown] {
         report::compare_text(&found, sides, form);
     }
 }

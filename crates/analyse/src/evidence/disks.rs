@@ -1,7 +1,7 @@
 //! The results of a campaign disk by disk: contenders on different disks differ by more than their filesystem, and an
 //! answer over all of them together says little about either.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::CampaignResults;
 
@@ -24,31 +24,46 @@ pub(crate) fn by_disk(results: &CampaignResults) -> Vec<(String, CampaignResults
         let contenders = results.campaign.contenders.iter().zip(&on);
         let names = contenders.filter(|(_, of)| of.as_ref() == Some(*disk));
         let names: BTreeSet<&str> = names.map(|(c, _)| c.name.as_str()).collect();
-        (names.len() > 1).then(|| ((*disk).clone(), only(results, &names, disk)))
+        (names.len() > 1).then(|| ((*disk).clone(), only(results, &names)))
     };
     disks.iter().filter_map(of_disk).collect()
 }
 
 /// The results of some contenders, called without the disk that they are all on.
-fn only(results: &CampaignResults, names: &BTreeSet<&str>, disk: &str) -> CampaignResults {
+fn only(results: &CampaignResults, names: &BTreeSet<&str>) -> CampaignResults {
     let mut some = results.clone();
-    // Their members are called otherwise.
     some.campaign.groups.clear();
     some.campaign
         .contenders
         .retain(|contender| names.contains(contender.name.as_str()));
     some.cells
         .retain(|stored| names.contains(stored.cell.contender.as_str()));
-    let bare: BTreeSet<String> = names.iter().map(|name| without(name, disk)).collect();
-    if bare.len() == names.len() {
-        for contender in &mut some.campaign.contenders {
-            contender.name = without(&contender.name, disk);
-        }
-        for stored in &mut some.cells {
-            stored.cell.contender = without(&stored.cell.contender, disk);
+    without_disks(&some).unwrap_or(some)
+}
+
+/// The results with contenders that are called without the disk that each is on: `ext4` in place of `ext4@sata-ssd`; nothing
+/// where two would then be called alike.
+pub fn without_disks(results: &CampaignResults) -> Option<CampaignResults> {
+    let contenders = results.campaign.contenders.iter();
+    let bare = contenders.zip(resources::disks(results)).map(|(c, disk)| {
+        let bare = disk.map_or_else(|| c.name.clone(), |disk| without(&c.name, &disk));
+        (c.name.clone(), bare)
+    });
+    let bare: BTreeMap<String, String> = bare.collect();
+    if bare.values().collect::<BTreeSet<_>>().len() < results.campaign.contenders.len() {
+        return None;
+    }
+    let mut renamed = results.clone();
+    // Its members are called otherwise.
+    renamed.campaign.groups.clear();
+    let cells = renamed.cells.iter_mut().map(|c| &mut c.cell.contender);
+    let contenders = renamed.campaign.contenders.iter_mut().map(|c| &mut c.name);
+    for name in contenders.chain(cells) {
+        if let Some(bare) = bare.get(name) {
+            name.clone_from(bare);
         }
     }
-    some
+    Some(renamed)
 }
 
 /// `ext4@sata-ssd:data=journal` without `@sata-ssd`.
@@ -97,6 +112,31 @@ mod tests {
         let analysis = crate::analyse(&results);
         assert_eq!(analysis.by_disk[0].analysis.contenders, ["middle", "slow"]);
         assert!(!analysis.by_disk[0].analysis.conclusions.is_empty());
+    }
+
+    #[test]
+    fn names_stay_where_two_would_be_called_alike() {
+        let mut results = fixture::plain();
+        let name = |results: &mut CampaignResults, number: usize, fs: &str, disk: &str| {
+            let contender = &mut results.campaign.contenders[number];
+            let before = std::mem::replace(&mut contender.name, format!("{fs}@{disk}"));
+            contender.own.disk = Some(model::DiskModel {
+                name: disk.to_owned(),
+                ..model::DiskModel::ideal()
+            });
+            let cells = results.cells.iter_mut().map(|c| &mut c.cell.contender);
+            for name in cells.filter(|name| **name == before) {
+                *name = format!("{fs}@{disk}");
+            }
+        };
+        name(&mut results, 0, "ext4", "ssd");
+        name(&mut results, 1, "xfs", "hdd");
+        let bare = without_disks(&results).unwrap();
+        let names = bare.campaign.contenders.iter().map(|c| c.name.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["ext4", "xfs", "slow"]);
+        assert!(bare.cells.iter().any(|c| c.cell.contender == "xfs"));
+        name(&mut results, 2, "ext4", "hdd");
+        assert!(without_disks(&results).is_none());
     }
 
     #[test]

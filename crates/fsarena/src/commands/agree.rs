@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use analyse::{Analysed, Margin, agreement};
+use analyse::{Analysed, Margin, agreement, without_disks};
 use model::CampaignResults;
 use report::{Form, Sides};
 use serde_json::json;
 
 use crate::arguments::cli::{AgreeArgs, Globals};
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json};
+use crate::output::text::{print, print_json, terminal_width};
 use crate::paths;
 use crate::request::analysed::analysed;
 use crate::request::chosen;
@@ -26,6 +26,7 @@ pub fn run(args: &AgreeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         );
         return Err(BadInput(why).into());
     }
+    let [first, second] = called_alike(first, second);
     let analyses = [&first, &second].map(|results| analysed(results, &catalog, args.relevant));
     let found = agreement(
         Analysed::new(&first, &analyses[0]),
@@ -45,10 +46,21 @@ pub fn run(args: &AgreeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let form = if args.markdown {
         Form::Markdown
     } else {
-        Form::Text
+        Form::Text {
+            columns: terminal_width(),
+        }
     };
     print(&report::agreement_text(&found, sides, form))?;
     Ok(Code::Done.into())
+}
+
+/// Both with contenders that are called without their disks, where each filesystem is on one disk in either: what is on a real
+/// disk in one campaign is on a simulated one in the other.
+fn called_alike(first: CampaignResults, second: CampaignResults) -> [CampaignResults; 2] {
+    match (without_disks(&first), without_disks(&second)) {
+        (Some(first), Some(second)) => [first, second],
+        _ => [first, second],
+    }
 }
 
 /// What the sides are called: by their clocks where these differ, else as campaigns.
@@ -57,5 +69,36 @@ fn names(first: &CampaignResults, second: &CampaignResults) -> [String; 2] {
     match first.campaign.clock == second.campaign.clock {
         false => [first, second].map(clock),
         true => [first, second].map(chosen::called),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contender_on_a_disk_of_its_own_is_the_one_without() {
+        let real = analyse::fixture::plain();
+        let mut simulated = analyse::fixture::plain();
+        for contender in &mut simulated.campaign.contenders {
+            contender.own.disk = Some(model::DiskModel::ideal());
+            contender.name += "@ideal";
+        }
+        for stored in &mut simulated.cells {
+            stored.cell.contender += "@ideal";
+        }
+        let both = called_alike(real.clone(), simulated);
+        let analyses = both.each_ref().map(analyse::analyse);
+        let [first, second] = [0, 1].map(|side| Analysed::new(&both[side], &analyses[side]));
+        let found = agreement(first, second, Margin::default()).unwrap();
+        assert_eq!(found.only_in_one, Vec::<String>::new());
+        assert_eq!(found.all.same_order, found.all.both_different);
+        assert!(found.all.both_different > 0);
+        // Two of one filesystem keep their disks' names.
+        let mut several = real.clone();
+        several.campaign.contenders[1].name = "fast@ideal".to_owned();
+        several.campaign.contenders[1].own.disk = Some(model::DiskModel::ideal());
+        let [_, kept] = called_alike(real, several);
+        assert_eq!(kept.campaign.contenders[1].name, "fast@ideal");
     }
 }

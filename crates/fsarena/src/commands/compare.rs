@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::arguments::cli::{CompareArgs, Globals};
 use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{line, print, print_json};
+use crate::output::text::{line, print, print_json, terminal_width};
 use crate::request::chosen;
 
 /// Writes the comparison; ends with 1 where a threshold is given and passed.
@@ -183,7 +183,9 @@ fn show(
     let form = if args.markdown {
         Form::Markdown
     } else {
-        Form::Text
+        Form::Text {
+            columns: terminal_width(),
+        }
     };
     print(&report::compare_text(found, sides, form))?;
     Ok(())

@@ -3,10 +3,12 @@
 use analyse::inference::Compared;
 
 use crate::wording::scale::three_digits;
-use crate::wording::text::width;
+use crate::wording::text::{lines_of, width};
 
 /// Blanks between two columns.
 const GAP: usize = 2;
+/// Cells are not broken into less.
+const LEAST_CELL: usize = 12;
 
 /// A table with a heading; columns from the second on may be put to the right.
 pub(crate) struct PlainTable {
@@ -42,27 +44,53 @@ impl PlainTable {
         &self.rows
     }
 
-    /// The table as text, each line behind a margin; the last column may be of any length.
+    /// The table as text, each line behind a margin; columns may be of any width.
     pub fn text(&self, margin: &str) -> String {
+        self.text_within(margin, usize::MAX)
+    }
+
+    /// The same in so many columns of a terminal: cells of the widest columns go on below themselves.
+    pub fn text_within(&self, margin: &str, terminal: usize) -> String {
         let heading: Vec<String> = self.heading.iter().map(|h| h.to_uppercase()).collect();
-        let lines = || std::iter::once(&heading).chain(&self.rows);
-        let widest = |column: usize| lines().map(|l| width(&l[column])).max().unwrap_or(0);
+        let rows = || std::iter::once(&heading).chain(&self.rows);
+        let widest = |column: usize| rows().map(|row| width(&row[column])).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
+        let gaps = width(margin) + GAP * heading.len().saturating_sub(1);
+        let most = widest_cell(&widths, terminal.saturating_sub(gaps));
+        let broken = rows().map(|row| row.iter().map(|cell| lines_of(cell, most)).collect());
+        let broken: Vec<Vec<Vec<String>>> = broken.collect();
+        let widest = |column: usize| {
+            let lines = broken.iter().flat_map(|row| &row[column]);
+            lines.map(|line| width(line)).max().unwrap_or(0)
+        };
         let widths: Vec<usize> = (0..heading.len()).map(widest).collect();
         let mut out = String::new();
-        for line in lines() {
-            let mut padded = margin.to_owned();
-            for ((cell, wide), right) in line.iter().zip(&widths).zip(&self.right) {
-                let blanks = " ".repeat(wide - width(cell));
-                padded += &match right {
-                    true => format!("{blanks}{cell}"),
-                    false => format!("{cell}{blanks}"),
-                };
-                padded += &" ".repeat(GAP);
+        for row in &broken {
+            for number in 0..row.iter().map(Vec::len).max().unwrap_or(0) {
+                let cells = row.iter().map(|cell| cell.get(number).map_or("", |l| l));
+                out += self.line(margin, cells, &widths).trim_end();
+                out.push('\n');
             }
-            out += padded.trim_end();
-            out.push('\n');
         }
         out
+    }
+
+    fn line<'a>(
+        &self,
+        margin: &str,
+        cells: impl Iterator<Item = &'a str>,
+        widths: &[usize],
+    ) -> String {
+        let mut padded = margin.to_owned();
+        for ((cell, wide), right) in cells.zip(widths).zip(&self.right) {
+            let blanks = " ".repeat(wide - width(cell));
+            padded += &match right {
+                true => format!("{blanks}{cell}"),
+                false => format!("{cell}{blanks}"),
+            };
+            padded += &" ".repeat(GAP);
+        }
+        padded
     }
 
     /// The table as Markdown; `escape` takes the meaning from what cells hold.
@@ -76,6 +104,17 @@ impl PlainTable {
         let rule: Vec<String> = sides.map(str::to_owned).collect();
         let rows = self.rows.iter().map(|row| line(&escaped(row)));
         line(&escaped(&self.heading)) + &line(&rule) + &rows.collect::<String>()
+    }
+}
+
+/// The width above which cells are broken, so that all columns fit into the room where that can be.
+fn widest_cell(widths: &[usize], room: usize) -> usize {
+    let fits = |most: usize| widths.iter().map(|width| (*width).min(most)).sum::<usize>() <= room;
+    let most = widths.iter().copied().max().unwrap_or(0);
+    let fitting = (LEAST_CELL..most).rev().find(|most| fits(*most));
+    match fits(most) {
+        true => most,
+        false => fitting.unwrap_or(LEAST_CELL),
     }
 }
 
@@ -99,6 +138,23 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_cells_go_on_below_themselves_on_a_terminal() {
+        let mut table = PlainTable::new(&["what", "before", ">after"]);
+        let words = "a machine of many words";
+        table.push(vec!["machine".into(), words.into(), words.into()]);
+        table.push(vec!["seed".into(), "1".into(), "2".into()]);
+        assert_eq!(
+            table.text_within("  ", 40),
+            "  WHAT     BEFORE                 AFTER\n\
+             \x20 machine  a machine of    a machine of\n\
+             \x20          many words        many words\n\
+             \x20 seed     1                          2\n"
+        );
+        assert_eq!(table.text_within("  ", usize::MAX), table.text("  "));
+        assert_eq!(table.text_within("  ", 1).lines().count(), 4);
+    }
 
     #[test]
     fn columns_stand_below_each_other() {

@@ -41,17 +41,12 @@ fn verdict(found: &Agreement, sides: Sides<'_>) -> String {
             clean(sides.after)
         ),
         Some(share) => format!(
-            "Of {} that both {} and {} call different, {} ({}) {} in the same order; tau-b over all {} is {}.",
+            "Both order {} of {} alike ({}), of those that {} and {} both call different; tau-b over all {} is {}.",
+            all.same_order,
             counted(all.both_different, "pair"),
+            percent(share),
             clean(sides.before),
             clean(sides.after),
-            all.same_order,
-            percent(share),
-            if all.same_order == 1 {
-                "stands"
-            } else {
-                "stand"
-            },
             counted(all.pairs, "pair"),
             tau(all)
         ),
@@ -247,6 +242,8 @@ fn left_out(found: &Agreement, form: Form) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TEXT: Form = Form::Text { columns: None };
     use analyse::{Analysed, Margin, agreement, analyse, analyse_with, fixture};
     use model::{Clock, Withheld};
 
@@ -279,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_agrees_and_what_does_not() {
-        insta::assert_snapshot!(text(&[], Form::Text));
+        insta::assert_snapshot!(text(&[], TEXT));
     }
 
     #[test]

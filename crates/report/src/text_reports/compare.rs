@@ -27,8 +27,11 @@ pub struct Sides<'a> {
 /// How a comparison is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For a terminal.
-    Text,
+    /// For a terminal of so many columns, or a file, in which lines are of any length.
+    Text {
+        /// The columns.
+        columns: Option<usize>,
+    },
     /// For a wiki or a merge request.
     Markdown,
 }
@@ -36,28 +39,28 @@ pub enum Form {
 impl Form {
     pub(super) fn heading(self, text: &str) -> String {
         match self {
-            Self::Text => format!("\n{text}\n"),
+            Self::Text { .. } => format!("\n{text}\n"),
             Self::Markdown => format!("\n## {text}\n\n"),
         }
     }
 
     pub(super) fn table(self, table: &PlainTable) -> String {
         match self {
-            Self::Text => table.text("  "),
+            Self::Text { columns } => table.text_within("  ", columns.unwrap_or(usize::MAX)),
             Self::Markdown => table.markdown(markdown::escape),
         }
     }
 
     pub(super) fn line(self, text: &str) -> String {
         match self {
-            Self::Text => format!("{}\n", wrapped(text)),
+            Self::Text { .. } => format!("{}\n", wrapped(text)),
             Self::Markdown => format!("{}\n", markdown::escape(text.trim())),
         }
     }
 
     pub(super) fn item(self, text: &str) -> String {
         match self {
-            Self::Text => format!("  {text}\n"),
+            Self::Text { .. } => format!("  {text}\n"),
             Self::Markdown => format!("- {}\n", markdown::escape(text)),
         }
     }
@@ -88,7 +91,7 @@ impl Form {
 pub fn compare_text(found: &Differences, sides: Sides<'_>, form: Form) -> String {
     let title = format!("{} → {}", clean(sides.before), clean(sides.after));
     let mut out = match form {
-        Form::Text => format!("{title}\n"),
+        Form::Text { .. } => format!("{title}\n"),
         Form::Markdown => format!("# {}\n\n", markdown::escape(&title)),
     };
     out += &form.line(&verdict(found));
@@ -351,6 +354,8 @@ fn not_compared(found: &Differences, form: Form) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TEXT: Form = Form::Text { columns: None };
     use analyse::{Analysed, Wanted, analyse, compare_campaigns, compare_contenders, fixture};
     use model::{CampaignResults, Nanos, Status};
 
@@ -405,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_comparison_as_text() {
-        insta::assert_snapshot!(shown(7, Form::Text));
+        insta::assert_snapshot!(shown(7, TEXT));
     }
 
     #[test]
@@ -415,7 +420,7 @@ mod tests {
 
     #[test]
     fn what_could_have_been_seen_is_said() {
-        let text = shown(3, Form::Text).replace('\n', " ");
+        let text = shown(3, TEXT).replace('\n', " ");
         assert!(text.contains("would have been called worse"), "{text}");
     }
 
@@ -437,7 +442,7 @@ mod tests {
             !markdown.contains('<') && !markdown.contains('\u{1b}'),
             "{markdown}"
         );
-        let text = compare_text(&found, sides, Form::Text);
+        let text = compare_text(&found, sides, TEXT);
         assert!(
             !text.contains('\u{1b}') && !text.contains('\u{202e}'),
             "{text}"
