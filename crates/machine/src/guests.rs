@@ -229,6 +229,14 @@ impl Guests {
         )
     }
 
+    /// What the user is to know and was not told yet.
+    pub fn untold(&self) -> Option<String> {
+        let why = self.snapshots.untold()?;
+        Some(format!(
+            "each guest boots, which takes longer and changes no result: {why}"
+        ))
+    }
+
     /// What a cell works on; an error here is a result of the cell.
     fn of_cell(&self, cell: &Cell, test: &Test) -> anyhow::Result<CellGuest> {
         let mut contenders = self.campaign.contenders.iter();

@@ -119,14 +119,20 @@ impl Local {
 
     fn of(kind: Kind, campaign: &Campaign, side_by_side: usize, stop: &Stop) -> Self {
         let (campaign, kind) = (Arc::new(campaign.clone()), Arc::new(kind));
+        let (say, news) = mpsc::channel();
         let work = {
-            let (campaign, kind) = (Arc::clone(&campaign), Arc::clone(&kind));
+            let (campaign, kind, say) = (Arc::clone(&campaign), Arc::clone(&kind), say.clone());
             move |cell: &Cell, test: &Test, observe: &mut dyn FnMut(&Event)| match &*kind {
                 Kind::Kernel(kernel) => lock(kernel).execute(&campaign, cell, test, observe),
-                Kind::Guests(guests) => guests.execute(cell, test, observe),
+                Kind::Guests(guests) => {
+                    let ended = guests.execute(cell, test, observe);
+                    // Who does not hear any more has given up.
+                    let note = guests.untold().map(News::Note);
+                    note.into_iter().for_each(|note| drop(say.send(note)));
+                    ended
+                }
             }
         };
-        let (say, news) = mpsc::channel();
         Self {
             workers: Workers::new(Arc::new(work), Arc::clone(stop), say),
             news: Some(news),

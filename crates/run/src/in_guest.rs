@@ -310,7 +310,11 @@ impl GuestExecutor {
         let snapshots = self.snapshots.as_ref().filter(|_| self.disks.is_empty())?;
         let kind = self.kind(card).ok()?;
         let snapshot = snapshots.get(kind, &self.stop, || self.save(card))?;
-        let memory = snapshot.memory().ok()?;
+        let memory = snapshot.memory();
+        if let Err(error) = &memory {
+            snapshots.say(&format!("the memory of a saved guest cannot be copied: {error}"));
+        }
+        let memory = memory.ok()?;
         Some(Saved {
             kind,
             snapshot,

@@ -33,6 +33,19 @@ const ATTENTION: Duration = Duration::from_millis(20);
 pub struct Snapshots {
     /// Nothing where a machine of this kind cannot be saved, or does not go on.
     known: Mutex<Vec<(CellKey, Option<Arc<Snapshot>>)>>,
+    trouble: Mutex<Trouble>,
+}
+
+/// Why guests boot that could have begun where another was saved.
+#[derive(Default)]
+enum Trouble {
+    /// There is none.
+    #[default]
+    None,
+    /// Nobody has been told.
+    Untold(String),
+    /// The user knows.
+    Told,
 }
 
 /// A machine that was saved.
@@ -56,7 +69,13 @@ impl Snapshots {
         if let Some((_, snapshot)) = known.iter().find(|(of, _)| *of == kind) {
             return snapshot.clone();
         }
-        let made = make().ok().map(Arc::new);
+        let made = make().map(Arc::new);
+        if let Err(error) = &made
+            && !stop.load(Ordering::Relaxed)
+        {
+            self.say(&format!("a guest cannot be saved: {error}"));
+        }
+        let made = made.ok();
         // Who was interrupted knows nothing of the others.
         if made.is_some() || !stop.load(Ordering::Relaxed) {
             let most = KEPT - 1;
@@ -78,6 +97,26 @@ impl Snapshots {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(of, _)| *of != kind);
         known.push((kind, None));
+        self.say("a guest does not go on where it was saved");
+    }
+
+    /// Something that the user is to know; what comes first is told, and no more.
+    pub(crate) fn say(&self, why: &str) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*trouble, Trouble::None) {
+            *trouble = Trouble::Untold(why.to_owned());
+        }
+    }
+
+    /// Why guests boot that could have begun where another was saved; once, to whoever asks first.
+    pub fn untold(&self) -> Option<String> {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let Trouble::Untold(why) = &mut *trouble else {
+            return None;
+        };
+        let why = std::mem::take(why);
+        *trouble = Trouble::Told;
+        Some(why)
     }
 }
 
@@ -134,25 +173,37 @@ impl Snapshot {
 struct Running<'a> {
     child: Child,
     progress: Progress,
+    /// What it writes to standard error.
+    complaints: File,
     left: Nanos,
     stop: &'a AtomicBool,
 }
 
 impl<'a> Running<'a> {
     fn start(command: &mut Command, within: Nanos, stop: &'a AtomicBool) -> io::Result<Self> {
+        let complaints = memory_file::create("complaints")?;
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(complaints.try_clone()?)
             .process_group(0)
             .spawn()?;
         let monitor = Monitor::of(&mut child)?;
         Ok(Self {
             child,
             progress: Progress::of(monitor),
+            complaints,
             left: within,
             stop,
         })
+    }
+
+    fn why_it_ended(&self) -> String {
+        const ENDED: &str = "QEMU ended before it was saved";
+        let complaints = fs::read_to_string(memory_file::path(&self.complaints));
+        let last = complaints.ok();
+        let last = last.as_deref().and_then(|text| text.trim().lines().last());
+        last.map_or_else(|| ENDED.to_owned(), |last| format!("{ENDED}: {last}"))
     }
 
     fn wait_for(&mut self, is_it: impl Fn(&Value) -> bool) -> io::Result<Value> {
@@ -161,7 +212,7 @@ impl<'a> Running<'a> {
             match self.progress.monitor().hear(ATTENTION) {
                 Ok(Some(said)) if is_it(&said) => return Ok(said),
                 Ok(_) => {}
-                Err(_) => return Err(io::Error::other("QEMU ended before it was saved")),
+                Err(_) => return Err(io::Error::other(self.why_it_ended())),
             }
             let ran = self.progress.pass(clock::since(before));
             before = clock::now();
@@ -216,7 +267,12 @@ mod tests {
                 .get(kind(1), &stop, || panic!("it failed"))
                 .is_none()
         );
+        assert_eq!(
+            snapshots.untold().as_deref(),
+            Some("a guest cannot be saved: no")
+        );
         snapshots.give_up(kind(0));
+        assert_eq!(snapshots.untold(), None, "the user has been told once");
         assert!(
             snapshots
                 .get(kind(0), &stop, || panic!("given up"))
@@ -250,6 +306,10 @@ mod tests {
         assert_eq!(
             make("cat", &["/dev/null"]),
             "QEMU ended before it was saved"
+        );
+        assert_eq!(
+            make("sh", &["-c", "echo no such machine >&2"]),
+            "QEMU ended before it was saved: no such machine"
         );
         assert_eq!(make("sleep", &["1000"]), "the guest did not come so far");
     }
