@@ -14,6 +14,9 @@ const HEIGHT: f64 = 500.0;
 const MARGIN: f64 = 90.0;
 /// Marks are no smaller than this, so that a request of 4 KiB is seen.
 const LEAST: f64 = 3.0;
+/// Height of the strip below the places in which flushes are, and the gap above it: a flush has no place.
+const STRIP: f64 = 16.0;
+const GAP: f64 = 4.0;
 /// Lines along each axis, with what they stand for.
 const TICKS: u64 = 4;
 /// The colours of reads, writes of data, writes of metadata, the filesystem's own journal, discards, and flushes: Okabe
@@ -46,25 +49,18 @@ pub fn svg(title: &str, journal: &Journal) -> String {
          font-size=\"14\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
          <text x=\"{MARGIN}\" y=\"24\" font-size=\"18\">{}</text>\n",
         WIDTH + 2.0 * MARGIN,
-        HEIGHT + 2.0 * MARGIN + 20.0,
+        HEIGHT + 2.0 * MARGIN + 20.0 + GAP + STRIP,
         escaped(title)
     );
     text += &frame(&scale);
     // What covers much lies below what is small.
     let (below, above): (Vec<&Entry>, Vec<&Entry>) = { journal.entries.iter() }
         .map(|(_, entry)| entry)
-        .partition(|entry| is_wide(entry));
+        .partition(|entry| entry.served.request.operation == Operation::Discard);
     for entry in below.into_iter().chain(above) {
         text += &mark(&scale, entry);
     }
     text + "</svg>\n"
-}
-
-const fn is_wide(entry: &Entry) -> bool {
-    matches!(
-        entry.served.request.operation,
-        Operation::Flush | Operation::Discard
-    )
 }
 
 fn colour(entry: &Entry) -> &'static str {
@@ -113,17 +109,22 @@ impl Axes {
 }
 
 fn frame(axes: &Axes) -> String {
-    let bottom = MARGIN + HEIGHT;
+    let (places, strip) = (MARGIN + HEIGHT, MARGIN + HEIGHT + GAP);
+    let bottom = strip + STRIP;
     let mut text = format!(
         "<rect x=\"{MARGIN}\" y=\"{MARGIN}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#cccccc\"/>\n\
+         <rect x=\"{MARGIN}\" y=\"{strip}\" width=\"{WIDTH}\" height=\"{STRIP}\" fill=\"none\" stroke=\"#cccccc\"/>\n\
+         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">flush</text>\n\
          <text x=\"{MARGIN}\" y=\"{}\">Place on the disk, over time. A mark is as wide as its request took.</text>\n",
+        MARGIN - 9.0,
+        bottom - 3.0,
         MARGIN - 10.0
     );
     for tick in 0..=TICKS {
         let share = tick as f64 / TICKS as f64;
         let time = Nanos((axes.time * share) as u64);
         let place = Bytes((axes.sectors * share) as u64 * SECTOR);
-        let (x, y) = (MARGIN + WIDTH * share, bottom - HEIGHT * share);
+        let (x, y) = (MARGIN + WIDTH * share, places - HEIGHT * share);
         let _ = writeln!(
             text,
             "<path d=\"M{x} {bottom}v6M{MARGIN} {y}h-6\" stroke=\"#666666\"/>\
@@ -131,7 +132,7 @@ fn frame(axes: &Axes) -> String {
              <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{place}</text>",
             bottom + 20.0,
             MARGIN - 9.0,
-            y + 5.0
+            if tick == 0 { y } else { y + 5.0 }
         );
     }
     let legend = [
@@ -157,21 +158,24 @@ fn frame(axes: &Axes) -> String {
     text
 }
 
-/// A box as long as the request took, and as high as what it moved; a flush goes over all.
+/// A box as long as the request took, and as high as what it moved; that of a flush is in the strip below.
 fn mark(axes: &Axes, entry: &Entry) -> String {
     let served = &entry.served;
     let (left, right) = (axes.x(served.request.arrived), axes.x(served.completed));
-    let is_flush = served.request.operation == Operation::Flush;
-    let (top, bottom) = match is_flush {
-        true => (MARGIN, MARGIN + HEIGHT),
-        false => (axes.y(end_of(served)), axes.y(served.request.sector)),
+    let strip = MARGIN + HEIGHT + GAP;
+    let (top, bottom) = match served.request.operation {
+        Operation::Flush => (strip, strip + STRIP),
+        _ => (axes.y(end_of(served)), axes.y(served.request.sector)),
+    };
+    let opacity = match served.request.operation {
+        Operation::Flush | Operation::Discard => "0.35",
+        _ => "0.9",
     };
     format!(
-        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" opacity=\"{}\"/>\n",
+        "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" opacity=\"{opacity}\"/>\n",
         (right - left).max(LEAST),
         (bottom - top).max(LEAST),
-        colour(entry),
-        if is_wide(entry) { "0.35" } else { "0.9" }
+        colour(entry)
     )
 }
 
@@ -191,5 +195,22 @@ mod tests {
         };
         let kinds = [READ, WRITE, METADATA, JOURNAL, DISCARD, FLUSH];
         assert_eq!(kinds.map(marks), [1, 0, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn flushes_are_in_a_strip_below_the_places_and_cover_nothing() {
+        let mut journal = journal();
+        let flush = journal.entries[2].clone();
+        for number in 0..100 {
+            let mut flush = flush.clone();
+            flush.1.served.request.arrived.0 += number;
+            journal.entries.push(flush);
+        }
+        let picture = svg("many flushes", &journal);
+        let flushes = picture.lines().filter(|line| line.contains(&format!("\"{FLUSH}\" opacity")));
+        let strip = format!("y=\"{:.1}\"", MARGIN + HEIGHT + GAP);
+        let flushes: Vec<&str> = flushes.collect();
+        assert_eq!(flushes.len(), 101);
+        assert!(flushes.iter().all(|mark| mark.contains(&strip)), "{flushes:?}");
     }
 }
