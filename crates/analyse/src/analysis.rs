@@ -195,6 +195,19 @@ impl Analysis {
         }
     }
 
+    /// What is found of a contender beside those on its disk, and its place among them; of the whole campaign where all are on
+    /// one disk. `None` where it is alone on its disk.
+    pub fn on_its_disk(&self, contender: usize) -> Option<(&Self, usize)> {
+        if self.by_disk.is_empty() {
+            return Some((self, contender));
+        }
+        let disk = self.resources.get(contender)?.disk.as_ref()?;
+        let of = self.by_disk.iter().find(|of| of.disk == *disk)?;
+        let before = self.resources[..contender].iter();
+        let place = before.filter(|r| r.disk.as_ref() == Some(disk)).count();
+        Some((&of.analysis, place))
+    }
+
     /// What is known of each pair of contenders in each row that groups and uses are made of, and the number of each such
     /// row in [`Self::rows`].
     pub fn estimates(&self) -> (Estimates, Vec<usize>) {

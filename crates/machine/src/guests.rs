@@ -179,7 +179,8 @@ impl Guests {
         };
         match (&self.parts.disk, self.device()) {
             (GuestDisk::Model { model }, _) => {
-                format!("{} of {size} after the model {model}", several("disk"))
+                let disks = models(&self.campaign).map_or_else(|| model.to_string(), |all| all);
+                format!("{} of {size} after the model {disks}", several("disk"))
             }
             (_, Some(device)) => describe_storage(device.path()),
             (_, None) => {
@@ -541,6 +542,16 @@ fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
         io_uring,
         ..Machine::default()
     }
+}
+
+/// The models of disks that cells have, each once; nothing where no cell has any.
+fn models(campaign: &Campaign) -> Option<String> {
+    let mut models: Vec<String> = Vec::new();
+    for machine in campaign.machines() {
+        let model = machine.model().map(ToString::to_string);
+        models.extend(model.filter(|model| !models.contains(model)));
+    }
+    (!models.is_empty()).then(|| models.join(", or "))
 }
 
 fn attachment(disk: &GuestDisk) -> String {

@@ -132,8 +132,8 @@ fn facts(results: &CampaignResults) -> Facts {
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into();
-    let guest = campaign.guest.as_ref();
-    facts.extend(guest.map(|machine| ("machine of a guest".to_owned(), machine.to_string())));
+    let machine = campaign.machine_in_words();
+    facts.extend(machine.map(|machine| ("machine of a guest".to_owned(), machine)));
     let empty = Environment::default();
     let environment = results.environments.last().unwrap_or(&empty);
     facts.extend(of_environment(environment));

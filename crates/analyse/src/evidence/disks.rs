@@ -83,24 +83,8 @@ mod tests {
 
     #[test]
     fn contenders_are_set_against_those_on_the_same_disk() {
-        let mut results = fixture::plain();
-        assert!(by_disk(&results).is_empty());
-        let model = |name: &str| model::DiskModel {
-            name: name.to_owned(),
-            ..model::DiskModel::ideal()
-        };
-        let contenders = &mut results.campaign.contenders;
-        for (contender, disk) in contenders.iter_mut().zip(["slow", "fast", "fast"]) {
-            contender.own.disk = Some(model(disk));
-            contender.name += &format!("@{disk}");
-        }
-        for stored in &mut results.cells {
-            let disk = match stored.cell.contender.as_str() {
-                "fast" => "slow",
-                _ => "fast",
-            };
-            stored.cell.contender += &format!("@{disk}");
-        }
+        assert!(by_disk(&fixture::plain()).is_empty());
+        let results = fixture::on_disks(fixture::plain(), &["slow", "fast", "fast"]);
         let of_disks = by_disk(&results);
         let [(disk, fast)] = &of_disks[..] else {
             panic!("one disk has two contenders")
@@ -110,32 +94,24 @@ mod tests {
         assert_eq!(names.collect::<Vec<_>>(), ["middle", "slow"]);
         assert_eq!(fast.cells.len(), results.cells.len() / 3 * 2);
         let analysis = crate::analyse(&results);
+        let own = |contender| analysis.on_its_disk(contender);
+        assert!(own(0).is_none(), "it is alone on its disk");
+        let (part, place) = own(2).unwrap();
+        assert_eq!(part.contenders[place], "slow");
         assert_eq!(analysis.by_disk[0].analysis.contenders, ["middle", "slow"]);
         assert!(!analysis.by_disk[0].analysis.conclusions.is_empty());
     }
 
     #[test]
     fn names_stay_where_two_would_be_called_alike() {
-        let mut results = fixture::plain();
-        let name = |results: &mut CampaignResults, number: usize, fs: &str, disk: &str| {
-            let contender = &mut results.campaign.contenders[number];
-            let before = std::mem::replace(&mut contender.name, format!("{fs}@{disk}"));
-            contender.own.disk = Some(model::DiskModel {
-                name: disk.to_owned(),
-                ..model::DiskModel::ideal()
-            });
-            let cells = results.cells.iter_mut().map(|c| &mut c.cell.contender);
-            for name in cells.filter(|name| **name == before) {
-                *name = format!("{fs}@{disk}");
-            }
-        };
-        name(&mut results, 0, "ext4", "ssd");
-        name(&mut results, 1, "xfs", "hdd");
+        let results = fixture::on_disks(fixture::plain(), &["ssd", "hdd"]);
         let bare = without_disks(&results).unwrap();
         let names = bare.campaign.contenders.iter().map(|c| c.name.as_str());
-        assert_eq!(names.collect::<Vec<_>>(), ["ext4", "xfs", "slow"]);
-        assert!(bare.cells.iter().any(|c| c.cell.contender == "xfs"));
-        name(&mut results, 2, "ext4", "hdd");
+        assert_eq!(names.collect::<Vec<_>>(), ["fast", "middle", "slow"]);
+        assert!(bare.cells.iter().any(|c| c.cell.contender == "middle"));
+        let mut results = fixture::plain();
+        results.campaign.contenders[1].name = "fast".to_owned();
+        let results = fixture::on_disks(results, &["ssd", "hdd"]);
         assert!(without_disks(&results).is_none());
     }
 

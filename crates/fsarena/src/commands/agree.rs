@@ -74,19 +74,14 @@ fn names(first: &CampaignResults, second: &CampaignResults) -> [String; 2] {
 
 #[cfg(test)]
 mod tests {
+    use analyse::fixture::{on_disks, plain};
+
     use super::*;
 
     #[test]
     fn a_contender_on_a_disk_of_its_own_is_the_one_without() {
-        let real = analyse::fixture::plain();
-        let mut simulated = analyse::fixture::plain();
-        for contender in &mut simulated.campaign.contenders {
-            contender.own.disk = Some(model::DiskModel::ideal());
-            contender.name += "@ideal";
-        }
-        for stored in &mut simulated.cells {
-            stored.cell.contender += "@ideal";
-        }
+        let real = plain();
+        let simulated = on_disks(plain(), &["ideal"; 3]);
         let both = called_alike(real.clone(), simulated);
         let analyses = both.each_ref().map(analyse::analyse);
         let [first, second] = [0, 1].map(|side| Analysed::new(&both[side], &analyses[side]));
@@ -95,10 +90,10 @@ mod tests {
         assert_eq!(found.all.same_order, found.all.both_different);
         assert!(found.all.both_different > 0);
         // Two of one filesystem keep their disks' names.
-        let mut several = real.clone();
-        several.campaign.contenders[1].name = "fast@ideal".to_owned();
-        several.campaign.contenders[1].own.disk = Some(model::DiskModel::ideal());
+        let mut several = plain();
+        several.campaign.contenders[1].name = "fast".to_owned();
+        let several = on_disks(several, &["ssd", "hdd"]);
         let [_, kept] = called_alike(real, several);
-        assert_eq!(kept.campaign.contenders[1].name, "fast@ideal");
+        assert_eq!(kept.campaign.contenders[1].name, "fast@hdd");
     }
 }

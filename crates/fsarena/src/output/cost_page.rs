@@ -157,7 +157,7 @@ pub fn text(
     ] {
         text += &format!("  {what:<11} {fact}\n");
     }
-    if let Some(machine) = &campaign.guest {
+    if let Some(machine) = campaign.machine_in_words() {
         let fact = line(&format!("{}: {machine}", campaign.clock));
         text += &format!("  {:<11} {fact}\n", "machine");
     }

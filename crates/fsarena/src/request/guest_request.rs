@@ -16,7 +16,6 @@ use model::{
 use crate::arguments::guest_args::BuildOptions;
 use crate::arguments::run_args::RunArgs;
 use crate::output::exit::{BadInput, Refused};
-use crate::output::progress::Progress;
 use crate::request::read::refuse_doubles;
 use machine::disk_size;
 
@@ -24,6 +23,9 @@ use machine::disk_size;
 const DISK: &str = "nvme-consumer";
 /// Memory of a guest where nothing else is asked for.
 const USUAL_MEMORY: Bytes = Bytes::mib(768);
+/// What is said of simulated disks in real time.
+const IN_REAL_TIME: &str = "disks are simulated in real time: a request takes as long as the model says, and longer where this \
+                            machine is busy (--clock virtual takes exactly as long)";
 /// With less, a guest's kernel and its first filesystem find no room.
 const LEAST_MEMORY: Bytes = Bytes::mib(256);
 /// Processors of a guest in real time, where there are so many.
@@ -195,15 +197,14 @@ fn proof(
 }
 
 /// The clock of a campaign in guests, and the machine that each of its cells gets, but for what is its contender's own
-/// or its test's.
+/// or its test's. Beside them stands why it is that clock.
 pub fn machine(
     wishes: &Wishes,
     load: Load<'_>,
     guest: &Guest,
     stop: &Arc<AtomicBool>,
     catalog: &Catalog,
-    progress: &Progress,
-) -> anyhow::Result<(Clock, GuestMachine)> {
+) -> anyhow::Result<(Clock, String, GuestMachine)> {
     let (clock, accelerator, words) = clock(wishes, proof(wishes, guest, stop)?);
     let disk = disk(wishes, clock, catalog)?;
     require_modules(guest, &disk, wishes, load)?;
@@ -213,8 +214,21 @@ pub fn machine(
     let in_memory = machine.model().is_some();
     let beside = beside(wishes, load, in_memory)?;
     require_room(Bytes(largest.0 + beside.0), provision::available_memory())?;
-    progress.note(&format!("{clock}{words}: {machine}"));
-    Ok((clock, machine))
+    Ok((clock, words, machine))
+}
+
+/// What is said of the guests of a campaign before it begins: the clock and why it is that, the machine with all disks, and
+/// what simulated disks are worth in real time.
+pub fn announcement(campaign: &Campaign, why: &str) -> Vec<String> {
+    let Some(machine) = campaign.machine_in_words() else {
+        return Vec::new();
+    };
+    let mut said = vec![format!("{}{why}: {machine}", campaign.clock)];
+    let is_simulated = campaign.machines().any(|machine| machine.model().is_some());
+    if is_simulated && campaign.clock == Clock::Real {
+        said.push(IN_REAL_TIME.to_owned());
+    }
+    said
 }
 
 /// The clock, who executes, and why it is so: real time where the user wants it or KVM works.

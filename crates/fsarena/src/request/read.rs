@@ -147,11 +147,14 @@ pub fn read(
     };
     let machine = match &setting.guest {
         Some(guest) => Some(guest_request::machine(
-            &wishes, load, guest, stop, catalog, progress,
+            &wishes, load, guest, stop, catalog,
         )?),
         None => None,
     };
-    let (clock, parts) = machine.map_or((Clock::Real, None), |(clock, parts)| (clock, Some(parts)));
+    let (clock, why, parts) = match machine {
+        Some((clock, why, parts)) => (clock, why, Some(parts)),
+        None => (Clock::Real, String::new(), None),
+    };
     let groups = contender_groups::groups(&args.groups, file.groups, &contenders)?;
     if backend == Backend::Loop {
         contenders
@@ -239,6 +242,8 @@ pub fn read(
         stall_timeout,
         phase_limit: args.phase_limit.unwrap_or(profile.phase_limit(backend)),
     };
+    let said = guest_request::announcement(&campaign, &why);
+    said.iter().for_each(|text| progress.note(text));
     guest_request::refuse_impossible_disks(&campaign)?;
     let smaller = guest_request::smaller_models(&campaign);
     smaller.iter().for_each(|text| progress.note(text));

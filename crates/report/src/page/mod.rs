@@ -64,6 +64,8 @@ struct Page {
     /// Classes and words of the colour scale.
     scale: Vec<(String, String)>,
     groups: Vec<overall::GroupView>,
+    /// Whether contenders are on several disks, and held against those on the same alone.
+    is_by_disk: bool,
     /// What each group of tests comes to.
     by_group: Vec<Sentence>,
     /// Above the means of groups of contenders.
@@ -202,13 +204,14 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
         how_sure: how_sure(analysis),
         remarks: remarks(analysis),
         contenders: setting::contenders(results),
-        counts: analysis.phase_counts.clone(),
+        counts: overall::counts(analysis),
         resources: setting::resources(analysis),
         columns: columns(analysis),
         blocks: blocks(results, analysis, &numbers),
         scale: heat::legend(),
         groups: overall::groups(analysis),
-        by_group: of_groups(analysis),
+        by_group: overall::sentences(analysis),
+        is_by_disk: !analysis.by_disk.is_empty(),
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
         ageing: ageing::view(analysis),

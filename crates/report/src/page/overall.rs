@@ -1,10 +1,10 @@
 //! The overall view of the page: scores over groups of tests and over all of them.
 
-use analyse::{Analysis, GroupMean, Score};
+use analyse::{Analysis, GroupMean, PhaseCounts, Score};
 
 use super::heat;
 use crate::tables::standing_tables;
-use crate::wording::answers::of_place;
+use crate::wording::answers::{Sentence, of_groups, of_place, parts};
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, shorten};
 use crate::wording::words::{self, counted};
@@ -29,6 +29,47 @@ pub(super) struct ScoreView {
     pub notes: Vec<String>,
 }
 
+/// What each group of tests comes to, disk by disk where there are several.
+pub(super) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
+    let of_part = |(disk, part): (Option<&str>, &Analysis)| {
+        let on = disk.map_or_else(String::new, |disk| format!("On {}, ", clean(disk)));
+        let sentences = of_groups(part).into_iter();
+        sentences
+            .map(|one| Sentence {
+                question: format!("{on}{}", one.question),
+                ..one
+            })
+            .collect::<Vec<_>>()
+    };
+    parts(analysis).into_iter().flat_map(of_part).collect()
+}
+
+/// In how many phases each contender is the best, or may be, of those on its disk.
+pub(super) fn counts(analysis: &Analysis) -> Vec<PhaseCounts> {
+    let of = |(contender, whole): (usize, &PhaseCounts)| match analysis.on_its_disk(contender) {
+        Some((part, place)) => PhaseCounts {
+            contender: whole.contender.clone(),
+            ..part.phase_counts[place].clone()
+        },
+        None => whole.clone(),
+    };
+    analysis.phase_counts.iter().enumerate().map(of).collect()
+}
+
+/// The score of each contender among those on its disk.
+fn scores<'a>(
+    analysis: &'a Analysis,
+    of: impl Fn(&'a Analysis) -> Option<&'a [Score]>,
+) -> Vec<ScoreView> {
+    let view = |contender| {
+        let (part, place) = analysis.on_its_disk(contender)?;
+        of(part)?.get(place).map(score)
+    };
+    let all = 0..analysis.contenders.len();
+    all.map(|contender| view(contender).unwrap_or_else(|| absent(None)))
+        .collect()
+}
+
 /// The groups, and below them all together.
 pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
     let overall = &analysis.overall;
@@ -38,14 +79,18 @@ pub(super) fn groups(analysis: &Analysis) -> Vec<GroupView> {
         .map(|group| GroupView {
             title: group.group.title().to_owned(),
             results: group.shares.len(),
-            scores: group.scores.iter().map(score).collect(),
+            scores: scores(analysis, |part| {
+                let groups = part.overall.groups.iter();
+                let same = { groups }.find(|other| other.group == group.group);
+                same.map(|group| &group.scores[..])
+            }),
         })
         .collect();
     if views.len() > 1 {
         views.push(GroupView {
             title: "all groups, each weighing the same".to_owned(),
             results: overall.groups.iter().map(|g| g.shares.len()).sum(),
-            scores: overall.total.iter().map(score).collect(),
+            scores: scores(analysis, |part| Some(&part.overall.total[..])),
         });
     }
     views
@@ -100,11 +145,7 @@ fn score(score: &Score) -> ScoreView {
     let missing =
         (score.missing > 0).then(|| format!("lacks {}", counted(score.missing, "result")));
     let Some(ratio) = &score.ratio else {
-        return ScoreView {
-            text: "none".to_owned(),
-            class: "absent".to_owned(),
-            notes: missing.into_iter().collect(),
-        };
+        return absent(missing);
     };
     let interval = (ratio.rounds > 1).then(|| words::interval(ratio, three_digits));
     let place = score.place.as_ref().map(of_place);
@@ -112,6 +153,14 @@ fn score(score: &Score) -> ScoreView {
         text: format!("{}×", three_digits(ratio.median)),
         class: format!("plain {}", heat::class(ratio.median)),
         notes: [interval, place, missing].into_iter().flatten().collect(),
+    }
+}
+
+fn absent(why: Option<String>) -> ScoreView {
+    ScoreView {
+        text: "none".to_owned(),
+        class: "absent".to_owned(),
+        notes: why.into_iter().collect(),
     }
 }
 

@@ -5,13 +5,15 @@ use model::{CampaignResults, Unit};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, LACKING, PhaseLine, TestBlock, Tone, sign_of};
+use crate::wording::text::clean;
 use crate::wording::words;
 
 /// The overall view: a row for each group of tests, and the mean over all of them with its interval;
-/// `None` where there is nobody to compare with.
+/// `None` where there is nobody to compare with. It is of the contenders on this disk, where there are several.
 pub(crate) fn overall<'a>(
     results: &'a CampaignResults,
     analysis: &Analysis,
+    disk: Option<&str>,
 ) -> Option<TestBlock<'a>> {
     let overall = &analysis.overall;
     let first = results
@@ -39,7 +41,10 @@ pub(crate) fn overall<'a>(
     Some(TestBlock {
         test: first,
         number: None,
-        name: "overall".to_owned(),
+        name: match disk {
+            Some(disk) => format!("overall, on {}", clean(disk)),
+            None => "overall".to_owned(),
+        },
         title: format!(
             "geometric means of ratios to the best, {}",
             words::replicates(analysis.clock, results.campaign.rounds)

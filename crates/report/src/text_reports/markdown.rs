@@ -62,14 +62,24 @@ fn head(results: &CampaignResults, analysis: &Analysis) -> String {
 
 /// How contenders stand over all: counts of phases, and groups of tests.
 fn standing(analysis: &Analysis) -> String {
-    let mut out = "\n## How they stand\n\n".to_owned();
-    out += &standing_tables::counts(analysis).markdown(escape);
-    if let Some(table) = standing_tables::groups(analysis) {
-        out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean).\n\n";
-        out += &table.markdown(escape);
+    let mut out = String::new();
+    for (disk, part) in parts(analysis) {
+        let on = disk.map_or_else(String::new, |disk| format!(", on {}", escape(disk)));
+        out += &format!("\n## How they stand{on}\n\n");
+        out += &standing_tables::counts(part).markdown(escape);
+        if let Some(table) = standing_tables::groups(part) {
+            out += "\nCost in each group of tests, as a multiple of the best of each result (geometric mean).\n\n";
+            out += &table.markdown(escape);
+        }
     }
     if let Some(table) = standing_tables::contender_groups(analysis) {
-        out += "\nGroups of contenders that the campaign names: the geometric mean of their members' costs.\n\n";
+        let over = match analysis.by_disk.is_empty() {
+            true => "",
+            false => ", over all disks together",
+        };
+        out += &format!(
+            "\nGroups of contenders that the campaign names: the geometric mean of their members' costs{over}.\n\n"
+        );
         out += &table.markdown(escape);
     }
     out

@@ -50,12 +50,17 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
         out.push('\n');
         table(&mut out, &blocks, &names, &columns, paint);
     }
-    let whole: Vec<TestBlock<'_>> = overall(results, analysis).into_iter().collect();
-    for columns in split(&whole, &names, options.width) {
-        out.push('\n');
-        table(&mut out, &whole, &names, &columns, paint);
+    let mut wholes: Vec<TestBlock<'_>> = Vec::new();
+    for (disk, part) in parts(analysis) {
+        let whole: Vec<TestBlock<'_>> = overall(results, part, disk).into_iter().collect();
+        let names = short_names(&part.contenders, WIDEST_NAME);
+        for columns in split(&whole, &names, options.width) {
+            out.push('\n');
+            table(&mut out, &whole, &names, &columns, paint);
+        }
+        wholes.extend(whole);
     }
-    out += &legend_lines(&[&blocks[..], &whole[..]], options.width, paint);
+    out += &legend_lines(&[&blocks[..], &wholes[..]], options.width, paint);
     out += &titled(
         "Share of what the device can do without a filesystem",
         &shares(results, analysis),
@@ -409,8 +414,12 @@ fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
     let Some(table) = standing_tables::contender_groups(analysis) else {
         return String::new();
     };
-    let title = "Groups of contenders, by the geometric mean of their members' scores:";
-    format!("\n{}\n{}", paint.bold(title), table.text("  "))
+    let over = match analysis.by_disk.is_empty() {
+        true => "",
+        false => ", over all disks together",
+    };
+    let title = format!("Groups of contenders, by the geometric mean of their members' scores{over}:");
+    format!("\n{}\n{}", paint.bold(&title), table.text("  "))
 }
 
 /// The most results of an aged contender on a terminal.

@@ -7,7 +7,7 @@ use analyse::{
 };
 use model::{Clock, Disturbance, Nanos, Status};
 
-use crate::wording::answers::listed;
+use crate::wording::answers::{listed, parts};
 use crate::wording::text::clean;
 use crate::wording::unlike::unlike;
 use crate::wording::words::{self, counted};
@@ -34,7 +34,7 @@ pub(crate) fn remarks(analysis: &Analysis) -> Vec<String> {
     remarks.extend(unsteady(analysis));
     remarks.extend(unlike(analysis));
     remarks.extend(analysis.disks_are_images.then(|| IMAGES.to_owned()));
-    remarks.extend(crossover(analysis, &name));
+    remarks.extend(crossovers(analysis));
     remarks.extend(analysis.noise.iter().map(|n| noise(n, &name)));
     let named = analysis.drifts.iter().filter(|d| d.is_named());
     remarks.extend(named.map(|d| drift(d, &name)));
@@ -93,8 +93,14 @@ pub(crate) fn withheld(analysis: &Analysis) -> Option<String> {
     })
 }
 
-/// Where the order depends on the weights, in one sentence.
-fn crossover(analysis: &Analysis, name: &impl Fn(usize) -> String) -> Option<String> {
+/// Where the order depends on the weights, in one sentence; where contenders are on several disks, in one for each.
+fn crossovers(analysis: &Analysis) -> impl Iterator<Item = String> {
+    let parts = parts(analysis).into_iter();
+    parts.filter_map(|(disk, part)| crossover(disk, part))
+}
+
+fn crossover(disk: Option<&str>, analysis: &Analysis) -> Option<String> {
+    let name = |contender: usize| clean(&analysis.contenders[contender]);
     let crossovers = analysis.overall.crossovers.iter();
     let told: Vec<&Crossover> = crossovers.filter(|c| c.share <= LARGEST_SHARE).collect();
     let first = told.first()?;
@@ -108,7 +114,8 @@ fn crossover(analysis: &Analysis, name: &impl Fn(usize) -> String) -> Option<Str
     });
     let each: Vec<String> = each.collect();
     Some(format!(
-        "It depends on the weights: {} leads where all groups weigh the same, {}.",
+        "{} depends on the weights: {} leads where all groups weigh the same, {}.",
+        disk.map_or_else(|| "It".to_owned(), |disk| format!("On {}, it", clean(disk))),
         name(first.from),
         listed(&each, "and")
     ))

@@ -8,7 +8,7 @@ use model::{CampaignResults, Until};
 fn shown(results: &CampaignResults) -> String {
     let analysis = analyse(results);
     let mut text = String::new();
-    for line in overall(results, &analysis)
+    for line in overall(results, &analysis, None)
         .map(|b| b.lines)
         .unwrap_or_default()
     {
@@ -25,6 +25,44 @@ fn shown(results: &CampaignResults) -> String {
 #[test]
 fn a_small_campaign() {
     insta::assert_snapshot!(shown(&fixture::plain()));
+}
+
+/// Contenders on two disks are set against those on the same one, in every table and sentence over all tests.
+#[test]
+fn several_disks_have_their_tables_and_sentences_each() {
+    let four = fixture::simulated(
+        7,
+        fixture::Simulated {
+            contenders: 4,
+            tests: 2,
+            rounds: 3,
+            slower: 0.5,
+            drift: 0.0,
+        },
+    );
+    let results = fixture::on_disks(four, &["ssd", "hdd", "ssd", "hdd"]);
+    let mut analysis = analyse(&results);
+    let options = crate::Options::default();
+    let shown = |format, analysis: &Analysis| crate::render(format, &results, analysis, &options);
+    let table = shown(crate::Format::Table, &analysis);
+    let markdown = shown(crate::Format::Markdown, &analysis);
+    let page = shown(crate::Format::Html, &analysis);
+    for disk in ["ssd", "hdd"] {
+        assert!(table.contains(&format!("overall, on {disk}: geometric means")));
+        assert!(markdown.contains(&format!("## How they stand, on {disk}")));
+        assert!(page.contains(&format!("<b>On {disk}, ")), "{page}");
+    }
+    assert!(!table.contains("overall: geometric means"));
+    assert!(page.contains("the best on the same disk takes"));
+    assert!(!remarks(&analysis).join(" ").contains("depends"));
+    analysis.by_disk[1].analysis.overall.crossovers = vec![Crossover {
+        group: analyse::Group::StreamWrite,
+        from: 0,
+        to: 1,
+        share: 0.5,
+    }];
+    let told = "On hdd, it depends on the weights: fs1 leads where all groups weigh the same, fs3 where";
+    assert!(remarks(&analysis).join(" ").contains(told));
 }
 
 #[test]
