@@ -39,7 +39,7 @@ pub use checks::stop::{Stop, StopReason, WideResult};
 pub use checks::unflushed::Unflushed;
 pub use checks::warm_reads::WarmRead;
 pub use evidence::counts::{Completeness, Counts};
-pub use evidence::disks::without_disks;
+pub use evidence::disks::{on_disks, without_disks};
 pub use evidence::failures::{CellFailure, Complaint, PhaseFailure};
 pub use evidence::features::{ContenderFeatures, FeatureState, Found};
 pub use evidence::resources::{MemoryTaken, Resources};

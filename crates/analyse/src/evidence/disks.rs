@@ -41,14 +41,22 @@ fn only(results: &CampaignResults, names: &BTreeSet<&str>) -> CampaignResults {
     without_disks(&some).unwrap_or(some)
 }
 
+/// The disk that each contender is on, and what it is called without that, in the campaign's order.
+pub fn on_disks(results: &CampaignResults) -> Vec<(Option<String>, String)> {
+    let contenders = results.campaign.contenders.iter();
+    let bare = contenders.zip(resources::disks(results)).map(|(c, disk)| {
+        let bare = disk.as_ref();
+        let bare = bare.map_or_else(|| c.name.clone(), |disk| without(&c.name, disk));
+        (disk, bare)
+    });
+    bare.collect()
+}
+
 /// The results with contenders that are called without the disk that each is on: `ext4` in place of `ext4@sata-ssd`; nothing
 /// where two would then be called alike.
 pub fn without_disks(results: &CampaignResults) -> Option<CampaignResults> {
     let contenders = results.campaign.contenders.iter();
-    let bare = contenders.zip(resources::disks(results)).map(|(c, disk)| {
-        let bare = disk.map_or_else(|| c.name.clone(), |disk| without(&c.name, &disk));
-        (c.name.clone(), bare)
-    });
+    let bare = contenders.zip(on_disks(results)).map(|(c, (_, bare))| (c.name.clone(), bare));
     let bare: BTreeMap<String, String> = bare.collect();
     if bare.values().collect::<BTreeSet<_>>().len() < results.campaign.contenders.len() {
         return None;

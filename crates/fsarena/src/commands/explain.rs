@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use analyse::{Contested, Explanation, explain};
+use analyse::{Contested, Explanation, explain, on_disks};
 use anyhow::Context;
 use model::{
     Campaign, CampaignResults, CellResult, Clock, CpuProfile, Nanos, PhaseResult, Sampling, Status,
@@ -14,7 +14,7 @@ use model::{
 };
 use orchestrate::Stop;
 use report::{difference_flame_graph, explanation_text};
-use serde_json::json;
+use serde_json::{Value, json};
 use store::{CampaignId, Store};
 
 use crate::arguments::cli::Globals;
@@ -39,6 +39,7 @@ const SAMPLES: u64 = 50_000;
 const SHIFTED_FROM: f64 = 0.3;
 
 /// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Question {
     campaign: Option<i64>,
     test: String,
@@ -62,7 +63,10 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let id = paths::campaign_id(&store, question.campaign)?;
     let results = store.load(id)?;
     require_virtual(id, &results.campaign)?;
-    let sides = sides(&store, &results, &question)?;
+    let contests = contests(&results, &question)?;
+    let sides = contests.iter();
+    let sides = sides.map(|contest| sides_of(&store, &results, contest));
+    let sides: Vec<[Side<'_>; 2]> = sides.collect::<Result<_, _>>()?;
     // Before guests run for half a minute.
     if let Some(directory) = &args.output {
         let made = fs::create_dir_all(directory);
@@ -73,8 +77,74 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         yes: false,
         stop: &stop,
     };
-    let sampled = sampled(id, &results.campaign, &sides, args, globals, &asked, &stop)?;
-    let again = again(&sides, &sampled)?;
+    let mut told = Vec::new();
+    for (contest, sides) in contests.iter().zip(&sides) {
+        let sampled = sampled(id, &results.campaign, sides, args, globals, &asked, &stop)?;
+        let again = again(sides, &sampled)?;
+        let explained = explained(id, contest, sides, &again, args, globals)?;
+        match globals.json {
+            true => told.push(explained.in_full(id, sides, &again)),
+            false => print(&explained.text(id, sides, &again))?,
+        }
+    }
+    match &told[..] {
+        [] => {}
+        [one] => print_json(one)?,
+        several => print_json(&json!(several))?,
+    }
+    Ok(Code::Done.into())
+}
+
+/// What came of two contenders in one phase.
+struct Explained {
+    explanation: Explanation,
+    pictures: Vec<PathBuf>,
+}
+
+impl Explained {
+    fn text(
+        &self,
+        id: CampaignId,
+        sides: &[Side<'_>; 2],
+        again: &[(&PhaseResult, &CpuProfile); 2],
+    ) -> String {
+        let pictures = self.pictures.iter();
+        let pictures = pictures.map(|path| format!("{}\n", line(&path.display().to_string())));
+        format!(
+            "{}\n{}{}",
+            explanation_text(&self.explanation),
+            notes(id, sides, again),
+            pictures.collect::<String>()
+        )
+    }
+
+    fn in_full(
+        &self,
+        id: CampaignId,
+        sides: &[Side<'_>; 2],
+        again: &[(&PhaseResult, &CpuProfile); 2],
+    ) -> Value {
+        let pictures = self.pictures.iter();
+        let pictures: Vec<_> = pictures.map(|path| path.display().to_string()).collect();
+        json!({
+            "campaign": id.0,
+            "round": sides[0].cell.cell.round,
+            "explanation": self.explanation,
+            "sampled_ns": again.map(|(result, _)| result.wall),
+            "pictures": pictures,
+        })
+    }
+}
+
+/// Takes the difference apart, and draws the pictures.
+fn explained(
+    id: CampaignId,
+    question: &Question,
+    sides: &[Side<'_>; 2],
+    again: &[(&PhaseResult, &CpuProfile); 2],
+    args: &ExplainArgs,
+    globals: &Globals,
+) -> anyhow::Result<Explained> {
     let result = format!("{}/{}", question.test, question.phase);
     let contested: [Contested<'_>; 2] = std::array::from_fn(|side| Contested {
         name: &question.contenders[side],
@@ -88,32 +158,12 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         None => paths::reports(globals)?.path().to_owned(),
     };
     let stem = format!("explain-{id}-{}-{}", question.test, question.phase);
-    let pictures = draw(
-        &explanation,
-        &again,
-        &sides,
-        &directory.join(file_name(&stem)),
-    )?;
-    if globals.json {
-        let pictures: Vec<_> = pictures
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        print_json(&json!({
-            "campaign": id.0,
-            "round": sides[0].cell.cell.round,
-            "explanation": explanation,
-            "sampled_ns": again.map(|(result, _)| result.wall),
-            "pictures": pictures,
-        }))?;
-    } else {
-        let notes = notes(id, &sides, &again);
-        print(&format!("{}\n{notes}", explanation_text(&explanation)))?;
-        for path in pictures {
-            print(&format!("{}\n", line(&path.display().to_string())))?;
-        }
-    }
-    Ok(Code::Done.into())
+    let beginning = directory.join(file_name(&stem));
+    let pictures = draw(&explanation, again, sides, &beginning)?;
+    Ok(Explained {
+        explanation,
+        pictures,
+    })
 }
 
 /// Reads `[CAMPAIGN] TEST/PHASE A B`.
@@ -166,8 +216,54 @@ fn require_virtual(id: CampaignId, campaign: &Campaign) -> Result<(), BadInput> 
     }
 }
 
+/// The question about each pair of contenders that it is about. Who names filesystems of a campaign with several disks asks
+/// about each disk that has both.
+fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Question>, BadInput> {
+    let named = results.campaign.contenders.iter().map(|c| c.name.as_str());
+    let named: Vec<&str> = named.collect();
+    let is_known = |word: &String| named.contains(&word.as_str());
+    if question.contenders.iter().all(is_known) {
+        return Ok(vec![question.clone()]);
+    }
+    let all: Vec<_> = on_disks(results).into_iter().zip(&named).collect();
+    let on = |disk: &str, word: &str| {
+        let mut there = all.iter().filter(|((on, _), _)| on.as_deref() == Some(disk));
+        let found = there.find(|((_, bare), name)| bare == word || **name == word)?;
+        Some((*found.1).to_owned())
+    };
+    let mut disks: Vec<&str> = Vec::new();
+    for disk in all.iter().filter_map(|((disk, _), _)| disk.as_deref()) {
+        if !disks.contains(&disk) {
+            disks.push(disk);
+        }
+    }
+    let [one, other] = &question.contenders;
+    let pairs = disks.iter().filter_map(|disk| {
+        Some(Question {
+            contenders: [on(disk, one)?, on(disk, other)?],
+            ..question.clone()
+        })
+    });
+    let pairs: Vec<Question> = pairs.collect();
+    let called = |word: &String| all.iter().any(|((_, bare), _)| bare == word) || is_known(word);
+    if pairs.is_empty() && question.contenders.iter().all(called) {
+        let [one, other] = question.contenders.each_ref().map(|word| line(word));
+        let names: Vec<String> = named.iter().map(|name| line(name)).collect();
+        return Err(BadInput(format!(
+            "no disk of campaign {} has both `{one}` and `{other}`; its contenders are {}",
+            results.id,
+            names.join(", ")
+        )));
+    }
+    Ok(match pairs.is_empty() {
+        // What is wrong with them is said where they are looked for.
+        true => vec![question.clone()],
+        false => pairs,
+    })
+}
+
 /// The phase of both contenders, each in the first round of the campaign.
-fn sides<'a>(
+fn sides_of<'a>(
     store: &Store,
     results: &'a CampaignResults,
     question: &Question,
@@ -366,9 +462,9 @@ fn notes(
         false => "",
     };
     format!(
-        "Times and counts are those of round {} of campaign {id}. CPU: no request was in the disk. It is divided by a second\n\
-         run that was sampled, which took {} and {}.{shifted} What is done while interrupts are off falls to the function\n\
-         that allows them again, such as _raw_spin_unlock_irqrestore.\n\n\
+        "Times and counts are those of round {} of campaign {id}. CPU is the time in which no request was in the disk. Which\n\
+         functions spent it comes from a second run, whose processor was sampled; it took {} and {}.{shifted} Time with\n\
+         interrupts disabled is attributed to the function that enables them again, such as _raw_spin_unlock_irqrestore.\n\n\
          A flame graph of CPU time and a map of the disk for each:\n",
         sides[0].cell.cell.round, took[0], took[1]
     )
@@ -376,6 +472,8 @@ fn notes(
 
 #[cfg(test)]
 mod tests {
+    use analyse::fixture::on_disks;
+
     use super::*;
 
     fn asked(words: &str) -> Result<Question, String> {
@@ -397,6 +495,34 @@ mod tests {
         );
         assert!(asked("seven tree/within xfs ext4").is_err_and(|why| why.contains("no number")));
         assert!(asked("within xfs ext4").is_err_and(|why| why.contains("TEST/PHASE")));
+    }
+
+    #[test]
+    fn filesystems_on_several_disks_are_set_against_each_other_on_each() {
+        let mut results = analyse::fixture::plain();
+        for (contender, name) in results.campaign.contenders.iter_mut().zip(["xfs", "ext4", "xfs"])
+        {
+            contender.name = name.to_owned();
+        }
+        let third = results.campaign.contenders[1].clone();
+        results.campaign.contenders.push(third);
+        let results = on_disks(results, &["hdd", "hdd", "ssd", "ssd"]);
+        let of = |words: &str| {
+            let found = contests(&results, &asked(words).unwrap());
+            found.map(|all| all.into_iter().map(|q| q.contenders.join(" ")).collect())
+        };
+        let several: Vec<String> = of("file/write xfs ext4").unwrap();
+        assert_eq!(several, ["xfs@hdd ext4@hdd", "xfs@ssd ext4@ssd"]);
+        // A disk may be named with one of them, and two disks with both.
+        assert_eq!(of("file/write xfs ext4@ssd").unwrap(), ["xfs@ssd ext4@ssd"]);
+        let named = of("file/write xfs@hdd xfs@ssd").unwrap();
+        assert_eq!(named, ["xfs@hdd xfs@ssd"]);
+        let unknown = of("file/write xfs jfs").unwrap();
+        assert_eq!(unknown, ["xfs jfs"], "it is refused where it is looked for");
+        let alone = on_disks(analyse::fixture::plain(), &["hdd", "ssd", "ssd"]);
+        let refused = contests(&alone, &asked("file/write fast slow").unwrap()).unwrap_err().0;
+        let told = "has both `fast` and `slow`; its contenders are fast@hdd, middle@ssd, slow@ssd";
+        assert!(refused.contains(told), "{refused}");
     }
 
     #[test]
