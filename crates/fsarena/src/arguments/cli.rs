@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use model::{Bytes, MetricPattern};
 use report::Format;
 
-use crate::arguments::cli_values::{path, share, size};
+use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size};
 use crate::arguments::guest_args::GuestArgs;
 use crate::arguments::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
@@ -302,10 +302,10 @@ pub enum Listing {
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
     /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
     /// Number of a cell, to see all that is known of it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
 }
 
@@ -313,7 +313,7 @@ pub struct ShowArgs {
 #[derive(Clone, Debug, Args)]
 pub struct ReportArgs {
     /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
     /// The format.
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]

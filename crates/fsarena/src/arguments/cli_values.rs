@@ -46,6 +46,20 @@ pub fn up_to(most: u32) -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(most))
 }
 
+/// Reads the number of a campaign.
+pub fn campaign_number(text: &str) -> Result<i64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        "expected the number of a campaign (`fsarena list campaigns` has all)".to_owned()
+    })
+}
+
+/// Reads the number of a cell.
+pub fn cell_number(text: &str) -> Result<u32, String> {
+    let expected = || "expected the number of a cell (`fsarena show` has all)".to_owned();
+    text.parse().map_err(|_| expected())
+}
+
 /// Reads a size above zero.
 pub fn size(text: &str) -> Result<Bytes, String> {
     match text.parse::<Bytes>() {
@@ -87,6 +101,19 @@ mod tests {
         assert_eq!(share("2.5 %"), Ok(0.025));
         for wrong in ["5", "", "%", "-1%", "nan%", "inf%", "five%"] {
             assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_campaigns_and_cells_say_where_they_are_found() {
+        assert_eq!(campaign_number("12"), Ok(12));
+        assert_eq!(cell_number("0"), Ok(0));
+        for wrong in ["abc", "0", "-1", "1.5", "99999999999999999999"] {
+            let told = campaign_number(wrong).unwrap_err();
+            assert!(told.contains("fsarena list campaigns"), "{told}");
+        }
+        for wrong in ["abc", "-1", ""] {
+            assert!(cell_number(wrong).unwrap_err().contains("fsarena show"));
         }
     }
 

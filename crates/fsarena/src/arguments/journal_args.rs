@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueHint};
 
-use crate::arguments::cli_values::path;
+use crate::arguments::cli_values::{campaign_number, cell_number, path};
 use crate::arguments::guest_args::BuildOptions;
 
 /// The forms in which a journal can be written.
@@ -15,10 +15,10 @@ pub const FORMATS: [&str; 6] = ["table", "regions", "csv", "blkparse", "parquet"
 #[derive(Clone, Debug, Args)]
 pub struct JournalArgs {
     /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
     /// Number of the cell (see `fsarena show`) [default: the first with a simulated disk].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
     /// Requests of this phase alone.
     #[arg(long, value_name = "PHASE")]
@@ -39,7 +39,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "JOURNAL")]
     pub journal: Option<String>,
     /// Number of the cell of a campaign [default: the first with a simulated disk].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
     /// Disks that serve it, separated by commas, or `all` (see `fsarena list disks`).
     #[arg(

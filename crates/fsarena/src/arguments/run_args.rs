@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use model::{Backend, Bytes, Campaign, Nanos, PerMille, Profile, Suite};
 
-use crate::arguments::cli_values::{fill, path, percent, size, text, time, up_to, words};
+use crate::arguments::cli_values::{
+    campaign_number, fill, path, percent, size, text, time, up_to, words,
+};
 use crate::arguments::guest_args::BuildOptions;
 use crate::arguments::machine_args::MachineArgs;
 use crate::arguments::storage_args::StorageArgs;
@@ -133,7 +135,7 @@ pub struct RunArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub struct ResumeArgs {
     /// Number of the campaign [default: the latest that is not complete].
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
     /// Confirm erasing what the campaign left on its device by naming the device again.
     #[arg(long, value_name = "DEV", value_hint = ValueHint::FilePath, value_parser = path())]

@@ -15,12 +15,13 @@ use crate::journals::{self, Journal, regions};
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json, table};
+use crate::output::text::{line, print, print_json, table};
 use crate::output::{disk_map, output_file};
 use crate::paths;
 
 /// Writes what is asked for.
 pub fn run(args: &JournalArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    require_directory(args.output.as_deref())?;
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
     let cell = journals::cell(&results, args.cell, args.phase.as_deref())?;
@@ -112,6 +113,19 @@ fn phases<'a>(
     }
 }
 
+/// A directory that is not there is a slip of the finger.
+fn require_directory(output: Option<&Path>) -> Result<(), BadInput> {
+    let directory = output.and_then(Path::parent);
+    let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
+    match directory.filter(|directory| !directory.is_dir()) {
+        None => Ok(()),
+        Some(none) => Err(BadInput(format!(
+            "-o: there is no directory {}: make it, or name another file",
+            line(&none.display().to_string())
+        ))),
+    }
+}
+
 /// Writes a text to where it was asked for.
 fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
     match output {
@@ -160,3 +174,24 @@ flags no request at all, as JFS does.\n\
 Journal: bytes of the filesystem's own journal; ? where its place is not known, and\n\
 what it flags as metadata is in the column before.\n\
 Amplified: bytes that flash was programmed with for each byte written.\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_there_is_refused_and_not_made() {
+        let place = tempfile::tempdir().unwrap();
+        let none = place.path().join("none/map.svg");
+        let refused = require_directory(Some(&none)).unwrap_err().0;
+        assert!(
+            refused.starts_with("-o: there is no directory "),
+            "{refused}"
+        );
+        assert!(!place.path().join("none").exists());
+        for there in [place.path().join("map.svg"), "map.svg".into()] {
+            assert!(require_directory(Some(&there)).is_ok());
+        }
+        assert!(require_directory(None).is_ok());
+    }
+}

@@ -83,6 +83,7 @@ pub fn read(
         None => machine::require_root(backend)?,
     }
     let size = args.size.or(file.size).unwrap_or(defaults.size);
+    refuse_no_disk(size, backend)?;
     let source = args.source.as_ref().or(file.source.as_ref());
     if let Some(wanted) = source {
         source_choice::require_reachable(wanted, backend)?;
@@ -146,9 +147,7 @@ pub fn read(
         suites: &suites,
     };
     let machine = match &setting.guest {
-        Some(guest) => Some(guest_request::machine(
-            &wishes, load, guest, stop, catalog,
-        )?),
+        Some(guest) => Some(guest_request::machine(&wishes, load, guest, stop, catalog)?),
         None => None,
     };
     let (clock, why, parts) = match machine {
@@ -254,6 +253,22 @@ pub fn read(
         campaign,
         guest: setting.guest,
     })
+}
+
+/// A size that no disk has: most likely its unit was forgotten.
+fn refuse_no_disk(size: Bytes, backend: Backend) -> Result<(), BadInput> {
+    let (least, why) = match backend {
+        Backend::Vm => (Bytes::mib(1), "a guest's disk has"),
+        Backend::Loop => (Bytes::kib(64), "a filesystem needs"),
+        // What is mounted has its size.
+        Backend::Dir => return Ok(()),
+    };
+    match size < least {
+        true => Err(BadInput(format!(
+            "--size {size} is too little: {why} {least} at least; give a larger --size, such as 512MiB"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Guests run here, and a relative path means something here.
@@ -633,6 +648,16 @@ mod tests {
             cache: model::DiskCache::Writeback,
         };
         assert_eq!(max_written(wanted, Some(&guest)).unwrap(), wanted);
+    }
+
+    #[test]
+    fn a_size_without_its_unit_is_refused() {
+        let refused = |size, backend| refuse_no_disk(size, backend).unwrap_err().0;
+        let told = "--size 1 B is too little: a filesystem needs 64 KiB at least; give a larger --size, such as 512MiB";
+        assert_eq!(refused(Bytes(1), Backend::Loop), told);
+        assert!(refused(Bytes::kib(64), Backend::Vm).contains("1 MiB at least"));
+        assert!(refuse_no_disk(Bytes::kib(880), Backend::Loop).is_ok());
+        assert!(refuse_no_disk(Bytes(1), Backend::Dir).is_ok());
     }
 
     #[test]
