@@ -290,3 +290,21 @@ fn in_full(journal: &Journal, rows: &[(DiskModel, Result<Outcome, String>)]) -> 
     });
     json!({"requests": journal.entries.len(), "disks": disks.collect::<Vec<_>>()})
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journals::text::tests::journal;
+
+    #[test]
+    fn requests_outside_of_phases_are_counted() {
+        let told = |journal: &Journal| text("cell 3, ext4 in tree", journal, &[], Loop::Closed);
+        let mut journal = journal();
+        let one = "cell 3, ext4 in tree: 3 requests, 1 of them outside of phases (mkfs, mount, preparation).\n";
+        assert!(told(&journal).starts_with(one), "{}", told(&journal));
+        for (phase, _) in &mut journal.entries {
+            *phase = None;
+        }
+        assert!(told(&journal).contains("3 requests, 3 of them outside of phases"));
+    }
+}

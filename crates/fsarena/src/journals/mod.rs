@@ -216,3 +216,49 @@ impl Journal {
         disks
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::DiskWork;
+
+    use super::*;
+
+    /// A campaign in which only these cells have a simulated disk.
+    fn with_disks(cells: &[usize]) -> CampaignResults {
+        let mut results = analyse::fixture::plain();
+        for number in cells {
+            let result = results.cells[*number].result.as_mut().unwrap();
+            for phase in &mut result.phases {
+                phase.disk = Some(DiskWork::default());
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn the_first_cell_with_a_disk_is_found_behind_those_without() {
+        let mut results = with_disks(&[2, 4]);
+        let found = |results: &CampaignResults, number, phase| {
+            let found = cell(results, number, phase).map(|stored| stored.cell.id);
+            found.map_err(|why| why.0)
+        };
+        let ids: Vec<CellId> = results.cells.iter().map(|stored| stored.cell.id).collect();
+        assert_eq!(found(&results, None, None), Ok(ids[2]));
+        // Of a phase that the first of them does not have, the next one.
+        let phases = &mut results.cells[2].result.as_mut().unwrap().phases;
+        phases.retain(|phase| phase.phase != "read");
+        assert_eq!(found(&results, None, Some("read")), Ok(ids[4]));
+        assert_eq!(found(&results, None, Some("write")), Ok(ids[2]));
+        assert_eq!(
+            found(&results, None, Some("none")),
+            Ok(ids[2]),
+            "its phases are named"
+        );
+        // A cell that is named is taken, with a disk or without.
+        assert_eq!(found(&results, Some(ids[0].0), None), Ok(ids[0]));
+        let refused = found(&results, Some(9999), None).unwrap_err();
+        assert!(refused.contains("has no cell 9999"), "{refused}");
+        let refused = found(&with_disks(&[]), None, None).unwrap_err();
+        assert!(refused.contains("has a simulated disk"), "{refused}");
+    }
+}
