@@ -17,6 +17,7 @@ use crate::arguments::cli::{Globals, ListArgs, Listing};
 use crate::output::exit::Code;
 use crate::output::text::{line, moment, print, print_json, table};
 use crate::paths;
+use crate::request::guest_request::USUAL_DISK;
 
 /// Writes the list that is asked for.
 pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -303,15 +304,35 @@ fn disks(catalog: &Catalog) -> (String, Value) {
             (cache, _) => cache.to_string(),
         };
         let title = format!("{} ({})", model.title, model.product);
-        [model.name.clone(), kind, cache, line(&title)]
+        let holds = model.capacity();
+        let is_usual = if model.name == USUAL_DISK { "yes" } else { "" };
+        let holds = holds.map_or_else(|| "any size".to_owned(), |holds| holds.to_string());
+        [
+            model.name.clone(),
+            is_usual.to_owned(),
+            kind,
+            cache,
+            holds,
+            line(&title),
+        ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     let in_full = |disk: &&Disk| json!({"model": disk.model, "sources": disk.sources});
     let in_full: Vec<Value> = all.iter().map(in_full).collect();
     let text = format!(
-        "{}\nA disk of flash is half full. NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at\n\
+        "{}\nThe default is the disk of guests in virtual time without --disk.\nA disk of flash is half full. NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at\n\
          random until every write makes it collect: --disk sata-ssd-steady.\n",
-        table(["disk", "mechanism", "write cache", "title"], &rows)
+        table(
+            [
+                "disk",
+                "default",
+                "mechanism",
+                "write cache",
+                "holds",
+                "title"
+            ],
+            &rows
+        )
     );
     (text, json!(in_full))
 }

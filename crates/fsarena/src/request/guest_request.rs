@@ -20,7 +20,7 @@ use crate::request::read::refuse_doubles;
 use machine::disk_size;
 
 /// The model of a disk where the user names none.
-const DISK: &str = "nvme-consumer";
+pub const USUAL_DISK: &str = "nvme-consumer";
 /// Memory of a guest where nothing else is asked for.
 const USUAL_MEMORY: Bytes = Bytes::mib(768);
 /// What is said of simulated disks in real time.
@@ -250,7 +250,7 @@ fn clock(wishes: &Wishes, kvm: Option<Result<(), String>>) -> (Clock, Accelerato
 fn disk(wishes: &Wishes, clock: Clock, catalog: &Catalog) -> anyhow::Result<GuestDisk> {
     match (clock, wishes.disk.first()) {
         (_, Some(name)) => model(name, wishes, catalog),
-        (Clock::Virtual, None) => model(DISK, wishes, catalog),
+        (Clock::Virtual, None) => model(USUAL_DISK, wishes, catalog),
         (Clock::Real, None) if wishes.device => Ok(GuestDisk::Device {
             cache: wishes.disk_cache.unwrap_or(DiskCache::None),
         }),
@@ -531,6 +531,31 @@ mod tests {
         let (time, accelerator, words) = clock(&real, no());
         assert_eq!((time, accelerator), (Clock::Real, Accelerator::Tcg));
         assert!(words.contains("times mean little"));
+    }
+
+    #[test]
+    fn every_disk_is_announced_and_what_simulated_ones_are_worth_in_real_time() {
+        let catalog = Catalog::builtin().unwrap();
+        let disks = ["hdd-2003-7200", "nvme-consumer"];
+        let contender = |disk: &str| catalog.contender(&format!("ext4@{disk}")).unwrap();
+        let mut campaign = Campaign {
+            contenders: disks.map(contender).to_vec(),
+            guest: Some(orchestrate::in_memory::guest(
+                catalog.disk(disks[0]).unwrap(),
+            )),
+            clock: Clock::Virtual,
+            ..crate::fixture::campaign()
+        };
+        let said = announcement(&campaign, ", for once");
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("virtual time, for once: "));
+        let named = |text: &str| disks.iter().all(|disk| text.contains(disk));
+        assert!(named(&said[0]), "{said:?}");
+        campaign.clock = Clock::Real;
+        let said = announcement(&campaign, " on KVM");
+        assert!(named(&said[0]) && said[1] == IN_REAL_TIME, "{said:?}");
+        campaign.guest = None;
+        assert!(announcement(&campaign, "").is_empty());
     }
 
     #[test]
