@@ -342,7 +342,10 @@ function noAdvice(use, tested, isEnough) {
   const suites = isEnough ? [] : missing.flatMap(({ suite }) => (suite ? [suite] : []));
   if (use.untried.length > 0) suites.push("lifecycle");
   const options = [...new Set([...inference.suites, ...suites])].sort().map((suite) => `-s ${suite}`);
-  const run = suites.length > 0 ? `: run the same with \`${options.join(" ")}\`` : "";
+  // Tests of its own suites that have no result did not fit into its budget.
+  const isLate = inference.budget !== undefined && suites.every((suite) => inference.suites.includes(suite));
+  const what = isLate ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\``;
+  const run = suites.length > 0 ? `: run the same with ${what}` : "";
   return `no advice, since ${why.join("; ")}${run}.`;
 }
 

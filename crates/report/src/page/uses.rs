@@ -85,6 +85,9 @@ pub(super) struct InferenceData {
     enough_tested: f64,
     /// The suites that ran.
     suites: Vec<String>,
+    /// The time that they had, where that was limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<String>,
 }
 
 type PairData = (Close, Option<Close>, usize);
@@ -175,7 +178,12 @@ fn inference(analysis: &Analysis, estimates: &Estimates) -> InferenceData {
         most_rounds: MOST_ROUNDS,
         far_behind: answers::FAR_BEHIND,
         enough_tested: ENOUGH_TESTED,
-        suites: answers::suites(analysis).into_iter().map(clean).collect(),
+        suites: answers::Ran::of(analysis)
+            .suites
+            .into_iter()
+            .map(clean)
+            .collect(),
+        budget: analysis.budget.map(|budget| budget.to_string()),
     }
 }
 
@@ -232,7 +240,7 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
         answer: answers::of_use(
             &advise(one),
             &analysis.contenders,
-            &answers::suites(analysis),
+            &answers::Ran::of(analysis),
         ),
         rationale: prose(&one.rationale),
         source: prose(&one.source),

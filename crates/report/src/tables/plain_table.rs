@@ -147,10 +147,10 @@ mod tests {
         table.push(vec!["seed".into(), "1".into(), "2".into()]);
         assert_eq!(
             table.text_within("  ", 40),
-            "  WHAT     BEFORE                 AFTER\n\
-             \x20 machine  a machine of    a machine of\n\
-             \x20          many words        many words\n\
-             \x20 seed     1                          2\n"
+            "  WHAT     BEFORE               AFTER\n\
+             \x20 machine  a machine of  a machine of\n\
+             \x20          many words      many words\n\
+             \x20 seed     1                        2\n"
         );
         assert_eq!(table.text_within("  ", usize::MAX), table.text("  "));
         assert_eq!(table.text_within("  ", 1).lines().count(), 4);

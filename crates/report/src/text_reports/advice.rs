@@ -5,7 +5,7 @@ use analyse::{Advice, Analysis, Ranked, Recommendation};
 use model::CampaignResults;
 
 use crate::tables::plain_table::{PlainTable, percent};
-use crate::wording::answers::{how_sure, listed, of_place, of_use, of_uses, parts};
+use crate::wording::answers::{Ran, how_sure, listed, of_place, of_use, of_uses, parts};
 use crate::wording::reasons::reasons;
 use crate::wording::remarks::withheld;
 use crate::wording::scale::three_digits;
@@ -114,8 +114,11 @@ fn not_counted(analysis: &Analysis) -> String {
 /// The answer, with what it asks to do.
 fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -> String {
     let suites = results.campaign.suites.iter();
-    let suites = suites.map(|suite| suite.name.as_str()).collect();
-    let text = of_use(advice, contenders, &suites);
+    let ran = Ran {
+        suites: suites.map(|suite| suite.name.as_str()).collect(),
+        budget: results.campaign.budget,
+    };
+    let text = of_use(advice, contenders, &ran);
     match advice.recommendation {
         Recommendation::None | Recommendation::NoAdvice => {
             let mut letters = text.chars();

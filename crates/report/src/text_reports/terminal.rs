@@ -1,4 +1,7 @@
-//! The report for a terminal: a table of all phases, what was not ok, a line each, and at the end the answers.
+//! The report for a terminal: in short who is the best over all, then a table of all phases, what was not ok, a line each, and
+//! at the end the answers.
+//!
+//! A reader of the first screen wants the verdict; who ran it sees the last lines, where all answers are.
 //!
 //! It says the same without colour: best and worst have signs, failures have words. Tables wider
 //! than the terminal are split into blocks of contenders.
@@ -46,6 +49,7 @@ pub(crate) fn render(results: &CampaignResults, analysis: &Analysis, options: &O
     let blocks = overview(results, analysis);
     let names = short_names(&analysis.contenders, WIDEST_NAME);
     let mut out = head(results, analysis, options.width, paint);
+    out += &in_short(analysis, options.width, paint);
     for columns in split(&blocks, &names, options.width) {
         out.push('\n');
         table(&mut out, &blocks, &names, &columns, paint);
@@ -156,6 +160,18 @@ fn head(results: &CampaignResults, analysis: &Analysis, terminal: usize, paint: 
         out += &format!("{}\n", lines_of(&text, terminal.max(40)).join("\n"));
     }
     out
+}
+
+/// Who is the best over all groups of tests, disk by disk where there are several; nothing where nobody competes.
+fn in_short(analysis: &Analysis, terminal: usize, paint: Paint) -> String {
+    let of_part = |(disk, part): (Option<&str>, &Analysis)| {
+        let all = of_groups(part).pop()?;
+        let on = disk.map_or_else(String::new, |disk| format!("on {}, ", clean(disk)));
+        Some(format!("{on}{}: {}", all.question, all.answer))
+    };
+    let said: Vec<String> = parts(analysis).into_iter().filter_map(of_part).collect();
+    let title = "In short (all answers stand at the end):";
+    paragraphs(title, said.into_iter(), terminal, paint)
 }
 
 /// A contender's column: which one, how wide its numbers are and how wide the signs behind them.
@@ -418,7 +434,8 @@ fn contender_groups(analysis: &Analysis, paint: Paint) -> String {
         true => "",
         false => ", over all disks together",
     };
-    let title = format!("Groups of contenders, by the geometric mean of their members' scores{over}:");
+    let title =
+        format!("Groups of contenders, by the geometric mean of their members' scores{over}:");
     format!("\n{}\n{}", paint.bold(&title), table.text("  "))
 }
 

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use analyse::{
-    Advice, Analysis, Answer, Compared, Conclusion, ENOUGH_TESTED, Place, Recommendation, Verdict, Worse,
-    advise,
+    Advice, Analysis, Answer, Compared, Conclusion, ENOUGH_TESTED, Place, Recommendation, Verdict,
+    Worse, advise,
 };
-use model::{Clock, Group};
+use model::{Clock, Group, Nanos};
 
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
@@ -33,7 +33,7 @@ pub(crate) struct Sentence {
 
 /// The answer for each use, in the order of the uses; last, in one sentence, those for which there is no advice.
 pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
-    let ran = suites(analysis);
+    let ran = Ran::of(analysis);
     let advised = analysis.uses.iter().map(advise);
     let (open, answered): (Vec<Advice>, Vec<Advice>) =
         advised.partition(|advice| advice.recommendation == Recommendation::NoAdvice);
@@ -51,7 +51,7 @@ pub(crate) fn of_uses(analysis: &Analysis) -> Vec<Sentence> {
 }
 
 /// Several uses for which there is no advice, with what all of them lack.
-fn without_advice(open: &[Advice], ran: &BTreeSet<&str>) -> Sentence {
+fn without_advice(open: &[Advice], ran: &Ran<'_>) -> Sentence {
     let titles: Vec<String> = open.iter().map(|one| clean(&one.scores.title)).collect();
     let short = open.iter().filter(|one| one.scores.tested < ENOUGH_TESTED);
     let groups = distinct(
@@ -136,10 +136,16 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
     let mut all = conclusions.chain(analysis.uses.iter().map(|one| &one.conclusion));
     let open = match all.any(|one| matches!(one.answer, Answer::NotEnoughRounds { .. })) {
         true => {
-            " Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first. `fsarena run \
-             --budget 1h` spends an hour on what is open; -c NAME takes fewer contenders, so that each gets more of it."
+            let more = match analysis.budget {
+                Some(budget) => format!("A larger --budget than {budget} settles more"),
+                None => "`fsarena run --budget 1h` spends an hour on what is open".to_owned(),
+            };
+            format!(
+                " Where rounds are too few, (1.04×) is what one costs so far, round by round beside the first. {more}; -c NAME \
+                 takes fewer contenders, so that each gets more of it."
+            )
         }
-        false => "",
+        false => String::new(),
     };
     let sure = match is_one_seed(analysis) {
         true => {
@@ -161,13 +167,25 @@ fn is_one_seed(analysis: &Analysis) -> bool {
     analysis.clock == Clock::Virtual && rounds == Some(1)
 }
 
-/// The suites of a campaign.
-pub(crate) fn suites(analysis: &Analysis) -> BTreeSet<&str> {
-    analysis.rows.iter().map(|row| row.suite.as_str()).collect()
+/// What a campaign ran, as far as it says what would answer more.
+pub(crate) struct Ran<'a> {
+    /// Its suites.
+    pub suites: BTreeSet<&'a str>,
+    /// The time that it had, where that was limited.
+    pub budget: Option<Nanos>,
+}
+
+impl<'a> Ran<'a> {
+    pub fn of(analysis: &'a Analysis) -> Self {
+        Self {
+            suites: analysis.rows.iter().map(|row| row.suite.as_str()).collect(),
+            budget: analysis.budget,
+        }
+    }
 }
 
 /// The answer for one use, where these suites ran.
-pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &BTreeSet<&str>) -> String {
+pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &Ran<'_>) -> String {
     match advice.recommendation {
         Recommendation::None => nothing(advice),
         Recommendation::NoAdvice => no_advice(advice, ran),
@@ -199,7 +217,7 @@ pub(crate) fn nothing(advice: &Advice) -> String {
 }
 
 /// What was not tested, and what to add to the command so that it is.
-fn no_advice(advice: &Advice, ran: &BTreeSet<&str>) -> String {
+fn no_advice(advice: &Advice, ran: &Ran<'_>) -> String {
     let mut why = Vec::new();
     if advice.scores.tested < ENOUGH_TESTED {
         let groups: Vec<&str> = advice.untested.iter().map(|u| u.group.title()).collect();
@@ -223,16 +241,18 @@ fn no_advice(advice: &Advice, ran: &BTreeSet<&str>) -> String {
     format!("no advice, since {}{run}.", why.join("; "))
 }
 
-/// The suites to run. Those of another campaign do not come into this one's answer: the whole set runs again.
-fn run_again(missing: &BTreeSet<&str>, ran: &BTreeSet<&str>) -> String {
-    let all: Vec<String> = ran
-        .union(missing)
-        .map(|suite| format!("-s {suite}"))
-        .collect();
-    match missing.is_empty() {
-        true => String::new(),
-        false => format!(": run the same with `{}`", all.join(" ")),
+/// The suites to run. Those of another campaign do not come into this one's answer: the whole set runs again. Tests of its
+/// own suites that have no result did not fit into its budget.
+fn run_again(missing: &BTreeSet<&str>, ran: &Ran<'_>) -> String {
+    if missing.is_empty() {
+        return String::new();
     }
+    if let Some(budget) = ran.budget.filter(|_| missing.is_subset(&ran.suites)) {
+        return format!(": run the same with a larger --budget than {budget}");
+    }
+    let all = ran.suites.union(missing);
+    let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
+    format!(": run the same with `{}`", all.join(" "))
 }
 
 /// The suites that would test what is missing.

@@ -104,6 +104,19 @@ fn space_is_left_and_time_is_spent() {
 }
 
 #[test]
+fn a_terminal_shows_the_verdict_before_the_tables_and_all_answers_behind_them() {
+    let results = fixture::plain();
+    let analysis = analyse(&results);
+    let text = render(Format::Table, &results, &analysis, &Options::default());
+    let verdict = of_groups(&analysis).pop().unwrap().answer;
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let places: Vec<usize> = flat.match_indices(&verdict).map(|(at, _)| at).collect();
+    let table = flat.find("One file").unwrap();
+    assert_eq!(places.len(), 2, "{text}");
+    assert!(places[0] < table && table < places[1], "{text}");
+}
+
+#[test]
 fn who_lacks_results_is_named() {
     let all = said(of_groups(&analyse(&fixture::realistic())));
     let whole = all.last().unwrap();
@@ -138,6 +151,27 @@ fn without_evidence_there_is_no_advice_but_the_command_that_brings_it() {
              the same with `-s fs-mark -s made`.",
         ]
     );
+}
+
+#[test]
+fn what_did_not_fit_into_a_budget_takes_a_larger_one() {
+    let (_, mut analysis) = answered();
+    analysis.budget = Some(model::Nanos::from_secs(60));
+    let other = said(of_uses(&analysis)).pop().unwrap();
+    assert!(other.contains("with `-s fs-mark -s made`"), "{other}");
+    // The suite is in the campaign, and its tests have no result.
+    for group in &mut analysis.uses[1].groups {
+        group.tested_by = vec!["made".to_owned()];
+    }
+    let late = said(of_uses(&analysis)).pop().unwrap();
+    let told = "and not durable writes: run the same with a larger --budget than 60";
+    assert!(late.contains(told), "{late}");
+    let mut results = fixture::plain();
+    results.campaign.rounds = 1;
+    results.cells.retain(|stored| stored.cell.round == 1);
+    results.campaign.budget = Some(model::Nanos::from_secs(60));
+    let sure = how_sure(&analyse(&results));
+    assert!(sure.contains("A larger --budget than 60"), "{sure}");
 }
 
 #[test]

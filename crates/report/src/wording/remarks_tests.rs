@@ -61,7 +61,8 @@ fn several_disks_have_their_tables_and_sentences_each() {
         to: 1,
         share: 0.5,
     }];
-    let told = "On hdd, it depends on the weights: fs1 leads where all groups weigh the same, fs3 where";
+    let told =
+        "On hdd, it depends on the weights: fs1 leads where all groups weigh the same, fs3 where";
     assert!(remarks(&analysis).join(" ").contains(told));
 }
 
@@ -159,7 +160,7 @@ fn in_virtual_time_nothing_is_called_noise() {
     results.campaign.clock = Clock::Virtual;
     let analysis = analyse(&results);
     assert!(
-        overall(&results, &analysis)
+        overall(&results, &analysis, None)
             .unwrap()
             .title
             .ends_with(", 3 seeds, which is no noise")
