@@ -179,7 +179,7 @@ impl Guests {
         };
         match (&self.parts.disk, self.device()) {
             (GuestDisk::Model { model }, _) => {
-                let disks = models(&self.campaign).map_or_else(|| model.to_string(), |all| all);
+                let disks = models(&self.campaign).unwrap_or_else(|| model.to_string());
                 format!("{} of {size} after the model {disks}", several("disk"))
             }
             (_, Some(device)) => describe_storage(device.path()),

@@ -312,7 +312,9 @@ impl GuestExecutor {
         let snapshot = snapshots.get(kind, &self.stop, || self.save(card))?;
         let memory = snapshot.memory();
         if let Err(error) = &memory {
-            snapshots.say(&format!("the memory of a saved guest cannot be copied: {error}"));
+            snapshots.say(&format!(
+                "the memory of a saved guest cannot be copied: {error}"
+            ));
         }
         let memory = memory.ok()?;
         Some(Saved {

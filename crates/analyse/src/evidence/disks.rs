@@ -56,7 +56,9 @@ pub fn on_disks(results: &CampaignResults) -> Vec<(Option<String>, String)> {
 /// where two would then be called alike.
 pub fn without_disks(results: &CampaignResults) -> Option<CampaignResults> {
     let contenders = results.campaign.contenders.iter();
-    let bare = contenders.zip(on_disks(results)).map(|(c, (_, bare))| (c.name.clone(), bare));
+    let bare = contenders
+        .zip(on_disks(results))
+        .map(|(c, (_, bare))| (c.name.clone(), bare));
     let bare: BTreeMap<String, String> = bare.collect();
     if bare.values().collect::<BTreeSet<_>>().len() < results.campaign.contenders.len() {
         return None;

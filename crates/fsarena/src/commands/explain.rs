@@ -227,7 +227,9 @@ fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Questi
     }
     let all: Vec<_> = on_disks(results).into_iter().zip(&named).collect();
     let on = |disk: &str, word: &str| {
-        let mut there = all.iter().filter(|((on, _), _)| on.as_deref() == Some(disk));
+        let mut there = all
+            .iter()
+            .filter(|((on, _), _)| on.as_deref() == Some(disk));
         let found = there.find(|((_, bare), name)| bare == word || **name == word)?;
         Some((*found.1).to_owned())
     };
@@ -500,7 +502,11 @@ mod tests {
     #[test]
     fn filesystems_on_several_disks_are_set_against_each_other_on_each() {
         let mut results = analyse::fixture::plain();
-        for (contender, name) in results.campaign.contenders.iter_mut().zip(["xfs", "ext4", "xfs"])
+        for (contender, name) in results
+            .campaign
+            .contenders
+            .iter_mut()
+            .zip(["xfs", "ext4", "xfs"])
         {
             contender.name = name.to_owned();
         }
@@ -520,7 +526,9 @@ mod tests {
         let unknown = of("file/write xfs jfs").unwrap();
         assert_eq!(unknown, ["xfs jfs"], "it is refused where it is looked for");
         let alone = on_disks(analyse::fixture::plain(), &["hdd", "ssd", "ssd"]);
-        let refused = contests(&alone, &asked("file/write fast slow").unwrap()).unwrap_err().0;
+        let refused = contests(&alone, &asked("file/write fast slow").unwrap())
+            .unwrap_err()
+            .0;
         let told = "has both `fast` and `slow`; its contenders are fast@hdd, middle@ssd, slow@ssd";
         assert!(refused.contains(told), "{refused}");
     }

@@ -207,10 +207,15 @@ mod tests {
             journal.entries.push(flush);
         }
         let picture = svg("many flushes", &journal);
-        let flushes = picture.lines().filter(|line| line.contains(&format!("\"{FLUSH}\" opacity")));
+        let flushes = picture
+            .lines()
+            .filter(|line| line.contains(&format!("\"{FLUSH}\" opacity")));
         let strip = format!("y=\"{:.1}\"", MARGIN + HEIGHT + GAP);
         let flushes: Vec<&str> = flushes.collect();
         assert_eq!(flushes.len(), 101);
-        assert!(flushes.iter().all(|mark| mark.contains(&strip)), "{flushes:?}");
+        assert!(
+            flushes.iter().all(|mark| mark.contains(&strip)),
+            "{flushes:?}"
+        );
     }
 }
