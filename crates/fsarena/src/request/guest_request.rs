@@ -540,6 +540,12 @@ mod tests {
         let contender = |disk: &str| catalog.contender(&format!("ext4@{disk}")).unwrap();
         let mut campaign = Campaign {
             contenders: disks.map(contender).to_vec(),
+            suites: vec![
+                catalog
+                    .suite("tree", model::Profile::Smoke)
+                    .unwrap()
+                    .clone(),
+            ],
             guest: Some(orchestrate::in_memory::guest(
                 catalog.disk(disks[0]).unwrap(),
             )),
