@@ -155,7 +155,7 @@ fn two_clocks_are_asked_how_far_they_agree_on_who_is_better() {
     assert_eq!(all["same_order"], all["both_different"]);
     let text = said(&database, &["agree", "2", "1"], 0).stdout;
     let text = String::from_utf8(text).expect("it is text");
-    assert!(text.starts_with("Of "), "{text}");
+    assert!(text.starts_with("Both order "), "{text}");
     let refused = said(&database, &["agree", "2", "2"], 2);
     let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(complaint.ends_with("name two campaigns\n"), "{complaint}");

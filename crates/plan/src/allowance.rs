@@ -61,7 +61,7 @@ impl fmt::Display for TooMuch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let least = rounded_up(self.least);
         // Filesystems write more than the data: metadata, journals, what mkfs writes.
-        let enough = rounded_up(Bytes(self.least.0.saturating_add(self.least.0 / 4)));
+        let enough = Bytes(self.least.0.saturating_add(self.least.0 / 4));
         match self.named {
             Some(most) => write!(
                 f,
@@ -73,9 +73,14 @@ impl fmt::Display for TooMuch {
                 rounded_up(UNASKED)
             )?,
         }
+        // No such size is read from an option.
+        let allow = match enough > Bytes::LARGEST {
+            true => String::new(),
+            false => format!("--max-written \"{}\", or ", rounded_up(enough)),
+        };
         write!(
             f,
-            "; give --max-written \"{enough}\", or a smaller --size, fewer contenders (-c) or fewer --rounds"
+            "; give {allow}a smaller --size, fewer contenders (-c) or fewer --rounds"
         )
     }
 }
@@ -85,7 +90,10 @@ fn rounded_up(bytes: Bytes) -> String {
     const MB: u64 = 1_000_000;
     match bytes.0 {
         0..10_000_000_000 => format!("{} MB", bytes.0.div_ceil(MB)),
-        more => format!("{} GB", more.div_ceil(1000 * MB)),
+        10_000_000_000..10_000_000_000_000_000 => {
+            format!("{} GB", bytes.0.div_ceil(1000 * MB))
+        }
+        more => format!("{} PB", more.div_ceil(1_000_000_000 * MB)),
     }
 }
 
@@ -98,6 +106,25 @@ mod tests {
     use crate::fixture;
     use crate::forecast::Experience;
     use crate::pace::Pace;
+
+    #[test]
+    fn no_limit_is_suggested_that_cannot_be_given() {
+        let of = |least| {
+            let too_much = TooMuch {
+                least: Bytes(least),
+                named: None,
+            };
+            too_much.to_string()
+        };
+        let huge = of(11_144_907_878_600_000_000);
+        assert!(huge.starts_with("the campaign writes 11145 PB, "), "{huge}");
+        assert!(huge.ends_with("; give a smaller --size, fewer contenders (-c) or fewer --rounds"));
+        let large = of(2_000_000_000_000);
+        assert!(
+            large.contains("give --max-written \"2500 GB\", or a smaller --size"),
+            "{large}"
+        );
+    }
 
     #[test]
     fn within_a_budget_as_much_is_written_as_it_has_time_for() {

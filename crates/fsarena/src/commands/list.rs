@@ -8,8 +8,9 @@ use catalog::{Catalog, Disk, Study};
 use machine::{Kept, KeptImage};
 use model::{
     AgeProfile, AgeRecord, Backend, Bytes, Churn, Driver, FACTS, Filesystem, MachineModel,
-    Mechanism, Nanos, Profile, Suite, Test, Use,
+    Mechanism, Nanos, Profile, Suite, Test, Unit, Use,
 };
+use report::Scale;
 use serde_json::{Value, json};
 use store::CampaignSummary;
 
@@ -306,7 +307,11 @@ fn disks(catalog: &Catalog) -> (String, Value) {
         let title = format!("{} ({})", model.title, model.product);
         let holds = model.capacity();
         let is_usual = if model.name == USUAL_DISK { "yes" } else { "" };
-        let holds = holds.map_or_else(|| "any size".to_owned(), |holds| holds.to_string());
+        let holds = holds.map(|holds| holds.0 as f64);
+        let holds = holds.map_or_else(
+            || "any size".to_owned(),
+            |holds| Scale::of(Unit::Bytes, [holds]).with_unit(holds),
+        );
         [
             model.name.clone(),
             is_usual.to_owned(),

@@ -213,7 +213,7 @@ pub fn machine(
     let largest = own.fold(machine.memory, Bytes::max);
     let in_memory = machine.model().is_some();
     let beside = beside(wishes, load, in_memory)?;
-    require_room(Bytes(largest.0 + beside.0), provision::available_memory())?;
+    require_room(largest, beside, provision::available_memory())?;
     Ok((clock, words, machine))
 }
 
@@ -464,15 +464,22 @@ pub fn refuse_impossible_disks(campaign: &Campaign) -> Result<(), BadInput> {
     Ok(())
 }
 
-/// A guest that this machine has no memory for would be killed, and its filesystem blamed.
-fn require_room(memory: Bytes, available: Option<Bytes>) -> Result<(), Refused> {
+/// A guest that this machine has no memory for would be killed, and its filesystem blamed. Its disks lie beside its own memory.
+fn require_room(memory: Bytes, disks: Bytes, available: Option<Bytes>) -> Result<(), Refused> {
+    let needed = memory.0.saturating_add(disks.0);
     match available {
-        Some(available) if memory > available => Err(Refused(format!(
-            "a guest of {memory} does not fit the {available} of memory that are free here: give a smaller --size \
-             or --memory"
+        Some(available) if needed > available.0 => Err(Refused(format!(
+            "a guest of {memory} with disks of {disks} does not fit the {} of memory that are free here: give a smaller \
+             --size or --memory",
+            gibibytes(available)
         ))),
         _ => Ok(()),
     }
+}
+
+/// What is free is never a round number.
+fn gibibytes(memory: Bytes) -> String {
+    format!("{:.1} GiB", memory.0 as f64 / f64::from(1 << 30))
 }
 
 /// What is to be said of contenders whose disks are smaller than the campaign's.
