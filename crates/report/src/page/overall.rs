@@ -62,12 +62,13 @@ fn scores<'a>(
     of: impl Fn(&'a Analysis) -> Option<&'a [Score]>,
 ) -> Vec<ScoreView> {
     let view = |contender| {
-        let (part, place) = analysis.on_its_disk(contender)?;
-        of(part)?.get(place).map(score)
+        let Some((part, place)) = analysis.on_its_disk(contender) else {
+            return absent(Some("nobody else is on its disk".to_owned()));
+        };
+        let score_there = of(part).and_then(|scores| scores.get(place));
+        score_there.map_or_else(|| absent(None), score)
     };
-    let all = 0..analysis.contenders.len();
-    all.map(|contender| view(contender).unwrap_or_else(|| absent(None)))
-        .collect()
+    (0..analysis.contenders.len()).map(view).collect()
 }
 
 /// The groups, and below them all together.
