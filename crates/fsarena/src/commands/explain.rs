@@ -225,43 +225,68 @@ fn contests(results: &CampaignResults, question: &Question) -> Result<Vec<Questi
     if question.contenders.iter().all(is_known) {
         return Ok(vec![question.clone()]);
     }
-    let all: Vec<_> = on_disks(results).into_iter().zip(&named).collect();
-    let on = |disk: &str, word: &str| {
-        let mut there = all
-            .iter()
-            .filter(|((on, _), _)| on.as_deref() == Some(disk));
-        let found = there.find(|((_, bare), name)| bare == word || **name == word)?;
-        Some((*found.1).to_owned())
-    };
+    let on_disks = on_disks(results);
+    let is_bare = |word: &String| on_disks.iter().any(|(_, bare)| bare == word);
+    let mut words = question.contenders.iter();
+    if let Some(unknown) = words.find(|word| !is_known(word) && !is_bare(word)) {
+        let known = &mut named.iter().copied();
+        return Err(unknown_name(results.id, "contender", unknown, known));
+    }
+    let pairs = on_each_disk(&on_disks, &named, question);
+    match pairs.is_empty() {
+        false => Ok(pairs),
+        true => {
+            let [one, other] = question.contenders.each_ref().map(|word| line(word));
+            let names: Vec<String> = named.iter().map(|name| line(name)).collect();
+            Err(BadInput(format!(
+                "no disk of campaign {} has both `{one}` and `{other}`; its contenders are {}",
+                results.id,
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+/// The question about the contenders on each disk that are called so, with the disk or without. Contenders are given by their
+/// disk and what they are called without that, and by their names.
+fn on_each_disk(
+    on_disks: &[(Option<String>, String)],
+    names: &[&str],
+    question: &Question,
+) -> Vec<Question> {
+    let all = || on_disks.iter().zip(names);
     let mut disks: Vec<&str> = Vec::new();
-    for disk in all.iter().filter_map(|((disk, _), _)| disk.as_deref()) {
+    for disk in all().filter_map(|((disk, _), _)| disk.as_deref()) {
         if !disks.contains(&disk) {
             disks.push(disk);
         }
     }
+    let on = |disk: &str, word: &str| {
+        let mut there = all().filter(|((on, _), _)| on.as_deref() == Some(disk));
+        let (_, name) = there.find(|((_, bare), name)| bare == word || **name == word)?;
+        Some((*name).to_owned())
+    };
     let [one, other] = &question.contenders;
-    let pairs = disks.iter().filter_map(|disk| {
+    let pairs = disks.into_iter().filter_map(|disk| {
         Some(Question {
             contenders: [on(disk, one)?, on(disk, other)?],
             ..question.clone()
         })
     });
-    let pairs: Vec<Question> = pairs.collect();
-    let called = |word: &String| all.iter().any(|((_, bare), _)| bare == word) || is_known(word);
-    if pairs.is_empty() && question.contenders.iter().all(called) {
-        let [one, other] = question.contenders.each_ref().map(|word| line(word));
-        let names: Vec<String> = named.iter().map(|name| line(name)).collect();
-        return Err(BadInput(format!(
-            "no disk of campaign {} has both `{one}` and `{other}`; its contenders are {}",
-            results.id,
-            names.join(", ")
-        )));
-    }
-    Ok(match pairs.is_empty() {
-        // What is wrong with them is said where they are looked for.
-        true => vec![question.clone()],
-        false => pairs,
-    })
+    pairs.collect()
+}
+
+/// The complaint about a name that a campaign does not have.
+fn unknown_name(
+    id: i64,
+    kind: &str,
+    name: &str,
+    known: &mut dyn Iterator<Item = &str>,
+) -> BadInput {
+    let hint = catalog::did_you_mean(name, known);
+    let hint = hint.unwrap_or_else(|| format!("`fsarena report {id}` has all"));
+    let name = line(name);
+    BadInput(format!("campaign {id} has no {kind} `{name}`; {hint}"))
 }
 
 /// The phase of both contenders, each in the first round of the campaign.
@@ -285,18 +310,11 @@ fn side<'a>(
 ) -> anyhow::Result<Side<'a>> {
     let cells = || results.cells.iter();
     let none = |kind: &str, name: &str, known: &mut dyn Iterator<Item = &str>| {
-        let hint = catalog::did_you_mean(name, known)
-            .unwrap_or_else(|| format!("`fsarena report {}` has all", results.id));
-        let (id, name) = (results.id, line(name));
-        BadInput(format!("campaign {id} has no {kind} `{name}`; {hint}"))
+        unknown_name(results.id, kind, name, known)
     };
-    let of_contender = || cells().filter(|cell| cell.cell.contender == contender);
-    if of_contender().next().is_none() {
-        let mut known = results.campaign.contenders.iter().map(|c| c.name.as_str());
-        return Err(none("contender", contender, &mut known).into());
-    }
     let test = &question.test;
-    let of_test = of_contender().filter(|cell| cell.cell.test == *test);
+    let of_test =
+        cells().filter(|cell| cell.cell.contender == contender && cell.cell.test == *test);
     let cell = of_test.min_by_key(|cell| cell.cell.round).ok_or_else(|| {
         let known: BTreeSet<&str> = cells().map(|cell| cell.cell.test.as_str()).collect();
         none("test", test, &mut known.into_iter())
@@ -523,8 +541,8 @@ mod tests {
         assert_eq!(of("file/write xfs ext4@ssd").unwrap(), ["xfs@ssd ext4@ssd"]);
         let named = of("file/write xfs@hdd xfs@ssd").unwrap();
         assert_eq!(named, ["xfs@hdd xfs@ssd"]);
-        let unknown = of("file/write xfs jfs").unwrap();
-        assert_eq!(unknown, ["xfs jfs"], "it is refused where it is looked for");
+        let unknown = of("file/write xfs jfs").unwrap_err().0;
+        assert!(unknown.contains("has no contender `jfs`"), "{unknown}");
         let alone = on_disks(analyse::fixture::plain(), &["hdd", "ssd", "ssd"]);
         let refused = contests(&alone, &asked("file/write fast slow").unwrap())
             .unwrap_err()
