@@ -38,4 +38,4 @@ pub use questions::{Look, find_left, look, measure, remove_left, survey};
 pub use remote::Remote;
 pub use serve::serve;
 pub use ssh::Ssh;
-pub use work_place::{CALIBRATION, WorkPlace, is_of_a_campaign, unique_name};
+pub use work_place::{CALIBRATION, Holder, WorkPlace, is_of_a_campaign, unique_name};

@@ -90,6 +90,17 @@ fn lock(around: &Directory, name: &str) -> anyhow::Result<Option<(Directory, Flo
     }
 }
 
+/// Who has the directory of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// It is not there.
+    Nobody,
+    /// A process that runs it.
+    Process,
+    /// A process that was killed has left it.
+    WasKilled,
+}
+
 /// The campaign's directory for images and mount points, held by one process, safe from all other users.
 pub struct WorkPlace {
     around: Directory,
@@ -165,6 +176,23 @@ impl WorkPlace {
         lock.is_ok_and(|lock| {
             lock.is_some_and(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok())
         })
+    }
+
+    /// Who has the directory of a campaign that works on this machine. Nothing is changed there.
+    pub fn holder(campaign: &Campaign, id: CampaignId) -> Holder {
+        let directory = Self::directory(campaign, id);
+        if !directory.is_dir() {
+            return Holder::Nobody;
+        }
+        match File::open(directory.join(LOCK)) {
+            // Only for a moment, for which who wants it waits.
+            Ok(file) => match Flock::lock(file, FlockArg::LockSharedNonblock) {
+                Ok(_) => Holder::WasKilled,
+                Err(_) => Holder::Process,
+            },
+            // Another user's cannot be looked into, and one that is being made or removed has no lock.
+            Err(_) => Holder::Process,
+        }
     }
 
     /// Where an image of this number is, or would be.
@@ -299,6 +327,26 @@ mod tests {
         assert!(!is_left("without-a-lock") && !is_left("not-there"));
         fs::write(directory.path().join("without-a-lock").join(LOCK), "").unwrap();
         assert!(is_left("without-a-lock"));
+    }
+
+    #[test]
+    fn who_has_the_directory_of_a_campaign_is_told_and_nothing_is_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let campaign = Campaign {
+            work_dir: directory.path().to_owned(),
+            ..fixture::campaign()
+        };
+        let holder = || WorkPlace::holder(&campaign, CampaignId(7));
+        assert_eq!(holder(), Holder::Nobody);
+        let place = WorkPlace::take(&campaign, CampaignId(7)).unwrap();
+        assert_eq!(holder(), Holder::Process);
+        drop(place);
+        assert_eq!(holder(), Holder::Nobody);
+        let left = WorkPlace::directory(&campaign, CampaignId(7));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(LOCK), "").unwrap();
+        assert_eq!(holder(), Holder::WasKilled);
+        assert!(left.join(LOCK).exists());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! decided here either: that is for the analysis.
 
 mod error;
+mod follow;
 mod open;
 mod read;
 mod row;
@@ -13,6 +14,7 @@ mod summary;
 mod write;
 
 pub use error::StoreError;
+pub use follow::Followed;
 pub use model::CampaignId;
 pub use open::Store;
 pub use summary::CampaignSummary;

@@ -22,11 +22,7 @@ impl Store {
         self.reading(|view| {
             let (started, mut campaign) = definition(view, id)?;
             let cells = cells(view, id)?;
-            if campaign.until.is_some() || campaign.budget.is_some() {
-                // The definition never changes; rounds that were added are in the plan.
-                let planned = cells.iter().map(|stored| stored.cell.round).max();
-                campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
-            }
+            add_rounds(&mut campaign, &cells);
             let results = CampaignResults {
                 id: id.0,
                 started,
@@ -124,6 +120,14 @@ impl Store {
     }
 }
 
+/// The definition never changes; rounds that were added are in the plan.
+pub fn add_rounds(campaign: &mut Campaign, cells: &[StoredCell]) {
+    if campaign.until.is_some() || campaign.budget.is_some() {
+        let planned = cells.iter().map(|stored| stored.cell.round).max();
+        campaign.rounds = campaign.rounds.max(planned.unwrap_or(0));
+    }
+}
+
 /// Whether there is such a campaign.
 pub fn require(connection: &Connection, id: CampaignId) -> Result<(), Trouble> {
     let sql = "SELECT EXISTS (SELECT 1 FROM campaign WHERE id = ?1)";
@@ -134,7 +138,7 @@ pub fn require(connection: &Connection, id: CampaignId) -> Result<(), Trouble> {
 }
 
 /// When a campaign was begun, and what it was to be.
-fn definition(view: View<'_>, id: CampaignId) -> Result<(Nanos, Campaign), Trouble> {
+pub fn definition(view: View<'_>, id: CampaignId) -> Result<(Nanos, Campaign), Trouble> {
     let found = CAMPAIGN.select(view, "WHERE id = ?1", [id.0], |row| {
         Ok((time(row, "started")?, parse(row, "definition")?))
     })?;
@@ -144,14 +148,15 @@ fn definition(view: View<'_>, id: CampaignId) -> Result<(Nanos, Campaign), Troub
         .ok_or_else(|| StoreError::NoCampaign(id).into())
 }
 
-fn environments(view: View<'_>, id: CampaignId) -> Result<Vec<Environment>, Trouble> {
+/// On what its sessions began, in order.
+pub fn environments(view: View<'_>, id: CampaignId) -> Result<Vec<Environment>, Trouble> {
     let rest = "WHERE campaign = ?1 ORDER BY id";
     SESSION.select(view, rest, [id.0], |row| parse(row, "environment"))
 }
 
 /// The campaign's calibration. A database of an older version that may only be read has no table
 /// for it.
-fn calibration(view: View<'_>, id: CampaignId) -> Result<Option<Calibration>, Trouble> {
+pub fn calibration(view: View<'_>, id: CampaignId) -> Result<Option<Calibration>, Trouble> {
     if !schema::has_calibrations(view.connection)? {
         return Ok(None);
     }
@@ -177,7 +182,8 @@ fn cells(view: View<'_>, id: CampaignId) -> Result<Vec<StoredCell>, Trouble> {
     Ok(stored.collect())
 }
 
-fn planned(row: &Row<'_>) -> Result<Cell, Trouble> {
+/// A cell of a plan.
+pub fn planned(row: &Row<'_>) -> Result<Cell, Trouble> {
     let seed: String = row.get("seed")?;
     let seed = seed
         .parse()

@@ -53,6 +53,36 @@ fn what_cells_took_is_told_without_reading_their_results() {
 }
 
 #[test]
+fn who_follows_a_campaign_reads_what_is_new_and_comes_to_the_same() {
+    let mut f = fixture();
+    let cells = common::cells(6);
+    let reader = Store::open_to_read(&f.path).unwrap().unwrap();
+    let mut followed = reader.follow(f.id).unwrap();
+    assert_eq!(followed.session(), Some(Nanos(8)));
+    assert!(!reader.catch_up(&mut followed).unwrap());
+    // Cells that run side by side end in any order.
+    for cell in [&cells[2], &cells[0]] {
+        f.store
+            .record(f.id, cell, &common::result(&["seek"]))
+            .unwrap();
+        assert!(reader.catch_up(&mut followed).unwrap());
+        assert_eq!(followed.results(), &f.store.load(f.id).unwrap());
+    }
+    f.store.extend_plan(f.id, &cells[4..]).unwrap();
+    f.store
+        .begin_session(f.id, &common::environment(2), Nanos(9))
+        .unwrap();
+    f.store.calibrate(f.id, &common::calibration()).unwrap();
+    assert!(reader.catch_up(&mut followed).unwrap());
+    assert!(!reader.catch_up(&mut followed).unwrap());
+    assert_eq!(followed.session(), Some(Nanos(9)));
+    let results = followed.results();
+    assert_eq!((results.cells.len(), results.environments.len()), (6, 2));
+    assert!(results.calibration.is_some());
+    assert!(reader.follow(CampaignId(77)).is_err());
+}
+
+#[test]
 fn a_campaign_reads_back_as_it_was_stored() {
     let mut f = fixture();
     let cells = common::cells(4);
