@@ -173,19 +173,31 @@ impl FromStr for Nanos {
 }
 
 impl fmt::Display for Bytes {
-    /// The largest binary unit that keeps the number whole, else one decimal.
+    /// As a person would write it: in the largest unit that keeps the number whole, binary or decimal, whichever needs
+    /// fewer digits; else in binary units with one decimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, factor) in BINARY {
-            if self.0 >= factor && self.0.is_multiple_of(factor) {
-                return f.pad(&format!("{} {name}", self.0 / factor));
+        let whole = |units: &[(&'static str, u64)]| {
+            let is_whole =
+                |(_, factor): &&(&str, u64)| self.0 >= *factor && self.0.is_multiple_of(*factor);
+            let (name, factor) = units.iter().find(is_whole)?;
+            Some((self.0 / factor, *name))
+        };
+        let found = match (whole(&BINARY), whole(&DECIMAL)) {
+            (Some(binary), Some(decimal)) if decimal.0.ilog10() < binary.0.ilog10() => {
+                Some(decimal)
             }
+            (None, Some(decimal)) if decimal.0 < 1000 => Some(decimal),
+            (binary, _) => binary,
+        };
+        if let Some((number, name)) = found {
+            return f.pad(&format!("{number} {name}"));
         }
-        for (name, factor) in BINARY {
-            if self.0 >= factor {
-                return f.pad(&format!("{:.1} {name}", self.0 as f64 / factor as f64));
-            }
+        // 1023.9 MiB are 1.0 GiB.
+        let fits = |(_, factor): &(&str, u64)| self.0 as f64 >= 0.9995 * *factor as f64;
+        match BINARY.into_iter().find(fits) {
+            Some((name, factor)) => f.pad(&format!("{:.1} {name}", self.0 as f64 / factor as f64)),
+            None => f.pad(&format!("{} B", self.0)),
         }
-        f.pad(&format!("{} B", self.0))
     }
 }
 
@@ -280,6 +292,26 @@ mod tests {
         }
         assert_eq!("8388607 TiB".parse(), Ok(Bytes(((8 << 20) - 1) << 40)));
         assert!("2562048 h".parse::<Nanos>().is_err(), "beyond 292 years");
+    }
+
+    #[test]
+    fn sizes_are_shown_as_a_person_would_write_them() {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (900, "900 B"),
+            (4096, "4 KiB"),
+            (1000, "1 kB"),
+            (1 << 30, "1 GiB"),
+            (20_000 << 20, "20000 MiB"),
+            (20_000_000_000, "20 GB"),
+            (1_500_000, "1.4 MiB"),
+            (512_000, "500 KiB"),
+            ((1 << 30) - 20_001, "1.0 GiB"),
+            (1_000_000_001, "953.7 MiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), shown, "{bytes}");
+        }
     }
 
     #[test]
