@@ -105,9 +105,16 @@ fn here(catalog: &Catalog, machine: &Machine) -> String {
 
 /// What runs where; then a row for each filesystem here, and for those that do not run in guests.
 fn text(catalog: &Catalog, machine: &Machine, trouble: Option<&str>) -> String {
+    let emulator = provision::emulator(machine).map_or_else(String::new, |need| {
+        let (what, command) = (line(&need.what), line(&need.command));
+        filled(
+            "",
+            &format!("Guests need {what}, which is missing: {command}"),
+        ) + "\n"
+    });
     let summary = filled("", &summary(catalog, machine, trouble));
     format!(
-        "{summary}\n{}{}",
+        "{emulator}{summary}\n{}{}",
         here(catalog, machine),
         guests(catalog, machine)
     )

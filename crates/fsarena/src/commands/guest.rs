@@ -21,7 +21,7 @@ use crate::commands::selftest as selftest_command;
 use crate::commands::shell as shell_command;
 use crate::output::exit;
 use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{line, print, print_json, remark, table};
+use crate::output::text::{filled, line, print, print_json, remark, table};
 use crate::paths;
 use crate::stop;
 
@@ -245,19 +245,23 @@ fn build(options: &BuildOptions, globals: &Globals) -> anyhow::Result<ExitCode> 
         return Ok(Code::Done.into());
     }
     let no_driver = guest.lacks_disk_driver().map(|why| {
-        format!(
-            "\nSimulated disks: only `ideal`, which takes no time and is never flushed (null_blk): {}\n",
+        let why = format!(
+            "Simulated disks: only `ideal`, which takes no time and is never flushed (null_blk): {}",
             line(why)
-        )
+        );
+        format!("\n{}", filled("", &why))
     });
-    print(&format!(
-        "{}: Linux {} for {}\n{}\n{}",
+    let head = format!(
+        "{}: Linux {} for {}",
         line(&guest.directory().to_string_lossy()),
         line(guest.release()),
-        line(&names.join(", ")),
-        no_driver.unwrap_or_default(),
-        table(["left out", "why"], &left_out)
-    ))?;
+        line(&names.join(", "))
+    );
+    let left_out = match left_out.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", table(["left out", "why"], &left_out)),
+    };
+    print(&(filled("", &head) + &no_driver.unwrap_or_default() + &left_out))?;
     Ok(Code::Done.into())
 }
 

@@ -16,7 +16,7 @@ use store::CampaignSummary;
 
 use crate::arguments::cli::{Globals, ListArgs, Listing};
 use crate::output::exit::Code;
-use crate::output::text::{line, moment, print, print_json, table};
+use crate::output::text::{beside, filled, line, moment, print, print_json, table};
 use crate::paths;
 use crate::request::guest_request::USUAL_DISK;
 
@@ -86,8 +86,9 @@ fn known(filesystem: &Filesystem) -> String {
         if said.is_empty() {
             text += &format!("  {fact:<14}  not said\n");
         } else {
-            text += &format!("  {fact:<14}  {}\n", line(&said));
-            text += &format!("  {:<14}  ({})\n", "", line(&sources.join("; ")));
+            text += &beside(&format!("  {fact:<14}  "), &line(&said));
+            let sources = format!("({})", line(&sources.join("; ")));
+            text += &beside(&format!("  {:<14}  ", ""), &sources);
         }
     }
     text
@@ -162,9 +163,9 @@ fn suites(catalog: &Catalog) -> (String, Value) {
         .map(|(p, suites)| (p.name().to_owned(), json!(suites)))
         .collect();
     let hint = "`--suite SUITE` runs all of a suite, `--suite SUITE/TEST` one test. The suite `traces` replays what `sudo \
-                fsarena trace make`\nhas recorded.\n";
+                fsarena trace make` has recorded.";
     (
-        table(["suite", "default", "test", "phases", "title"], &rows) + "\n" + hint,
+        table(["suite", "default", "test", "phases", "title"], &rows) + "\n" + &filled("", hint),
         Value::Object(value),
     )
 }
@@ -324,21 +325,18 @@ fn disks(catalog: &Catalog) -> (String, Value) {
     let rows: Vec<_> = all.iter().map(row).collect();
     let in_full = |disk: &&Disk| json!({"model": disk.model, "sources": disk.sources});
     let in_full: Vec<Value> = all.iter().map(in_full).collect();
-    let text = format!(
-        "{}\nThe default is the disk of guests in virtual time without --disk.\nA disk of flash is half full. NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at\n\
-         random until every write makes it collect: --disk sata-ssd-steady.\n",
-        table(
-            [
-                "disk",
-                "default",
-                "mechanism",
-                "write cache",
-                "holds",
-                "title"
-            ],
-            &rows
-        )
-    );
+    let hint = "The default is the disk of guests in virtual time without --disk. A disk of flash is half full. \
+                NAME-fresh is one that nobody wrote to, NAME-steady one that was overwritten at random until every \
+                write makes it collect: --disk sata-ssd-steady.";
+    let heading = [
+        "disk",
+        "default",
+        "mechanism",
+        "write cache",
+        "holds",
+        "title",
+    ];
+    let text = format!("{}\n{}", table(heading, &rows), filled("", hint));
     (text, json!(in_full))
 }
 
@@ -410,11 +408,20 @@ fn aged(kept: &Kept) -> (String, Value) {
     let heading = ["hash", "state", "image", "layout", "takes", "used last"];
     let words = line(&kept.words());
     let text = match rows.is_empty() {
-        true => format!("{words}\n"),
+        true => filled("", &words),
         false => format!(
-            "{}\n{words}; to remove one, remove its file: it is made again when it is wanted\nlayout: the share of \
-             blocks that follow the block before them on the disk; 100 % is no fragmentation\n",
-            table(heading, &rows)
+            "{}\n{}{}",
+            table(heading, &rows),
+            filled(
+                "",
+                &format!(
+                    "{words}; to remove one, remove its file: it is made again when it is wanted"
+                )
+            ),
+            beside(
+                "layout: ",
+                "the share of blocks that follow the block before them on the disk; 100 % is no fragmentation"
+            )
         ),
     };
     (text, all.iter().map(value).collect())

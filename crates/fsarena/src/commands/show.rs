@@ -9,7 +9,7 @@ use crate::arguments::cli::{Globals, ShowArgs};
 use crate::output::calibration_text;
 use crate::output::cell_page;
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{line, moment, print, print_json, table};
+use crate::output::text::{beside, line, moment, print, print_json, table};
 use crate::paths;
 
 /// Writes what is asked for.
@@ -92,7 +92,7 @@ fn head(results: &CampaignResults) -> String {
     facts.extend(results.environments.iter().map(|e| ("session", session(e))));
     let mut text = format!("campaign {}: {}\n", results.id, line(&campaign.name));
     for (what, fact) in facts {
-        text += &format!("  {what:<8} {fact}\n");
+        text += &beside(&format!("  {what:<8} "), &fact);
     }
     text
 }

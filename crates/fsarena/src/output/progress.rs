@@ -19,6 +19,9 @@ use crate::output::text as output;
 /// How often a bar is drawn while nothing happens.
 const TICK: Duration = Duration::from_millis(200);
 
+/// Cells below the bar, at most.
+const LINES: usize = 6;
+
 /// How progress is shown.
 pub enum Progress {
     /// A bar on the terminal, with the time left.
@@ -200,11 +203,14 @@ fn beside(position: &Position, since: Nanos) -> String {
     format!("{}/{}, {left} left{written}", position.done, position.total)
 }
 
-/// All cells that run, side by side.
+/// All cells that run, a line each, as many as there is room for.
 fn all(running: &Running) -> String {
     let running = running.borrow();
-    let cells: Vec<&str> = running.values().map(String::as_str).collect();
-    cells.join(" │ ")
+    let mut lines: Vec<String> = running.values().take(LINES).cloned().collect();
+    if running.len() > LINES {
+        lines.push(format!("and {} more", running.len() - LINES));
+    }
+    lines.join("\n  ")
 }
 
 fn name(cell: &Cell) -> String {
@@ -228,7 +234,7 @@ fn bar(countdown: Countdown) -> ProgressBar {
         let _ = out.write_str(&countdown.text());
     };
     let style =
-        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:30} {beside} {wide_msg}")
+        ProgressStyle::with_template("{spinner} [{elapsed_precise}] {bar:20} {beside}\n  {msg}")
             .expect("the template is valid")
             .with_key("beside", beside);
     bar.set_style(style.progress_chars("━╸ "));
@@ -295,7 +301,7 @@ mod tests {
         };
         assert_eq!(
             bar.message(),
-            "hpfs · tree · round 1 │ jfs · tree · round 1 · mkfs"
+            "hpfs · tree · round 1\n  jfs · tree · round 1 · mkfs"
         );
         let result = crate::fixture::failed_cell().result.unwrap();
         progress.end(

@@ -12,6 +12,8 @@ use unicode_width::UnicodeWidthStr;
 const GAP: usize = 2;
 /// In less room a text is not broken into lines.
 const LEAST_ROOM: usize = 20;
+/// Stands before the last column where that is below its row.
+const BELOW: &str = "    ";
 
 /// Writes a text.
 pub fn print(text: &str) -> io::Result<()> {
@@ -41,8 +43,9 @@ pub fn terminal_width() -> Option<usize> {
     Some(usize::from(width.0))
 }
 
-/// Columns under a heading, a line each. Only the last column may be of any length: on a terminal it goes on below itself,
-/// and in a file grep finds it whole.
+/// Columns under a heading. In a file each row is a line, which grep finds whole; on a terminal what has no room in its
+/// column goes on below itself, broken between words. Where that leaves the last column little room it stands below its
+/// row, and where not even words have room, each row is a block of lines.
 pub fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
     table_within(terminal_width(), heading, rows)
 }
@@ -52,35 +55,119 @@ fn table_within<const N: usize>(
     heading: [&str; N],
     rows: &[[String; N]],
 ) -> String {
-    let heading = heading.map(str::to_uppercase);
-    let lines = || std::iter::once(&heading).chain(rows);
-    let widths: [usize; N] =
-        std::array::from_fn(|column| lines().map(|line| line[column].width()).max().unwrap_or(0));
-    let before = &widths[..N.saturating_sub(1)];
-    let margin = before.iter().map(|width| width + GAP).sum::<usize>();
-    let mut text = String::new();
-    for line in lines() {
-        let mut padded = String::new();
-        for (cell, width) in line.iter().zip(before) {
-            padded += cell;
-            padded.push_str(&" ".repeat(width - cell.width() + GAP));
+    let upper = heading.map(str::to_uppercase);
+    let lines: Vec<&[String]> = std::iter::once(&upper[..])
+        .chain(rows.iter().map(|row| &row[..]))
+        .collect();
+    let all = |widths: &[usize]| lines.iter().map(|line| row(line, widths)).collect();
+    let Some(columns) = columns else {
+        return all(&natural(&lines));
+    };
+    let has_room = |widths: &Vec<usize>| {
+        let last = widths.len().saturating_sub(1);
+        widths[last] >= LEAST_ROOM.min(natural(&lines)[last])
+    };
+    if let Some(widths) = narrowed(&lines, columns).filter(has_room) {
+        return all(&widths);
+    }
+    let before: Vec<&[String]> = lines.iter().map(|line| &line[..N - 1]).collect();
+    match narrowed(&before, columns) {
+        Some(widths) => {
+            let below = lines.iter().skip(1).map(|line| match &line[N - 1] {
+                nothing if nothing.is_empty() => String::new(),
+                last => filled_within(Some(columns), BELOW, last),
+            });
+            let rows = before.iter().skip(1).map(|line| row(line, &widths));
+            let rows = rows.zip(below).map(|(row, below)| row + &below);
+            row(before[0], &widths) + &rows.collect::<String>()
         }
-        let room = columns.map(|columns| columns.saturating_sub(margin));
-        let below = format!("\n{}", " ".repeat(margin));
-        padded += &match (line.last(), room) {
-            (Some(cell), Some(room)) if room >= LEAST_ROOM => lines_of(cell, room).join(&below),
-            (Some(cell), _) => cell.clone(),
-            (None, _) => String::new(),
-        };
+        None => rows
+            .iter()
+            .map(|row| block(columns, heading, row))
+            .collect(),
+    }
+}
+
+/// How wide columns are where they have room.
+fn natural(lines: &[&[String]]) -> Vec<usize> {
+    let columns = lines.first().map_or(0, |line| line.len());
+    let widest = |column: usize| lines.iter().map(|line| line[column].width()).max();
+    (0..columns)
+        .map(|column| widest(column).unwrap_or(0))
+        .collect()
+}
+
+/// How wide columns are such that all have room in a line: the widest ones give way first, and none becomes narrower than
+/// its longest word. Nothing where that is not enough.
+fn narrowed(lines: &[&[String]], columns: usize) -> Option<Vec<usize>> {
+    let longest_word = |column: usize| {
+        let words = lines.iter().flat_map(|line| line[column].split(' '));
+        words.map(UnicodeWidthStr::width).max().unwrap_or(0)
+    };
+    let mut widths = natural(lines);
+    let least: Vec<usize> = (0..widths.len()).map(longest_word).collect();
+    let room = columns.saturating_sub(GAP * widths.len().saturating_sub(1));
+    while widths.iter().sum::<usize>() > room {
+        let gives = (0..widths.len()).filter(|column| widths[*column] > least[*column]);
+        let widest = gives.max_by_key(|column| widths[*column])?;
+        widths[widest] -= 1;
+    }
+    Some(widths)
+}
+
+/// A row of a table, of as many lines as its longest cell.
+fn row(cells: &[String], widths: &[usize]) -> String {
+    let parts: Vec<Vec<String>> = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, width)| match cell.width() <= *width {
+            true => vec![cell.clone()],
+            false => lines_of(cell, *width),
+        })
+        .collect();
+    let height = parts.iter().map(Vec::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for number in 0..height {
+        let mut padded = String::new();
+        for (part, width) in parts.iter().zip(widths) {
+            let part = part.get(number).map_or("", String::as_str);
+            padded += part;
+            padded.push_str(&" ".repeat(width.saturating_sub(part.width()) + GAP));
+        }
         text += padded.trim_end();
         text.push('\n');
     }
     text
 }
 
+/// A row as lines: what names it, and below that everything else behind what it is.
+fn block<const N: usize>(columns: usize, heading: [&str; N], cells: &[String; N]) -> String {
+    let mut cells = cells.iter().zip(heading);
+    let first = cells.next().map_or("", |(cell, _)| cell);
+    let named = cells.filter(|(cell, _)| !cell.is_empty());
+    let named =
+        named.map(|(cell, name)| beside_within(Some(columns), &format!("  {name}: "), cell));
+    format!("{first}\n{}", named.collect::<String>())
+}
+
+/// A text behind what it is, on a terminal in lines that go on below themselves.
+pub fn beside(label: &str, text: &str) -> String {
+    beside_within(terminal_width(), label, text)
+}
+
+fn beside_within(columns: Option<usize>, label: &str, text: &str) -> String {
+    let margin = " ".repeat(label.width());
+    let text = filled_within(columns, &margin, text);
+    format!("{label}{}", text.trim_start())
+}
+
 /// A text in lines of the terminal, each behind a margin; whole where there is none.
 pub fn filled(margin: &str, text: &str) -> String {
-    let columns = terminal_width().unwrap_or(usize::MAX);
+    filled_within(terminal_width(), margin, text)
+}
+
+fn filled_within(columns: Option<usize>, margin: &str, text: &str) -> String {
+    let columns = columns.unwrap_or(usize::MAX);
     let lines = lines_of(text, columns.saturating_sub(margin.width()).max(LEAST_ROOM));
     lines
         .iter()
@@ -138,11 +225,31 @@ mod tests {
             told,
             "A     WHY\next4  this kernel has no such\n      driver at all\n"
         );
-        // Where there is no room, and in a file, a line stays whole.
+        // In a file a line stays whole.
         let whole = "A     WHY\next4  this kernel has no such driver at all\n";
-        for columns in [Some(20), None] {
-            assert_eq!(table_within(columns, ["a", "why"], &rows), whole);
+        assert_eq!(table_within(None, ["a", "why"], &rows), whole);
+    }
+
+    #[test]
+    fn on_a_terminal_the_widest_columns_give_way_and_no_word_is_broken() {
+        let rows = [[
+            "sata-ssd".to_owned(),
+            "flash with many dies, and a cache".to_owned(),
+            "a disk that many people had".to_owned(),
+        ]];
+        let shown = |columns| table_within(Some(columns), ["disk", "mechanism", "title"], &rows);
+        insta::assert_snapshot!("in-columns", shown(60));
+        insta::assert_snapshot!("last-below", shown(40));
+        for columns in 20..90 {
+            let text = shown(columns);
+            let widest = text.lines().map(UnicodeWidthStr::width).max();
+            assert!(widest <= Some(columns), "{columns}:\n{text}");
+            for word in ["sata-ssd", "flash", "people"] {
+                assert!(text.contains(word), "{columns}: {word}\n{text}");
+            }
         }
+        let narrow = shown(12);
+        assert!(narrow.starts_with("sata-ssd\n  mechanism: "), "{narrow}");
     }
 
     #[test]
