@@ -39,4 +39,5 @@ mod studies;
 mod sudo;
 mod sweeps;
 mod trace;
+mod watch;
 mod ways;

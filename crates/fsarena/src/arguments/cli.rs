@@ -114,6 +114,19 @@ Examples:
   fsarena show                the latest campaign, cell by cell
   fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
     Show(ShowArgs),
+    /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
+    #[command(after_help = "\
+Examples:
+  fsarena watch               the campaign that runs
+  fsarena watch 7             campaign 7
+  ssh -t server fsarena watch --db /srv/fsarena.db
+                              on another machine
+
+It looks only, at a database that another process writes to, and draws twice a second. Arrow keys scroll; q, Esc and
+Ctrl-C leave, and the campaign goes on. When the campaign ends it ends, too, and what it showed last stays on the
+terminal. A number in the grid is what a contender's phases cost beside those of the best so far: 1.00 is the best in
+every phase, 2.00 takes twice as long. What is certain by then, reports say.")]
+    Watch(WatchArgs),
     /// Say what a simulated disk was asked for in a cell, and where the time went.
     #[command(after_help = "\
 Examples:
@@ -307,6 +320,14 @@ pub struct ShowArgs {
     /// Number of a cell, to see all that is known of it.
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
+}
+
+/// Options of `watch`.
+#[derive(Clone, Debug, Args)]
+pub struct WatchArgs {
+    /// Number of the campaign [default: the latest that runs].
+    #[arg(value_name = "CAMPAIGN")]
+    pub id: Option<i64>,
 }
 
 /// Options of `report`.

@@ -26,3 +26,4 @@ pub mod trace;
 pub mod trace_make;
 pub mod trace_record;
 pub mod validate;
+pub mod watch;

@@ -65,7 +65,7 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// A time that may be hours.
-fn long(time: Nanos) -> String {
+pub fn long(time: Nanos) -> String {
     if time < TWO_HOURS {
         time.to_string()
     } else {

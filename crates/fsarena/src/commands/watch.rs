@@ -1,0 +1,220 @@
+//! `fsarena watch`: a campaign that runs, on the whole terminal, until it ends or the user leaves.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use analyse::analyse;
+use anyhow::Context;
+use machine::{Holder, WorkPlace};
+use model::{Campaign, Nanos};
+use plan::Forecast;
+use store::{CampaignId, CampaignSummary, Followed, Store, StoreError};
+use sys::clock;
+
+use crate::arguments::cli::{Globals, WatchArgs};
+use crate::commands::run as run_command;
+use crate::experience;
+use crate::output::exit::{BadInput, Code, Refused};
+use crate::output::text::{print, terminal_width};
+use crate::paths;
+use crate::stop;
+use crate::watch::draw::{self, Scroll};
+use crate::watch::progress::Basis;
+use crate::watch::screen::{Key, Screen};
+use crate::watch::state::{Stage, State};
+
+/// How often the screen is drawn anew.
+const EVERY: Duration = Duration::from_millis(500);
+/// How long a campaign may have been stored before it works anywhere.
+const BEGINNING: Nanos = Nanos::from_secs(30);
+/// What results come to is worked out again after so many times as long as that took.
+const REST: u32 = 10;
+
+/// Draws a campaign until it ends or the user leaves.
+pub fn run(args: &WatchArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    if globals.json {
+        let why = "`watch` draws on a terminal: `fsarena show --json` says how far a campaign is";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    if !io::stdout().is_terminal() {
+        let why = "`watch` draws on a terminal, and standard output is none: `fsarena show` says how far a campaign is";
+        return Err(Refused(why.to_owned()).into());
+    }
+    let store = paths::existing_store(globals)?;
+    let id = campaign(&store, args.id)?;
+    let mut watched = Watched::begin(&store, id)?;
+    let stop = stop::on_signals()?;
+    let last = {
+        let mut screen = Screen::take().context("cannot draw on this terminal")?;
+        let mut scroll = Scroll::default();
+        loop {
+            let state = watched.now()?;
+            scroll = screen.draw(&state, scroll)?;
+            if stop.load(Ordering::SeqCst) || state.stage != Stage::Running {
+                break state;
+            }
+            match screen.key(EVERY)? {
+                Some(Key::Leave) => break state,
+                Some(Key::Scroll(rows, columns)) => scroll = scroll.moved(rows, columns),
+                Some(Key::Resized) | None => {}
+            }
+        }
+    };
+    match last.stage {
+        Stage::Running => print(&format!("campaign {id} goes on\n"))?,
+        Stage::Complete | Stage::Stopped => {
+            let width = terminal_width().and_then(|width| u16::try_from(width).ok());
+            print(&draw::text(&last, width.unwrap_or(80)))?;
+        }
+    }
+    Ok(Code::Done.into())
+}
+
+/// The campaign that is named, or else the latest, where it runs.
+fn campaign(store: &Store, named: Option<i64>) -> anyhow::Result<CampaignId> {
+    let campaigns = store.campaigns()?;
+    let definitions = store.definitions()?;
+    let both = campaigns.iter().zip(&definitions).rev();
+    let stages = both.map(|(summary, (id, campaign))| {
+        let counts = [summary.done, summary.planned].map(|count| count as usize);
+        let begins = summary.done == 0 && is_young(summary.started);
+        (summary, stage(campaign, *id, counts, begins))
+    });
+    let mut stages = stages.filter(|(summary, _)| named.is_none_or(|named| summary.id.0 == named));
+    let latest = stages.next();
+    match (latest, named) {
+        (Some((summary, Stage::Running)), _) => Ok(summary.id),
+        (Some((summary, stage)), Some(_)) => Err(over(summary, stage).into()),
+        (None, Some(named)) => Err(StoreError::NoCampaign(CampaignId(named)).into()),
+        (latest, None) => {
+            let runs = stages.find(|(_, stage)| *stage == Stage::Running);
+            let none = || match latest {
+                Some((summary, stage)) => over(summary, stage),
+                None => Refused("no campaign is running, and none was run yet".to_owned()),
+            };
+            Ok(runs.map(|(summary, _)| summary.id).ok_or_else(none)?)
+        }
+    }
+}
+
+/// That a campaign does not run, and what can be done with it.
+fn over(campaign: &CampaignSummary, stage: Stage) -> Refused {
+    let CampaignSummary {
+        id, done, planned, ..
+    } = campaign;
+    Refused(match stage {
+        Stage::Stopped => format!(
+            "campaign {id} is not running: it ended after {done} of {planned} cells, and `fsarena resume {id}` goes on with it"
+        ),
+        _ => format!(
+            "campaign {id} is not running: it is complete, and `fsarena report {id}` shows it"
+        ),
+    })
+}
+
+/// Where a campaign is, of which so many cells have a result; `begins` is whether it may have no place to work in yet. Of
+/// one on another machine nobody here knows whether a process runs it.
+fn stage(campaign: &Campaign, id: CampaignId, [done, planned]: [usize; 2], begins: bool) -> Stage {
+    let is_whole = done == planned;
+    let runs = match WorkPlace::holder(campaign, id) {
+        Holder::Process => true,
+        Holder::WasKilled => false,
+        Holder::Nobody => begins || (campaign.host.is_some() && !is_whole),
+    };
+    match (runs, is_whole) {
+        (true, _) => Stage::Running,
+        (false, true) => Stage::Complete,
+        (false, false) => Stage::Stopped,
+    }
+}
+
+/// Whether a campaign was stored so shortly ago that it may have no place to work in yet.
+fn is_young(started: Nanos) -> bool {
+    clock::calendar().0.saturating_sub(started.0) < BEGINNING.0
+}
+
+/// A campaign that is watched.
+struct Watched<'a> {
+    store: &'a Store,
+    id: CampaignId,
+    followed: Followed,
+    basis: Basis,
+    forecast: Forecast,
+    /// What is shown but for the cells that run and the time left.
+    state: State,
+    /// Whether something is new that the state does not show.
+    is_stale: bool,
+    /// When results may be looked at again.
+    next: Instant,
+}
+
+impl<'a> Watched<'a> {
+    fn begin(store: &'a Store, id: CampaignId) -> anyhow::Result<Self> {
+        let followed = store.follow(id)?;
+        let results = followed.results();
+        let campaign = &results.campaign;
+        let experience = experience::of(store, campaign, Some(id));
+        let basis = Basis {
+            pace: run_command::cost(campaign, Some(store), &experience, None)?.pace,
+            experience,
+            abreast: machine::side_by_side(campaign, None),
+        };
+        let mut watched = Self {
+            store,
+            id,
+            forecast: basis.forecast(results),
+            state: State::of(results, &analyse(results)),
+            basis,
+            is_stale: false,
+            next: Instant::now(),
+            followed,
+        };
+        watched.work_out();
+        Ok(watched)
+    }
+
+    /// Works out what results come to.
+    fn work_out(&mut self) {
+        let begin = Instant::now();
+        let results = self.followed.results();
+        self.forecast = self.basis.forecast(results);
+        self.state = State::of(results, &analyse(results));
+        self.is_stale = false;
+        self.next = Instant::now() + begin.elapsed() * REST;
+    }
+
+    /// What is to be shown now.
+    fn now(&mut self) -> anyhow::Result<State> {
+        // First whether it runs: what a process stores before it goes is read thereafter.
+        let stage = self.stage();
+        self.is_stale |= self.store.catch_up(&mut self.followed)?;
+        if self.is_stale && (stage != Stage::Running || Instant::now() >= self.next) {
+            self.work_out();
+        }
+        let (results, now) = (self.followed.results(), clock::calendar());
+        let mut state = self.state.clone();
+        state.stage = match stage {
+            Stage::Stopped if state.done == state.planned => Stage::Complete,
+            stage => stage,
+        };
+        let running = match self.followed.session() {
+            Some(session) if stage == Stage::Running => self.basis.running(results, session, now),
+            _ => Vec::new(),
+        };
+        let left = self.basis.left(&self.forecast, &running);
+        Ok(state.with_progress(running, left))
+    }
+
+    fn stage(&self) -> Stage {
+        let results = self.followed.results();
+        let done = results
+            .cells
+            .iter()
+            .filter(|stored| stored.result.is_some());
+        let counts = [done.count(), results.cells.len()];
+        let begins = self.followed.session().is_none() && is_young(results.started);
+        stage(&results.campaign, self.id, counts, begins)
+    }
+}

@@ -1,0 +1,151 @@
+//! Which cells run, for how long they have, and how much time is left, as far as that follows from what is stored.
+
+use std::cmp::Reverse;
+
+use model::{Campaign, CampaignResults, Cell, Nanos};
+use plan::{Experience, Forecast, Going, Pace};
+
+use crate::watch::state::RunningCell;
+
+/// What the time left is estimated from, beside the cells that have ended.
+pub struct Basis {
+    /// How fast the machine is taken to be.
+    pub pace: Pace,
+    /// What cells took in earlier campaigns.
+    pub experience: Experience,
+    /// How many cells run side by side.
+    pub abreast: usize,
+}
+
+impl Basis {
+    /// What is known of the times of a campaign's cells by now.
+    pub fn forecast(&self, results: &CampaignResults) -> Forecast {
+        let campaign: &Campaign = &results.campaign;
+        let mut forecast = Forecast::new(campaign, self.pace, &self.experience);
+        forecast.plan(results.cells.iter().map(|stored| &stored.cell));
+        for stored in &results.cells {
+            if let Some(result) = &stored.result {
+                forecast.finish(&stored.cell, result);
+            }
+        }
+        forecast
+    }
+
+    /// The cells that run: they begin in the order of the plan, each when another one ends. `session` is when the
+    /// present session began, `now` what the calendar says.
+    pub fn running(
+        &self,
+        results: &CampaignResults,
+        session: Nanos,
+        now: Nanos,
+    ) -> Vec<RunningCell> {
+        let waiting = results
+            .cells
+            .iter()
+            .filter(|stored| stored.result.is_none());
+        let cells: Vec<&Cell> = waiting
+            .take(self.abreast)
+            .map(|stored| &stored.cell)
+            .collect();
+        let ends = results.cells.iter().filter_map(|stored| {
+            let result = stored.result.as_ref().filter(|result| !result.from_cache)?;
+            Some(result.started.0.saturating_add(result.elapsed.0))
+        });
+        let mut ends: Vec<u64> = ends.collect();
+        ends.sort_unstable_by_key(|end| Reverse(*end));
+        let last_first = cells.into_iter().rev().zip(0..);
+        let running = last_first.map(|(cell, place): (&Cell, usize)| {
+            let begun = ends.get(place).copied().unwrap_or(0).max(session.0);
+            RunningCell {
+                cell: cell.clone(),
+                elapsed: Nanos(now.0.saturating_sub(begun)),
+            }
+        });
+        let mut running: Vec<RunningCell> = running.collect();
+        running.reverse();
+        running
+    }
+
+    /// About how much time is left.
+    pub fn left(&self, forecast: &Forecast, running: &[RunningCell]) -> Nanos {
+        let going = running.iter().map(|running| Going {
+            cell: &running.cell,
+            elapsed: running.elapsed,
+        });
+        let going: Vec<Going<'_>> = going.collect();
+        forecast.left(&going, self.abreast as u64).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Status;
+    use orchestrate::in_memory;
+
+    use super::*;
+
+    fn basis(abreast: usize) -> Basis {
+        Basis {
+            pace: Pace::default(),
+            experience: Experience::default(),
+            abreast,
+        }
+    }
+
+    /// Two contenders in three rounds, of which the first cells ended after so many seconds each.
+    fn campaign(ends: &[u64]) -> CampaignResults {
+        let contenders = crate::fixture::campaign().contenders;
+        let campaign = in_memory::campaign(contenders, 3);
+        let mut results = in_memory::Results::new(&campaign).read().clone();
+        for (stored, end) in results.cells.iter_mut().zip(ends) {
+            let mut result = in_memory::success(&in_memory::test());
+            result.started = Nanos::from_secs(end - 1);
+            result.elapsed = Nanos::from_secs(1);
+            stored.result = Some(result);
+        }
+        results
+    }
+
+    fn seconds(running: &[RunningCell]) -> Vec<(u32, f64)> {
+        let of = |one: &RunningCell| (one.cell.id.0, one.elapsed.as_secs_f64());
+        running.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_first_cell_without_a_result_runs_since_the_last_one_ended() {
+        let results = campaign(&[100, 110]);
+        let (session, now) = (Nanos::from_secs(90), Nanos::from_secs(117));
+        let running = basis(1).running(&results, session, now);
+        assert_eq!(seconds(&running), [(2, 7.0)]);
+        let resumed = basis(1).running(&results, Nanos::from_secs(115), now);
+        assert_eq!(seconds(&resumed), [(2, 2.0)], "not since the last session");
+        let over = basis(1).running(&campaign(&[1, 2, 3, 4, 5, 6]), session, now);
+        assert_eq!(over, []);
+    }
+
+    #[test]
+    fn of_cells_that_run_side_by_side_each_began_when_another_ended() {
+        let results = campaign(&[100, 110, 104]);
+        let (session, now) = (Nanos::from_secs(90), Nanos::from_secs(120));
+        let running = basis(2).running(&results, session, now);
+        assert_eq!(seconds(&running), [(3, 16.0), (4, 10.0)]);
+    }
+
+    #[test]
+    fn the_time_left_goes_by_what_cells_took_and_passes() {
+        let mut results = campaign(&[100, 110]);
+        let basis = basis(1);
+        let left = |results: &CampaignResults, now| {
+            let running = basis.running(results, Nanos(0), Nanos::from_secs(now));
+            let forecast = basis.forecast(results);
+            basis.left(&forecast, &running).as_secs_f64()
+        };
+        let at_first = left(&results, 110);
+        assert!((3.5..4.5).contains(&at_first), "{at_first}");
+        assert!(left(&results, 111) < at_first);
+        for stored in &mut results.cells {
+            stored.result = Some(model::CellResult::blank(Status::Failed));
+        }
+        assert_eq!(left(&results, 200), 0.0);
+    }
+}

@@ -1,0 +1,127 @@
+//! The terminal while something is drawn on all of it: left as it was, whatever happens.
+
+use std::io::{self, Stdout};
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
+use ratatui::layout::Rect;
+
+use crate::watch::draw::{Scroll, draw};
+use crate::watch::state::State;
+
+/// What a person asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// To leave.
+    Leave,
+    /// To see what lies so many contenders and tests farther on.
+    Scroll(isize, isize),
+    /// The terminal has another size.
+    Resized,
+}
+
+/// The terminal.
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    /// Takes the terminal; what is on it comes back at the end.
+    ///
+    /// # Errors
+    /// When it cannot be taken.
+    pub fn take() -> io::Result<Self> {
+        enable_raw_mode()?;
+        // From here on what was done is undone.
+        let undo = Undo;
+        execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        std::mem::forget(undo);
+        Ok(Self { terminal })
+    }
+
+    /// Draws a state, scrolled as far as there is something to see.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn draw(&mut self, state: &State, scroll: Scroll) -> io::Result<Scroll> {
+        let mut area = Rect::default();
+        self.terminal.draw(|frame| {
+            area = frame.area();
+            draw(state, scroll, area, frame.buffer_mut());
+        })?;
+        Ok(scroll.within(state, area))
+    }
+
+    /// The next key that means something, within a time.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn key(&self, within: Duration) -> io::Result<Option<Key>> {
+        let begin = Instant::now();
+        loop {
+            let rest = within.saturating_sub(begin.elapsed());
+            match event::poll(rest) {
+                Ok(false) => return Ok(None),
+                // A signal has come, which its flag tells.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(None),
+                other => other?,
+            };
+            if let Some(key) = meaning(&event::read()?) {
+                return Ok(Some(key));
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        drop(Undo);
+    }
+}
+
+/// Leaves the terminal as it was.
+struct Undo;
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing.
+        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+    }
+}
+
+fn meaning(event: &Event) -> Option<Key> {
+    /// Contenders that a page has, about.
+    const PAGE: isize = 10;
+    let key = match event {
+        Event::Resize(..) => return Some(Key::Resized),
+        Event::Key(key) if key.kind != KeyEventKind::Release => key,
+        _ => return None,
+    };
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key {
+        KeyEvent {
+            code: KeyCode::Char('c' | 'd'),
+            ..
+        } if is_control => Some(Key::Leave),
+        _ => match key.code {
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Key::Leave),
+            KeyCode::Up | KeyCode::Char('k') => Some(Key::Scroll(-1, 0)),
+            KeyCode::Down | KeyCode::Char('j') => Some(Key::Scroll(1, 0)),
+            KeyCode::Left | KeyCode::Char('h') => Some(Key::Scroll(0, -1)),
+            KeyCode::Right | KeyCode::Char('l') => Some(Key::Scroll(0, 1)),
+            KeyCode::PageUp => Some(Key::Scroll(-PAGE, 0)),
+            KeyCode::PageDown => Some(Key::Scroll(PAGE, 0)),
+            KeyCode::Home => Some(Key::Scroll(isize::MIN, isize::MIN)),
+            KeyCode::End => Some(Key::Scroll(isize::MAX, 0)),
+            _ => None,
+        },
+    }
+}

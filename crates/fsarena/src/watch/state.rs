@@ -1,0 +1,366 @@
+//! What is shown of a campaign that runs. Made from what is stored of it; neither a clock nor a terminal is touched.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use analyse::{Analysis, Ranking};
+use model::{CampaignResults, Cell, CellResult, Direction, Metric, Nanos, Status};
+use report::Scale;
+
+use crate::output::text::line;
+
+/// How many of the latest failures are kept for the screen.
+const FAILURES: usize = 8;
+
+/// Where a campaign is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A process runs it.
+    Running,
+    /// Every cell has its result.
+    Complete,
+    /// It ended before that.
+    Stopped,
+}
+
+/// A cell that runs, and for how long it has; nothing where that is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningCell {
+    /// The cell.
+    pub cell: Cell,
+    /// Since it began.
+    pub elapsed: Nanos,
+}
+
+/// A contender in a test, over all rounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Square {
+    /// Rounds that are planned.
+    pub planned: u32,
+    /// Of these, those that have a result.
+    pub done: u32,
+    /// The worst that became of one.
+    pub worst: Option<Status>,
+    /// How many times as much its phases cost as those of the best.
+    pub cost: Option<f64>,
+    /// Whether it runs now.
+    pub runs: bool,
+}
+
+/// A contender with its squares, one for each test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its name.
+    pub contender: String,
+    /// In the order of the tests.
+    pub squares: Vec<Square>,
+}
+
+/// All that is shown of a campaign.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Its number.
+    pub id: i64,
+    /// Its name and what it consists of, in a line.
+    pub title: String,
+    /// Where it is.
+    pub stage: Stage,
+    /// Cells that are planned.
+    pub planned: usize,
+    /// Of these, those that have a result.
+    pub done: usize,
+    /// How many ended otherwise than well, by status.
+    pub not_ok: BTreeMap<Status, usize>,
+    /// About how much time is left.
+    pub left: Nanos,
+    /// Cells that run.
+    pub running: Vec<RunningCell>,
+    /// Names of the tests.
+    pub tests: Vec<String>,
+    /// The contenders.
+    pub rows: Vec<Row>,
+    /// The latest failures, the newest first.
+    pub failures: Vec<String>,
+    /// The newest result in words.
+    pub newest: Option<String>,
+}
+
+impl State {
+    /// What is known of a campaign by its results and what follows from them.
+    pub fn of(results: &CampaignResults, analysis: &Analysis) -> Self {
+        let campaign = &results.campaign;
+        let tests: Vec<String> = campaign
+            .suites
+            .iter()
+            .flat_map(|suite| &suite.tests)
+            .map(|test| test.name.clone())
+            .collect();
+        let ended = newest_first(results);
+        let failures = ended
+            .iter()
+            .filter(|(_, result)| is_failure(result.status))
+            .take(FAILURES)
+            .map(|(cell, result)| failure(cell, result));
+        Self {
+            id: results.id,
+            title: title(results),
+            stage: Stage::Running,
+            planned: results.cells.len(),
+            done: ended.len(),
+            not_ok: not_ok(results),
+            left: Nanos(0),
+            running: Vec::new(),
+            rows: rows(results, analysis, &tests),
+            tests,
+            failures: failures.collect(),
+            newest: ended.first().map(|(cell, result)| newest(cell, result)),
+        }
+    }
+
+    /// The same with the cells that run and the time left.
+    pub fn with_progress(mut self, running: Vec<RunningCell>, left: Nanos) -> Self {
+        for now in &running {
+            let test = self.tests.iter().position(|test| *test == now.cell.test);
+            let mut rows = self.rows.iter_mut();
+            let row = rows.find(|row| row.contender == now.cell.contender);
+            if let Some((row, test)) = row.zip(test) {
+                row.squares[test].runs = true;
+            }
+        }
+        (self.running, self.left) = (running, left);
+        self
+    }
+}
+
+/// That a filesystem cannot do something is no failure.
+pub fn is_failure(status: Status) -> bool {
+    !matches!(status, Status::Ok | Status::Unsupported)
+}
+
+/// A cell in a few words.
+pub fn name(cell: &Cell) -> String {
+    format!(
+        "{} · {} · round {}",
+        line(&cell.contender),
+        cell.test,
+        cell.round
+    )
+}
+
+fn title(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    let rounds = match campaign.rounds {
+        1 => "1 round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    };
+    let host = campaign
+        .host
+        .as_deref()
+        .map_or_else(String::new, |host| format!(", on {}", line(host)));
+    format!(
+        "campaign {} “{}”: {}, {}, {rounds}{host}",
+        results.id,
+        line(&campaign.name),
+        campaign.profile,
+        campaign.backend
+    )
+}
+
+/// Cells with a result, the one that ended last first.
+fn newest_first(results: &CampaignResults) -> Vec<(&Cell, &CellResult)> {
+    let cells = results.cells.iter();
+    let cells = cells.filter_map(|stored| Some((&stored.cell, stored.result.as_ref()?)));
+    let mut cells: Vec<_> = cells.collect();
+    // The times of a cell that a cache served are another day's.
+    cells.sort_by_key(|(cell, result)| {
+        let end = result.started.0.saturating_add(result.elapsed.0);
+        Reverse((if result.from_cache { 0 } else { end }, cell.id))
+    });
+    cells
+}
+
+fn not_ok(results: &CampaignResults) -> BTreeMap<Status, usize> {
+    let statuses = results
+        .cells
+        .iter()
+        .filter_map(|stored| Some(stored.result.as_ref()?.status));
+    let mut counts = BTreeMap::new();
+    for status in statuses.filter(|status| *status != Status::Ok) {
+        *counts.entry(status).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn failure(cell: &Cell, result: &CellResult) -> String {
+    let reason = result
+        .failure
+        .as_ref()
+        .map_or("", |failure| &failure.reason);
+    format!("{}: {}: {}", name(cell), result.status, line(reason))
+}
+
+/// What the phases of a cell came to, each by its primary metric.
+fn newest(cell: &Cell, result: &CellResult) -> String {
+    let phases = result.phases.iter().filter_map(|phase| {
+        if phase.status != Status::Ok {
+            return Some(format!("{} {}", phase.phase, phase.status));
+        }
+        let metric = phase.primary_metric;
+        let numbers = phase.measurements();
+        let number = numbers.iter().find(|number| number.metric == metric)?;
+        let value = Scale::for_metric(metric, [number.value]).with_unit(number.value);
+        Some(format!("{} {value}", phase.phase))
+    });
+    let phases: Vec<String> = phases.collect();
+    match phases.is_empty() {
+        true => format!("{}: {}", name(cell), result.status),
+        false => format!("{}: {}", name(cell), phases.join(", ")),
+    }
+}
+
+fn rows(results: &CampaignResults, analysis: &Analysis, tests: &[String]) -> Vec<Row> {
+    let costs = costs(analysis);
+    let row = |contender: &str| {
+        let square = |test: &String| Square {
+            cost: costs.get(&(contender, test.as_str())).copied(),
+            ..Square::default()
+        };
+        Row {
+            contender: contender.to_owned(),
+            squares: tests.iter().map(square).collect(),
+        }
+    };
+    let contenders = results.campaign.contenders.iter();
+    let mut rows: Vec<Row> = contenders.map(|contender| row(&contender.name)).collect();
+    for stored in &results.cells {
+        let cell = &stored.cell;
+        let row = rows.iter_mut().find(|row| row.contender == cell.contender);
+        let test = tests.iter().position(|test| *test == cell.test);
+        let Some((row, test)) = row.zip(test) else {
+            continue;
+        };
+        let square = &mut row.squares[test];
+        square.planned += 1;
+        if let Some(result) = &stored.result {
+            square.done += 1;
+            square.worst = square.worst.max(Some(worst(result)));
+        }
+    }
+    rows
+}
+
+/// The worst of a cell, whose phases may be worse than itself says: one that is unsupported in one of them has results.
+fn worst(result: &CellResult) -> Status {
+    let has_results = result.phases.iter().any(|phase| phase.status == Status::Ok);
+    match result.status {
+        Status::Unsupported if has_results => Status::Ok,
+        status => status,
+    }
+}
+
+/// What each contender's phases of a test cost, as a multiple of what those of the best cost: the geometric mean over the
+/// phases in which it can be set against others, by the medians so far.
+fn costs(analysis: &Analysis) -> BTreeMap<(&str, &str), f64> {
+    let mut logs: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    // What can be done at all costs everybody the same.
+    let ranked = |row: &&analyse::Row| {
+        row.primary && row.ranking == Ranking::Ranked && row.metric != Metric::Supported
+    };
+    for row in analysis.rows.iter().filter(ranked) {
+        let comparable = row.results.iter().filter(|result| result.is_comparable());
+        let costs = comparable.filter_map(|result| {
+            let cost = log_cost(row.direction, result.estimate?.median)?;
+            Some((result.contender.as_str(), cost))
+        });
+        let costs: Vec<_> = costs.collect();
+        let best = costs
+            .iter()
+            .map(|(_, cost)| *cost)
+            .fold(f64::INFINITY, f64::min);
+        for (contender, cost) in costs.iter().filter(|_| costs.len() > 1) {
+            let place = logs.entry((contender, &row.test)).or_default();
+            place.push(cost - best);
+        }
+    }
+    let mean = |logs: Vec<f64>| (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    logs.into_iter()
+        .map(|(key, logs)| (key, mean(logs)))
+        .collect()
+}
+
+fn log_cost(direction: Direction, median: f64) -> Option<f64> {
+    let log = median.ln();
+    match direction {
+        _ if !log.is_finite() => None,
+        Direction::Lower => Some(log),
+        Direction::Higher => Some(-log),
+        Direction::Neutral => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{CellId, Failure};
+
+    use super::*;
+
+    #[test]
+    fn squares_hold_rounds_failures_and_what_a_contender_costs_beside_the_best() {
+        let mut results = analyse::fixture::plain();
+        let analysis = analyse::analyse(&results);
+        let state = State::of(&results, &analysis);
+        assert_eq!(
+            (state.done, state.planned),
+            (results.cells.len(), state.planned)
+        );
+        let best = |place: usize| {
+            let costs = state.rows.iter().filter_map(|row| row.squares[place].cost);
+            costs.fold(f64::INFINITY, f64::min)
+        };
+        let with_costs = (0..state.tests.len()).filter(|place| best(*place).is_finite());
+        let with_costs: Vec<usize> = with_costs.collect();
+        assert!(!with_costs.is_empty());
+        for place in with_costs {
+            assert!((1.0..1.5).contains(&best(place)), "{}", state.tests[place]);
+        }
+        let newest = state.newest.expect("a cell has ended");
+        assert!(newest.contains(" · round "), "{newest}");
+
+        let cell = results.cells[0].cell.clone();
+        let mut failed = CellResult::blank(Status::Failed);
+        failed.started = Nanos(u64::MAX / 2);
+        failed.failure = Some(Failure {
+            reason: "no\nspace".into(),
+            ..Failure::default()
+        });
+        results.cells[0].result = Some(failed);
+        results.cells[1].result = None;
+        let state = State::of(&results, &analysis);
+        assert_eq!(state.not_ok.get(&Status::Failed), Some(&1));
+        assert_eq!(
+            state.failures[0],
+            format!("{}: failed: no space", name(&cell))
+        );
+        let row = state
+            .rows
+            .iter()
+            .find(|row| row.contender == cell.contender);
+        let test = state.tests.iter().position(|test| *test == cell.test);
+        let square = &row.unwrap().squares[test.unwrap()];
+        assert_eq!(square.worst, Some(Status::Failed));
+
+        let next = results.cells[1].cell.clone();
+        let now = RunningCell {
+            cell: next.clone(),
+            elapsed: Nanos(1),
+        };
+        let state = state.with_progress(vec![now], Nanos(5));
+        let runs = state
+            .rows
+            .iter()
+            .flat_map(|row| &row.squares)
+            .filter(|square| square.runs);
+        assert_eq!((runs.count(), state.left), (1, Nanos(5)));
+        assert_ne!(next.id, CellId(0));
+    }
+}
