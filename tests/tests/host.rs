@@ -32,6 +32,7 @@ mod report_page_uses;
 mod several_images;
 mod shell;
 mod shootout_smoke;
+mod site;
 mod source;
 mod ssh;
 mod statistics;

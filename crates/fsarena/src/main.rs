@@ -59,6 +59,7 @@ fn program() -> ExitCode {
         Command::Replay(args) => commands::replay::run(args, globals),
         Command::Validate(args) => commands::validate::run(args, globals),
         Command::Report(args) => commands::report::run(args, globals),
+        Command::Site(args) => commands::site::run(args, globals),
         Command::Advise(args) => commands::advise::run(args, globals),
         Command::Compare(args) => commands::compare::run(args, globals),
         Command::Agree(args) => commands::agree::run(args, globals),

@@ -10,6 +10,7 @@ mod charts;
 mod exports;
 mod format;
 mod page;
+mod site;
 mod tables;
 mod text_reports;
 mod wording;
@@ -25,6 +26,10 @@ pub use exports::schema::schema_of_types;
 pub use format::{Format, UnknownFormat, render};
 pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::page;
+pub use site::{
+    CampaignHead, HISTORY, INDEX, IndexEntry, OverCampaigns, STUDIES, Site, StudyEntry,
+    campaign_file, changes_page, history_page, index_page, studies_page,
+};
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::{advice_text, answers_text};
 pub use text_reports::agreement::agreement_text;

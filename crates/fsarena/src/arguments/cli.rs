@@ -171,8 +171,18 @@ Examples:
   fsarena report 7 --format html -o report.html   a page
   fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
   fsarena report --charts charts                  every chart as SVG and PNG
+  fsarena report --campaigns 3,4,7 -o changes.html
+                                                  what changed over several campaigns, as a page
   fsarena report --schema                         the JSON schema of --format json")]
     Report(ReportArgs),
+    /// Write all campaigns of the database as static pages.
+    #[command(after_help = "\
+Examples:
+  fsarena site pages          an index, a page for each campaign, the history of every result
+  xdg-open pages/index.html   it needs no web server, and works behind any
+
+Pages that changed are written again, the others left as they are. A directory that holds anything else is refused.")]
+    Site(SiteArgs),
     /// Recommend a contender for a use, with the reasons.
     #[command(after_help = "\
 Examples:
@@ -348,9 +358,21 @@ pub struct ReportArgs {
     /// Write every chart into this directory, as SVG and PNG.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with_all = ["output", "format", "schema"], value_parser = path())]
     pub charts: Option<PathBuf>,
+    /// Write a page over several campaigns instead: what changed from the first to the last, and every result over all
+    /// of them.
+    #[arg(long, value_name = "ID,ID…", value_delimiter = ',', conflicts_with_all = ["id", "charts", "schema"])]
+    pub campaigns: Vec<i64>,
     /// Print the JSON schema of the format `json`, and nothing else.
     #[arg(long, conflicts_with_all = ["id", "format"])]
     pub schema: bool,
+}
+
+/// Options of `site`.
+#[derive(Clone, Debug, Args)]
+pub struct SiteArgs {
+    /// Where the pages go: a new or empty directory, or one that holds such a site.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub directory: PathBuf,
 }
 
 /// Options of `advise`.

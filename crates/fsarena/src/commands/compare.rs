@@ -143,7 +143,7 @@ fn contenders(
 }
 
 /// What must not be mixed is refused; what is not there was asked for by mistake.
-fn refused(error: CannotCompare) -> anyhow::Error {
+pub fn refused(error: CannotCompare) -> anyhow::Error {
     let text = match &error {
         CannotCompare::NoContender(name) => {
             format!("there is no contender `{}` to compare", line(name))

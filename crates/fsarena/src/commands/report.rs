@@ -11,6 +11,7 @@ use store::{CampaignId, Store};
 use sys::trusted;
 
 use crate::arguments::cli::{Globals, ReportArgs};
+use crate::commands::changes;
 use crate::journals::maps;
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::Refused;
@@ -30,6 +31,9 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if args.schema {
         print(report::JSON_SCHEMA)?;
         return Ok(Code::Done.into());
+    }
+    if !args.campaigns.is_empty() {
+        return changes::run(args, globals);
     }
     let store = paths::existing_store(globals)?;
     let results = store.load(paths::campaign_id(&store, args.id)?)?;
@@ -62,7 +66,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 }
 
 /// The page, with maps of what simulated disks were asked for.
-fn page(store: &Store, results: &CampaignResults, analysis: &Analysis) -> String {
+pub fn page(store: &Store, results: &CampaignResults, analysis: &Analysis) -> String {
     report::page(results, analysis, &maps::of_campaign(store, results))
 }
 

@@ -42,7 +42,7 @@ pub(crate) const PICTURES: &str = concat!(
 );
 
 /// The style sheet; what comes later wins.
-pub(super) const STYLE: &str = texts!(
+pub(crate) const STYLE: &str = texts!(
     "style/base.css" "style/layout.css" "style/table.css" "style/chart.css" "style/print.css"
 );
 
@@ -70,7 +70,8 @@ pub(super) fn policy() -> String {
     )
 }
 
-fn source_of(text: &str) -> String {
+/// How a policy names a text.
+pub(crate) fn source_of(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 

@@ -67,24 +67,70 @@ impl Form {
 
     /// What differs in the setting of two sides of these names.
     pub(super) fn settings(self, settings: &[SettingChange], sides: [&str; 2]) -> String {
-        if settings.is_empty() {
-            return String::new();
-        }
-        let [before, after] = sides.map(clean);
-        let mut table = PlainTable::new(&["what", &before, &after]);
-        for setting in settings {
-            let value = |text: &str| match text.is_empty() {
-                true => "–".to_owned(),
-                false => clean(text),
-            };
-            table.push(vec![
-                clean(&setting.what),
-                value(&setting.before),
-                value(&setting.after),
-            ]);
-        }
-        self.heading("What differs in the setting") + &self.table(&table)
+        settings_section(settings, sides).map_or_else(String::new, |section| self.section(&section))
     }
+
+    fn section(self, section: &Section) -> String {
+        let table = section.table.as_ref();
+        let table = table.map(|table| self.table(table)).unwrap_or_default();
+        let lines = section.lines.iter().map(|line| self.item(line));
+        self.heading(&section.title) + &table + &lines.collect::<String>()
+    }
+}
+
+/// What a part of a comparison is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// What differs in the setting.
+    Setting,
+    /// Contenders over all their results.
+    Overall,
+    /// What fails after and did not before.
+    Failures,
+    /// Results that are worse.
+    Worse,
+    /// Results that are better.
+    Better,
+    /// Results of which nothing is known.
+    Open,
+    /// How many are equal.
+    Equal,
+    /// What was not compared.
+    NotCompared,
+}
+
+/// A part of a comparison under a heading of its own: a table, lines, or the heading alone.
+pub(crate) struct Section {
+    /// What it is about.
+    pub part: Part,
+    /// The heading.
+    pub title: String,
+    /// A table.
+    pub table: Option<PlainTable>,
+    /// Lines below it.
+    pub lines: Vec<String>,
+}
+
+fn settings_section(settings: &[SettingChange], sides: [&str; 2]) -> Option<Section> {
+    let [before, after] = sides.map(clean);
+    let mut table = PlainTable::new(&["what", &before, &after]);
+    for setting in settings {
+        let value = |text: &str| match text.is_empty() {
+            true => "–".to_owned(),
+            false => clean(text),
+        };
+        table.push(vec![
+            clean(&setting.what),
+            value(&setting.before),
+            value(&setting.after),
+        ]);
+    }
+    (!settings.is_empty()).then(|| Section {
+        part: Part::Setting,
+        title: "What differs in the setting".to_owned(),
+        table: Some(table),
+        lines: Vec::new(),
+    })
 }
 
 /// The comparison in words.
@@ -95,24 +141,40 @@ pub fn compare_text(found: &Differences, sides: Sides<'_>, form: Form) -> String
         Form::Markdown => format!("# {}\n\n", markdown::escape(&title)),
     };
     out += &form.line(&verdict(found));
-    out += &form.settings(&found.settings, ["before", "after"]);
-    out += &overall(found, form);
-    out += &failures(found, form);
+    for section in sections(found) {
+        out += &form.section(&section);
+    }
+    out
+}
+
+/// The parts of a comparison that have something to say, in the order of the text.
+pub(crate) fn sections(found: &Differences) -> Vec<Section> {
     let of = |wanted: Kind| {
         let changes = found.changes.iter();
         changes.filter(move |change| Kind::of(&change.compared.verdict) == wanted)
     };
-    let equal = of(Kind::Equal).count();
-    out += &changes("Worse", of(Kind::Worse), unit(found), form);
-    out += &changes("Better", of(Kind::Better), unit(found), form);
-    out += &open(of(Kind::Open).collect(), unit(found), form);
-    if equal > 0 {
-        let margin = percent(found.margin.0);
-        let results = counted(equal as u64, "result");
-        out += &form.heading(&format!("Equal within {margin}: {results}"));
-    }
-    out += &not_compared(found, form);
-    out
+    let unit = unit(found);
+    let sections = [
+        settings_section(&found.settings, ["before", "after"]),
+        overall(found),
+        failures(found),
+        changes(Part::Worse, "Worse", of(Kind::Worse), unit),
+        changes(Part::Better, "Better", of(Kind::Better), unit),
+        open(of(Kind::Open).collect(), unit),
+        equal(found, of(Kind::Equal).count()),
+        not_compared(found),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+fn equal(found: &Differences, count: usize) -> Option<Section> {
+    let (margin, results) = (percent(found.margin.0), counted(count as u64, "result"));
+    (count > 0).then(|| Section {
+        part: Part::Equal,
+        title: format!("Equal within {margin}: {results}"),
+        table: None,
+        lines: Vec::new(),
+    })
 }
 
 /// What a result came to.
@@ -136,7 +198,7 @@ impl Kind {
 }
 
 /// What it comes to, in a few sentences.
-fn verdict(found: &Differences) -> String {
+pub(crate) fn verdict(found: &Differences) -> String {
     if found.changes.is_empty() {
         let phases = counted(found.new_failures.len() as u64, "phase");
         return format!("Nothing could be compared: {phases} failed after and not before.");
@@ -228,7 +290,7 @@ const fn unit(found: &Differences) -> &'static str {
     }
 }
 
-fn overall(found: &Differences, form: Form) -> String {
+fn overall(found: &Differences) -> Option<Section> {
     let with_cost = |o: &&OverallChange| o.cost.is_some() && o.results > 1;
     let mut table = PlainTable::new(&[
         "contender",
@@ -247,22 +309,21 @@ fn overall(found: &Differences, form: Form) -> String {
             in_words(cost, unit(found)),
         ]);
     }
-    match any {
-        true => form.heading("Over all its results (geometric mean)") + &form.table(&table),
-        false => String::new(),
-    }
+    any.then(|| Section {
+        part: Part::Overall,
+        title: "Over all its results (geometric mean)".to_owned(),
+        table: Some(table),
+        lines: Vec::new(),
+    })
 }
 
-fn failures(found: &Differences, form: Form) -> String {
-    if found.new_failures.is_empty() {
-        return String::new();
-    }
+fn failures(found: &Differences) -> Option<Section> {
     let lines = found.new_failures.iter().map(|failure| {
         let why = match failure.why.is_empty() {
             true => String::new(),
             false => format!(": {}", clean(&failure.why)),
         };
-        form.item(&format!(
+        format!(
             "{}, {}/{}: {} in {} of {} rounds{why}",
             clean(&failure.contender),
             clean(&failure.test),
@@ -270,24 +331,31 @@ fn failures(found: &Differences, form: Form) -> String {
             failure.outcome,
             failure.rounds,
             failure.of
-        ))
+        )
     });
-    form.heading("Failed after, and not before") + &lines.collect::<String>()
+    (!found.new_failures.is_empty()).then(|| Section {
+        part: Part::Failures,
+        title: "Failed after, and not before".to_owned(),
+        table: None,
+        lines: lines.collect(),
+    })
 }
 
 fn changes<'a>(
+    part: Part,
     title: &str,
     changes: impl Iterator<Item = &'a Change>,
     unit: &str,
-    form: Form,
-) -> String {
+) -> Option<Section> {
     let mut changes: Vec<&Change> = changes.collect();
-    if changes.is_empty() {
-        return String::new();
-    }
     // The largest first, whichever way.
     changes.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    form.heading(title) + &form.table(&table(&changes, unit))
+    (!changes.is_empty()).then(|| Section {
+        part,
+        title: title.to_owned(),
+        table: Some(table(&changes, unit)),
+        lines: Vec::new(),
+    })
 }
 
 fn size(change: &Change) -> f64 {
@@ -323,32 +391,33 @@ fn table(changes: &[&Change], unit: &str) -> PlainTable {
 }
 
 /// The largest of those of which nothing is known.
-fn open(mut open: Vec<&Change>, unit: &str, form: Form) -> String {
-    if open.is_empty() {
-        return String::new();
-    }
+fn open(mut open: Vec<&Change>, unit: &str) -> Option<Section> {
     open.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let shown = open.len().min(MOST_OPEN);
     let title = match shown < open.len() {
         true => format!("Not enough {unit}: {}, the {shown} largest", open.len()),
         false => format!("Not enough {unit}"),
     };
-    form.heading(&title) + &form.table(&table(&open[..shown], unit))
+    (!open.is_empty()).then(|| Section {
+        part: Part::Open,
+        title,
+        table: Some(table(&open[..shown], unit)),
+        lines: Vec::new(),
+    })
 }
 
-fn not_compared(found: &Differences, form: Form) -> String {
+fn not_compared(found: &Differences) -> Option<Section> {
     let alone = found.only_in_one.iter();
-    let alone = alone.map(|name| form.item(&format!("{}: only on one side", clean(name))));
+    let alone = alone.map(|name| format!("{}: only on one side", clean(name)));
     let others = found.not_the_same.iter();
-    let others = others.map(|n| {
-        let place = format!("{}/{}", clean(&n.test), clean(&n.phase));
-        form.item(&format!("{place}: {}", n.why))
-    });
-    let lines: String = alone.chain(others).collect();
-    match lines.is_empty() {
-        true => String::new(),
-        false => form.heading("Not compared") + &lines,
-    }
+    let others = others.map(|n| format!("{}/{}: {}", clean(&n.test), clean(&n.phase), n.why));
+    let lines: Vec<String> = alone.chain(others).collect();
+    (!lines.is_empty()).then(|| Section {
+        part: Part::NotCompared,
+        title: "Not compared".to_owned(),
+        table: None,
+        lines,
+    })
 }
 
 #[cfg(test)]

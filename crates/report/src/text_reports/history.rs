@@ -121,7 +121,7 @@ fn interval(point: &HistoryPoint, scale: &Scale) -> String {
 }
 
 /// What changes with a campaign: `0.80 × (worse, p = 0.004)`.
-fn change(series: &Series, place: usize) -> String {
+pub(crate) fn change(series: &Series, place: usize) -> String {
     let change = series.changes.iter().find(|change| change.at == place);
     change.map_or_else(String::new, |change| {
         let way = match change.worse {
@@ -135,7 +135,7 @@ fn change(series: &Series, place: usize) -> String {
 }
 
 /// The release of a kernel, which `uname` says second.
-fn release(kernel: &str) -> String {
+pub(crate) fn release(kernel: &str) -> String {
     let word = kernel.split_whitespace().nth(1).unwrap_or(kernel);
     clean(word)
 }

@@ -131,7 +131,7 @@ pub(crate) fn environment(environment: &Environment) -> Vec<(String, String)> {
 }
 
 /// A word as it begins a line.
-fn heading(what: &str) -> String {
+pub(crate) fn heading(what: &str) -> String {
     let mut letters = what.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     clean(&first.into_iter().chain(letters).collect::<String>())

@@ -1,0 +1,109 @@
+//! `fsarena report --campaigns`: a page over several campaigns, with what changed and the history of every result.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use analyse::{
+    Analysed, Differences, History, Margin, Wanted, analyse, compare_campaigns, history,
+};
+use model::{CampaignResults, MetricPattern};
+use report::{CampaignHead, Format, OverCampaigns};
+use serde_json::json;
+use store::{CampaignId, Store};
+
+use crate::arguments::cli::{Globals, ReportArgs};
+use crate::commands::compare::refused;
+use crate::output::exit::{BadInput, Code};
+use crate::output::output_file;
+use crate::output::text::{print, print_json};
+use crate::paths;
+
+/// Writes the page, or what it says as JSON.
+pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let store = paths::existing_store(globals)?;
+    let ids: BTreeSet<i64> = args.campaigns.iter().copied().collect();
+    let ids: Vec<CampaignId> = ids.into_iter().map(CampaignId).collect();
+    if ids.len() < 2 {
+        return Err(BadInput(
+            "--campaigns takes two campaigns or more: --campaigns 3,4".to_owned(),
+        )
+        .into());
+    }
+    let formats = [Format::Table, Format::Html].map(Format::name);
+    if !formats.contains(&args.format.as_str()) {
+        let why = format!(
+            "several campaigns are a page: --format html, and not {}",
+            args.format
+        );
+        return Err(BadInput(why).into());
+    }
+    let Found {
+        campaigns,
+        differences,
+        history,
+    } = found(&store, &ids, args.relevant)?;
+    if globals.json {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        print_json(&json!({ "campaigns": ids, "differences": differences, "history": history }))?;
+        return Ok(Code::Done.into());
+    }
+    let page = report::changes_page(OverCampaigns {
+        campaigns: &campaigns,
+        differences: &differences,
+        history: &history,
+    });
+    match &args.output {
+        Some(path) => output_file::write(path, page.as_bytes())?,
+        None => print(&page)?,
+    }
+    Ok(Code::Done.into())
+}
+
+struct Found {
+    campaigns: Vec<CampaignHead>,
+    differences: Differences,
+    history: History,
+}
+
+/// What is known of the campaigns. The first and the last are in memory together, and one of the others at a time.
+fn found(store: &Store, ids: &[CampaignId], relevant: Option<f64>) -> anyhow::Result<Found> {
+    let ends = [ids[0], ids[ids.len() - 1]].map(|id| store.load(id));
+    let [first, last] = ends;
+    let (first, last) = (first?, last?);
+    let wanted = Wanted {
+        margin: relevant.map_or_else(Margin::default, Margin),
+        ..Wanted::default()
+    };
+    let (of_first, of_last) = (analyse(&first), analyse(&last));
+    let sides = [
+        Analysed::new(&first, &of_first),
+        Analysed::new(&last, &of_last),
+    ];
+    let differences = compare_campaigns(sides[0], sides[1], &wanted).map_err(refused)?;
+    let everything = every_result();
+    let mut collector = history(&everything, &[]);
+    let mut campaigns = Vec::new();
+    let mut take = |results: &CampaignResults, campaign: Analysed<'_>| {
+        collector.add(campaign);
+        campaigns.push(CampaignHead::of(results));
+    };
+    // The latest comes first, for it says what is comparable.
+    take(&last, sides[1]);
+    for id in ids[1..ids.len() - 1].iter().rev() {
+        let results = store.load(*id)?;
+        let analysis = analyse(&results);
+        take(&results, Analysed::new(&results, &analysis));
+    }
+    take(&first, sides[0]);
+    campaigns.reverse();
+    Ok(Found {
+        campaigns,
+        differences,
+        history: collector.finish(),
+    })
+}
+
+/// The primary result of every phase.
+pub fn every_result() -> MetricPattern {
+    "*/*".parse().expect("it names every result")
+}

@@ -1,0 +1,342 @@
+//! `fsarena site`: a whole database as static pages, of which only those are written that changed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use analyse::{Analysed, history};
+use anyhow::Context;
+use catalog::{Catalog, Study};
+use report::{IndexEntry, Site, StudyEntry, campaign_file};
+use serde_json::{Value, json};
+use store::Store;
+use sys::trusted::{self, Directory};
+
+use crate::arguments::cli::{Globals, SiteArgs};
+use crate::commands::changes::every_result;
+use crate::commands::report::page;
+use crate::output::exit::{Code, Refused};
+use crate::output::text::{print, print_json};
+use crate::paths;
+use crate::request::analysed::analysed;
+
+/// Lies in every site, and names the files that are fsarena's.
+const MARKER: &str = ".fsarena-site";
+
+/// Writes the site.
+pub fn run(args: &SiteArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let store = paths::existing_store(globals)?;
+    let catalog = paths::catalog(globals)?;
+    let mut place = Place::open(&args.directory)?;
+    write(&store, &catalog, &mut place)?;
+    let Place {
+        path,
+        written,
+        unchanged,
+        removed,
+        ..
+    } = &place;
+    if globals.json {
+        let value = json!({ "directory": path, "written": written, "unchanged": unchanged, "removed": removed });
+        print_json(&value)?;
+    } else if !globals.quiet {
+        let lines = written.iter().map(|name| format!("wrote {name}\n"));
+        let lines = lines.chain(removed.iter().map(|name| format!("removed {name}\n")));
+        let index = path.join(report::INDEX);
+        let (written, unchanged) = (written.len(), unchanged.len());
+        let text: String = lines.collect();
+        print(&format!(
+            "{text}{written} written, {unchanged} left as they were: {}\n",
+            index.display()
+        ))?;
+    }
+    Ok(Code::Done.into())
+}
+
+/// Writes every page, a campaign at a time.
+fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<()> {
+    let campaigns = store.campaigns()?;
+    let studies: Vec<Study> = catalog
+        .studies()?
+        .into_iter()
+        .filter(|study| campaigns.iter().any(|campaign| campaign.name == study.name))
+        .collect();
+    let site = Site {
+        studies: !studies.is_empty(),
+    };
+    let mut files: BTreeSet<String> = campaigns.iter().map(|c| campaign_file(c.id.0)).collect();
+    files.extend([report::INDEX, report::HISTORY].map(str::to_owned));
+    files.extend(site.studies.then(|| report::STUDIES.to_owned()));
+    place.begin(&files)?;
+
+    let everything = every_result();
+    let mut collector = history(&everything, &[]);
+    let mut entries = Vec::new();
+    let mut names = Vec::new();
+    // The latest comes first, for it says what is comparable.
+    for campaign in campaigns.iter().rev() {
+        let results = store.load(campaign.id)?;
+        let analysis = analysed(&results, catalog, None);
+        place.write(
+            &campaign_file(campaign.id.0),
+            &page(store, &results, &analysis),
+        )?;
+        entries.push(IndexEntry::of(&results, &analysis));
+        names.push(&campaign.name);
+        collector.add(Analysed::new(&results, &analysis));
+    }
+    place.write(report::INDEX, &report::index_page(&entries, site))?;
+    let heads: Vec<_> = entries.iter().map(|entry| entry.head().clone()).collect();
+    let found = collector.finish();
+    place.write(report::HISTORY, &report::history_page(&heads, &found, site))?;
+    if site.studies {
+        let of = |name: &str| {
+            let entries = entries.iter().zip(&names);
+            let entries = entries.filter(|(_, campaign)| **campaign == name);
+            entries.map(|(entry, _)| entry.clone()).collect()
+        };
+        let studies: Vec<StudyEntry> = studies
+            .into_iter()
+            .map(|study| StudyEntry {
+                campaigns: of(&study.name),
+                title: study.title.clone(),
+                source: study.source.clone(),
+                rationale: study.rationale.clone(),
+            })
+            .collect();
+        place.write(report::STUDIES, &report::studies_page(&studies, site))?;
+    }
+    place.end(&files)
+}
+
+/// A directory that holds a site, or nothing.
+struct Place {
+    directory: Directory,
+    path: PathBuf,
+    /// Files that fsarena wrote before.
+    own: BTreeSet<String>,
+    written: Vec<String>,
+    unchanged: Vec<String>,
+    removed: Vec<String>,
+}
+
+impl Place {
+    /// Opens a directory, which is made where there is none.
+    ///
+    /// # Errors
+    /// When it holds anything and is no site.
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let directory = Directory::shared_or_new(path)?;
+        let own = match read(&directory.path().join(MARKER))? {
+            Some(marker) => files_of(&marker).ok_or_else(|| {
+                Refused(format!(
+                    "{}/{MARKER} is damaged: name another directory",
+                    path.display()
+                ))
+            })?,
+            None => {
+                require_empty(&directory, path)?;
+                BTreeSet::new()
+            }
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            directory,
+            own,
+            written: Vec::new(),
+            unchanged: Vec::new(),
+            removed: Vec::new(),
+        })
+    }
+
+    /// Says whose these files will be, before the first of them is written.
+    ///
+    /// # Errors
+    /// When one of them is there and is not fsarena's.
+    fn begin(&mut self, files: &BTreeSet<String>) -> anyhow::Result<()> {
+        for name in files.difference(&self.own) {
+            if fs::symlink_metadata(self.directory.path().join(name)).is_ok() {
+                let path = self.path.join(name);
+                return Err(Refused(format!(
+                    "{} was not written by fsarena: move it away, or name another directory",
+                    path.display()
+                ))
+                .into());
+            }
+        }
+        let all: BTreeSet<String> = files.union(&self.own).cloned().collect();
+        self.mark(&all)
+    }
+
+    /// Writes a page, unless it is there as it is.
+    fn write(&mut self, name: &str, page: &str) -> anyhow::Result<()> {
+        let is = read(&self.directory.path().join(name))?;
+        if is.as_deref() == Some(page.as_bytes()) {
+            self.unchanged.push(name.to_owned());
+            return Ok(());
+        }
+        self.directory
+            .replace(name, trusted::usual_mode(), page.as_bytes())?;
+        self.written.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Removes pages that a site of this database does not have.
+    fn end(&mut self, files: &BTreeSet<String>) -> anyhow::Result<()> {
+        for name in self.own.difference(files) {
+            let path = self.directory.path().join(name);
+            match fs::remove_file(&path) {
+                Ok(()) => self.removed.push(name.clone()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+                }
+            }
+        }
+        self.mark(files)
+    }
+
+    fn mark(&self, files: &BTreeSet<String>) -> anyhow::Result<()> {
+        let marker = format!("{:#}\n", json!({ "files": files }));
+        if read(&self.directory.path().join(MARKER))?.as_deref() == Some(marker.as_bytes()) {
+            return Ok(());
+        }
+        Ok(self
+            .directory
+            .replace(MARKER, trusted::usual_mode(), marker.as_bytes())?)
+    }
+}
+
+/// What a file holds, where it is there.
+fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn require_empty(directory: &Directory, path: &Path) -> anyhow::Result<()> {
+    let first = fs::read_dir(directory.path())?.next().transpose()?;
+    match first {
+        None => Ok(()),
+        Some(entry) => Err(Refused(format!(
+            "{} holds files that fsarena did not write ({}): name an empty directory, or a new one",
+            path.display(),
+            entry.file_name().to_string_lossy()
+        ))
+        .into()),
+    }
+}
+
+/// The files that a marker names; nothing where it is no marker, or names what no site has.
+fn files_of(marker: &[u8]) -> Option<BTreeSet<String>> {
+    let marker: Value = serde_json::from_slice(marker).ok()?;
+    let files = marker["files"].as_array()?.iter();
+    let files: Option<BTreeSet<String>> =
+        files.map(|name| name.as_str().map(str::to_owned)).collect();
+    files.filter(|files| files.iter().all(|name| is_of_a_site(name)))
+}
+
+fn is_of_a_site(name: &str) -> bool {
+    let campaign = name
+        .strip_prefix("campaign-")
+        .and_then(|rest| rest.strip_suffix(".html"));
+    [report::INDEX, report::HISTORY, report::STUDIES].contains(&name)
+        || campaign.is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Writes these pages, each with this text.
+    fn written(path: &Path, pages: &[&str], text: &str) -> anyhow::Result<[Vec<String>; 3]> {
+        let mut place = Place::open(path)?;
+        let files = names(pages);
+        place.begin(&files)?;
+        for name in pages {
+            place.write(name, text)?;
+        }
+        place.end(&files)?;
+        Ok([place.written, place.unchanged, place.removed])
+    }
+
+    #[test]
+    fn only_what_changed_is_written_and_what_is_gone_is_removed() {
+        let around = tempfile::tempdir().unwrap();
+        let path = around.path().join("a/site");
+        let [new, same, gone] = written(&path, &["index.html", "campaign-1.html"], "one").unwrap();
+        assert_eq!((new.len(), same.len(), gone.len()), (2, 0, 0));
+        let [new, same, gone] = written(&path, &["index.html"], "one").unwrap();
+        assert_eq!((new.len(), same.len()), (0, 1));
+        assert_eq!(gone, ["campaign-1.html"]);
+        let [new, ..] = written(&path, &["index.html"], "two").unwrap();
+        assert_eq!(new, ["index.html"]);
+        let there: Vec<_> = fs::read_dir(&path).unwrap().collect();
+        assert_eq!(there.len(), 2, "the page and the marker: {there:?}");
+    }
+
+    #[test]
+    fn what_fsarena_did_not_write_is_never_overwritten_nor_removed() {
+        let around = tempfile::tempdir().unwrap();
+        let foreign = around.path().join("index.html");
+        fs::write(&foreign, "mine").unwrap();
+        let refused = written(around.path(), &["index.html"], "one").unwrap_err();
+        assert!(
+            refused.to_string().contains("did not write (index.html)"),
+            "{refused}"
+        );
+
+        let site = around.path().join("site");
+        written(&site, &["index.html"], "one").unwrap();
+        fs::write(site.join("campaign-7.html"), "mine").unwrap();
+        fs::write(site.join("robots.txt"), "mine").unwrap();
+        let refused = written(&site, &["index.html", "campaign-7.html"], "one").unwrap_err();
+        assert!(
+            refused.to_string().contains("was not written by fsarena"),
+            "{refused}"
+        );
+        written(&site, &["index.html"], "two").unwrap();
+        for name in ["campaign-7.html", "robots.txt"] {
+            assert_eq!(fs::read_to_string(site.join(name)).unwrap(), "mine");
+        }
+        assert_eq!(fs::read_to_string(foreign).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_marker_that_names_other_files_is_none() {
+        let around = tempfile::tempdir().unwrap();
+        for marker in [
+            "",
+            "{}",
+            r#"{"files": ["../precious"]}"#,
+            r#"{"files": [7]}"#,
+        ] {
+            fs::write(around.path().join(MARKER), marker).unwrap();
+            let refused = written(around.path(), &["index.html"], "one").unwrap_err();
+            assert!(refused.to_string().contains("is damaged"), "{refused}");
+        }
+        assert!(is_of_a_site("campaign-12.html") && !is_of_a_site("campaign-.html"));
+    }
+
+    #[test]
+    fn a_writer_that_was_killed_leaves_a_site_that_the_next_one_finishes() {
+        let around = tempfile::tempdir().unwrap();
+        let path = around.path().join("site");
+        let mut place = Place::open(&path).unwrap();
+        place
+            .begin(&names(&["index.html", "history.html"]))
+            .unwrap();
+        place.write("index.html", "half").unwrap();
+        drop(place);
+        let [new, ..] = written(&path, &["index.html", "history.html"], "whole").unwrap();
+        assert_eq!(new.len(), 2);
+    }
+}

@@ -1,0 +1,104 @@
+//! The page over several campaigns: what changed from the first to the last, and every result over all of them.
+
+use analyse::{Differences, History};
+use askama::Template;
+
+use crate::site::history::{ResultView, left_out, views};
+use crate::site::{CampaignHead, Frame};
+use crate::tables::plain_table::PlainTable;
+use crate::text_reports::compare::{Part, Section, sections, verdict};
+
+/// What is shown of several campaigns.
+#[derive(Clone, Copy, Debug)]
+pub struct OverCampaigns<'a> {
+    /// The campaigns in order; what changed is told from the first to the last.
+    pub campaigns: &'a [CampaignHead],
+    /// What changed.
+    pub differences: &'a Differences,
+    /// Every result over all of them.
+    pub history: &'a History,
+}
+
+/// A part of what changed.
+struct PartView {
+    title: String,
+    class: &'static str,
+    heading: Vec<(String, bool)>,
+    rows: Vec<Vec<String>>,
+    lines: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "changes.html")]
+struct Page<'a> {
+    frame: Frame,
+    campaigns: &'a [CampaignHead],
+    verdict: String,
+    /// What changed, what is worse first.
+    parts: Vec<PartView>,
+    /// What explains it: the setting, and what was not compared.
+    circumstances: Vec<PartView>,
+    results: Vec<ResultView>,
+    left_out: Vec<String>,
+}
+
+/// The page over several campaigns.
+pub fn changes_page(over: OverCampaigns<'_>) -> String {
+    let ids = [over.campaigns.first(), over.campaigns.last()];
+    let [first, last] = ids.map(|head| head.map_or(0, |head| head.id));
+    let explains = |section: &Section| matches!(section.part, Part::Setting | Part::NotCompared);
+    let (circumstances, mut parts): (Vec<Section>, Vec<Section>) =
+        sections(over.differences).into_iter().partition(explains);
+    parts.sort_by_key(|section| order(section.part));
+    let view = |sections: Vec<Section>| sections.into_iter().map(part).collect();
+    let page = Page {
+        frame: Frame::new(
+            &format!("What changed from campaign {first} to campaign {last}"),
+            None,
+        ),
+        campaigns: over.campaigns,
+        verdict: verdict(over.differences),
+        parts: view(parts),
+        circumstances: view(circumstances),
+        results: views(over.history, false),
+        left_out: left_out(over.history),
+    };
+    page.render().expect("writing to a string does not fail")
+}
+
+/// What is worse comes first.
+const fn order(part: Part) -> u8 {
+    match part {
+        Part::Failures => 0,
+        Part::Worse => 1,
+        Part::Better => 2,
+        Part::Overall => 3,
+        Part::Open => 4,
+        Part::Equal | Part::Setting | Part::NotCompared => 5,
+    }
+}
+
+fn part(section: Section) -> PartView {
+    let table = section.table.as_ref();
+    let heading = table.into_iter().flat_map(PlainTable::heading);
+    PartView {
+        class: match section.part {
+            Part::Failures | Part::Worse => "worse",
+            Part::Better => "better",
+            _ => "",
+        },
+        heading: heading
+            .map(|(name, right)| (name.to_owned(), right))
+            .collect(),
+        rows: table.map_or_else(Vec::new, |table| table.rows().to_vec()),
+        title: section.title,
+        lines: section.lines,
+    }
+}
+
+impl PartView {
+    /// A row with which of its values stand to the right.
+    fn cells<'a>(&'a self, row: &'a [String]) -> impl Iterator<Item = (&'a String, bool)> {
+        row.iter().zip(self.heading.iter().map(|(_, right)| *right))
+    }
+}

@@ -1,0 +1,81 @@
+//! The first page of a site, a line for each campaign, and the page of studies.
+
+use analyse::Analysis;
+use askama::Template;
+use model::CampaignResults;
+
+use crate::site::{CampaignHead, Frame, HISTORY, Site, campaign_file, verdict};
+
+/// A campaign in the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexEntry {
+    head: CampaignHead,
+    verdict: String,
+    /// The file of its page.
+    file: String,
+}
+
+impl IndexEntry {
+    /// That of a campaign, with what came of it.
+    pub fn of(results: &CampaignResults, analysis: &Analysis) -> Self {
+        Self {
+            head: CampaignHead::of(results),
+            verdict: verdict(results, analysis),
+            file: campaign_file(results.id),
+        }
+    }
+
+    /// The campaign, without what came of it.
+    pub const fn head(&self) -> &CampaignHead {
+        &self.head
+    }
+}
+
+/// A published comparison that campaigns of the database ran again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StudyEntry {
+    /// What it is called.
+    pub title: String,
+    /// Where it was published, and what it ran.
+    pub source: String,
+    /// How far this is the same.
+    pub rationale: String,
+    /// These campaigns, the latest first.
+    pub campaigns: Vec<IndexEntry>,
+}
+
+#[derive(Template)]
+#[template(path = "site_index.html")]
+struct Index<'a> {
+    frame: Frame,
+    entries: Vec<&'a IndexEntry>,
+    history: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "site_studies.html")]
+struct Studies<'a> {
+    frame: Frame,
+    studies: &'a [StudyEntry],
+}
+
+/// The first page of a site: its campaigns, the latest first.
+pub fn index_page(entries: &[IndexEntry], site: Site) -> String {
+    let mut entries: Vec<&IndexEntry> = entries.iter().collect();
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.head.id));
+    let page = Index {
+        frame: Frame::new("Campaigns", Some(site)),
+        entries,
+        history: HISTORY,
+    };
+    page.render().expect("writing to a string does not fail")
+}
+
+/// The page of studies of a site.
+pub fn studies_page(studies: &[StudyEntry], site: Site) -> String {
+    let page = Studies {
+        frame: Frame::new("Studies", Some(site)),
+        studies,
+    };
+    page.render().expect("writing to a string does not fail")
+}

@@ -1,0 +1,167 @@
+//! Pages over several campaigns and of a site: what stands where, that nothing runs, and that text stays text.
+
+use analyse::{
+    Analysed, Differences, History, Wanted, analyse, compare_campaigns, fixture, history,
+};
+use model::{CampaignResults, Nanos, Status};
+
+use super::*;
+
+/// Campaigns 1 to 12, of which those from 7 on write a third slower, and the fourth failed once.
+fn campaigns() -> Vec<CampaignResults> {
+    let campaign = |id: i64| {
+        let mut results = fixture::plain();
+        results.id = id;
+        let day = Nanos::from_secs(86_400).0;
+        results.started = Nanos(results.started.0 + id.unsigned_abs() * day);
+        for stored in &mut results.cells {
+            let write = &mut stored.result.as_mut().unwrap().phases[0];
+            let percent = if id <= 6 { 100 } else { 130 };
+            write.wall = Nanos(write.wall.0 / 100 * percent + id.unsigned_abs() * 37 % 11);
+            if id == 4 && stored.cell.round == 1 {
+                write.status = Status::Failed;
+            }
+        }
+        results
+    };
+    (1..=12).map(campaign).collect()
+}
+
+fn found(campaigns: &[CampaignResults]) -> (Vec<CampaignHead>, Differences, History) {
+    let pattern = "*/*".parse().unwrap();
+    let analyses: Vec<_> = campaigns.iter().map(analyse).collect();
+    let all: Vec<Analysed<'_>> = campaigns
+        .iter()
+        .zip(&analyses)
+        .map(|(results, analysis)| Analysed::new(results, analysis))
+        .collect();
+    let mut collector = history(&pattern, &[]);
+    for campaign in all.iter().rev() {
+        collector.add(*campaign);
+    }
+    let differences = compare_campaigns(all[0], all[all.len() - 1], &Wanted::default());
+    let heads = campaigns.iter().map(CampaignHead::of).collect();
+    (heads, differences.unwrap(), collector.finish())
+}
+
+fn over(campaigns: &[CampaignResults]) -> String {
+    let (heads, differences, history) = found(campaigns);
+    changes_page(OverCampaigns {
+        campaigns: &heads,
+        differences: &differences,
+        history: &history,
+    })
+}
+
+#[test]
+fn a_page_over_campaigns_says_first_what_changed_and_then_draws_every_result() {
+    let page = over(&campaigns());
+    let places = [
+        "What changed from campaign 1 to campaign 12",
+        "id=\"changes\"",
+        "id=\"history\"",
+        "<svg",
+    ];
+    let places: Vec<usize> = places
+        .iter()
+        .map(|text| page.find(text).expect(text))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(
+        page.contains("since campaign 7: "),
+        "the level changed there"
+    );
+    assert!(page.contains("class=\"border worse\""));
+}
+
+#[test]
+fn a_line_over_campaigns() {
+    let (_, _, history) = found(&campaigns());
+    let series = history
+        .series
+        .iter()
+        .find(|one| one.contender == "fast" && one.phase == "write");
+    let series = series.unwrap();
+    let medians = series
+        .points
+        .iter()
+        .filter_map(|p| Some(p.estimate?.median));
+    let scale = crate::Scale::for_metric(series.metric, medians);
+    insta::assert_snapshot!(chart::svg(series, &scale).replace("><", ">\n<"));
+}
+
+#[test]
+fn nothing_on_these_pages_runs_or_is_fetched_and_text_stays_text() {
+    let hostile = fixture::hostile();
+    let mut again = hostile.clone();
+    again.id += 1;
+    let analysis = analyse(&hostile);
+    let entries = [IndexEntry::of(&hostile, &analysis)];
+    let site = Site { studies: true };
+    let study = StudyEntry {
+        title: "<script>alert(1)</script>".into(),
+        source: "\"'><img src=x>".into(),
+        rationale: "&amp;".into(),
+        campaigns: entries.to_vec(),
+    };
+    let (heads, _, history) = found(&[hostile, again.clone()]);
+    let pages = [
+        over(&[fixture::hostile(), again]),
+        index_page(&entries, site),
+        studies_page(&[study], site),
+        history_page(&heads, &history, site),
+        index_page(&[], Site { studies: false }),
+    ];
+    for page in &pages {
+        for forbidden in [
+            "<script",
+            "<img",
+            "http://",
+            "https://",
+            "javascript:",
+            "\u{1b}",
+            "\u{202e}",
+        ] {
+            assert!(!page.contains(forbidden), "{forbidden}: {page}");
+        }
+        let style = page
+            .split("<style>")
+            .nth(1)
+            .unwrap()
+            .split("</style>")
+            .next()
+            .unwrap();
+        assert!(
+            page.contains(&script::source_of(style)),
+            "the policy names the style"
+        );
+    }
+    assert!(pages[1].contains("href=\"studies.html\"") && !pages[4].contains("studies.html"));
+}
+
+#[test]
+fn an_index_says_of_each_campaign_what_came_of_it() {
+    let results = fixture::realistic();
+    let analysis = analyse(&results);
+    let page = index_page(
+        &[IndexEntry::of(&results, &analysis)],
+        Site { studies: false },
+    );
+    let file = campaign_file(results.id);
+    assert!(page.contains(&format!("href=\"{file}\"")), "{page}");
+    assert!(
+        page.contains("All groups, each weighing the same: "),
+        "{page}"
+    );
+    let mut nothing = results;
+    nothing
+        .cells
+        .iter_mut()
+        .for_each(|stored| stored.result = None);
+    let analysis = analyse(&nothing);
+    let page = index_page(
+        &[IndexEntry::of(&nothing, &analysis)],
+        Site { studies: false },
+    );
+    assert!(page.contains("not finished"), "{page}");
+}

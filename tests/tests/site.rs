@@ -1,0 +1,178 @@
+//! A site of a whole database, and the page over several campaigns, in a real browser: they load from files, ask for
+//! nothing elsewhere, complain of nothing and have room everywhere. Needs the Debian package chromium.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use end_to_end::{Browser, Page, Sandbox, View, run};
+
+/// Two campaigns of the same plan, and a third with another contender.
+fn campaigns(sandbox: &Sandbox) {
+    for contenders in [
+        &["tmpfs", "ext4"][..],
+        &["tmpfs", "ext4"],
+        &["ext4", "ext2"],
+    ] {
+        run(&mut sandbox.campaign(contenders, "names")).with(0);
+    }
+}
+
+/// Opens a file in a browser of its own.
+fn look<T>(file: &Path, view: View, at: impl FnOnce(&mut Page<'_>) -> T) -> T {
+    let mut browser = Browser::start();
+    let mut page = browser.open(file, view);
+    let seen = at(&mut page);
+    assert_eq!(page.console(), Vec::<String>::new(), "{}", file.display());
+    let requests = page.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    seen
+}
+
+/// How many pixels a page is wider than its window.
+fn too_wide(page: &mut Page<'_>) -> f64 {
+    page.number("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+}
+
+fn modified(directory: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    let mut times: Vec<_> = entries
+        .map(|entry| (entry.path(), entry.metadata().unwrap().modified().unwrap()))
+        .collect();
+    times.sort();
+    times
+}
+
+#[test]
+fn a_database_becomes_pages_that_lead_to_each_other() {
+    let sandbox = Sandbox::new();
+    campaigns(&sandbox);
+    let site = sandbox.path("pages");
+    let said = run(sandbox.fsarena().arg("site").arg(&site)).with(0).stdout;
+    assert!(said.contains("5 written, 0 left as they were"), "{said}");
+    look(&site.join("index.html"), View::DESK, |page| {
+        let links =
+            page.texts("[...document.querySelectorAll('main a')].map(a => a.getAttribute('href'))");
+        assert_eq!(
+            links,
+            ["campaign-3.html", "campaign-2.html", "campaign-1.html"]
+        );
+        let text = page.text("document.body.innerText");
+        for word in ["ext2", "Linux", "real time", "smoke"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+    });
+    look(&site.join("history.html"), View::DESK, |page| {
+        let charts = page.number("document.querySelectorAll('svg.level-line').length");
+        assert!(charts > 2.0, "{charts}");
+        let first =
+            page.text("document.querySelector('svg.level-line').getAttribute('aria-label')");
+        assert!(first.contains("no change of level"), "{first}");
+    });
+    for name in ["index.html", "history.html"] {
+        look(&site.join(name), View::PHONE, |page| {
+            assert_eq!(too_wide(page), 0.0, "{name}")
+        });
+    }
+
+    // Nothing is new, so that nothing is written; then one campaign is.
+    let before = modified(&site);
+    let said = run(sandbox.fsarena().arg("site").arg(&site)).with(0).stdout;
+    assert!(said.contains("0 written, 5 left as they were"), "{said}");
+    assert_eq!(modified(&site), before);
+    run(&mut sandbox.campaign(&["ext4", "ext2"], "names")).with(0);
+    let json = run(sandbox.fsarena().args(["--json", "site"]).arg(&site))
+        .with(0)
+        .stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        json["written"],
+        serde_json::json!(["campaign-4.html", "index.html", "history.html"])
+    );
+
+    let foreign = sandbox.path("foreign");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("index.html"), "mine").unwrap();
+    let refused = run(sandbox.fsarena().arg("site").arg(&foreign))
+        .with(3)
+        .stderr;
+    assert!(
+        refused.lines().count() == 1 && refused.contains("name an empty directory"),
+        "{refused}"
+    );
+    assert_eq!(
+        fs::read_to_string(foreign.join("index.html")).unwrap(),
+        "mine"
+    );
+}
+
+#[test]
+fn studies_that_were_run_again_have_a_page() {
+    let sandbox = Sandbox::new();
+    run(sandbox
+        .campaign(&["tmpfs"], "names")
+        .args(["--name", "bonnie-linux-2011"]))
+    .with(0);
+    let site = sandbox.path("pages");
+    run(sandbox.fsarena().arg("site").arg(&site)).with(0);
+    look(&site.join("studies.html"), View::DESK, |page| {
+        let text = page.text("document.querySelector('main').innerText");
+        assert!(
+            text.contains("The ultimate Linux filesystems benchmark"),
+            "{text}"
+        );
+        assert_eq!(
+            page.number("document.querySelectorAll('main a').length"),
+            1.0
+        );
+    });
+}
+
+#[test]
+fn several_campaigns_are_a_page_with_what_changed_and_a_line_for_each_result() {
+    let sandbox = Sandbox::new();
+    campaigns(&sandbox);
+    let file = sandbox.path("changes.html");
+    let report = |campaigns: &str| {
+        let mut command = sandbox.fsarena();
+        command
+            .args(["report", "--campaigns", campaigns, "-o"])
+            .arg(&file);
+        run(&mut command)
+    };
+    report("2,1,3").with(0);
+    for view in [View::DESK, View::PHONE] {
+        look(&file, view, |page| {
+            assert_eq!(
+                page.text("document.querySelector('h1').innerText"),
+                "What changed from campaign 1 to campaign 3"
+            );
+            let rows = page.number("document.querySelectorAll('header tbody tr').length");
+            assert_eq!(rows, 3.0);
+            let charts = page.number("document.querySelectorAll('svg.level-line').length");
+            assert!(charts > 0.0);
+            assert_eq!(too_wide(page), 0.0);
+            page.look_at_print();
+            assert!(page.print().starts_with(b"%PDF"));
+        });
+    }
+    let one = report("2").with(2).stderr;
+    assert!(
+        one.contains("--campaigns takes two campaigns or more"),
+        "{one}"
+    );
+    report("1,77").with(2);
+    let csv = run(sandbox
+        .fsarena()
+        .args(["report", "--campaigns", "1,2", "--format", "csv"]))
+    .with(2)
+    .stderr;
+    assert!(csv.contains("--format html"), "{csv}");
+    let json = run(sandbox
+        .fsarena()
+        .args(["--json", "report", "--campaigns", "1,2"]))
+    .with(0)
+    .stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json["differences"]["changes"].is_array() && json["history"]["series"].is_array());
+}
