@@ -48,7 +48,9 @@ fn help_of_every_command() {
         "resume",
         "list",
         "show",
+        "watch",
         "report",
+        "site",
         "advise",
         "compare",
         "history",
@@ -151,6 +153,161 @@ fn a_campaign_that_is_refused_is_not_stored() {
         .output()
         .unwrap();
     assert_eq!(text(&output.stdout), "no campaign was run yet\n");
+}
+
+/// Standard output of a command on a terminal of 80 columns, which `script` gives it.
+fn on_a_terminal(arguments: &str) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let line = format!(
+        "stty cols 80 rows 24; exec {} {arguments}",
+        env!("CARGO_BIN_EXE_fsarena")
+    );
+    let mut script = Command::new("script");
+    script
+        .args(["-qec", &line, "/dev/null"])
+        .env("XDG_DATA_HOME", home.path())
+        .env("XDG_CACHE_HOME", home.path())
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null());
+    text(&script.output().unwrap().stdout).replace('\r', "")
+}
+
+#[test]
+fn on_80_columns_no_line_is_longer_and_no_word_is_broken() {
+    use unicode_width::UnicodeWidthStr;
+
+    let lists = [
+        "filesystems",
+        "suites",
+        "profiles",
+        "studies",
+        "uses",
+        "disks",
+        "ages",
+        "machines",
+        "aged",
+        "campaigns",
+        "filesystems --long",
+    ];
+    let lists = lists.map(|what| format!("list {what}"));
+    let helps = [
+        "",
+        "run",
+        "resume",
+        "list",
+        "show",
+        "watch",
+        "journal",
+        "explain",
+        "replay",
+        "validate",
+        "report",
+        "site",
+        "advise",
+        "compare",
+        "agree",
+        "guard",
+        "history",
+        "doctor",
+        "calibrate",
+        "format",
+        "guest build",
+        "guest shell",
+        "guest selftest",
+        "trace record",
+        "completions",
+    ];
+    let helps = helps.map(|command| format!("{command} --help"));
+    let others = ["doctor".to_owned(), "validate".to_owned()];
+    for arguments in lists.iter().chain(&helps).chain(&others) {
+        let told = on_a_terminal(arguments);
+        assert!(!told.is_empty(), "{arguments}");
+        for line in told.lines() {
+            // A name or an address that is longer than the terminal is whole all the same.
+            let words = line.split_whitespace().map(UnicodeWidthStr::width);
+            let longest = words.max().unwrap_or(0);
+            assert!(line.width() <= 80 || longest > 60, "{arguments}: {line}");
+        }
+    }
+    let table = on_a_terminal("list uses");
+    for word in [
+        "case-sensitive",
+        "shared-mmap",
+        "build-machine",
+        "stream-write",
+    ] {
+        assert!(table.contains(word), "{word}:\n{table}");
+    }
+}
+
+#[test]
+fn without_an_emulator_the_doctor_begins_with_the_package_that_brings_it() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = fsarena(home.path(), &["doctor"]);
+    let output = command.env("PATH", "/nowhere").output().unwrap();
+    let told = text(&output.stdout);
+    let first = told.lines().next().unwrap_or_default();
+    assert!(first.contains("apt-get install qemu-system-x86"), "{told}");
+}
+
+const JSON_DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+
+#[test]
+fn the_json_of_every_command_is_documented() {
+    let document = fs::read_to_string(JSON_DOCUMENT).unwrap();
+    let commands = said(&["--help"]);
+    let commands = commands.split("Commands:\n").nth(1).unwrap();
+    let commands = commands.split("\n\n").next().unwrap();
+    let names = commands.lines().filter_map(|line| {
+        let name = line.strip_prefix("  ")?.split(' ').next()?;
+        (!name.is_empty()).then_some(name)
+    });
+    let mut count = 0;
+    for name in names.filter(|name| !["completions", "man", "help"].contains(name)) {
+        let heading = format!("\n## fsarena {name}\n");
+        assert!(
+            document.contains(&heading),
+            "docs/json.md says nothing of {name}"
+        );
+        count += 1;
+    }
+    assert!(count > 15, "{commands}");
+}
+
+/// The names in code of the line of the document that begins so.
+fn documented(begin: &str) -> Vec<String> {
+    let document = fs::read_to_string(JSON_DOCUMENT).unwrap();
+    let line = document.lines().find(|line| line.starts_with(begin));
+    let line = line.unwrap_or_else(|| panic!("docs/json.md has no line `{begin}`"));
+    let names = line[begin.len()..].split('`').skip(1).step_by(2);
+    names.map(str::to_owned).collect()
+}
+
+#[test]
+fn lists_have_the_fields_that_are_documented() {
+    for what in [
+        "filesystems",
+        "profiles",
+        "studies",
+        "uses",
+        "disks",
+        "ages",
+        "machines",
+    ] {
+        let list = json(&["list", what, "--json"]);
+        for field in documented(&format!("| `{what}` |")) {
+            let text = list.to_string();
+            let is_field = !field.starts_with(char::is_uppercase);
+            let is_there = text.contains(&format!("\"{field}\":"));
+            assert!(is_there || !is_field, "{what} have no {field}");
+        }
+        let fields = list[0].as_object().unwrap().keys();
+        let told = documented(&format!("| `{what}` |"));
+        for field in fields {
+            assert!(told.contains(field), "{what}: {field} is not documented");
+        }
+    }
 }
 
 #[test]
