@@ -78,13 +78,16 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         stop: &stop,
     };
     let mut told = Vec::new();
-    for (contest, sides) in contests.iter().zip(&sides) {
+    for (number, (contest, sides)) in contests.iter().zip(&sides).enumerate() {
         let sampled = sampled(id, &results.campaign, sides, args, globals, &asked, &stop)?;
         let again = again(sides, &sampled)?;
         let explained = explained(id, contest, sides, &again, args, globals)?;
         match globals.json {
             true => told.push(explained.in_full(id, sides, &again)),
-            false => print(&explained.text(id, sides, &again))?,
+            false => {
+                let gap = if number == 0 { "" } else { "\n" };
+                print(&format!("{gap}{}", explained.text(id, sides, &again)))?;
+            }
         }
     }
     match &told[..] {
