@@ -414,9 +414,11 @@ impl Catalog {
         &self.withheld
     }
 
-    /// Every use, by name.
+    /// Every use, the most common first, and then by name.
     pub fn uses(&self) -> impl Iterator<Item = &Use> {
-        self.uses.values().map(|e| &e.value)
+        let mut uses: Vec<&Use> = self.uses.values().map(|e| &e.value).collect();
+        uses.sort_by_key(|one| one.order.unwrap_or(u32::MAX));
+        uses.into_iter()
     }
 
     /// The use of a name.

@@ -6,9 +6,10 @@ use crate::CatalogError;
 use crate::document::{Claims, Source, Table};
 use crate::filesystem_file::system;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "name",
     "title",
+    "order",
     "source",
     "rationale",
     "readers",
@@ -29,6 +30,9 @@ pub(crate) fn read(source: Source<'_>) -> Result<(Use, Claims), CatalogError> {
     let read = Use {
         name: name.name()?,
         title: top.text("title")?,
+        order: top
+            .read("order", |v| v.count(1..1001))?
+            .and_then(|order| u32::try_from(order).ok()),
         source: top.text("source")?,
         rationale: top.text("rationale")?,
         readers: readers(&top)?,

@@ -101,7 +101,8 @@ fn every_file_is_called_after_what_it_describes() {
         .collect();
     suites.sort();
     assert_eq!(suites, names("suites"));
-    let uses: Vec<String> = catalog.uses().map(|u| u.name.clone()).collect();
+    let mut uses: Vec<String> = catalog.uses().map(|u| u.name.clone()).collect();
+    uses.sort();
     assert_eq!(uses, names("uses"));
     let disks: Vec<String> = catalog.disks().map(|d| d.model.name.clone()).collect();
     assert_eq!(disks, names("disks"));
@@ -537,12 +538,12 @@ fn every_use_gives_its_reasons_and_weighs_groups_that_a_suite_has() {
     let catalog = catalog();
     let names: Vec<&str> = catalog.uses().map(|u| u.name.as_str()).collect();
     let wanted = [
-        "build-machine",
         "desktop",
         "file-server",
-        "mail-spool",
-        "media-backup",
         "removable",
+        "media-backup",
+        "build-machine",
+        "mail-spool",
     ];
     assert_eq!(names, wanted);
     let suites = catalog.suites(Profile::Quick);

@@ -14,6 +14,9 @@ pub struct Use {
     pub name: String,
     /// One line for people.
     pub title: String,
+    /// How common it is: 1 comes first; those that do not say come last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<u32>,
     /// Who says so: where the weights come from.
     pub source: String,
     /// What such a machine does all day, and what was left out.

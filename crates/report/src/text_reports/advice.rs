@@ -287,6 +287,7 @@ mod tests {
             title: "File server".to_owned(),
             source: "made for a test".to_owned(),
             rationale: "Nothing".to_owned(),
+            order: None,
             readers: None,
             relevant: None,
             needs: vec![Need {
