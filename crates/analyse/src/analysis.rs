@@ -10,6 +10,7 @@ use crate::groups::{ageing, conclusion, contender_groups, phase_counts};
 use crate::inference::{Estimates, Margin};
 use crate::rows::costs::{self, RankedCosts};
 use crate::rows::facts::Facts;
+use crate::rows::selection::Selection;
 use crate::rows::{interference, row, sweep, total};
 use crate::{
     Ageing, CellFailure, Complaint, Conclusion, ContenderFeatures, ContenderGroupMeans, Counts,
@@ -69,6 +70,9 @@ pub struct Analysis {
     /// The same disk by disk, where contenders are on several.
     #[serde(skip)]
     pub by_disk: Vec<OfDisk>,
+    /// The part of it that places, groups and uses are of; all of it where absent.
+    #[serde(skip)]
+    selection: Option<Selection>,
     /// Trends from the first round to the last.
     pub drifts: Vec<Drift>,
     /// Contenders that are the same but for their name.
@@ -128,7 +132,8 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
     unflushed::set_apart(&mut rows, results, &unflushed);
     let ranked = costs::give_places(&mut rows, clock, margin);
     let counts = Counts::of(results);
-    let overall = Overall::of(results, &rows, &ranked, margin);
+    let everybody = vec![true; contenders.len()];
+    let overall = Overall::of(results, &rows, &ranked, margin, &everybody);
     Analysis {
         clock,
         margin,
@@ -152,6 +157,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
         totals: total::totals(results),
         interference: interference::interference(results, &rows),
         uses: Vec::new(),
+        selection: None,
         by_disk: disks::by_disk(results)
             .into_iter()
             .map(|(disk, results)| OfDisk {
@@ -176,8 +182,14 @@ impl Analysis {
     ) {
         let uses: Vec<&Use> = uses.into_iter().collect();
         let ranked = RankedCosts::of_primary(&self.rows, self.clock);
+        let selected = self.selection.as_ref().map(|some| some.of(&self.rows));
+        let everybody = vec![true; self.contenders.len()];
         let asked = Asked {
-            rows: &self.rows,
+            rows: selected.as_ref().unwrap_or(&self.rows),
+            takes_part: self
+                .selection
+                .as_ref()
+                .map_or(&everybody, |some| &some.contenders),
             costs: &ranked,
             uses: uses.len(),
             overall: &self.overall,
@@ -193,6 +205,23 @@ impl Analysis {
             let uses = uses.iter().copied();
             of_disk.analysis.weigh_uses(uses, suites);
         }
+    }
+
+    /// Sets some contenders against each other alone, by some rows: places by primary metrics, groups and what they come to
+    /// are of these, and so is what [`Self::weigh_uses`] finds from then on. What is known of noise is still that of the
+    /// whole campaign, `results`.
+    pub fn select(&mut self, results: &CampaignResults, selection: Selection) {
+        let ranked = RankedCosts::of_primary(&self.rows, self.clock);
+        ranked.give_places_among(&mut self.rows, &selection, self.margin);
+        let others = self.rows.iter_mut().filter(|row| !row.primary);
+        for result in others.flat_map(|row| &mut row.results) {
+            result.place = None;
+        }
+        let rows = selection.of(&self.rows);
+        let takes_part = &selection.contenders;
+        self.overall = Overall::of(results, &rows, &ranked, self.margin, takes_part);
+        self.conclusions = conclusion::conclusions(&self.overall);
+        self.selection = Some(selection);
     }
 
     /// What is found of a contender beside those on its disk, and its place among them; of the whole campaign where all are on

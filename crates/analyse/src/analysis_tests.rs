@@ -350,3 +350,25 @@ fn an_analysis_survives_json() {
     let json = serde_json::to_string(&analysis).unwrap();
     assert_eq!(serde_json::from_str::<Analysis>(&json).unwrap(), analysis);
 }
+
+#[test]
+fn what_is_not_selected_has_no_part_in_places_scores_and_uses() {
+    let results = fixture::plain();
+    let mut analysis = analyse(&results);
+    let rows = vec![true; analysis.rows.len()];
+    let contenders = analysis.contenders.iter().map(|name| name != "fast");
+    let contenders = contenders.collect();
+    analysis.select(&results, Selection { contenders, rows });
+    let write = &analysis.rows[0];
+    assert_eq!(write.results[0].place, None);
+    assert!(write.results[1].place.is_some_and(|place| place.best));
+    let scores = &analysis.overall.groups[0].scores;
+    assert!(
+        (scores[1].ratio.unwrap().median - 1.0).abs() < 0.02,
+        "the best of those left"
+    );
+    assert_eq!(analysis.conclusions[0].shortlist, [1]);
+    let weights = [(model::Group::StreamWrite, 1.0)];
+    analysis.weigh_uses([&fixture::use_of(&weights)], &SuitesByGroup::new());
+    assert_eq!(analysis.uses[0].conclusion.shortlist, [1]);
+}

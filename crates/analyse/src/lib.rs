@@ -60,6 +60,7 @@ pub use rows::place::Place;
 pub use rows::raw_device::{OVERHEAD_ABOVE, RawDeviceRange};
 pub use rows::result::{MetricResult, RoundValue};
 pub use rows::row::{Ranking, Row};
+pub use rows::selection::Selection;
 pub use rows::sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use rows::total::{Attempt, BrokenStep, ContenderTotal, StepTime, Total};
 pub use statistics::estimate::{Estimate, UNSTEADY_ABOVE};

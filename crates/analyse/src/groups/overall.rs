@@ -92,12 +92,13 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// The overall view of rows that are analysed.
+    /// The overall view of rows that are analysed, for those who take part.
     pub(crate) fn of(
         results: &CampaignResults,
         rows: &[Row],
         costs: &RankedCosts,
         margin: Margin,
+        takes_part: &[bool],
     ) -> Self {
         let contenders = results.campaign.contenders.len();
         let groups: Vec<GroupStanding> = shares(results, rows)
@@ -110,26 +111,25 @@ impl Overall {
             crossovers: Vec::new(),
         };
         overall.total = overall.weighed(|_| 1.0);
-        overall.give_places(costs, margin);
+        overall.give_places(costs, margin, takes_part);
         overall.crossovers = overall.find_crossovers();
         overall
     }
 
     /// Places in each group and over all: one family of questions.
-    fn give_places(&mut self, costs: &RankedCosts, margin: Margin) {
+    fn give_places(&mut self, costs: &RankedCosts, margin: Margin, takes_part: &[bool]) {
         if self.groups.is_empty() {
             return;
         }
-        let everybody = vec![true; self.total.len()];
         let family = self.groups.len() + 1;
         let mut all = Vec::new();
         for group in &mut self.groups {
             let weights = row_weights(&group.shares, 1.0);
-            let places = costs.weighed(&weights, &everybody, margin, family);
+            let places = costs.weighed(&weights, takes_part, margin, family);
             set_places(&mut group.scores, places);
             all.extend(weights);
         }
-        let places = costs.weighed(&all, &everybody, margin, family);
+        let places = costs.weighed(&all, takes_part, margin, family);
         set_places(&mut self.total, places);
     }
 

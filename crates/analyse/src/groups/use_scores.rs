@@ -154,7 +154,10 @@ impl UseScores {
             let failures = failures(index, &counting, asked);
             candidate.ruled_out.extend(failures);
         }
-        let comes: Vec<bool> = candidates.iter().map(|c| c.ruled_out.is_empty()).collect();
+        let both = candidates.iter().zip(asked.takes_part);
+        let comes: Vec<bool> = both
+            .map(|(c, part)| *part && c.ruled_out.is_empty())
+            .collect();
         let mut left_out = Vec::new();
         let groups = one.weights.iter().map(|weight| WeighedGroup {
             group: weight.group,
@@ -223,6 +226,8 @@ pub(crate) struct Asked<'a> {
     pub costs: &'a RankedCosts,
     /// The groups of tests.
     pub overall: &'a Overall,
+    /// Whether each contender takes part.
+    pub takes_part: &'a [bool],
     /// What each contender can do.
     pub features: &'a [ContenderFeatures],
     /// Cells that are not ok.

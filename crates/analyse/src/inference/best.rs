@@ -12,7 +12,7 @@ use super::estimates::{Estimates, Pairs};
 use super::margin::{Margin, Verdict, rounds_needed, without_noise};
 use super::multiplicity::{among, level};
 use super::sum::Sum;
-use super::{FALSE_LIMIT, RowCosts, student};
+use super::{Costs, FALSE_LIMIT, RowCosts, Selected, student};
 
 /// How contenders stand to the best of a row or a use.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,21 +51,51 @@ pub fn limit(family: usize) -> f64 {
 impl Estimates {
     /// The standings of all rows. Of what they call worse, and of what they call equal, at most [`FALSE_LIMIT`] is false.
     pub fn rows(&self, margin: Margin) -> Vec<Standing> {
-        let levels = Levels::of(&self.rows, margin);
-        let both = self.rows.iter().zip(&self.costs.rows);
-        both.map(|(pairs, row)| {
-            let verdict = |one| {
-                let certain = self
-                    .costs
-                    .exact
-                    .then(|| certain(row, one, pairs.first, margin));
-                certain
-                    .flatten()
-                    .or_else(|| in_row(pairs, one, levels, margin))
-            };
-            Standing::of(pairs, self.costs.exact, verdict)
-        })
-        .collect()
+        standings(&self.rows, &self.costs, self.costs.contenders, margin)
+    }
+
+    /// The same of some contenders in some rows, which are set against each other alone; and the standings of what they
+    /// gain, whose best is the worst of a row. What is known of noise is still that of the whole campaign.
+    pub fn rows_among(&self, selected: &Selected, margin: Margin) -> [Vec<Standing>; 2] {
+        let costs = self.costs.among(selected);
+        let rows: Vec<Pairs> = self
+            .rows
+            .iter()
+            .zip(&selected.rows)
+            .map(|(pairs, counts)| pairs.among(|one| *counts && selected.contenders[one]))
+            .collect();
+        let gains: Vec<Pairs> = rows.iter().map(Pairs::reversed).collect();
+        let takes_part = selected.contenders.iter().filter(|one| **one).count();
+        [
+            standings(&rows, &costs, takes_part, margin),
+            standings(&gains, &costs.negated(), takes_part, margin),
+        ]
+    }
+
+    /// In which interval the cost of each contender lies as a multiple of the first's, in logarithms, each by itself with a
+    /// confidence of 95 %; without noise, from the smallest to the largest of the rounds. `None` where nothing says.
+    pub fn intervals(&self, asked: Question<'_>) -> Vec<Option<[f64; 2]>> {
+        let used = asked.used();
+        let all = self.sums(&used, asked.takes_part);
+        let together = self
+            .costs
+            .exact
+            .then(|| summed_up(&self.of_rows(&used), asked.takes_part));
+        let interval = |one: usize| {
+            let first = all.first?;
+            if one == first {
+                return Some([0.0; 2]);
+            }
+            all.between(one, first)?;
+            if let Some(row) = &together {
+                let rounds = row.differences(one, first).1;
+                let least = rounds.iter().copied().reduce(f64::min);
+                let most = rounds.iter().copied().reduce(f64::max);
+                return Some([least?, most?]);
+            }
+            self.sum(&used, one, first)?.interval(FALSE_LIMIT)
+        };
+        (0..self.costs.contenders).map(interval).collect()
     }
 
     /// The standings of uses, each given by the weights of the rows, among all contenders. With all of them together, the
@@ -86,19 +116,12 @@ impl Estimates {
 
     /// The standing of one use.
     pub fn weighed(&self, asked: Question<'_>) -> Standing {
-        let whole: f64 = asked.weights.iter().sum();
-        let shares = asked
-            .weights
-            .iter()
-            .map(|weight| weight / whole)
-            .enumerate();
-        let used: Vec<(usize, f64)> = shares.filter(|(_, share)| *share > 0.0).collect();
+        let used = asked.used();
         let all = self.sums(&used, asked.takes_part);
-        let rows: Vec<(&RowCosts, f64)> = used
-            .iter()
-            .map(|(row, share)| (&self.costs.rows[*row], *share))
-            .collect();
-        let together = self.costs.exact.then(|| summed_up(&rows, asked.takes_part));
+        let together = self
+            .costs
+            .exact
+            .then(|| summed_up(&self.of_rows(&used), asked.takes_part));
         let (margin, limit) = (asked.margin, limit(asked.family));
         let verdict = |one| {
             let certain = together
@@ -115,6 +138,37 @@ impl Estimates {
         };
         Standing::of(&all, self.costs.exact, verdict)
     }
+
+    fn of_rows(&self, used: &[(usize, f64)]) -> Vec<(&RowCosts, f64)> {
+        let rows = used.iter();
+        rows.map(|(row, share)| (&self.costs.rows[*row], *share))
+            .collect()
+    }
+}
+
+impl Question<'_> {
+    /// The rows that have a weight, with their shares of all of it.
+    fn used(&self) -> Vec<(usize, f64)> {
+        let whole: f64 = self.weights.iter().sum();
+        let shares = self.weights.iter().map(|weight| weight / whole).enumerate();
+        shares.filter(|(_, share)| *share > 0.0).collect()
+    }
+}
+
+/// The standings of rows with their costs, among so many who take part.
+fn standings(rows: &[Pairs], costs: &Costs, takes_part: usize, margin: Margin) -> Vec<Standing> {
+    let levels = Levels::of(rows, takes_part, margin);
+    let both = rows.iter().zip(&costs.rows);
+    both.map(|(pairs, row)| {
+        let verdict = |one| {
+            let certain = costs.exact.then(|| certain(row, one, pairs.first, margin));
+            certain
+                .flatten()
+                .or_else(|| in_row(pairs, one, levels, margin))
+        };
+        Standing::of(pairs, costs.exact, verdict)
+    })
+    .collect()
 }
 
 /// The weighted mean of rows in each round that has all of them.
@@ -159,9 +213,9 @@ struct Levels {
 impl Levels {
     /// Over all rows. That a contender is worse than the best is shown by any other, so that its p value is the least of
     /// them by their number; that it is equal, by the first alone, which the estimates favour.
-    fn of(rows: &[Pairs], margin: Margin) -> Self {
+    fn of(rows: &[Pairs], takes_part: usize, margin: Margin) -> Self {
         let contenders = rows.first().map_or(0, |pairs| pairs.contenders);
-        let others = contenders.saturating_sub(1).max(1) as f64;
+        let others = takes_part.saturating_sub(1).max(1) as f64;
         let of_all = |of: &dyn Fn(&Pairs, usize) -> Option<f64>| {
             let places = rows
                 .iter()

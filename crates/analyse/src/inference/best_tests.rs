@@ -206,3 +206,41 @@ fn the_same_numbers_give_the_same_verdicts_and_order_does_not_matter() {
         assert_eq!(one.shortlist, back);
     }
 }
+
+/// Who takes no part is compared with nobody, and the first is the first of those left.
+#[test]
+fn a_selection_is_ranked_by_itself() {
+    let row: &[&[f64]] = &[&[1.0, 1.0], &[2.0, 2.0], &[4.0, 4.0]];
+    let estimates = Estimates::of(costs(&[row, row], true));
+    let selected = Selected {
+        contenders: vec![false, true, true],
+        rows: vec![true, false],
+    };
+    let [standings, gains] = estimates.rows_among(&selected, MARGIN);
+    assert_eq!(standings[0].first, Some(1));
+    assert_eq!(standings[0].verdicts[0], None);
+    assert!(is_worse(standings[0].verdicts[2], 1.0));
+    assert_eq!(gains[0].shortlist, [2], "the worst of the row");
+    assert_eq!(standings[1].first, None, "a row that does not count");
+}
+
+/// Without noise an interval goes from the least to the most of the rounds; with noise it holds the estimate.
+#[test]
+fn an_interval_is_around_what_one_costs_beside_the_first() {
+    let row: &[&[f64]] = &[&[1.0, 1.0, 1.0], &[2.0, 2.2, 2.1]];
+    for exact in [true, false] {
+        let estimates = Estimates::of(costs(&[row], exact));
+        let intervals = estimates.intervals(Question {
+            weights: &[1.0],
+            takes_part: &[true, true],
+            margin: MARGIN,
+            family: 1,
+        });
+        assert_eq!(intervals[0], Some([0.0; 2]));
+        let [low, high] = intervals[1].unwrap().map(f64::exp);
+        match exact {
+            true => assert!((low - 2.0).abs() < 1e-9 && (high - 2.2).abs() < 1e-9),
+            false => assert!(low < 2.1 && 2.1 < high, "{low} {high}"),
+        }
+    }
+}

@@ -72,6 +72,11 @@ impl Estimates {
         self.costs.rows.iter().map(|row| row.test)
     }
 
+    /// What each row costs.
+    pub fn costs(&self) -> impl Iterator<Item = &RowCosts> {
+        self.costs.rows.iter()
+    }
+
     /// How many rounds each row has.
     pub fn rounds(&self) -> impl Iterator<Item = usize> {
         self.rows.iter().map(|pairs| pairs.rounds)
@@ -252,6 +257,21 @@ impl Pairs {
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(one, _)| one);
         pairs
+    }
+
+    /// Those of some contenders alone.
+    pub fn among(&self, takes_part: impl Fn(usize) -> bool) -> Self {
+        let pairs = all_pairs(self.contenders).zip(&self.estimates);
+        let estimates = pairs.map(|((one, other), estimate)| {
+            estimate.filter(|_| takes_part(one) && takes_part(other))
+        });
+        Self::new(self.contenders, self.rounds, estimates.collect())
+    }
+
+    /// How much less one costs than another.
+    pub fn reversed(&self) -> Self {
+        let estimates = self.estimates.iter().map(|e| e.map(Estimate::reversed));
+        Self::new(self.contenders, self.rounds, estimates.collect())
     }
 
     /// How much more one costs than another.

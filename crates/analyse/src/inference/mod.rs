@@ -53,7 +53,29 @@ pub struct Costs {
     pub exact: bool,
 }
 
+/// Some contenders and some rows of a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selected {
+    /// Whether each contender takes part.
+    pub contenders: Vec<bool>,
+    /// Whether each row counts.
+    pub rows: Vec<bool>,
+}
+
 impl Costs {
+    /// Those of some contenders in some rows.
+    fn among(&self, selected: &Selected) -> Self {
+        let mut some = self.clone();
+        for (row, counts) in some.rows.iter_mut().zip(&selected.rows) {
+            for (logs, takes_part) in row.logs.iter_mut().zip(&selected.contenders) {
+                if !(*counts && *takes_part) {
+                    logs.fill(None);
+                }
+            }
+        }
+        some
+    }
+
     /// The same with every sign turned round, so that the worst comes first.
     #[must_use]
     pub fn negated(&self) -> Self {

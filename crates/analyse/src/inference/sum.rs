@@ -14,6 +14,7 @@ use statrs::function::erf::erfc;
 use statrs::function::gamma::{gamma_lr, ln_gamma};
 
 use super::moderated::Estimate;
+use super::student;
 
 /// How many draws. The relative error of a tail of one in ten thousand is some tenths.
 const DRAWS: usize = 400;
@@ -42,6 +43,16 @@ impl Sum {
             .map(|d| erfc(error / (d * std::f64::consts::SQRT_2)))
             .sum();
         sum / (2 * DRAWS) as f64
+    }
+
+    /// What the truth lies in, but for this chance, half of it on either side; `None` where nothing says.
+    pub fn interval(&self, chance: f64) -> Option<[f64; 2]> {
+        if self.variance == 0.0 {
+            return Some([self.value; 2]);
+        }
+        let reach = student::falls_to(chance / 2.0, |error| self.chance_above(error));
+        (self.variance.is_finite() && reach < 1e100)
+            .then_some([self.value - reach, self.value + reach])
     }
 }
 

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use model::{Clock, Direction, Metric};
 
 use crate::inference::{
-    Beside, Compared, Costs, Estimates, Margin, Pairing, Question, RowCosts, pairs,
+    Beside, Compared, Costs, Estimates, Margin, Pairing, Question, RowCosts, Selected, Standing,
+    pairs,
 };
 use crate::rows::place::places;
+use crate::rows::selection::Selection;
 use crate::{Place, Ranking, Row};
 
 /// The log costs of rows that are ranked, and which row each is.
@@ -88,6 +90,22 @@ impl RankedCosts {
         }))
     }
 
+    /// Gives the results of these rows their places among those selected, and takes it from the others.
+    pub fn give_places_among(&self, all: &mut [Row], selection: &Selection, margin: Margin) {
+        let selected = Selected {
+            contenders: selection.contenders.clone(),
+            rows: self
+                .numbers
+                .keys()
+                .map(|row| selection.rows[*row])
+                .collect(),
+        };
+        let [standings, gains] = self.estimates().rows_among(&selected, margin);
+        for (row, number) in &self.numbers {
+            give(&mut all[*row], &standings[*number], &gains[*number]);
+        }
+    }
+
     /// Every pair of contenders in every row: of each row its number, and of each pair what the second costs beside the
     /// first, in the order of [`Estimates::pairs`].
     pub fn every_pair(&self, margin: Margin) -> BTreeMap<usize, Vec<Option<Compared>>> {
@@ -124,20 +142,25 @@ pub(crate) fn give_places(all: &mut [Row], clock: Clock, margin: Margin) -> Rank
         let standings = ranked.estimates().rows(margin);
         // The worst of a row is the best of what it gains.
         let gains = Estimates::of(ranked.costs.negated()).rows(margin);
-        for (number, place_in_costs) in &ranked.numbers {
-            let mut places = places(&standings[*place_in_costs]);
-            if let [worst] = gains[*place_in_costs].shortlist[..] {
-                places[worst] = places[worst].map(|place| Place {
-                    worst: !place.shortlisted,
-                    ..place
-                });
-            }
-            for (result, place) in all[*number].results.iter_mut().zip(places) {
-                result.place = place;
-            }
+        for (row, number) in &ranked.numbers {
+            give(&mut all[*row], &standings[*number], &gains[*number]);
         }
     }
     primary
+}
+
+/// Gives the results of a row their places.
+fn give(row: &mut Row, standing: &Standing, gains: &Standing) {
+    let mut places = places(standing);
+    if let [worst] = gains.shortlist[..] {
+        places[worst] = places[worst].map(|place| Place {
+            worst: !place.shortlisted,
+            ..place
+        });
+    }
+    for (result, place) in row.results.iter_mut().zip(places) {
+        result.place = place;
+    }
 }
 
 /// Whether contenders can be compared by it: nothing that has no logarithm.

@@ -9,5 +9,6 @@ pub(crate) mod place;
 pub(crate) mod raw_device;
 pub(crate) mod result;
 pub(crate) mod row;
+pub(crate) mod selection;
 pub(crate) mod sweep;
 pub(crate) mod total;
