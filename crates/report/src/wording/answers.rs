@@ -160,6 +160,17 @@ pub(crate) fn how_sure(analysis: &Analysis) -> String {
     )
 }
 
+/// The same in a line, for one answer.
+pub(crate) fn sure(analysis: &Analysis) -> String {
+    match is_one_seed(analysis) {
+        true => "certain for this seed; other seeds may say otherwise".to_owned(),
+        false => format!(
+            "95 % that the best is among those named first, all uses together; up to {} more counts as equal",
+            percent(analysis.margin.0)
+        ),
+    }
+}
+
 /// Whether there is no second round that could differ.
 fn is_one_seed(analysis: &Analysis) -> bool {
     let results = analysis.rows.iter().flat_map(|row| &row.results);
@@ -195,6 +206,39 @@ pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &Ran<'_>) -> S
             margin: advice.scores.margin.0,
         }
         .text(),
+    }
+}
+
+/// What would settle what an answer leaves open, where `command` repeats the campaign; empty where that is in the answer.
+pub(crate) fn settled_by(advice: &Advice, command: &str) -> String {
+    match (advice.recommendation, advice.scores.conclusion.answer) {
+        (Recommendation::None | Recommendation::NoAdvice, _) => String::new(),
+        (
+            _,
+            Answer::NotEnoughRounds {
+                rounds: Some(rounds),
+            },
+        ) => {
+            format!("`{}`", with_rounds(command, rounds))
+        }
+        (_, Answer::NotEnoughRounds { rounds: None }) => BEYOND_ROUNDS.to_owned(),
+        _ => SETTLED.to_owned(),
+    }
+}
+
+/// Where nothing is open.
+pub(crate) const SETTLED: &str = "Nothing is open.";
+/// Where more rounds are not promised to help.
+pub(crate) const BEYOND_ROUNDS: &str = "How many rounds would do cannot be said: they are very near to each other, very noisy, or ran once.";
+
+/// The command with another number of rounds.
+fn with_rounds(command: &str, rounds: u32) -> String {
+    match command.split_once(" --rounds ") {
+        Some((before, behind)) => {
+            let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{before} --rounds {rounds}{rest}")
+        }
+        None => format!("{command} --rounds {rounds}"),
     }
 }
 

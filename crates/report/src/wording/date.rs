@@ -10,6 +10,18 @@ pub(crate) fn moment(since_1970: Nanos) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
+/// `14 Mar 2026`, from nanoseconds since 1970.
+pub(crate) fn day(since_1970: Nanos) -> String {
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let (year, month, day) = civil_from_days(since_1970.0 / 86_400_000_000_000);
+    format!(
+        "{day} {} {year}",
+        MONTHS[(month as usize).saturating_sub(1) % 12]
+    )
+}
+
 /// Year, month and day of a number of days since 1970-01-01.
 ///
 /// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`, for days

@@ -25,7 +25,8 @@ pub(crate) fn reasons(candidate: &Candidate) -> Vec<String> {
     reasons
 }
 
-fn in_words(reason: &RuledOut) -> String {
+/// One reason.
+pub(crate) fn in_words(reason: &RuledOut) -> String {
     match reason {
         RuledOut::Baseline => "a baseline, which keeps nothing".to_owned(),
         RuledOut::Readers { read_by, why } => {

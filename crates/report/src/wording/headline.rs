@@ -1,0 +1,86 @@
+//! What a campaign is, in the one line that a page begins with: `12 filesystems, Linux 6.18, 1 GiB image, 22 Nov 2026, quick`.
+
+use std::collections::BTreeSet;
+
+use model::{Backend, CampaignResults, Clock, GuestDisk};
+
+use crate::wording::date::day;
+use crate::wording::text::clean;
+use crate::wording::words::counted;
+
+/// Who, on what, when, and how large.
+pub(crate) fn headline(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    let parts = [
+        Some(contenders(results)),
+        kernel(results),
+        Some(place(results)),
+        (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
+        Some(day(results.started)),
+        Some(campaign.profile.to_string()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Filesystems, as long as none takes part twice.
+fn contenders(results: &CampaignResults) -> String {
+    let all = &results.campaign.contenders;
+    let filesystems: BTreeSet<&str> = all.iter().map(|c| c.filesystem.name.as_str()).collect();
+    let noun = match filesystems.len() == all.len() {
+        true => "filesystem",
+        false => "contender",
+    };
+    counted(all.len() as u64, noun)
+}
+
+/// The kernel under test by its first two numbers: `Linux 6.18`.
+fn kernel(results: &CampaignResults) -> Option<String> {
+    let release = match &results.campaign.guest {
+        Some(guest) => format!("Linux {}", guest.kernel),
+        None => results.environments.last()?.kernel.clone(),
+    };
+    let mut words = release.split_whitespace();
+    let (system, number) = (words.next()?, words.next()?);
+    let short: Vec<&str> = number.splitn(3, ['.', '-']).take(2).collect();
+    Some(clean(&format!("{system} {}", short.join("."))))
+}
+
+fn place(results: &CampaignResults) -> String {
+    let campaign = &results.campaign;
+    let size = campaign.size;
+    match (&campaign.device, &campaign.guest, campaign.backend) {
+        (Some(device), ..) => clean(&device.display().to_string()),
+        (None, Some(guest), _) => match &guest.disk {
+            GuestDisk::Model { model } => format!("{size} of {}", clean(&model.name)),
+            GuestDisk::Image { .. } | GuestDisk::Device { .. } => format!("guests, {size} image"),
+        },
+        (None, None, Backend::Dir) => "mounted directories".to_owned(),
+        (None, None, Backend::Loop | Backend::Vm) => format!("{size} image"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analyse::fixture;
+
+    #[test]
+    fn a_campaign_is_who_on_what_when_and_how_large() {
+        let mut results = fixture::plain();
+        results.started = model::Nanos(1_795_312_800_000_000_000);
+        results.environments[0].kernel = "Linux 6.18.5-1-amd64 #1 SMP x86_64".to_owned();
+        results.campaign.size = model::Bytes::mib(1024);
+        let profile = results.campaign.profile;
+        assert_eq!(
+            headline(&results),
+            format!("3 filesystems, Linux 6.18, 1 GiB image, 22 Nov 2026, {profile}")
+        );
+        results.campaign.contenders[1].filesystem.name = "fast".to_owned();
+        results.environments.clear();
+        results.campaign.backend = Backend::Dir;
+        assert_eq!(
+            headline(&results),
+            format!("3 contenders, mounted directories, 22 Nov 2026, {profile}")
+        );
+    }
+}
