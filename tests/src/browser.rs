@@ -214,6 +214,14 @@ impl Browser {
     /// # Panics
     /// When the browser does not answer.
     pub fn open(&mut self, file: &Path, view: View) -> Page<'_> {
+        self.open_at(file, "", view)
+    }
+
+    /// The same with a fragment behind the address: `#use=1`.
+    ///
+    /// # Panics
+    /// When the browser does not answer.
+    pub fn open_at(&mut self, file: &Path, fragment: &str, view: View) -> Page<'_> {
         let blank = json!({ "url": "about:blank", "browserContextId": self.context });
         let program = self.program();
         let target = program.call(None, "Target.createTarget", blank);
@@ -242,7 +250,7 @@ impl Browser {
         }
         let begun = Instant::now();
         let file = file.canonicalize().expect("the page is there");
-        let url = format!("file://{}", file.display());
+        let url = format!("file://{}{fragment}", file.display());
         page.call("Page.navigate", json!({ "url": url }));
         page.wait_until_loaded();
         page.load = begun.elapsed();

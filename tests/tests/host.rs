@@ -28,6 +28,7 @@ mod real_work;
 mod record;
 mod report_page;
 mod report_page_disks;
+mod report_page_selection;
 mod report_page_uses;
 mod several_images;
 mod shell;

@@ -41,11 +41,6 @@ function overviewPicture(shown) {
   return [{ name: ["overview"], caption, chart }];
 }
 
-function ratioStep(ratio) {
-  const step = data.steps.findIndex((most) => ratio <= most);
-  return step < 0 ? data.steps.length : step;
-}
-
 function phasePictures(phase, shown) {
   const test = data.tests[phase.test].name;
   const place = `${test}/${phase.name}`;
@@ -73,7 +68,7 @@ function sweptPictures(sweep, phase, shown) {
   const place = `${sweep.name}/${phase.name}`;
   const axes = varying(sweep);
   const curves = (axes.length > 0 ? axes : [0]).flatMap((axis) => {
-    const view = { axis, held: placeToHold(sweep, axis), logarithmic: false };
+    const view = { axis, held: placeToHold(sweep, axis), logarithmic: isFlattened(phase) };
     if (sweepPoints(phase, view).length === 0) return [];
     const over = sweep.axes[axis].name;
     const caption = `${place}: ${metricOf(row).title} by ${over} (${row.n[0]})`;

@@ -39,6 +39,41 @@ function axisOf(low, high, ticks, scale) {
   };
 }
 
+// Up to which value bars are drawn, where a few flatten all others: beyond it they end in a tear. Some must be left to tell apart,
+// and only what is several times as large as these is cut.
+function clippedAt(values) {
+  const sorted = values.filter(Number.isFinite).sort((a, b) => a - b);
+  const largest = sorted.at(-1) ?? 0;
+  const usual = sorted[Math.ceil(sorted.length * 0.7) - 1] ?? 0;
+  return usual > 0 && largest > 6 * usual ? 2 * usual : largest;
+}
+
+// From somewhat below the least to somewhat above the most: for points, whose distance from 0 says nothing.
+function spanAxis(values, most = 4) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (!(high > low)) return linearAxis(values, most);
+  if (low > 0 && high / low > 30) return logAxis(values);
+  const room = (high - low) / 10;
+  const axis = linearAxis([0, high - low + 2 * room], most);
+  const step = axis.ticks[1] - axis.ticks[0];
+  const first = Math.floor((low - (low - room < 0 && low >= 0 ? 0 : room)) / step) * step;
+  const count = Math.ceil((high + room - first) / step);
+  const ticks = Array.from({ length: count + 1 }, (_, i) => first + i * step);
+  return axisOf(first, first + count * step, ticks, (value) => value);
+}
+
+// Ticks in a unit in which the largest has few digits: the words of each, and the unit, where it is another than that of the row.
+function readableTicks(ticks, unit) {
+  const [name, factor] = unitFor(unit, Math.max(...ticks.map(Math.abs)));
+  return { words: ticks.map((tick) => tickLabel(tick / factor)), unit: name === unit ? null : name };
+}
+
+// On a logarithmic axis each tick has the unit that suits it.
+const decadeLabel = (tick, unit) => {
+  const [name, factor] = unitFor(unit, tick);
+  return name === unit ? tickLabel(tick) : `${tickLabel(tick / factor)} ${name}`;
+};
+
 // A tick's number without digits that say nothing.
 function tickLabel(value) {
   if (value !== 0 && Math.abs(value) < 1e-6) return value.toExponential(0);

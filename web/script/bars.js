@@ -15,9 +15,12 @@ const BARS = {
 function barChart(row, phase, shown, marked = null) {
   const order = readingOrder(row, shown);
   const results = order.map((c) => resultOf(row, c));
-  const values = results.flatMap((f) => (f.words ? [] : [f.median, f.low, f.high, ...f.numbers]));
+  const measured = results.filter((f) => !f.words);
+  const most = clippedAt(measured.map((f) => f.median));
+  const values = measured.flatMap((f) => (f.median > most ? [most] : [f.median, f.low, f.high, ...f.numbers]));
   const axis = linearAxis(values);
-  const x = (value) => BARS.left + axis.share(value) * (BARS.right - BARS.left);
+  const end = axis.ticks.at(-1);
+  const x = (value) => BARS.left + axis.share(Math.min(value, end)) * (BARS.right - BARS.left);
   const bottom = BARS.top + BARS.row * order.length;
   const chart = drawing(
     "bars",
@@ -25,27 +28,28 @@ function barChart(row, phase, shown, marked = null) {
     bottom + BARS.axis,
     `Bar chart: ${metricOf(row).title} of ${phase.name}, ${row.n[0]}, by contender.`,
   );
-  barAxis(chart, axis, x, bottom, axisUnit(row));
+  barAxis(chart, axis, x, bottom, row);
   order.forEach((contender, index) => {
     const y = BARS.top + BARS.row * (index + 0.5);
-    chart.append(bar(row, contender, results[index], x, y, contender === marked));
+    chart.append(bar(row, contender, results[index], { x, y, end }, contender === marked));
   });
   return chart;
 }
 
-function barAxis(chart, axis, x, bottom, unit) {
+function barAxis(chart, axis, x, bottom, row) {
   const lines = axis.ticks.map((tick) => `M${round(x(tick))} ${BARS.top}V${bottom}`).join("");
   chart.append(drawn("path", { class: "grid", d: lines }));
   chart.append(drawn("path", { class: "zero", d: `M${round(x(0))} ${BARS.top}V${bottom}` }));
-  const widest = Math.max(...axis.ticks.map((tick) => tickLabel(tick).length));
+  const { words, unit: own } = readableTicks(axis.ticks, row.u);
+  const widest = Math.max(...words.map((word) => word.length));
   const every = widest * 7 * axis.ticks.length > BARS.right - BARS.left ? 2 : 1;
   axis.ticks.forEach((tick, index) => {
-    if (index % every === 0) chart.append(label("tick", x(tick), bottom + 13, tickLabel(tick)));
+    if (index % every === 0) chart.append(label("tick", x(tick), bottom + 13, words[index]));
   });
-  chart.append(label("unit", BARS.width - 2, bottom + 13, unit));
+  chart.append(label("unit", BARS.width - 2, bottom + 13, own ?? axisUnit(row)));
 }
 
-function bar(row, contender, result, x, y, marked) {
+function bar(row, contender, result, { x, y, end }, marked) {
   const name = label("name", BARS.left - 8, y + 4, contenders[contender].short);
   const group = drawn("g", { class: marked ? "marked" : null }, name);
   if (result.words) {
@@ -64,9 +68,12 @@ function bar(row, contender, result, x, y, marked) {
       height: BARS.bar,
     }),
   );
-  if (result.numbers.length > 1) group.append(whisker(x(result.low), x(result.high), y));
-  const dots = result.numbers.map((value) => `M${round(x(value))} ${round(y)}h0`).join("");
-  group.append(drawn("path", { class: "dot", d: dots }));
+  if (result.median > end) group.append(tear(x(end), y, BARS.bar));
+  else {
+    if (result.numbers.length > 1) group.append(whisker(x(result.low), x(result.high), y));
+    const dots = result.numbers.map((value) => `M${round(x(value))} ${round(y)}h0`).join("");
+    group.append(drawn("path", { class: "dot", d: dots }));
+  }
   group.append(label(`value${tone}`, BARS.width - 2, y + 4, textOf(row, result)));
   return titled(group, sentence(row, contender, result));
 }
@@ -81,6 +88,13 @@ function fittingWords(words) {
     .join(", ");
 }
 
+// Where a bar is longer than there is room for.
+const tear = (x, y, high) =>
+  drawn("path", {
+    class: "tear",
+    d: `M${round(x - 10)} ${round(y + high / 2 + 2)}l5 ${-high - 4}M${round(x - 5)} ${round(y + high / 2 + 2)}l5 ${-high - 4}`,
+  });
+
 function whisker(low, high, y) {
   const [left, right] = [round(low), round(high)];
   const ends = `M${left} ${round(y - 4)}v8M${right} ${round(y - 4)}v8`;
@@ -94,7 +108,9 @@ function sentence(row, contender, result) {
   let interval = ", one round";
   if (result.numbers.length > 1) {
     const varies = result.variation !== 0;
-    interval = varies ? `, interval ${intervalOf(row, result)} (${result.confidence} %)` : `, ${intervalOf(row, result)}`;
+    interval = varies
+      ? `, interval ${intervalOf(row, result)} (${result.confidence} %)`
+      : `, ${intervalOf(row, result)}`;
   }
   return `${name}: ${textOf(row, result)}${unitBehind(row)}${interval}`;
 }
@@ -117,10 +133,7 @@ const RESULT_HEADS = ["Median", "Interval", "Confidence", "Rounds", "Variation",
 function resultCells(row, result) {
   const cell = (text, tone = "") => element("td", { class: `n ${tone}` }, text);
   if (result.words) {
-    return [
-      cell(result.words, result.failed ? "failed" : "absent"),
-      ...Array.from({ length: 5 }, () => cell("")),
-    ];
+    return [cell(result.words, result.failed ? "failed" : "absent"), ...Array.from({ length: 5 }, () => cell(""))];
   }
   const tone = result.best ? "best" : result.worst ? "worst" : "";
   const rounds = result.rounds.map((r) => (typeof r === "number" ? numberOf(row, r) : r));

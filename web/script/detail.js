@@ -1,7 +1,16 @@
 // The detail of one cell of the overview: everything that was found of one contender in one phase.
 
-function openDetail(phaseNumber, contender) {
-  const dialog = document.getElementById("detail");
+function followDetail(dialog) {
+  const show = () => {
+    if (state.open === null) dialog.close();
+    else openDetail(dialog, ...state.open);
+  };
+  dialog.addEventListener("close", () => change({ open: null }));
+  onChange(["open"], show);
+  if (state.open !== null) show();
+}
+
+function openDetail(dialog, phaseNumber, contender) {
   const phase = data.phases[phaseNumber];
   const test = data.tests[phase.test];
   const row = phase.rows[0];
@@ -20,9 +29,9 @@ function openDetail(phaseNumber, contender) {
     panel,
     ...diskSection(phase, contender),
     metricTable(phase, contender),
-    links(phase, contender, dialog),
+    links(phase, contender),
   );
-  dialog.showModal();
+  if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
 }
 
@@ -45,12 +54,8 @@ function metricTable(phase, contender) {
   return table(`All metrics of ${phase.name}`, heads, lines);
 }
 
-function links(phase, contender, dialog) {
-  const to = (href, text) => {
-    const link = element("a", { href }, text);
-    link.addEventListener("click", () => dialog.close());
-    return link;
-  };
+function links(phase, contender) {
+  const to = (href, text) => element("a", { href }, text);
   const failed = document.querySelector(`.failure[data-c="${contender}"]`);
   return element(
     "p",

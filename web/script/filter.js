@@ -1,88 +1,153 @@
-// Which contenders are shown: by group and one by one. Everything on the page follows.
-
-const hidden = new Set();
-const followers = [];
-
-const isShown = (contender) => !hidden.has(contender);
-const shownContenders = () => contenders.map((_, c) => c).filter(isShown);
-
-// Calls back whenever the choice changes.
-const onFilter = (action) => followers.push(action);
-
-function filterChanged() {
-  for (const node of document.querySelectorAll("[data-c]")) node.hidden = hidden.has(Number(node.dataset.c));
-  for (const action of followers) action();
-  announce(`${shownContenders().length} of ${contenders.length} contenders shown`);
-}
-
-function setShown(list, shown) {
-  for (const contender of list) {
-    if (shown) hidden.delete(contender);
-    else hidden.add(contender);
-  }
-  filterChanged();
-}
+// The bar that stays in sight: which contenders and tests are shown, what else is hidden, and what one can take along. Everything
+// on the page follows.
 
 function filterBar(host) {
-  const boxes = contenders.map((contender, c) => checkbox(nameOf(c), (on) => setShown([c], on)));
-  const groups = data.groups.map(({ title, members, named }) => {
-    const box = checkbox(`${title} (${members.length})`, (on) => setShown(members, on));
-    return { members, named, box };
+  const hide = [hiding("noisy", "hide noisy"), hiding("alike", "hide what hardly differs")];
+  // On a telephone the bar has one line.
+  host.append(contenderMenu(), testMenu(...(NARROW ? hide : [])), ...(NARROW ? [] : hide), shareMenu());
+  const reset = button("show all", { class: "quiet" }, () =>
+    change({ hidden: [], off: [], noisy: false, alike: false }),
+  );
+  host.append(reset);
+  host.hidden = false;
+  const draw = () => {
+    reset.hidden = chosen().isEverything;
+    const hidden = new Set(state.hidden);
+    for (const node of document.querySelectorAll("[data-c]")) {
+      const isOut = hidden.has(Number(node.dataset.c));
+      if (node.hidden !== isOut) node.hidden = isOut;
+    }
+    const { off } = chosen();
+    for (const node of document.querySelectorAll("section[data-test]"))
+      node.hidden = off.has(Number(node.dataset.test));
+    for (const node of document.querySelectorAll("section[data-sweep-section]"))
+      node.hidden = off.has(data.sweeps[Number(node.dataset.sweepSection)].tests[0]);
+  };
+  onChange(SELECTION, draw);
+  onChange(["hidden"], () => announce(`${shownContenders().length} of ${contenders.length} contenders shown`));
+  if (!chosen().isEverything) draw();
+  else reset.hidden = true;
+  closeMenus(host);
+  minded(host);
+}
+
+const OF = NARROW ? "/" : " of ";
+
+// What lies below the bar is to be seen when one is led there.
+function minded(host) {
+  const set = () => document.documentElement.style.setProperty("--sticky", `${host.offsetHeight}px`);
+  new ResizeObserver(set).observe(host);
+}
+
+// A menu closes when something else is used.
+function closeMenus(host) {
+  const close = (but) => {
+    for (const menu of host.querySelectorAll("details[open]")) if (menu !== but) menu.open = false;
+  };
+  addEventListener("click", (event) => close(event.target.closest("#filter details")));
+  host.addEventListener("keydown", (event) => {
+    const menu = event.target.closest("details[open]");
+    if (event.key !== "Escape" || !menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
   });
-  const refresh = () => {
+}
+
+const menu = (summary, ...parts) =>
+  element("details", { class: "menu" }, element("summary", {}, summary), element("div", { class: "panel" }, ...parts));
+
+const without = (list, some) => list.filter((one) => !some.includes(one));
+const withAll = (list, some) => [...new Set([...list, ...some])].sort((a, b) => a - b);
+
+function contenderMenu() {
+  const count = element("span");
+  const show = (some, on) => change({ hidden: on ? without(state.hidden, some) : withAll(state.hidden, some) });
+  const boxes = contenders.map((_, c) => checkbox(nameOf(c), (on) => show([c], on)));
+  const groups = data.groups.map((group) => ({
+    ...group,
+    box: checkbox(`${group.title} (${group.members.length})`, (on) => show(group.members, on)),
+  }));
+  const draw = () => {
     boxes.forEach((box, c) => {
       box.input.checked = isShown(c);
     });
     for (const { members, box } of groups) {
-      const count = members.filter(isShown).length;
-      box.input.checked = count === members.length;
-      box.input.indeterminate = count > 0 && count < members.length;
+      const shown = members.filter(isShown).length;
+      box.input.checked = shown === members.length;
+      box.input.indeterminate = shown > 0 && shown < members.length;
     }
-    count.textContent = `${shownContenders().length} of ${contenders.length}`;
+    count.textContent = `${shownContenders().length}${OF}${contenders.length} contenders`;
   };
-  const count = element("span", { class: "absent" });
-  const all = button("show all", { class: "quiet" }, () =>
-    setShown(
-      contenders.map((_, c) => c),
-      true,
-    ),
-  );
-  host.append(
+  onChange(["hidden"], draw);
+  draw();
+  return menu(
+    count,
     groupBoxes(
-      "Groups, as probed",
+      "Kinds",
       groups.filter(({ named }) => !named),
     ),
     groupBoxes(
       "Groups of the campaign",
       groups.filter(({ named }) => named),
     ),
-    element(
-      "details",
-      { class: "each" },
-      element("summary", {}, "Contenders shown: ", count),
-      element("div", { class: "boxes" }, ...boxes.map((box) => box.label), all),
-    ),
+    element("div", { class: "boxes" }, ...boxes.map((box) => box.label)),
   );
-  host.hidden = false;
-  onFilter(refresh);
-  refresh();
 }
 
-// Of groups that the campaign names one is often looked at alone.
+// A group is often looked at alone.
 function groupBoxes(title, groups) {
   if (groups.length === 0) return "";
   const alone = ({ members }) =>
-    button("only", { class: "quiet" }, () => {
-      hidden.clear();
-      const others = contenders.map((_, c) => c).filter((c) => !members.includes(c));
-      setShown(others, false);
-    });
+    button("only", { class: "quiet" }, () =>
+      change({
+        hidden: without(
+          contenders.map((_, c) => c),
+          members,
+        ),
+      }),
+    );
   return element(
     "fieldset",
     { class: "groups" },
     element("legend", {}, title),
-    ...groups.flatMap((group) => (group.named ? [group.box.label, alone(group)] : [group.box.label])),
+    ...groups.map((group) => element("span", {}, group.box.label, " ", alone(group))),
   );
+}
+
+function testMenu(...hide) {
+  const count = element("span");
+  const boxes = choosable.map(({ title }, entry) =>
+    checkbox(title, (on) => change({ off: on ? without(state.off, [entry]) : withAll(state.off, [entry]) })),
+  );
+  const draw = () => {
+    boxes.forEach((box, entry) => {
+      box.input.checked = !state.off.includes(entry);
+    });
+    count.textContent = `${choosable.length - state.off.length}${OF}${choosable.length} tests`;
+  };
+  onChange(["off"], draw);
+  draw();
+  const everything = choosable.map((_, entry) => entry);
+  const both = [
+    button("all", { class: "quiet" }, () => change({ off: [] })),
+    button("none", { class: "quiet" }, () => change({ off: everything })),
+  ];
+  return menu(
+    count,
+    ...hide,
+    element("p", {}, ...both),
+    element("div", { class: "boxes" }, ...boxes.map((box) => box.label)),
+  );
+}
+
+function hiding(part, words) {
+  const box = checkbox(words, (on) => change({ [part]: on }));
+  const draw = () => {
+    box.input.checked = state[part];
+  };
+  onChange([part], draw);
+  draw();
+  return box.label;
 }
 
 function checkbox(text, action) {

@@ -30,5 +30,5 @@ function heatCell({ text, shade, tone, title }, x, y) {
   const [width, height] = [HEAT.column - 1, HEAT.row - 1];
   const box = drawn("rect", { class: shade ?? "none", x: round(x), y: round(y), width, height });
   const words = label(tone ? `cell word ${tone}` : "cell", x + HEAT.column / 2, y + 14, shortened(text, HEAT.letters));
-  return titled(drawn("g", { class: shade && `on-${shade}` }, box, words), title ?? text);
+  return titled(drawn("g", {}, box, words), title ?? text);
 }

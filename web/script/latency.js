@@ -33,6 +33,7 @@ function latencyChart(phase, shown) {
     below: "share of all operations that took at most so long",
     series,
     logarithmic: true,
+    scale: unit,
   });
 }
 

@@ -18,16 +18,17 @@ const MARKERS = [
 
 // `ticks`: what stands below each place; `series`: {contender, values, texts}; `rules`: {place, words},
 // where a border lies between two places.
-function lineChart({ description, ticks, unit, below, series, rules = [], logarithmic = false }) {
+// `scale`: the unit of the values, where a tick may have another.
+function lineChart({ description, ticks, unit, below, series, rules = [], logarithmic = false, scale = null }) {
   const values = series.flatMap((one) => one.values.filter((value) => value !== null));
   const axis = logarithmic ? logAxis(values) : linearAxis(values);
+  const words = axis.ticks.map((tick) => (scale === null ? tickLabel(tick) : decadeLabel(tick, scale)));
   const height = Math.max(250, LINES.line * (series.length + 1) + 50);
   const bottom = height - 34;
-  const x = (place) =>
-    LINES.left + (LINES.right - LINES.left) * (ticks.length > 1 ? place / (ticks.length - 1) : 0.5);
+  const x = (place) => LINES.left + (LINES.right - LINES.left) * (ticks.length > 1 ? place / (ticks.length - 1) : 0.5);
   const y = (value) => bottom - (bottom - LINES.top) * axis.share(value);
   const chart = drawing("lines", LINES.width, height, description);
-  lineGrid(chart, axis, ticks, x, y, bottom, unit, below);
+  lineGrid(chart, axis, words, ticks, x, y, bottom, unit, below);
   lineRules(chart, rules, x, bottom);
   const ends = [];
   for (const one of series) {
@@ -40,12 +41,12 @@ function lineChart({ description, ticks, unit, below, series, rules = [], logari
   return chart;
 }
 
-function lineGrid(chart, axis, ticks, x, y, bottom, unit, below) {
+function lineGrid(chart, axis, words, ticks, x, y, bottom, unit, below) {
   const grid = axis.ticks.map((tick) => `M${LINES.left} ${round(y(tick))}H${LINES.right}`).join("");
   chart.append(drawn("path", { class: "grid", d: grid }));
-  for (const tick of axis.ticks) {
-    chart.append(label("level", LINES.left - 6, y(tick) + 4, tickLabel(tick)));
-  }
+  axis.ticks.forEach((tick, index) => {
+    chart.append(label("level", LINES.left - 6, y(tick) + 4, words[index]));
+  });
   chart.append(label("unit-above", 2, LINES.top - 7, unit));
   const room = (LINES.right - LINES.left) / Math.max(...ticks.map((tick) => tick.length * 6.5 + 8));
   const every = Math.max(1, Math.ceil(ticks.length / Math.max(1, Math.floor(room))));

@@ -1,18 +1,40 @@
 // Puts everything in its place once the page is there. Without it the page is complete, too: its tables
-// are in it; what is added here is what moves.
+// are in it; what is added here is what moves. Everything goes one way: the state, what follows from it, what is drawn.
 
 function begin() {
   document.documentElement.classList.add("js");
+  state = readAddress();
   filterBar(document.getElementById("filter"));
   const uses = document.getElementById("uses");
   if (uses) usesSection(uses);
   heatMap(document.getElementById("heat"));
+  const groups = document.getElementById("overall");
+  if (groups) groupsSection(groups);
+  countsTable(document.getElementById("contenders"));
+  pageColumns();
   for (const article of document.querySelectorAll("article[data-phase]")) phaseCard(article);
   for (const section of document.querySelectorAll("section[data-test]")) stepsFigure(section);
   for (const article of document.querySelectorAll("article[data-sweep]")) sweepCard(article);
-  onFilter(redraw);
-  addEventListener("beforeprint", drawEverything);
+  chartIndex(document.getElementById("chart-index"));
+  printing(document.getElementById("printing"));
+  followDetail(document.getElementById("detail"));
+  onChange(SELECTION, redraw);
   closeByBackdrop(document.getElementById("detail"));
+  followLinks();
+  if (state.at !== null) goTo(state.at);
+}
+
+// On paper there are the answer, the bars, the results and the method; everything else only for who asks for it.
+function printing(host) {
+  const box = checkbox("print everything, with all charts", (on) =>
+    document.documentElement.classList.toggle("whole", on),
+  );
+  box.input.checked = false;
+  host.append(box.label);
+  host.hidden = false;
+  addEventListener("beforeprint", () => {
+    if (box.input.checked) drawEverything();
+  });
 }
 
 function sweepCard(article) {

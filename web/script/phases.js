@@ -33,12 +33,7 @@ function everyMetric(phase, shown) {
 function metricFigure(row, phase, shown) {
   const metric = metricOf(row);
   const notes = row.n.map((note) => element("span", {}, note));
-  const caption = element(
-    "figcaption",
-    {},
-    element("strong", { title: metric.definition }, metric.title),
-    ...notes,
-  );
+  const caption = element("figcaption", {}, element("strong", { title: metric.definition }, metric.title), ...notes);
   return element("figure", {}, caption, barChart(row, phase, shown), behind(resultTable(row, phase, shown)));
 }
 
@@ -48,7 +43,14 @@ function phaseCard(article) {
   const panel = element("div", { class: "panel", id: `${phase.id}-view` });
   const tabs = TABS.filter((tab) => tab.has(phase));
   let current = tabs[0];
-  const draw = () => panel.replaceChildren(...current.draw(phase, shownContenders()));
+  const title = `${data.tests[phase.test].name}: ${phase.name}`;
+  const draw = () =>
+    panel.replaceChildren(
+      ...current.draw(phase, shownContenders()),
+      pictureButtons(`${title}, ${current.name === TABS[0].name ? metricOf(phase.rows[0]).title : current.name}`, () =>
+        panel.querySelector("svg.chart"),
+      ),
+    );
   if (tabs.length > 1) {
     figure.before(
       tabList(phase, tabs, panel, (tab) => {
@@ -119,8 +121,12 @@ function stepsFigure(section) {
     element("span", {}, "elapsed time, lower is better"),
     element("span", {}, "a total needs every step"),
   );
-  section.append(element("figure", { class: "card" }, caption, panel));
+  section.querySelector("details").append(element("figure", { class: "card" }, caption, panel));
   onDemand(panel, () =>
-    panel.replaceChildren(stepsChart(test, shownContenders()), behind(stepsTable(test, shownContenders()))),
+    panel.replaceChildren(
+      stepsChart(test, shownContenders()),
+      behind(stepsTable(test, shownContenders())),
+      pictureButtons(`${test.name}: step by step`, () => panel.querySelector("svg")),
+    ),
   );
 }

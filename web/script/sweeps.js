@@ -1,9 +1,14 @@
 // Sweeps: a line for each contender over one axis with the others held, the borders of the caches
 // marked; and where two axes vary, the whole surface of one contender as a heat map.
 
-const SURFACE_STEPS = 9;
-
 const varying = (sweep) => sweep.axes.map((_, i) => i).filter((i) => sweep.axes[i].values.length > 1);
+
+// Whether a linear axis would flatten what is small: half of all values lie in its lowest tenth.
+function isFlattened(phase) {
+  const medians = phase.points.flatMap(({ row }) => contenders.map((_, c) => resultOf(row, c).median ?? []).flat());
+  const positive = medians.filter((value) => value > 0).sort((a, b) => a - b);
+  return positive.length > 2 && positive.at(-1) > 10 * positive[Math.floor(positive.length / 2)];
+}
 
 // Where the other axes are held at first, as the analysis has it.
 const placeToHold = (sweep, axis) => [...sweep.held[axis]];
@@ -22,8 +27,7 @@ function sweepCurve(sweep, phase, view, shown) {
       contender,
       values: results.map((result) => (result.words ? null : result.median)),
       texts: results.map(
-        (result, i) =>
-          `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, result)}`,
+        (result, i) => `${axis.shown[points[i].at[view.axis]]}: ${sentence(points[i].row, contender, result)}`,
       ),
     };
   });
@@ -43,6 +47,7 @@ function sweepCurve(sweep, phase, view, shown) {
           )
         : [],
     logarithmic: view.logarithmic,
+    scale: row.u,
   });
 }
 
@@ -57,19 +62,17 @@ function bordersAmong(sweep, sizes) {
   });
 }
 
-// One contender's results over two axes. Colours are those of all contenders together, so that two
-// surfaces can be compared.
+// One contender's results over two axes. Colours mean what they mean everywhere: how many times better the best of all
+// contenders in this plane is, so that two surfaces can be compared.
 function surface(sweep, phase, contender, [down, across], held) {
-  const inPlane = phase.points.filter((p) =>
-    p.at.every((v, i) => i === down || i === across || v === held[i]),
-  );
+  const inPlane = phase.points.filter((p) => p.at.every((v, i) => i === down || i === across || v === held[i]));
   const medians = inPlane.flatMap((p) => contenders.map((_, c) => resultOf(p.row, c).median ?? []));
   const positive = medians.filter((value) => value > 0);
-  const [low, high] = [Math.min(...positive), Math.max(...positive)];
-  const step = (value) => {
-    if (!(value > 0) || low === high) return 0;
-    const share = Math.log(value / low) / Math.log(high / low);
-    return Math.min(SURFACE_STEPS - 1, Math.floor(share * SURFACE_STEPS));
+  const direction = phase.points[0].row.d;
+  const best = direction > 0 ? Math.max(...positive) : Math.min(...positive);
+  const shade = (value) => {
+    if (!(value > 0) || direction === 0) return null;
+    return `h${ratioStep(direction > 0 ? best / value : value / best)}`;
   };
   const cell = (i, j) => {
     const point = inPlane.find((p) => p.at[down] === i && p.at[across] === j);
@@ -77,7 +80,7 @@ function surface(sweep, phase, contender, [down, across], held) {
     const result = resultOf(point.row, contender);
     const title = sentence(point.row, contender, result);
     if (result.words) return { text: wordOf(result), tone: result.failed ? "failed" : "absent", title };
-    return { text: textOf(point.row, result), shade: `s${step(result.median)}`, title };
+    return { text: textOf(point.row, result), shade: shade(result.median), title };
   };
   const [first, second] = [sweep.axes[down], sweep.axes[across]];
   const unit = axisUnit(phase.points[0].row);
@@ -89,17 +92,15 @@ function surface(sweep, phase, contender, [down, across], held) {
   });
 }
 
-// The scale of a surface's colours, in words and swatches.
+// The scale of a surface's colours: that of the results.
 function surfaceLegend() {
-  const swatches = Array.from({ length: SURFACE_STEPS }, (_, i) =>
-    element("span", { class: `swatch s${i}` }),
-  );
+  const swatches = [...data.steps, null].map((_, i) => element("span", { class: `swatch h${i}` }));
   return element(
     "p",
     { class: "legend scale" },
-    "less ",
+    "best of all contenders ",
     ...swatches,
-    " more (logarithmic, over all contenders)",
+    ` more than ${data.steps.at(-1)} times worse`,
   );
 }
 
@@ -114,13 +115,15 @@ function sweepPoint(phase, view, shown) {
 function sweepFigure(sweep, phase, host) {
   const axes = varying(sweep);
   const first = axes[0] ?? 0;
-  const view = { axis: first, held: placeToHold(sweep, first), logarithmic: false };
+  const view = { axis: first, held: placeToHold(sweep, first), logarithmic: isFlattened(phase) };
   const controls = element("div", { class: "controls" });
   const panel = element("div", { class: "panel" });
   host.append(controls, panel);
   const draw = () => {
     const picture = view.axis === null ? sweepPoint : (...rest) => sweepCurve(sweep, ...rest);
-    panel.replaceChildren(picture(phase, view, shownContenders()));
+    const title = `${sweep.name}: ${phase.name}`;
+    const buttons = pictureButtons(title, () => panel.querySelector("svg"));
+    panel.replaceChildren(picture(phase, view, shownContenders()), buttons);
   };
   const build = () => {
     controls.replaceChildren(
@@ -146,9 +149,7 @@ function sweepControls(sweep, phase, view, axes, draw, rebuild) {
         view.axis = value === "point" ? null : Number(value);
         view.held = placeToHold(sweep, view.axis ?? axes[0] ?? 0);
         // Of one point every axis is held, at first at the end.
-        view.held = view.held.map((v, i) =>
-          v === null && view.axis === null ? sweep.axes[i].values.length - 1 : v,
-        );
+        view.held = view.held.map((v, i) => (v === null && view.axis === null ? sweep.axes[i].values.length - 1 : v));
         rebuild();
       },
     ),
@@ -194,6 +195,7 @@ function surfaceFigure(sweep, phase, host) {
       element("div", { class: "controls" }, select),
       element("div", { class: "scroll", tabindex: "0" }, surface(sweep, phase, contender, plane, held)),
       surfaceLegend(),
+      pictureButtons(`${sweep.name}: ${phase.name}, ${contenders[contender].label}`, () => panel.querySelector("svg")),
     );
   };
   host.append(element("figcaption", {}, element("strong", {}, "Surface")), panel);

@@ -1,104 +1,140 @@
-// What the results come to for a use: weights that can be moved, and the answer and the order that follow (verdict.js).
+// The first screen: the uses, one click each; for the chosen one the answer, how it comes about, ranked bars, and weights that
+// can be moved.
+
+const MOST_BARS = 12;
+const RANKS_NOTE =
+  "Cost of the same work in time, as a multiple of the first’s, with 95 % intervals. Who is bracketed may be the best.";
 
 function usesSection(section) {
-  const uses = [...section.querySelectorAll("[data-use]")];
-  const show = (chosen) => {
-    for (const one of uses) one.hidden = one.dataset.use !== chosen;
-  };
-  if (uses.length > 1) {
-    const options = uses.map((one) => [one.dataset.use, data.uses[Number(one.dataset.use)].title]);
-    uses[0].before(element("div", { class: "controls" }, choice("use", options, "0", show)));
-  }
-  for (const one of uses) useView(one, data.uses[Number(one.dataset.use)]);
-  show("0");
-}
-
-function useView(host, use) {
-  const weights = use.groups.map((group) => group.weight);
-  // The answer as documented makes room for the one that follows the sliders.
-  host.querySelector(":scope > .said").remove();
-  const order = host.querySelector(".order");
-  const draw = () => order.replaceChildren(...orderOf(use, weights));
-  const sliders = use.groups.map((group, index) => slider(use, weights, index, draw));
-  const reset = button("weights as documented", { class: "quiet" }, () => {
-    use.groups.forEach((group, index) => {
-      weights[index] = group.weight;
-      sliders[index].refresh();
+  const panels = [...section.querySelectorAll("[data-use]")];
+  const tabs = panels.map((panel, use) =>
+    button(data.uses[use].title, { "aria-pressed": "false" }, () => change({ use, weights: null })),
+  );
+  panels[0].before(element("div", { class: "uses", role: "group", "aria-label": "Uses" }, ...tabs));
+  const views = panels.map((panel, use) => useView(panel, data.uses[use]));
+  const draw = () => {
+    panels.forEach((panel, use) => {
+      panel.hidden = use !== state.use;
+      tabs[use].setAttribute("aria-pressed", String(use === state.use));
     });
-    draw();
-  });
-  host.querySelector(".weights").replaceChildren(...sliders.map(({ row }) => row), reset);
-  onFilter(draw);
+    views[state.use]();
+  };
+  onChange([...SELECTION, "use", "weights"], draw);
   draw();
 }
 
-// A group's weight: 0 leaves it out. What was not tested cannot weigh.
-function slider(use, weights, index, draw) {
-  const group = use.groups[index];
-  const most = Math.max(100, ...use.groups.map((g) => g.weight));
-  const id = `weight-${data.uses.indexOf(use)}-${index}`;
-  const input = element("input", {
-    type: "range",
-    id,
-    min: 0,
-    max: most,
-    step: 1,
-    value: weights[index],
-    disabled: !group.tested,
-  });
-  const shown = element("output", { for: id }, group.tested ? String(weights[index]) : "not tested");
-  const refresh = () => {
-    input.value = String(weights[index]);
-    if (group.tested) shown.textContent = String(weights[index]);
+// The parts of the state that say what is shown.
+const SELECTION = ["hidden", "off", "noisy", "alike"];
+
+function useView(host, use) {
+  const order = host.querySelector(".order");
+  const title = host.querySelector("h2");
+  const said = host.querySelector(".said");
+  const settle = host.querySelector(".settle dd");
+  const sliders = weightSliders(use);
+  host.querySelector(".weights").replaceChildren(...sliders.rows, sliders.reset);
+  const out = host.querySelector(".ruled-out");
+  let all = false;
+  const draw = () => {
+    const found = weighedUse();
+    said.replaceChildren(...withCode(answerOf(use, found)));
+    title.textContent = [
+      use.title,
+      ...(chosen().isEverything ? [] : ["of what is shown"]),
+      ...(state.weights === null ? [] : ["with your weights"]),
+    ].join(" · ");
+    const words = settledBy(found);
+    settle.closest("dl").hidden = words === "";
+    settle.replaceChildren(...withCode(words));
+    sliders.refresh();
+    out.replaceChildren(...ruledOut(found));
+    const more = found.ranked.length - MOST_BARS;
+    const toggle = button(all ? "fewer" : `${more} more`, { class: "quiet" }, () => {
+      all = !all;
+      draw();
+    });
+    const picture = pictureButtons(`${use.title}: what the same work costs`, () => order.querySelector("svg"));
+    const parts = rankFigure(use, found, all);
+    order.replaceChildren(...parts, ...(more > 0 ? [toggle] : []), ...(parts.length > 0 ? [picture] : []));
   };
-  input.addEventListener("input", () => {
-    weights[index] = Number(input.value);
-    refresh();
-    draw();
-  });
-  input.addEventListener("change", () => announce(answerOf(use, weights)));
-  const row = element(
-    "div",
-    { class: "weight" },
-    element("label", { for: id, title: group.why }, group.title),
-    input,
-    shown,
-  );
-  return { row, refresh };
+  return draw;
 }
 
-function orderOf(use, weights) {
-  const { ranked } = standingOf(use, weights);
-  const costs = ranked.map(({ contender, difference, verdict }) => ({
-    contender,
-    verdict,
-    ratio: Math.exp(difference - ranked[0].difference),
-  }));
-  const shown = costs.filter(({ contender }) => isShown(contender));
-  const worst = Math.max(1, ...shown.map(({ ratio }) => ratio));
-  const rows = shown.map(({ contender, verdict, ratio }) =>
+// A sentence, in which what stands between two backticks is code.
+const withCode = (text) => text.split("`").map((part, index) => (index % 2 === 1 ? element("code", {}, part) : part));
+
+function ruledOut({ against }) {
+  if (against.size === 0) return [];
+  const lines = [...against].map(([contender, reasons]) =>
+    element("li", {}, nameOf(contender), `: ${reasons.join("; ")}`),
+  );
+  return [element("p", {}, element("b", {}, "Ruled out:")), element("ul", { class: "plain" }, ...lines)];
+}
+
+// A slider for each group; what was not tested cannot weigh.
+function weightSliders(use) {
+  const number = data.uses.indexOf(use);
+  const most = Math.max(100, ...use.groups.map((group) => group.weight));
+  const parts = use.groups.map((group, index) => {
+    const id = `weight-${number}-${index}`;
+    const input = element("input", { type: "range", id, min: 0, max: most, step: 1, disabled: !group.tested });
+    const shown = element("output", { for: id });
+    input.addEventListener("input", () => {
+      const weights = weightsOf(use).map((weight, place) => (place === index ? Number(input.value) : weight));
+      change({
+        weights: isSame(
+          weights,
+          use.groups.map(({ weight }) => weight),
+        )
+          ? null
+          : weights,
+      });
+    });
+    input.addEventListener("change", () => announce(answerOf(use, weighedUse())));
+    const name = element("label", { for: id, title: group.why }, group.title);
+    return { input, shown, row: element("div", { class: "weight" }, name, input, shown) };
+  });
+  const refresh = () =>
+    weightsOf(use).forEach((weight, index) => {
+      parts[index].input.value = String(weight);
+      parts[index].shown.textContent = use.groups[index].tested ? String(weight) : "not tested";
+    });
+  refresh();
+  const reset = button("weights as documented", { class: "quiet" }, () => change({ weights: null }));
+  return { rows: parts.map(({ row }) => row), reset, refresh };
+}
+
+// Ranked bars, and the same as a table.
+function rankFigure(use, { ranked, tested }, all) {
+  if (ranked.length === 0) return [];
+  const shown = all ? ranked : ranked.slice(0, MOST_BARS);
+  return [
+    element(
+      "p",
+      { class: "note" },
+      RANKS_NOTE + (tested < 0.995 ? ` Of the ${percent(tested)} of the weight that was tested.` : ""),
+    ),
+    rankChart(shown, use.margin),
+    behind(rankTable(ranked, use.margin)),
+  ];
+}
+
+function rankTable(ranked, margin) {
+  const rows = ranked.map(({ contender, difference, interval, verdict }) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, nameOf(contender)),
-      element("td", { class: "n" }, `${threeDigits(ratio)}×`),
-      element("td", {}, placeWords(verdict, use.margin)),
-      element("td", { class: "gauge" }, gauge(ratio, worst)),
+      element("td", { class: "n" }, `${threeDigits(Math.exp(difference - ranked[0].difference))}×`),
+      element("td", { class: "n" }, interval ? interval.map((end) => threeDigits(Math.exp(end))).join(" … ") : ""),
+      element("td", {}, placeWords(verdict, margin)),
     ),
   );
   const heads = [
     ["Contender", ""],
     ["Times the lowest", "n"],
+    ["Interval", "n"],
     ["Beside the best", ""],
-    ["", "gauge"],
   ];
-  const said = element("p", { class: "said" }, answerOf(use, weights));
-  const caption = "What the same work costs in time, weighted over all groups, as a multiple of the first’s";
-  return rows.length > 0 ? [said, table(caption, heads, rows)] : [said];
-}
-
-function gauge(ratio, worst) {
-  const chart = drawn("svg", { class: "chart gauge", viewBox: "0 0 204 14", "aria-hidden": "true" });
-  chart.append(drawn("rect", { class: "bar", x: 0, y: 3, width: round((200 * ratio) / worst), height: 8 }));
-  return chart;
+  return table("What the same work costs in time, weighted over all groups, as a multiple of the first’s", heads, rows);
 }

@@ -123,7 +123,7 @@ fn terminal_markdown_and_page_say_the_same() {
         }
         for (result, text) in row.results.iter().zip(&texts) {
             if result.estimate.is_some() {
-                assert!(html.contains(&format!("\">{text}</td>")), "{text}");
+                assert!(html.contains(&format!(">{text}</td>")), "{text}");
             }
         }
     }

@@ -73,7 +73,10 @@ fn pictures(report: &Path, directory: &Path) -> std::io::Result<()> {
 fn part_of(page: &mut Page<'_>, selector: &str, action: &str) -> Option<Vec<u8>> {
     let find = format!(
         "(() => {{ const node = document.querySelector('{selector}'); \
-         if (!node || node.hidden) return false; node.scrollIntoView({{ behavior: 'instant' }}); \
+         if (!node || node.hidden) return false; \
+         for (let part = node; part; part = part.parentElement) if (part.localName === 'details') part.open = true; \
+         for (const fold of node.querySelectorAll('details.fold, details.why')) fold.open = true; \
+         node.scrollIntoView({{ behavior: 'instant' }}); \
          {action}; return true; }})()"
     );
     let found = page.run(&find) == true;

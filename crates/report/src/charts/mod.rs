@@ -172,15 +172,17 @@ mod tests {
     }
 
     #[test]
-    fn a_surface_is_darker_where_the_value_is_larger() {
+    fn a_surface_has_the_colours_of_the_results_the_best_of_all_contenders_first() {
         let all = of(&fixture::swept());
         let surfaces = all.iter().filter(|c| c.name.contains("-read-surface-"));
         let [one, other] = surfaces.collect::<Vec<_>>()[..] else {
             panic!("one for each contender");
         };
         // 4 GB/s from the processor's cache, 100 MB/s from the device; half of it is the other's least.
-        assert!(one.svg.contains("class=\"s8\"") && !one.svg.contains("class=\"s0\""));
-        assert!(other.svg.contains("class=\"s0\"") && !other.svg.contains("class=\"s8\""));
+        for (surface, best) in [(one, true), (other, false)] {
+            assert_eq!(surface.svg.contains("class=\"h0\""), best);
+            assert!(surface.svg.contains("class=\"h6\""));
+        }
     }
 
     #[test]

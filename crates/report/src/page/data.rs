@@ -1,10 +1,11 @@
 //! The campaign as the page's script holds it: one block of JSON, kept short, because a page of twenty
 //! contenders holds a hundred thousand rounds. Numbers are rounded here, as in every other format.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use analyse::{Analysis, MetricResult, Row, median_interval};
-use model::{CampaignResults, Class, Direction, Metric};
+use analyse::{Analysis, MetricResult, Row, median, median_interval};
+use model::{CampaignResults, Class, Direction, Driver, Metric, System};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
@@ -14,6 +15,9 @@ use super::{heat, phase_id, sweeps, uses};
 use crate::Scale;
 use crate::tables::overview::{LOWER_BOUND, entry, scale_of, status_counts};
 use crate::wording::answers::{self, of_place};
+use crate::wording::command::repeating;
+use crate::wording::date::moment;
+use crate::wording::headline::headline;
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, short_names};
 use crate::wording::words;
@@ -24,15 +28,32 @@ const LABEL_COLUMNS: usize = 16;
 /// All that the script knows.
 #[derive(Serialize)]
 pub(super) struct Data<'a> {
+    /// What the campaign is, in a line.
+    title: String,
+    /// When it was begun.
+    date: String,
+    /// Its number in its store.
+    number: i64,
+    /// The command that repeats it.
+    command: &'a str,
+    /// What is said of answers that leave nothing open, and of those that rounds may not settle.
+    settled: [&'static str; 2],
     contenders: Vec<ContenderData>,
     groups: Vec<GroupData>,
     metrics: Vec<MetricData>,
+    /// What stands in captions.
+    notes: Vec<String>,
     tests: Vec<TestData>,
     phases: Vec<PhaseData<'a>>,
     sweeps: Vec<sweeps::SweepData<'a>>,
     uses: Vec<uses::UseData>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    inference: Option<uses::InferenceData>,
+    /// Whether contenders are on several disks, and groups are of each disk.
+    #[serde(rename = "byDisk", skip_serializing_if = "std::ops::Not::not")]
+    by_disk: bool,
+    /// The one that is shown at first: the first that has an answer.
+    #[serde(rename = "firstUse")]
+    first_use: usize,
+    inference: uses::InferenceData,
     /// The confidence that an interval over so many rounds reaches, in percent.
     confidence: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +116,9 @@ struct PhaseData<'a> {
 pub(super) struct RowData<'a> {
     /// The place of its metric.
     m: usize,
+    /// Its number in the inference, where contenders are ranked by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    i: Option<usize>,
     /// The unit of all its numbers.
     u: &'static str,
     /// What an axis is marked with, where that is more than the unit.
@@ -111,8 +135,8 @@ pub(super) struct RowData<'a> {
     /// Digits behind the point, where they are the same for every number.
     #[serde(skip_serializing_if = "Option::is_none")]
     digits: Option<usize>,
-    /// What stands in the caption.
-    n: Vec<String>,
+    /// What stands in the caption, by its places in [`Data::notes`].
+    n: Vec<usize>,
     /// The order of the table, where there is one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     o: Vec<usize>,
@@ -123,7 +147,9 @@ pub(super) struct RowData<'a> {
     f: Vec<ResultData<'a>>,
 }
 
-/// A result in the scale of its row.
+/// A result in the scale of its row: median, signs, place, variation, rounds, and the ends of its interval where these are not
+/// those of the rounds. Most have no sign and no place, and a median that follows from their rounds: of these the variation and
+/// the rounds, numbers alone.
 struct ResultData<'a> {
     row: &'a Row,
     result: &'a MetricResult,
@@ -133,17 +159,42 @@ struct ResultData<'a> {
 /// Where each phase stands in [`Data::phases`], by the places of its test and its own.
 pub(crate) type Numbers = BTreeMap<(usize, usize), usize>;
 
-/// The metrics that occur, in the order of the reports.
-pub(super) struct Metrics(Vec<Metric>);
+/// The metrics that occur, in the order of the reports, and the numbers of rows in the inference.
+pub(super) struct Metrics {
+    all: Vec<Metric>,
+    ranked: BTreeMap<*const Row, usize>,
+    /// What stands in captions, each once.
+    notes: RefCell<Vec<String>>,
+}
 
 impl Metrics {
-    fn of(analysis: &Analysis) -> Self {
+    fn of(analysis: &Analysis, rows: &uses::InferenceRows) -> Self {
         let seen: BTreeSet<Metric> = analysis.rows.iter().map(|row| row.metric).collect();
-        Self(seen.into_iter().collect())
+        let ranked = rows.iter();
+        Self {
+            all: seen.into_iter().collect(),
+            ranked: ranked
+                .map(|(row, number)| (std::ptr::from_ref(&analysis.rows[*row]), *number))
+                .collect(),
+            notes: RefCell::default(),
+        }
+    }
+
+    /// The places of what stands in a caption.
+    fn noted(&self, notes: Vec<String>) -> Vec<usize> {
+        let mut known = self.notes.borrow_mut();
+        let place = |note: String| {
+            let place = known.iter().position(|other| *other == note);
+            place.unwrap_or_else(|| {
+                known.push(note);
+                known.len() - 1
+            })
+        };
+        notes.into_iter().map(place).collect()
     }
 
     fn place(&self, metric: Metric) -> usize {
-        self.0.binary_search(&metric).unwrap_or_default()
+        self.all.binary_search(&metric).unwrap_or_default()
     }
 }
 
@@ -153,6 +204,7 @@ impl<'a> RowData<'a> {
         let results = row.results.iter();
         Self {
             m: metrics.place(row.metric),
+            i: metrics.ranked.get(&std::ptr::from_ref(row)).copied(),
             u: scale.symbol(),
             axis: Some(scale.axis()).filter(|words| *words != scale.symbol()),
             d: match row.direction {
@@ -163,7 +215,7 @@ impl<'a> RowData<'a> {
             whole: counts && scale.scaled(1.0) == 1.0,
             beside: row.shown && !row.primary,
             digits: scale.decimals(),
-            n: notes(row),
+            n: metrics.noted(notes(row)),
             o: match row.primary {
                 true => reading_order(row),
                 false => Vec::new(),
@@ -179,9 +231,7 @@ impl<'a> RowData<'a> {
     fn with_ratios(mut self, row: &Row) -> Self {
         if row.primary {
             let ratios = heat::ratios(row).into_iter();
-            self.r = ratios
-                .map(|ratio| Some(Short::read(&heat::attribute(ratio?))))
-                .collect();
+            self.r = ratios.map(|ratio| Some(Short::precise(ratio?))).collect();
         }
         self
     }
@@ -201,24 +251,34 @@ pub(crate) fn block(
     analysis: &Analysis,
     maps: &DiskMaps,
 ) -> (String, Numbers) {
-    let metrics = Metrics::of(analysis);
+    let (uses, inference, rows) = uses::data(analysis);
+    let metrics = Metrics::of(analysis, &rows);
+    let command = repeating(results);
     let (phases, numbers) = phases(results, analysis, &metrics, maps);
     let is_simulated = phases.iter().any(|phase| !phase.disk.is_empty());
     let measured = analysis.rows.iter().flat_map(|row| &row.results);
     let rounds = measured.map(|f| f.rounds.len()).max().unwrap_or(0);
-    let (uses, inference) = uses::data(analysis);
+    let sweeps = sweeps::data(results, analysis, &metrics);
     let data = Data {
+        title: headline(results),
+        date: moment(results.started),
+        number: results.id,
+        command: &command,
+        settled: [answers::SETTLED, answers::BEYOND_ROUNDS],
         contenders: contenders(analysis),
         groups: groups(analysis),
         tests: tests(results, analysis),
         phases,
-        sweeps: sweeps::data(analysis, &metrics),
+        sweeps,
         uses,
+        by_disk: !analysis.by_disk.is_empty(),
+        first_use: uses::first_answered(analysis),
         inference,
         confidence: (0..=rounds).map(confidence).collect(),
         steps: heat::STEPS,
         simulation: is_simulated.then(|| disk::SimulationData::of(results)),
-        metrics: metrics.0.iter().map(|m| metric(*m)).collect(),
+        notes: metrics.notes.take(),
+        metrics: metrics.all.iter().map(|m| metric(*m)).collect(),
     };
     let json = serde_json::to_string(&data).expect("numbers and text have a form in JSON");
     // `<` occurs in strings only; so written, nothing in them can end the element (HTML, §4.12.1.3).
@@ -233,26 +293,43 @@ fn metric(metric: Metric) -> MetricData {
     }
 }
 
-/// The classes, as probed, and the groups that the campaign names.
+/// Filesystems of Linux, those of other systems, and those driven by FUSE; and the groups that the campaign names.
 fn groups(analysis: &Analysis) -> Vec<GroupData> {
-    let classes: BTreeSet<Class> = analysis.features.iter().map(|f| f.class).collect();
-    let of_class = |class: Class| {
+    let of_kind = |title: &'static str| {
         let features = analysis.features.iter().enumerate();
-        features
-            .filter(move |(_, f)| f.class == class)
-            .map(|(place, _)| place)
+        let members = features.filter(|(_, found)| kind(found) == title);
+        GroupData {
+            title: title.to_owned(),
+            members: members.map(|(place, _)| place).collect(),
+            named: false,
+        }
     };
-    let probed = classes.into_iter().map(|class| GroupData {
-        title: words::class(class).to_owned(),
-        members: of_class(class).collect(),
-        named: false,
-    });
+    let kinds = ["native", "foreign", "FUSE", "baseline"].map(of_kind);
+    let probed = kinds.into_iter().filter(|group| !group.members.is_empty());
     let named = analysis.contender_groups.iter().map(|group| GroupData {
         title: clean(&group.name),
         members: group.members.clone(),
         named: true,
     });
     probed.chain(named).collect()
+}
+
+/// What kind of filesystem it is: foreign is what the kernel drives for the sake of another system, by its semantics or by
+/// who else reads it.
+fn kind(found: &analyse::ContenderFeatures) -> &'static str {
+    let elsewhere = |reader: &model::Reader| {
+        matches!(
+            reader.system,
+            System::Windows | System::MacOs | System::AmigaOs
+        )
+    };
+    match (found.class, found.driver) {
+        (Class::Baseline, _) => "baseline",
+        (_, Driver::Fuse) => "FUSE",
+        (Class::PartialPosix, Driver::Kernel) => "foreign",
+        _ if found.facts.read_by.iter().any(elsewhere) => "foreign",
+        _ => "native",
+    }
 }
 
 fn contenders(analysis: &Analysis) -> Vec<ContenderData> {
@@ -361,11 +438,20 @@ impl Serialize for ResultData<'_> {
                 None => RoundData::Word(round.outcome.name()),
             })
             .collect();
+        let variation = estimate.variation.map(|v| Short::read(&three_digits(v)));
+        let median = Short::of(scale, estimate.median);
         let mut list = serializer.serialize_seq(None)?;
-        list.serialize_element(&Short::of(scale, estimate.median))?;
+        let is_plain = signs.is_empty() && place.is_empty() && is_range(result);
+        if is_plain && middle(&rounds).is_some_and(|middle| middle == median.0) {
+            list.serialize_element(&variation)?;
+            for round in &rounds {
+                list.serialize_element(round)?;
+            }
+            return list.end();
+        }
+        list.serialize_element(&median)?;
         list.serialize_element(&signs)?;
         list.serialize_element(&place)?;
-        let variation = estimate.variation.map(|v| Short::read(&three_digits(v)));
         list.serialize_element(&variation)?;
         list.serialize_element(&rounds)?;
         if !is_range(result) {
@@ -374,6 +460,15 @@ impl Serialize for ResultData<'_> {
         }
         list.end()
     }
+}
+
+/// The median of rounds as they are shown; nothing where one has no value.
+fn middle(rounds: &[RoundData]) -> Option<f64> {
+    let values = rounds.iter().map(|round| match round {
+        RoundData::Value(value) => Some(value.0),
+        RoundData::Word(_) => None,
+    });
+    median(&values.collect::<Option<Vec<f64>>>()?)
 }
 
 /// Whether the interval goes from the smallest round to the largest.
@@ -402,6 +497,11 @@ struct Short(f64);
 impl Short {
     fn of(scale: &Scale, value: f64) -> Self {
         Self::read(&scale.number(value))
+    }
+
+    /// With digits enough for what is computed from it.
+    fn precise(value: f64) -> Self {
+        Self::read(&format!("{value:.6e}"))
     }
 
     fn read(shown: &str) -> Self {

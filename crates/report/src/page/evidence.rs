@@ -1,8 +1,9 @@
 //! What was found besides results: features, failures with all their evidence, kernel complaints.
 
 use analyse::{Analysis, CellFailure, Found, PhaseFailure};
-use model::{FACTS, Feature, StepRecord};
+use model::{FACTS, Feature, Status, StepRecord};
 
+use crate::wording::command::typed_words;
 use crate::wording::complaint_lines::{ComplaintLine, complaint_lines};
 use crate::wording::failure_lines::{FailureLine, failure_lines, with_error};
 use crate::wording::text::{clean, clean_lines};
@@ -36,7 +37,6 @@ pub(super) struct FactCell {
 pub(super) struct FailureView {
     /// The place of the contender.
     pub number: usize,
-    pub status: &'static str,
     pub contender: String,
     pub place: String,
     pub rounds: String,
@@ -120,9 +120,32 @@ fn found(found: &Found) -> FeatureCell {
     }
 }
 
-pub(super) fn failures(analysis: &Analysis) -> Vec<FailureView> {
-    let lines = failure_lines(analysis);
-    lines.iter().map(|line| failure(line, analysis)).collect()
+/// The cells that are not ok; what a filesystem cannot do is no fault of it.
+pub(super) fn not_ok(analysis: &Analysis) -> impl Iterator<Item = &CellFailure> {
+    let cells = analysis.failures.iter();
+    cells.filter(|cell| cell.status != Status::Unsupported)
+}
+
+/// What ended in the same way: the status, how many cells, and a card for each event.
+pub(super) type FailureGroup = (&'static str, usize, Vec<FailureView>);
+
+pub(super) fn failures(analysis: &Analysis) -> Vec<FailureGroup> {
+    let mut groups: Vec<FailureGroup> = Vec::new();
+    for line in failure_lines(analysis) {
+        let status = line.first().status.name();
+        let card = failure(&line, analysis);
+        match groups.iter_mut().find(|group| group.0 == status) {
+            Some((_, count, cards)) => {
+                *count += line.cells.len();
+                cards.push(card);
+            }
+            None => groups.push((status, line.cells.len(), vec![card])),
+        }
+    }
+    for (_, _, cards) in &mut groups {
+        cards.sort_by(|a, b| a.reason.cmp(&b.reason));
+    }
+    groups
 }
 
 fn failure(line: &FailureLine<'_>, analysis: &Analysis) -> FailureView {
@@ -130,7 +153,6 @@ fn failure(line: &FailureLine<'_>, analysis: &Analysis) -> FailureView {
     let own = contenders.position(|name| *name == line.first().contender);
     FailureView {
         number: own.unwrap_or_default(),
-        status: line.first().status.name(),
         contender: clean(&line.first().contender),
         place: line.place(),
         rounds: line.rounds(),
@@ -172,7 +194,7 @@ fn step(step: &StepRecord) -> StepView {
     };
     StepView {
         name: clean(&step.step),
-        command: super::setting::command_line(&step.command),
+        command: typed_words(&step.command),
         end: format!("{end} after {}", step.elapsed),
         output: clean_lines(&step.output),
     }

@@ -21,9 +21,12 @@ use analyse::{Analysis, OfDisk, PhaseCounts, RoundOutcome, Row};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
-use crate::tables::overview::{Entry, PhaseLine, TestBlock, Tone, legend, overview};
+use crate::Scale;
+use crate::tables::overview::{Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, calibration, interference, totals};
-use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses};
+use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, sure};
+use crate::wording::command::repeating;
+use crate::wording::headline::headline;
 use crate::wording::remarks::remarks;
 use crate::wording::text::{clean, short_names};
 use crate::wording::{summary, words};
@@ -41,6 +44,10 @@ struct Page {
     /// What the script knows, as JSON.
     data: String,
     title: String,
+    /// What the campaign is called.
+    name: String,
+    /// The command that repeats it.
+    command: String,
     program: String,
     number: i64,
     facts: Vec<(&'static str, String)>,
@@ -48,8 +55,10 @@ struct Page {
     unfinished: Option<String>,
     /// What results in virtual time say, where these are.
     virtual_time: Option<String>,
-    /// The answer for each use.
+    /// The answer for each use, or each disk.
     answers: Vec<Sentence>,
+    /// How sure an answer is.
+    sure: String,
     how_sure: String,
     /// How far the results can be trusted.
     remarks: Vec<String>,
@@ -86,7 +95,10 @@ struct Page {
     /// What the classes mean.
     classes: &'static str,
     known: Vec<evidence::FactView>,
-    failures: Vec<evidence::FailureView>,
+    /// Cells that are not ok, but for those in which something is merely unsupported; and those.
+    not_ok: usize,
+    cannot: usize,
+    failures: Vec<evidence::FailureGroup>,
     complaints: Vec<evidence::ComplaintView>,
     environments: Vec<setting::EnvironmentView>,
     commands: Vec<setting::CommandView>,
@@ -143,6 +155,8 @@ struct LineView {
     id: String,
     /// Its place in the script's data, where a detail can be opened.
     number: Option<usize>,
+    /// The place of its row in its phase, where that is not of the primary metric.
+    beside: Option<usize>,
     /// Whether it follows from other rows.
     derived: bool,
     phase: String,
@@ -184,16 +198,14 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
     let name = clean(&results.campaign.name);
     let (data, numbers) = data::block(results, analysis, maps);
     let tests = phases::tests(results, analysis, &numbers);
+    let command = repeating(results);
     let page = Page {
         policy: script::policy(),
         style: script::STYLE,
         script: script::SCRIPT,
         data,
-        title: if name.is_empty() {
-            format!("Campaign {}", results.id)
-        } else {
-            name
-        },
+        title: headline(results),
+        name,
         program: program(results),
         number: results.id,
         facts: summary::facts(results),
@@ -201,9 +213,10 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
         unfinished: summary::unfinished(analysis),
         virtual_time: summary::virtual_time(results),
         answers: answers(analysis),
+        sure: sure(analysis),
         how_sure: how_sure(analysis),
         remarks: remarks(analysis),
-        contenders: setting::contenders(results),
+        contenders: setting::contenders(results, analysis),
         counts: overall::counts(analysis),
         resources: setting::resources(analysis),
         columns: columns(analysis),
@@ -215,7 +228,8 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
         tests_groups: overall::titles(analysis),
         contender_groups: overall::contender_groups(analysis),
         ageing: ageing::view(analysis),
-        uses: uses::views(analysis),
+        uses: uses::views(analysis, &command),
+        command,
         legend: legend(&overview(results, analysis)),
         totals: totals_of(results, analysis),
         shares: shares(results, analysis),
@@ -226,6 +240,8 @@ pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMap
         features: evidence::features(analysis),
         classes: words::CLASSES,
         known: evidence::facts(analysis),
+        not_ok: evidence::not_ok(analysis).count(),
+        cannot: analysis.failures.len() - evidence::not_ok(analysis).count(),
         failures: evidence::failures(analysis),
         complaints: evidence::complaints(analysis),
         environments: setting::environments(results),
@@ -293,6 +309,7 @@ fn outcomes(analysis: &Analysis) -> Vec<Count> {
             count,
             class: match outcome {
                 RoundOutcome::Ok => "good",
+                RoundOutcome::Unsupported => "cannot",
                 _ if outcome.is_failure() => "failed",
                 _ => "absent",
             },
@@ -310,9 +327,13 @@ fn columns(analysis: &Analysis) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// What was tried has its own matrix.
 fn blocks(results: &CampaignResults, analysis: &Analysis, numbers: &Numbers) -> Vec<BlockView> {
+    let is_feature =
+        |line: &PhaseLine<'_>| line.row.is_some_and(|row| row.metric == Metric::Supported);
     overview(results, analysis)
         .iter()
+        .filter(|block| !block.lines.iter().all(is_feature))
         .map(|block| BlockView {
             id: block
                 .number
@@ -330,14 +351,20 @@ fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<L
         let mut phases = block.test.phases.iter();
         phases.position(|phase| phase.name == row.phase)
     };
+    let is_feature = |row: &Row| row.metric == Metric::Supported;
     let lines = block.lines.iter();
     lines
+        .filter(|line| !line.row.is_some_and(is_feature))
         .map(|line| (line.row.and_then(place), line))
         .map(|(phase, line)| LineView {
             number: phase.and_then(number),
+            beside: line.row.filter(|row| !row.primary).and_then(|row| {
+                let mut rows = analysis.rows.iter().filter(|other| is_of_phase(other, row));
+                rows.position(|other| other.metric == row.metric)
+            }),
             derived: line.row.is_none(),
             id: match (block.number, phase, line.row) {
-                (Some(test), Some(phase), Some(row)) => link(test, phase, row),
+                (Some(test), Some(phase), Some(_)) => phase_id(test, phase),
                 _ => sweep_id(&block.name, analysis),
             },
             phase: line.label.clone(),
@@ -348,14 +375,22 @@ fn lines(block: &TestBlock<'_>, analysis: &Analysis, numbers: &Numbers) -> Vec<L
         .collect()
 }
 
+/// Whether two rows are of one phase.
+fn is_of_phase(one: &Row, other: &Row) -> bool {
+    (&one.suite, &one.test, &one.phase) == (&other.suite, &other.test, &other.phase)
+}
+
 /// The cells of a row with the colour that says how far each is from the best.
 fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
     let none = vec![None; line.entries.len()];
     let ratios = line.row.map_or(none, heat::ratios);
-    let cells = line.entries.iter().zip(ratios);
+    let cells = line.entries.iter().zip(ratios).enumerate();
     cells
-        .map(|(of, ratio)| {
+        .map(|(place, (of, ratio))| {
             let mut view = entry(of);
+            if let Some(text) = readable(line, place, of) {
+                view.text = text;
+            }
             if let Some(ratio) = ratio {
                 view.class = format!("{} {}", view.class, heat::class(ratio));
                 view.ratio = Some(heat::attribute(ratio));
@@ -363,6 +398,27 @@ fn coloured(line: &PhaseLine<'_>) -> Vec<EntryView> {
             view
         })
         .collect()
+}
+
+/// A number in a unit of its own, where that of its row would make it very long or nearly nothing.
+fn readable(line: &PhaseLine<'_>, place: usize, entry: &Entry) -> Option<String> {
+    let bound = entry.text.starts_with(LOWER_BOUND);
+    let shown: f64 = entry.text.trim_start_matches(LOWER_BOUND).parse().ok()?;
+    if shown == 0.0 || (0.1..10_000.0).contains(&shown.abs()) {
+        return None;
+    }
+    let row = line.row?;
+    let median = row.results[place].estimate?.median;
+    let own = Scale::for_metric(row.metric, [median]);
+    let text = own.with_unit(median);
+    let is_better = line.unit.split(' ').next() != Some(own.symbol());
+    is_better.then(|| {
+        if bound {
+            format!("{LOWER_BOUND}{text}")
+        } else {
+            text
+        }
+    })
 }
 
 /// Where the sweep of this name is shown in full.
@@ -460,15 +516,6 @@ const fn tone_class(tone: Tone) -> &'static str {
 /// Anchors are numbers: a name from outside is never part of one.
 fn test_id(test: usize) -> String {
     format!("test-{}", test + 1)
-}
-
-/// Where the overview links to: the phase's chart, or the feature table for what is a yes or a no.
-fn link(test: usize, phase: usize, row: &Row) -> String {
-    if row.metric == Metric::Supported {
-        "features".to_owned()
-    } else {
-        phase_id(test, phase)
-    }
 }
 
 fn phase_id(test: usize, phase: usize) -> String {

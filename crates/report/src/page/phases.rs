@@ -21,7 +21,6 @@ pub(super) struct TestView {
     pub id: String,
     /// Its place among all tests.
     pub number: usize,
-    pub name: String,
     pub path: String,
     pub title: String,
     pub rationale: String,
@@ -70,7 +69,6 @@ pub(super) fn tests(
     let view = |(index, (suite, test)): (usize, (&model::Suite, &Test))| TestView {
         id: test_id(index),
         number: index,
-        name: clean(&test.name),
         path: path(test),
         title: clean(&test.title),
         rationale: prose(&test.rationale),

@@ -26,8 +26,10 @@ pub(super) const SCRIPT: &str = concat!(
     "(() => {\n\"use strict\";\n",
     drawing!(),
     texts!(
-        "script/demand.js" "script/filter.js" "script/phases.js" "script/verdict.js"
-        "script/uses.js" "script/disk.js" "script/disk_map.js" "script/detail.js" "script/heat.js" "script/main.js"
+        "script/inference.js" "script/verdict.js" "script/weighed.js" "script/marks.js" "script/state.js"
+        "script/derived.js" "script/demand.js" "script/share.js" "script/filter.js" "script/rank_chart.js"
+        "script/uses.js" "script/phases.js" "script/pager.js" "script/heat.js" "script/groups.js" "script/counts.js" "script/disk.js"
+        "script/disk_map.js" "script/detail.js" "script/chart_index.js" "script/places.js" "script/main.js"
     ),
     "})();\n",
 );
@@ -64,7 +66,7 @@ pub(crate) fn chart_style() -> String {
 /// What the page may do: apply its own style, run its own script, and nothing else.
 pub(super) fn policy() -> String {
     format!(
-        "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src '{}'; style-src '{}'; img-src blob:; base-uri 'none'; form-action 'none'",
         source_of(SCRIPT),
         source_of(STYLE)
     )

@@ -3,7 +3,9 @@
 use analyse::Analysis;
 use model::{CampaignResults, Contender, Environment, StepRecord};
 
+use super::evidence::not_ok;
 use crate::tables::resources;
+use crate::wording::command::typed_words;
 use crate::wording::text::{clean, prose};
 use crate::wording::{summary, words};
 
@@ -14,6 +16,8 @@ pub(super) struct ContenderView {
     pub driver: &'static str,
     pub options: String,
     pub quirks: Vec<String>,
+    /// Cells that are not ok.
+    pub not_ok: usize,
 }
 
 /// What one session ran on.
@@ -29,14 +33,20 @@ pub(super) struct CommandView {
     pub lines: Vec<(String, String)>,
 }
 
-pub(super) fn contenders(results: &CampaignResults) -> Vec<ContenderView> {
-    results.campaign.contenders.iter().map(contender).collect()
+pub(super) fn contenders(results: &CampaignResults, analysis: &Analysis) -> Vec<ContenderView> {
+    let count = |one: &Contender| {
+        not_ok(analysis)
+            .filter(|cell| cell.contender == one.name)
+            .count()
+    };
+    let all = results.campaign.contenders.iter();
+    all.map(|one| contender(one, count(one))).collect()
 }
 
-fn contender(contender: &Contender) -> ContenderView {
+fn contender(contender: &Contender, not_ok: usize) -> ContenderView {
     let mut options = Vec::new();
     if !contender.mkfs_options.is_empty() {
-        options.push(format!("mkfs {}", command_line(&contender.mkfs_options)));
+        options.push(format!("mkfs {}", typed_words(&contender.mkfs_options)));
     }
     if !contender.mount_options.is_empty() {
         options.push(format!("mount {}", contender.mount_options.join(",")));
@@ -55,6 +65,7 @@ fn contender(contender: &Contender) -> ContenderView {
             .iter()
             .map(|q| prose(q))
             .collect(),
+        not_ok,
     }
 }
 
@@ -104,7 +115,7 @@ pub(super) fn commands(results: &CampaignResults) -> Vec<CommandView> {
             contender: clean(&contender.name),
             lines: first_of_each(results, &contender.name)
                 .into_iter()
-                .map(|step| (clean(&step.step), command_line(&step.command)))
+                .map(|step| (clean(&step.step), typed_words(&step.command)))
                 .collect(),
         })
         .filter(|view| !view.lines.is_empty())
@@ -124,31 +135,4 @@ fn first_of_each<'a>(results: &'a CampaignResults, contender: &str) -> Vec<&'a S
         }
     }
     firsts
-}
-
-/// Words as one would type them into a shell.
-pub(super) fn command_line(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
-    clean(&quoted.join(" "))
-}
-
-/// A word in single quotes where a POSIX shell would see more in it than a word (XCU §2.2).
-fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn command_lines_can_be_typed() {
-        let words = ["sh", "-c", "echo 'a' > b", ""].map(str::to_owned);
-        assert_eq!(command_line(&words), r"sh -c 'echo '\''a'\'' > b' ''");
-    }
 }

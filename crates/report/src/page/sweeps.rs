@@ -46,6 +46,8 @@ pub(super) struct PointView {
 #[derive(Serialize)]
 pub(super) struct SweepData<'a> {
     name: String,
+    /// The tests that are its points.
+    tests: Vec<usize>,
     axes: Vec<AxisData>,
     /// For each axis the places at which the others are held at first; nothing for itself.
     held: Vec<Vec<Option<usize>>>,
@@ -83,9 +85,28 @@ struct PointData<'a> {
 }
 
 /// Every sweep, as the script draws it.
-pub(super) fn data<'a>(analysis: &'a Analysis, metrics: &Metrics) -> Vec<SweepData<'a>> {
+pub(super) fn data<'a>(
+    results: &CampaignResults,
+    analysis: &'a Analysis,
+    metrics: &Metrics,
+) -> Vec<SweepData<'a>> {
+    let all: Vec<&Test> = results
+        .campaign
+        .suites
+        .iter()
+        .flat_map(|s| &s.tests)
+        .collect();
+    let point = |sweep: &Sweep, name: &String| {
+        let mut tests = all.iter();
+        tests.position(|test| test.suite == sweep.suite && test.name == *name)
+    };
     let of_sweep = |sweep: &Sweep| SweepData {
         name: clean(&sweep.name),
+        tests: sweep
+            .tests
+            .iter()
+            .filter_map(|name| point(sweep, name))
+            .collect(),
         held: sweep.axes.keys().map(|axis| held(sweep, *axis)).collect(),
         axes: sweep
             .axes

@@ -1,13 +1,20 @@
 //! Uses on the page: the weights as documented and the order that follows from them, as tables; and what
 //! the script needs to weigh anew.
 
-use analyse::inference::{self, Estimate, Estimates, MOST_ROUNDS, limit};
-use analyse::{Analysis, Candidate, ENOUGH_TESTED, Share, UseScores, WeighedGroup, advise};
-use model::Clock;
+use std::collections::{BTreeMap, BTreeSet};
+
+use analyse::inference::{
+    self, Estimate, Estimates, FALSE_LIMIT, MOST_ROUNDS, Question, RowCosts, limit,
+};
+use analyse::{
+    Analysis, Candidate, ENOUGH_TESTED, Recommendation, Row, RuledOut, Share, UseScores,
+    WeighedGroup, advise,
+};
+use model::{Clock, Direction, Group};
 use serde::{Serialize, Serializer};
 
 use crate::wording::answers::{self, of_place};
-use crate::wording::reasons::reasons;
+use crate::wording::reasons::{in_words, reasons};
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, prose, short_names};
 
@@ -16,6 +23,8 @@ pub(super) struct UseView {
     pub title: String,
     /// The answer with the weights as documented.
     pub answer: String,
+    /// What would settle what is open.
+    pub settled_by: String,
     pub rationale: String,
     pub source: String,
     pub groups: Vec<GroupView>,
@@ -40,6 +49,8 @@ pub(super) struct OrderView {
     pub contender: String,
     /// As a multiple of the first's.
     pub cost: String,
+    /// In which interval that lies.
+    pub interval: String,
     /// What it is beside the best.
     pub place: String,
 }
@@ -47,32 +58,48 @@ pub(super) struct OrderView {
 /// A use as the script knows it.
 #[derive(Serialize)]
 pub(super) struct UseData {
+    name: String,
     title: String,
     groups: Vec<GroupData>,
-    /// Why each contender is ruled out; empty where it is not.
-    out: Vec<String>,
-    /// The answer where all of them are.
-    nothing: String,
-    /// Features that it needs and that nobody tried on some who qualify.
-    untried: Vec<String>,
+    /// What is said against each contender.
+    out: Vec<Vec<AgainstData>>,
+    /// Features that it needs and that nobody tried, of each contender.
+    untried: Vec<Vec<String>>,
     /// What is of no relevance.
     margin: f64,
     /// The chance of a false claim about it.
     limit: f64,
 }
 
-/// What is known of each pair of contenders in each result, from which any weights are answered.
+/// A reason against a contender, and while which rows count it holds: in any case where these are absent.
+#[derive(Serialize)]
+struct AgainstData {
+    w: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<usize>>,
+    /// Whether it is a failure, of which one is named.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    failure: bool,
+}
+
+/// What is known of each pair of contenders in each result, from which any selection and any weights are answered.
 #[derive(Serialize)]
 pub(super) struct InferenceData {
-    /// The test of each result.
+    /// The test of each result, for the noise that the results of one have in common.
     tests: Vec<usize>,
     /// How many rounds it has.
     rounds: Vec<usize>,
+    /// Whether more of its metric is better.
+    higher: Vec<u8>,
+    /// Of each result and contender the logarithm of what it costs, by round; nothing where it is not comparable.
+    costs: Vec<Vec<Option<Vec<Option<Close>>>>>,
     /// Of each result and pair the mean difference of log costs, the variance of that mean, where anything is known of it,
     /// and which quantiles belong to its degrees of freedom.
     pairs: Vec<Vec<Option<PairData>>>,
     /// Quantiles of f/χ² for each number f of degrees of freedom that occurs.
     quantiles: Vec<Vec<Close>>,
+    /// These numbers.
+    freedoms: Vec<f64>,
     /// How far the noise of results of one test goes together.
     correlation: f64,
     /// Whether values are free of noise.
@@ -83,21 +110,52 @@ pub(super) struct InferenceData {
     far_behind: f64,
     #[serde(rename = "enoughTested")]
     enough_tested: f64,
+    #[serde(rename = "falseLimit")]
+    false_limit: f64,
+    margin: f64,
     /// The suites that ran.
     suites: Vec<String>,
     /// The time that they had, where that was limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<String>,
+    /// The title of the group that is about space.
+    space: &'static str,
+    /// The groups of tests: the title and the results of each, as a use has them.
+    groups: Vec<(&'static str, Vec<(usize, f64)>)>,
 }
 
-type PairData = (Close, Option<Close>, usize);
+/// What is known of a pair in a result: mean, variance, number of quantiles; of most the variance alone, since their mean is
+/// that of what the two cost, and their quantiles are the first.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PairData {
+    Variance(Digits),
+    All(Close, Option<Digits>, usize),
+}
 
 /// A number with as many digits as make no difference to an answer.
+#[derive(Clone, Copy)]
 struct Close(f64);
+
+impl Close {
+    fn rounded(value: f64) -> f64 {
+        format!("{value:.8e}").parse().unwrap_or(value)
+    }
+}
 
 impl Serialize for Close {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rounded = format!("{:.9e}", self.0).parse().unwrap_or(self.0);
+        serializer.serialize_f64(Self::rounded(self.0))
+    }
+}
+
+/// The same of what is itself an estimate.
+#[derive(Clone, Copy)]
+struct Digits(f64);
+
+impl Serialize for Digits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
         serializer.serialize_f64(rounded)
     }
 }
@@ -110,129 +168,271 @@ struct GroupData {
     tested: bool,
     /// The suite that tests it.
     suite: Option<String>,
-    /// The number of each result that counts among those of the inference, and its share in the group.
+    /// The number of each of its results among those of the inference, and its weight in the group.
     results: Vec<(usize, f64)>,
-    /// In virtual time the scores of each contender, by round; nothing where it has none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    scores: Vec<Option<Vec<Option<Digits>>>>,
 }
 
-/// A score with as many digits as make no difference in the three that are shown.
-struct Digits(f64);
-
-impl Serialize for Digits {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rounded = format!("{:.6e}", self.0).parse().unwrap_or(self.0);
-        serializer.serialize_f64(rounded)
+/// The uses; `command` repeats the campaign.
+pub(super) fn views(analysis: &Analysis, command: &str) -> Vec<UseView> {
+    if analysis.uses.is_empty() {
+        return Vec::new();
     }
+    let (estimates, rows) = analysis.estimates();
+    let uses = analysis.uses.iter();
+    uses.map(|one| {
+        let intervals = intervals(one, &estimates, &rows, analysis.uses.len());
+        view(one, analysis, &intervals, command)
+    })
+    .collect()
 }
 
-pub(super) fn views(analysis: &Analysis) -> Vec<UseView> {
-    analysis
-        .uses
+/// In which interval each contender lies beside the first, as multiples of its cost.
+fn intervals(
+    one: &UseScores,
+    estimates: &Estimates,
+    rows: &[usize],
+    family: usize,
+) -> Vec<Option<[f64; 2]>> {
+    let mut weights = vec![0.0; rows.len()];
+    for group in &one.groups {
+        let whole: f64 = group.results.iter().map(|share| share.weight).sum();
+        for share in &group.results {
+            if let Ok(number) = rows.binary_search(&share.row) {
+                weights[number] += group.weight * share.weight / whole;
+            }
+        }
+    }
+    let takes_part: Vec<bool> = one
+        .candidates
         .iter()
-        .map(|one| view(one, analysis))
+        .map(|c| c.ruled_out.is_empty())
+        .collect();
+    let logs = estimates.intervals(Question {
+        weights: &weights,
+        takes_part: &takes_part,
+        margin: one.margin,
+        family,
+    });
+    logs.into_iter()
+        .map(|ends| ends.map(|ends| ends.map(f64::exp)))
         .collect()
 }
 
-/// The uses, and what they are answered from; nothing where there are none.
-pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, Option<InferenceData>) {
-    if analysis.uses.is_empty() {
-        return (Vec::new(), None);
-    }
-    let (estimates, rows) = analysis.estimates();
-    let limit = limit(analysis.uses.len());
-    let is_exact = analysis.clock == Clock::Virtual;
-    let of = |one| of_use(one, &rows, limit, is_exact);
-    let uses = analysis.uses.iter().map(of).collect();
-    (uses, Some(inference(analysis, &estimates)))
+/// The first use with an answer, or the first.
+pub(super) fn first_answered(analysis: &Analysis) -> usize {
+    let is_answered = |one: &UseScores| {
+        let none = [Recommendation::NoAdvice, Recommendation::None];
+        !none.contains(&advise(one).recommendation)
+    };
+    analysis.uses.iter().position(is_answered).unwrap_or(0)
 }
 
-fn inference(analysis: &Analysis, estimates: &Estimates) -> InferenceData {
-    let mut quantiles: Vec<(f64, Vec<Close>)> = Vec::new();
-    let mut pair = |estimate: &Option<Estimate>| {
+/// The rows of the inference, by the numbers of those of the analysis.
+pub(super) type InferenceRows = BTreeMap<usize, usize>;
+
+/// The uses, and what they are answered from.
+pub(super) fn data(analysis: &Analysis) -> (Vec<UseData>, InferenceData, InferenceRows) {
+    let (estimates, rows) = analysis.estimates();
+    let numbers: InferenceRows = rows.iter().enumerate().map(|(n, row)| (*row, n)).collect();
+    let limit = limit(analysis.uses.len());
+    let of = |one| of_use(one, analysis, &numbers, limit);
+    let uses = analysis.uses.iter().map(of).collect();
+    (uses, inference(analysis, &estimates, &numbers), numbers)
+}
+
+fn inference(analysis: &Analysis, estimates: &Estimates, numbers: &InferenceRows) -> InferenceData {
+    let mut freedoms: Vec<f64> = Vec::new();
+    let mut pair = |estimate: &Option<Estimate>, costs: &RowCosts, pair: (usize, usize)| {
         let estimate = (*estimate)?;
         let freedom = match estimate.freedom.is_finite() {
             true => estimate.freedom,
             false => 1.0,
         };
-        let known = quantiles.iter().position(|(f, _)| *f == freedom);
+        let known = freedoms.iter().position(|f| *f == freedom);
         let number = known.unwrap_or_else(|| {
-            let all = inference::quantiles(freedom).into_iter().map(Close);
-            quantiles.push((freedom, all.collect()));
-            quantiles.len() - 1
+            freedoms.push(freedom);
+            freedoms.len() - 1
         });
-        let variance = Some(estimate.variance).filter(|v| v.is_finite());
-        Some((Close(estimate.mean), variance.map(Close), number))
+        let variance = Some(Digits(estimate.variance)).filter(|v| v.0.is_finite());
+        let is_mean =
+            (mean_of(costs, pair)? - estimate.mean).abs() < 1e-6 * estimate.variance.sqrt();
+        Some(match variance {
+            Some(variance) if number == 0 && is_mean => PairData::Variance(variance),
+            variance => PairData::All(Close(estimate.mean), variance, number),
+        })
     };
+    let count = analysis.contenders.len();
     let pairs = estimates
         .pairs()
-        .map(|row| row.iter().map(&mut pair).collect());
+        .zip(estimates.costs())
+        .map(|(row, costs)| {
+            let places = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+            row.iter()
+                .zip(places)
+                .map(|(estimate, place)| pair(estimate, costs, place))
+                .collect()
+        });
+    let pairs = pairs.collect();
+    let quantiles = freedoms.iter().map(|freedom| {
+        inference::quantiles(*freedom)
+            .into_iter()
+            .map(Close)
+            .collect()
+    });
+    let rows = || numbers.keys().map(|row| &analysis.rows[*row]);
+    let groups = analysis.overall.groups.iter();
     InferenceData {
         tests: estimates.tests().collect(),
         rounds: estimates.rounds().collect(),
-        pairs: pairs.collect(),
-        quantiles: quantiles.into_iter().map(|(_, all)| all).collect(),
+        higher: rows()
+            .map(|row| u8::from(row.direction == Direction::Higher))
+            .collect(),
+        costs: estimates.costs().map(costs).collect(),
+        quantiles: quantiles.collect(),
+        pairs,
+        freedoms,
         correlation: estimates.correlation(),
         exact: analysis.clock == Clock::Virtual,
         most_rounds: MOST_ROUNDS,
         far_behind: answers::FAR_BEHIND,
         enough_tested: ENOUGH_TESTED,
+        false_limit: FALSE_LIMIT,
+        margin: analysis.margin.0,
         suites: answers::Ran::of(analysis)
             .suites
             .into_iter()
             .map(clean)
             .collect(),
         budget: analysis.budget.map(|budget| budget.to_string()),
+        space: Group::Space.title(),
+        groups: groups
+            .map(|group| (group.group.title(), results(&group.shares, numbers)))
+            .collect(),
     }
 }
 
-fn of_use(one: &UseScores, rows: &[usize], limit: f64, is_exact: bool) -> UseData {
-    let scores = |rounds: &Vec<Option<f64>>| {
+/// By how much more one costs than another on average, by the costs as the page has them.
+fn mean_of(costs: &RowCosts, (one, other): (usize, usize)) -> Option<f64> {
+    let rounds = costs.logs[one].iter().zip(&costs.logs[other]);
+    let both = rounds.filter_map(|(a, b)| Some(Close::rounded((*a)?) - Close::rounded((*b)?)));
+    let (count, sum) = both.fold((0, 0.0), |(count, sum), value| (count + 1, sum + value));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// What each contender costs in a row, by round.
+fn costs(row: &RowCosts) -> Vec<Option<Vec<Option<Close>>>> {
+    let of_contender = |rounds: &Vec<Option<f64>>| {
         let any = rounds.iter().any(Option::is_some);
-        any.then(|| rounds.iter().map(|score| score.map(Digits)).collect())
+        any.then(|| rounds.iter().map(|log| log.map(Close)).collect())
     };
-    let results = |group: &WeighedGroup| {
-        let whole: f64 = group.results.iter().map(|share| share.weight).sum();
-        let number = |share: &Share| {
-            let number = rows.iter().position(|row| *row == share.row)?;
-            Some((number, share.weight / whole))
-        };
-        group.results.iter().filter_map(number).collect()
+    row.logs.iter().map(of_contender).collect()
+}
+
+/// The results of a group by the numbers of the inference.
+fn results(shares: &[Share], numbers: &InferenceRows) -> Vec<(usize, f64)> {
+    let number = |share: &Share| Some((*numbers.get(&share.row)?, share.weight));
+    shares.iter().filter_map(number).collect()
+}
+
+fn of_use(one: &UseScores, analysis: &Analysis, numbers: &InferenceRows, limit: f64) -> UseData {
+    let all = |group: &WeighedGroup| {
+        let mut groups = analysis.overall.groups.iter();
+        let of_group = groups.find(|of| of.group == group.group);
+        of_group.map_or_else(Vec::new, |of| results(&of.shares, numbers))
     };
-    let groups = one.groups.iter().map(|group| GroupData {
-        title: group.group.title(),
-        why: prose(&group.why),
-        weight: group.weight,
-        tested: is_tested(group),
-        suite: group.tested_by.first().cloned(),
-        results: results(group),
-        scores: match is_exact {
-            true => group.rounds.iter().map(scores).collect(),
-            false => Vec::new(),
-        },
-    });
-    let advice = advise(one);
-    let untried = &advice.untried;
+    let groups: Vec<GroupData> = one
+        .groups
+        .iter()
+        .map(|group| GroupData {
+            title: group.group.title(),
+            why: prose(&group.why),
+            weight: group.weight,
+            tested: !all(group).is_empty(),
+            suite: group.tested_by.first().cloned(),
+            results: all(group),
+        })
+        .collect();
+    let counting: BTreeSet<usize> = groups
+        .iter()
+        .flat_map(|g| &g.results)
+        .map(|r| r.0)
+        .collect();
+    let of_inference: Vec<usize> = numbers.keys().copied().collect();
+    let rows: Vec<(usize, &Row)> = counting
+        .iter()
+        .map(|number| (*number, &analysis.rows[of_inference[*number]]))
+        .collect();
     UseData {
+        name: clean(&one.name),
         title: clean(&one.title),
-        groups: groups.collect(),
-        out: one.candidates.iter().map(why_ruled_out).collect(),
-        nothing: answers::nothing(&advice),
-        untried: untried
+        groups,
+        out: one
+            .candidates
             .iter()
-            .map(|(feature, _)| feature.to_string())
+            .map(|c| against(c, &rows, analysis))
+            .collect(),
+        untried: one
+            .candidates
+            .iter()
+            .map(|c| c.not_probed.iter().map(ToString::to_string).collect())
             .collect(),
         margin: one.margin.0,
         limit,
     }
 }
 
+/// What is said against a candidate, and while which of the rows that count.
+fn against(candidate: &Candidate, rows: &[(usize, &Row)], analysis: &Analysis) -> Vec<AgainstData> {
+    let of = |wanted: &dyn Fn(&Row) -> bool| {
+        let some = rows.iter().filter(|(_, row)| wanted(row));
+        Some(some.map(|(number, _)| *number).collect::<Vec<usize>>())
+    };
+    let place = analysis
+        .contenders
+        .iter()
+        .position(|name| *name == candidate.contender);
+    let is_damage = |test: &str| {
+        let mut cells = analysis.failures.iter();
+        cells.any(|cell| {
+            cell.contender == candidate.contender && cell.test == test && cell.is_damage()
+        })
+    };
+    let reason = |reason: &RuledOut| AgainstData {
+        w: in_words(reason),
+        failure: matches!(reason, RuledOut::Failure { .. }),
+        rows: match reason {
+            RuledOut::Failure { test, phase, .. } => {
+                let own = of(&|row| row.test == *test && row.phase == *phase);
+                match own {
+                    Some(rows) if !rows.is_empty() => Some(rows),
+                    _ if is_damage(test) => None,
+                    _ => of(&|row| row.test == *test),
+                }
+            }
+            RuledOut::NotDurable { .. } => {
+                of(&|row| place.is_some_and(|place| row.results[place].set_apart))
+            }
+            _ => None,
+        },
+    };
+    // That nobody has results is seen where they are counted.
+    let reasons = candidate
+        .ruled_out
+        .iter()
+        .filter(|r| **r != RuledOut::NoResults);
+    reasons.map(reason).collect()
+}
+
 fn is_tested(group: &WeighedGroup) -> bool {
     !group.results.is_empty()
 }
 
-fn view(one: &UseScores, analysis: &Analysis) -> UseView {
+fn view(
+    one: &UseScores,
+    analysis: &Analysis,
+    intervals: &[Option<[f64; 2]>],
+    command: &str,
+) -> UseView {
     let names = short_names(&analysis.contenders, super::WIDEST_NAME);
     let out = one.candidates.iter().map(why_ruled_out).enumerate();
     UseView {
@@ -242,6 +442,7 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
             &analysis.contenders,
             &answers::Ran::of(analysis),
         ),
+        settled_by: answers::settled_by(&advise(one), command),
         rationale: prose(&one.rationale),
         source: prose(&one.source),
         groups: one
@@ -254,7 +455,7 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
                 tested: is_tested(group),
             })
             .collect(),
-        order: order(one, &names),
+        order: order(one, &names, intervals),
         ruled_out: out
             .filter(|(_, reasons)| !reasons.is_empty())
             .map(|(place, reasons)| (place, names[place].clone(), reasons))
@@ -264,7 +465,7 @@ fn view(one: &UseScores, analysis: &Analysis) -> UseView {
 }
 
 /// Those who are ranked, the cheapest first.
-fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
+fn order(one: &UseScores, names: &[String], intervals: &[Option<[f64; 2]>]) -> Vec<OrderView> {
     let places = one.places.iter().enumerate();
     let mut ranked: Vec<_> = places
         .filter_map(|(number, place)| Some((number, place.as_ref()?)))
@@ -276,6 +477,9 @@ fn order(one: &UseScores, names: &[String]) -> Vec<OrderView> {
             number,
             contender: names[number].clone(),
             cost: format!("{}×", three_digits(place.ratio)),
+            interval: intervals[number].map_or_else(String::new, |[low, high]| {
+                format!("{} … {}", three_digits(low), three_digits(high))
+            }),
             place: of_place(place),
         })
         .collect()

@@ -1,0 +1,389 @@
+// Who may be the best, by the tests that the analysis uses (its folder inference, where the reasons stand): what is known of
+// each pair of contenders in each result comes with the page and depends on neither weights nor selection; here it is summed
+// up and judged, for those who take part.
+
+const inference = data.inference;
+const bits = (value) => BigInt.asUintN(64, value);
+
+// The chance of a standard normal value, times √2, beyond x, twice: by its series up to 2, by Laplace's continued fraction
+// beyond (Abramowitz and Stegun 7.1.6 and 7.1.14).
+function erfc(x) {
+  if (x < 0) return 2 - erfc(-x);
+  if (x < 2) {
+    let sum = x;
+    for (let n = 1, term = x; term > 1e-17 * sum; n++) sum += term *= (2 * x * x) / (2 * n + 1);
+    return 1 - (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+  }
+  let tail = x;
+  if (x > 27) return 0;
+  for (let n = 40; n > 0; n--) tail = x + n / 2 / tail;
+  return Math.exp(-x * x) / (Math.sqrt(Math.PI) * tail);
+}
+
+// Which quantile each draw takes for the part of a sum at this place: an order by SplitMix64, as in model/rng.rs.
+const drawOrders = [];
+function drawOrder(place) {
+  if (drawOrders[place]) return drawOrders[place];
+  let state = BigInt(place);
+  const next = () => {
+    state = bits(state + 0x9e3779b97f4a7c15n);
+    let z = state;
+    z = bits((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
+    z = bits((z ^ (z >> 27n)) * 0x94d049bb133111ebn);
+    return z ^ (z >> 31n);
+  };
+  const below = (bound) => {
+    for (;;) {
+      const wide = next() * bound;
+      if (bits(wide) >= bits(-bound) % bound) return Number(wide >> 64n);
+    }
+  };
+  const order = inference.quantiles[0].map((_, draw) => draw);
+  for (let last = order.length - 1; last > 0; last--) {
+    const other = below(BigInt(last + 1));
+    [order[last], order[other]] = [order[other], order[last]];
+  }
+  drawOrders[place] = order;
+  return order;
+}
+
+// What is known of each pair in each result, unpacked when it is first asked for: mean, variance, which quantiles; a variance of
+// NaN where no round has both.
+const unpacked = [];
+
+function pairsOf(row) {
+  if (unpacked[row]) return unpacked[row];
+  const stored = inference.pairs[row];
+  const pairs = {
+    mean: new Float64Array(stored.length),
+    variance: new Float64Array(stored.length),
+    quantiles: new Uint16Array(stored.length),
+  };
+  let place = 0;
+  for (let one = 0; one < contenders.length; one++) {
+    for (let other = one + 1; other < contenders.length; other++, place++) {
+      const known = stored[place];
+      if (known === null) pairs.variance[place] = NaN;
+      else if (typeof known === "number") {
+        pairs.mean[place] = meanDifference(inference.costs[row][one], inference.costs[row][other]);
+        pairs.variance[place] = known;
+      } else {
+        pairs.mean[place] = known[0];
+        pairs.variance[place] = known[1] ?? Infinity;
+        pairs.quantiles[place] = known[2];
+      }
+    }
+  }
+  unpacked[row] = pairs;
+  return pairs;
+}
+
+function meanDifference(one, other) {
+  let [count, sum] = [0, 0];
+  one.forEach((log, round) => {
+    const there = other[round] ?? null;
+    if (log === null || there === null) return;
+    count += 1;
+    sum += log - there;
+  });
+  return sum / count;
+}
+
+function placeOfPair(one, other) {
+  const [a, b] = one < other ? [one, other] : [other, one];
+  return a * contenders.length - (a * (a + 1)) / 2 + b - a - 1;
+}
+
+// By how much more one contender costs than another in a result; null where no round has both.
+function between(row, one, other) {
+  const pairs = pairsOf(row);
+  const place = placeOfPair(one, other);
+  if (Number.isNaN(pairs.variance[place])) return null;
+  const mean = pairs.mean[place];
+  return {
+    value: one < other ? mean : -mean,
+    variance: pairs.variance[place],
+    freedom: inference.freedoms[pairs.quantiles[place]],
+  };
+}
+
+// The variance of a sum of parts with these variances; noise of results of one test goes together as far as `correlation` says.
+function varianceOf(variances, tests) {
+  let [all, test, squares, sum] = [0, -1, 0, 0];
+  const { correlation } = inference;
+  for (let part = 0; part < variances.length; part++) {
+    if (tests[part] !== test) {
+      all += squares + correlation * (sum * sum - squares);
+      test = tests[part];
+      squares = 0;
+      sum = 0;
+    }
+    squares += variances[part];
+    sum += Math.sqrt(variances[part]);
+  }
+  all += squares + correlation * (sum * sum - squares);
+  return Number.isNaN(all) ? Infinity : all;
+}
+
+// The sums of these results for all pairs of those who take part, by the place of the pair; without those of whom a result is
+// missing.
+function sumsOf(used, takesPart) {
+  const sums = new Map();
+  if (used.length === 0) return sums;
+  const rows = used.map(({ row }) => pairsOf(row));
+  const tests = used.map(({ row }) => inference.tests[row]);
+  for (const one of takesPart) {
+    for (const other of takesPart) {
+      if (other <= one) continue;
+      const place = placeOfPair(one, other);
+      const sum = sumOf(used, rows, tests, place);
+      if (sum !== null) sums.set(place, sum);
+    }
+  }
+  return sums;
+}
+
+function sumOf(used, rows, tests, place) {
+  const variances = new Float64Array(used.length);
+  let [value, isNothing] = [0, true];
+  for (let part = 0; part < used.length; part++) {
+    const variance = rows[part].variance[place];
+    if (Number.isNaN(variance)) return null;
+    const { share } = used[part];
+    const mean = rows[part].mean[place];
+    value += share * mean;
+    variances[part] = variance === 0 ? 0 : share * share * variance;
+    isNothing &&= mean === 0 && variance === 0;
+  }
+  const variance = varianceOf(variances, tests);
+  const tail = tailOf(variance, () => deviationsOf(used, rows, tests, variances, place));
+  return { value, variance, isNothing, chanceAbove: tail };
+}
+
+// The standard deviation of a sum in each draw.
+function deviationsOf(used, rows, tests, variances, place) {
+  const quantiles = used.map((_, part) => inference.quantiles[rows[part].quantiles[place]]);
+  const orders = used.map((_, part) => drawOrder(part));
+  const drawn = new Float64Array(used.length);
+  return Float64Array.from(orders[0], (_, draw) => {
+    for (let part = 0; part < drawn.length; part++) {
+      drawn[part] = variances[part] === 0 ? 0 : variances[part] * quantiles[part][orders[part][draw]];
+    }
+    return Math.sqrt(varianceOf(drawn, tests));
+  });
+}
+
+// The chance of an error above so much.
+function tailOf(variance, deviations) {
+  let known = null;
+  return (error) => {
+    if (variance === 0) return error > 0 ? 0 : 1;
+    known ??= deviations();
+    let sum = 0;
+    for (const deviation of known) sum += erfc(error / (deviation * Math.SQRT2));
+    return sum / (2 * known.length);
+  };
+}
+
+// Where a function that falls from 0 on comes down to a level, to more digits than are shown.
+function fallsTo(level, of, precision = 1e-7) {
+  let [low, high] = [0, 1];
+  while (of(high) > level && high < 1e150) [low, high] = [high, 2 * high];
+  while (high - low > precision * high) {
+    const middle = (low + high) / 2;
+    if (of(middle) > level) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+// The chance that any of so many contenders is falsely called worse than the best.
+function among(count, beyond, above) {
+  let most = 0;
+  for (let best = 1; best <= count; best++) {
+    most = Math.max(most, best * (count - best) * beyond + best * (best - 1) * above);
+  }
+  return most;
+}
+
+function roundsNeeded(value, margin, rounds, level, chanceAbove) {
+  const way = Math.abs(Math.abs(value) - margin);
+  const suffices = (count) => chanceAbove(way * Math.sqrt(count / rounds)) <= level;
+  let [few, enough] = [rounds, inference.mostRounds];
+  if (few >= enough || !suffices(enough)) return null;
+  while (enough - few > 1) {
+    const middle = Math.floor((few + enough) / 2);
+    if (suffices(middle)) enough = middle;
+    else few = middle;
+  }
+  return enough;
+}
+
+// A verdict is { worse: log }, { better: log }, { equal: true } or { rounds: how many would do, or null }.
+const reversed = (verdict) =>
+  verdict.worse !== undefined
+    ? { better: verdict.worse }
+    : verdict.better !== undefined
+      ? { worse: verdict.better }
+      : verdict;
+
+// What all rounds of a campaign without noise say.
+function withoutNoise(differences, margin) {
+  if (differences.length === 0) return null;
+  const [least, most] = [Math.min(...differences), Math.max(...differences)];
+  if (least === 0 && most === 0) return { equal: true, same: true };
+  if (least > margin) return { worse: least };
+  if (most < -margin) return { better: -most };
+  return least >= -margin && most <= margin ? { equal: true } : null;
+}
+
+function worseThan(sum, { comparable, limit, margin }) {
+  const above = sum.chanceAbove(sum.value);
+  const chance = (error) => among(comparable, sum.chanceAbove(error), above);
+  const room = sum.value - margin;
+  if (room <= 0 || chance(room) > limit) return null;
+  return { worse: sum.value - (sum.variance > 0 ? Math.min(fallsTo(limit, chance), room) : 0) };
+}
+
+function equalTo(sum, { comparable, limit, margin, rounds }) {
+  const level = limit / (comparable - 1);
+  const room = margin - Math.abs(sum.value);
+  if (sum.isNothing) return { equal: true, same: true };
+  if (room >= 0 && sum.chanceAbove(room) <= level) return { equal: true };
+  const chance = (error) => (room >= 0 ? sum.chanceAbove(error) : among(comparable, sum.chanceAbove(error), 0));
+  return { rounds: roundsNeeded(sum.value, margin, rounds, room >= 0 ? level : limit, chance) };
+}
+
+// The verdict on the first, from those on the others: on the nearest of them.
+function ofFirst(verdicts) {
+  const isWorse = (verdict) => verdict.worse !== undefined;
+  const isOpen = (verdict) => "rounds" in verdict;
+  const nearest = verdicts.reduce((a, b) => {
+    if (isWorse(a) && isWorse(b)) return { worse: Math.min(a.worse, b.worse) };
+    if (isWorse(a) || isWorse(b)) return isWorse(a) ? b : a;
+    if (isOpen(a) && isOpen(b)) return lazyRounds(() => mostOf([a.rounds, b.rounds]));
+    if (isOpen(a) || isOpen(b)) return isOpen(a) ? a : b;
+    return a.same ? b : a;
+  });
+  return reversed(nearest);
+}
+
+// How many rounds would do is said of few.
+const lazyRounds = (count) => ({
+  get rounds() {
+    return count();
+  },
+});
+
+const mostOf = (rounds) => (rounds.includes(null) ? null : Math.max(...rounds));
+
+// What is asked of a sum of results: `used`, [{row, share}] with shares that add up to 1, by those who take part, with the
+// margin and the chance of a false claim about it. Everybody who can be ranked, the cheapest first, with a verdict, and the
+// logarithm of the cost as a multiple of the first's.
+function standingOf(used, takesPart, { margin, limit }) {
+  const sums = sumsOf(used, takesPart);
+  const beside = (one, other) => {
+    const sum = one === other ? undefined : sums.get(placeOfPair(one, other));
+    return sum && one > other ? { ...sum, value: -sum.value } : sum;
+  };
+  const othersOf = (one) => takesPart.filter((other) => beside(one, other));
+  const ranked = takesPart.filter((one) => othersOf(one).length > 0);
+  if (ranked.length === 0) return [];
+  const first = firstOf(ranked, (one) => othersOf(one).map((other) => beside(one, other).value));
+  const rounds = Math.max(...used.map(({ row }) => inference.rounds[row]));
+  const asked = { comparable: ranked.length, limit, margin: Math.log1p(margin), rounds };
+  const logs = inference.exact ? contenders.map((_, c) => summedUp(used, takesPart, c)) : null;
+  const verdict = (one) =>
+    (logs && certain(logs, one, first, asked.margin)) ?? verdictOn(one, first, othersOf(one), beside, asked);
+  const verdicts = withFirst(first, new Map(ranked.map((one) => [one, verdict(one)])));
+  const difference = (one) => (one === first ? 0 : beside(one, first)?.value);
+  const interval = (one) => {
+    if (one === first) return [0, 0];
+    if (!logs) return intervalOf95(beside(one, first));
+    const differences = roundsOfBoth(logs, one, first);
+    return differences.length > 0 ? [Math.min(...differences), Math.max(...differences)] : null;
+  };
+  return ranked
+    .filter((one) => difference(one) !== undefined && verdicts.get(one) !== null)
+    .sort((a, b) => difference(a) - difference(b) || a - b)
+    .map((contender) => ({
+      contender,
+      verdict: verdicts.get(contender),
+      difference: difference(contender),
+      interval: interval(contender),
+    }));
+}
+
+// Who costs least on average beside the others.
+function firstOf(ranked, valuesOf) {
+  const costs = ranked.map((one) => {
+    const values = valuesOf(one);
+    return values.reduce((sum, value) => sum + value, 0) / values.length;
+  });
+  return ranked[costs.indexOf(Math.min(...costs))];
+}
+
+// The first's verdict follows from those of the others, unless it is worse than one of them.
+function withFirst(first, verdicts) {
+  if (verdicts.get(first)?.worse !== undefined) return verdicts;
+  const others = [...verdicts.values()].filter((verdict) => verdict !== null);
+  return verdicts.set(first, others.length > 0 ? ofFirst(others) : null);
+}
+
+// The weighted mean of results in each round that has all of them.
+function summedUp(used, takesPart, contender) {
+  if (!takesPart.includes(contender) || used.length === 0) return [];
+  const rounds = Math.max(...used.map(({ row }) => inference.costs[row][contender]?.length ?? 0));
+  return Array.from({ length: rounds }, (_, round) => {
+    const logs = used.map(({ row }) => inference.costs[row][contender]?.[round] ?? null);
+    if (logs.includes(null)) return null;
+    return logs.reduce((sum, log, place) => sum + log * used[place].share, 0);
+  });
+}
+
+const roundsOfBoth = (logs, one, other) =>
+  logs[one].flatMap((log, round) => {
+    const there = logs[other][round] ?? null;
+    return log === null || there === null ? [] : [log - there];
+  });
+
+// What values without noise say: by how much it is worse than any other in every round, else how it stands to the first.
+function certain(logs, one, first, margin) {
+  const against = (other) => withoutNoise(roundsOfBoth(logs, one, other), margin);
+  const worse = logs.map((_, other) => against(other)?.worse).filter((log) => log !== undefined);
+  if (worse.length > 0) return { worse: Math.max(...worse) };
+  return one === first ? null : against(first);
+}
+
+// How many standard errors a mean lies above the margin.
+function errorsAbove({ value, variance }, margin) {
+  const way = value - margin;
+  return variance > 0 ? way / Math.sqrt(variance) : way > 0 ? Infinity : -Infinity;
+}
+
+// The one that a contender is most surely worse than.
+function farthestOf(all, margin) {
+  const isFarther = (a, b) => {
+    const [here, there] = [errorsAbove(a, margin), errorsAbove(b, margin)];
+    return there > here || (there === here && b.value >= a.value);
+  };
+  return all.reduce((a, b) => (isFarther(a, b) ? b : a));
+}
+
+function verdictOn(one, first, others, beside, asked) {
+  const farthest = farthestOf(
+    others.map((other) => beside(one, other)),
+    asked.margin,
+  );
+  const worse = worseThan(farthest, asked);
+  if (worse || one === first) return worse;
+  return beside(one, first) ? equalTo(beside(one, first), asked) : null;
+}
+
+// In which interval a sum lies with a confidence of 95 %; null where nothing says.
+function intervalOf95(sum) {
+  if (!sum) return null;
+  if (sum.variance === 0) return [sum.value, sum.value];
+  const reach = fallsTo(inference.falseLimit / 2, sum.chanceAbove, 1e-4);
+  return Number.isFinite(sum.variance) && reach < 1e100 ? [sum.value - reach, sum.value + reach] : null;
+}
