@@ -206,9 +206,12 @@ impl fmt::Display for DiskModel {
             ),
             Mechanism::Flash(disk) => write!(
                 f,
-                "{} (flash, {} dies, {cache}{})",
+                "{} (flash, {}, {cache}{})",
                 self.name,
-                disk.channels * disk.dies,
+                match disk.channels * disk.dies {
+                    1 => "1 die".to_owned(),
+                    dies => format!("{dies} dies"),
+                },
                 if disk.protected { ", protected" } else { "" }
             ),
         }

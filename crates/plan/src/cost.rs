@@ -84,10 +84,10 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
     let contenders = campaign.contenders.len() as u64;
     let times = contenders * u64::from(campaign.rounds);
     let forecast = Forecast::new(campaign, pace, experience);
-    let cells = forecast.cells();
+    let forecasts = forecast.cells();
     let round = |test: &Test| {
         let contenders = campaign.contenders.iter();
-        let each = contenders.filter_map(|c| cells.get(&(c.name.as_str(), test.name.as_str())));
+        let each = contenders.filter_map(|c| forecasts.get(&(c.name.as_str(), test.name.as_str())));
         each.fold(0, |sum: u64, cell| sum.saturating_add(cell.0))
     };
     let mut tests: Vec<TestCost> = Vec::new();
@@ -106,13 +106,15 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
     }
     let sum = |time: fn(&TestCost) -> u64| tests.iter().map(time).fold(0, u64::saturating_add);
     let work = tests.iter().map(|test| test.work);
+    let cells = sum(|test| test.cells);
+    let abreast = abreast.clamp(1, cells.max(1));
     let preparation = preparation(campaign);
     let filling = preparation.0 as f64 / pace.throughput * 1e9;
     let before = pace.start.0.saturating_add(filling.round() as u64);
     Cost {
         contenders,
         rounds: u64::from(campaign.rounds),
-        cells: sum(|test| test.cells),
+        cells,
         work: work.fold(Work::default(), |all, one| all + one),
         space: tests
             .iter()
@@ -121,8 +123,8 @@ pub fn cost(campaign: &Campaign, pace: Pace, experience: &Experience, abreast: u
             .unwrap_or_default(),
         preparation,
         least_written: Bytes(sum(|test| test.least_written.0).saturating_add(preparation.0)),
-        time: Nanos((sum(|test| test.time.0) / abreast.max(1)).saturating_add(before)),
-        abreast: abreast.max(1),
+        time: Nanos((sum(|test| test.time.0) / abreast).saturating_add(before)),
+        abreast,
         pace,
         basis: forecast.basis().clone(),
         tests,
@@ -434,6 +436,11 @@ mod tests {
         let time = |pace, abreast| cost(&campaign, pace, abreast).time;
         assert_eq!(time(EVEN, 1), Nanos::from_secs(30));
         assert_eq!(time(EVEN, 3), Nanos::from_secs(10));
+        let all_at_once = cost(&campaign, EVEN, 1000);
+        assert_eq!(
+            all_at_once.abreast, all_at_once.cells,
+            "no cell runs beside itself"
+        );
         let slow = Pace {
             slowdown: 5.0,
             ..EVEN

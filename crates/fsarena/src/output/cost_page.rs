@@ -38,8 +38,8 @@ fn all(cost: &Cost, most: Option<Bytes>) -> String {
     let written = most.map_or(cost.written(), |most| most.min(cost.written()));
     let most = most.map_or_else(String::new, |most| format!(" ({} at most)", bytes(most)));
     format!(
-        "in all {} cells, {} to move, {} to write{most}; {}",
-        cost.cells,
+        "in all {}, {} to move, {} to write{most}; {}",
+        counted(cost.cells, "cell"),
         bytes(cost.work.moved()),
         bytes(written),
         time(cost)
@@ -105,7 +105,10 @@ fn assumed(cost: &Cost) -> String {
         false => "which is assumed",
     };
     let slow = match pace.slowdown > 1.0 {
-        true => format!(" of a time that is {} times as long here", pace.slowdown),
+        true => format!(
+            " in guests, a second of which takes {} s here",
+            pace.slowdown
+        ),
         false => String::new(),
     };
     let fuse = match cost.basis.fuse {
