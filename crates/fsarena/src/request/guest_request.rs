@@ -122,6 +122,10 @@ impl Wishes {
     /// # Errors
     /// When there is no such disk, or one is named twice.
     pub fn models(&self, catalog: &Catalog) -> anyhow::Result<Vec<DiskModel>> {
+        if self.disk.iter().any(String::is_empty) {
+            let why = "--disk: a name is missing; `fsarena list disks` names those that there are";
+            return Err(BadInput(why.to_owned()).into());
+        }
         refuse_doubles("disk", self.disk.iter())?;
         let models = self.disk.iter().map(|name| Ok(catalog.disk(name)?));
         models.collect()

@@ -138,6 +138,7 @@ pub fn read(
         let profile = args.age.as_deref();
         ages::ages(profile, &args.fill, file.ages, backend, catalog)?
     };
+    several_disks::refuse_unused(&contenders, &models)?;
     let contenders = several_disks::on_each_model(contenders, &models);
     let contenders = ages::beside(contenders, &ages, progress);
     refuse_doubles("contender", contenders.iter().map(|c| &c.name))?;

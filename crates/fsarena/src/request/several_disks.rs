@@ -22,6 +22,23 @@ pub fn on_each_model(contenders: Vec<Contender>, models: &[DiskModel]) -> Vec<Co
     each.collect()
 }
 
+/// Refuses disks that nobody would be on.
+///
+/// # Errors
+/// When every contender names a disk of its own.
+pub fn refuse_unused(contenders: &[Contender], models: &[DiskModel]) -> Result<(), BadInput> {
+    let Some(model) = models.first() else {
+        return Ok(());
+    };
+    match contenders.iter().all(|c| c.own.disk.is_some()) && !contenders.is_empty() {
+        true => Err(BadInput(format!(
+            "--disk {}: every contender names a disk of its own, so nobody would be on it: leave --disk out",
+            model.name
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// The contender on disks after a model, called as who names it with its disk.
 fn on(contender: &Contender, model: &DiskModel) -> Contender {
     let (head, options) = match contender.name.split_once(':') {
@@ -54,6 +71,9 @@ pub fn over_each_number(
     }
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();
+    if let Some(double) = numbers.windows(2).find(|two| two[0] == two[1]) {
+        return Err(BadInput(format!("--disks: {} is named twice", double[0])));
+    }
     let is_plain = numbers == [1] || (numbers.len() == 1 && backend == Backend::Vm);
     let points = |test: &Test| match test.disks() {
         Some(own) if numbers.contains(&own) => vec![test.clone()],
@@ -133,6 +153,12 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_disks_is_named_once() {
+        let refused = over_each_number(Vec::new(), &[2, 1, 2], Backend::Loop).unwrap_err();
+        assert_eq!(refused.0, "--disks: 2 is named twice");
+    }
+
+    #[test]
     fn each_contender_that_names_no_disk_competes_on_each() {
         let catalog = Catalog::builtin().unwrap();
         let specs = ["ext4:data=journal", "xfs@ideal", "jfs@disks=2", "tmpfs"];
@@ -161,6 +187,19 @@ mod tests {
             contenders(),
             "one is the campaign's"
         );
+    }
+
+    #[test]
+    fn a_disk_that_nobody_would_be_on_is_refused() {
+        let catalog = Catalog::builtin().unwrap();
+        let of = |specs: &[&str], names: &[&str]| {
+            let contenders = specs.iter().map(|spec| catalog.contender(spec).unwrap());
+            refuse_unused(&contenders.collect::<Vec<_>>(), &models(&catalog, names))
+        };
+        assert!(of(&["xfs@ideal", "ext4"], &["sata-ssd"]).is_ok());
+        assert!(of(&["xfs@ideal"], &[]).is_ok());
+        let refused = of(&["xfs@ideal"], &["sata-ssd"]).unwrap_err().0;
+        assert!(refused.ends_with("leave --disk out"), "{refused}");
     }
 
     #[test]
