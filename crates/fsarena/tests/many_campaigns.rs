@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use analyse::fixture::{Simulated, simulated};
+use analyse::fixture::{Simulated, on_disks, simulated};
 use model::{CampaignResults, Clock, Nanos};
 use serde_json::Value;
 use store::Store;
@@ -159,6 +159,40 @@ fn two_clocks_are_asked_how_far_they_agree_on_who_is_better() {
     let refused = said(&database, &["agree", "2", "2"], 2);
     let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(complaint.ends_with("name two campaigns\n"), "{complaint}");
+}
+
+/// Who has a hard disk is not told to take a filesystem on another disk.
+#[test]
+fn advice_for_a_use_is_given_disk_by_disk() {
+    let directory = tempfile::tempdir().expect("there is room");
+    let database = directory.path().join("results.db");
+    let what = Simulated {
+        contenders: 4,
+        tests: 1,
+        rounds: 3,
+        slower: 0.0,
+        drift: 0.0,
+    };
+    let results = on_disks(simulated(1, what), &["slow", "slow", "fast", "fast"]);
+    store(
+        &mut Store::open(&database).expect("a database can be made"),
+        &results,
+        1,
+    );
+    let output = said(&database, &["advise", "--use", "file-server"], 0);
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    for disk in ["slow", "fast"] {
+        assert!(
+            text.lines().any(|line| line == format!("On {disk}")),
+            "{text}"
+        );
+    }
+    let both = json(&said(
+        &database,
+        &["advise", "--use", "file-server", "--json"],
+        0,
+    ));
+    assert_eq!(both["by_disk"].as_array().map(Vec::len), Some(2));
 }
 
 /// The tables of the page are put between two lines, by a script that looks for them.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::arguments::cli::{AdviseArgs, Globals};
 use crate::output::exit::{Code, Refused};
-use crate::output::text::{print, print_json};
+use crate::output::text::{line, print, print_json};
 use crate::paths;
 use crate::request::analysed::analysed;
 use crate::request::chosen;
@@ -57,19 +57,38 @@ pub fn run(args: &AdviseArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let Some(wanted) = wanted else {
         return all(&results, &analysis, globals);
     };
-    let mut uses = analysis.uses.iter();
-    let scores = uses.find(|scores| scores.name == wanted.name);
-    let advice = analyse::advise(scores.context("the use is not in the catalog")?);
+    let of = |analysis: &Analysis| {
+        let mut uses = analysis.uses.iter();
+        let scores = uses.find(|scores| scores.name == wanted.name);
+        scores
+            .map(analyse::advise)
+            .context("the use is not in the catalog")
+    };
+    let by_disk = analysis.by_disk.iter();
+    let by_disk = by_disk.map(|part| Ok((part, of(&part.analysis)?)));
+    let by_disk: Vec<_> = by_disk.collect::<anyhow::Result<_>>()?;
     if globals.json {
+        let disks = by_disk.iter();
+        let disks: Vec<_> = disks
+            .map(|(part, advice)| json!({ "disk": part.disk, "advice": advice }))
+            .collect();
         let value = json!({
             "campaign": results.id,
             "name": results.campaign.name,
             "use": wanted,
-            "advice": advice,
+            "advice": of(&analysis)?,
+            "by_disk": disks,
         });
         print_json(&value)?;
+    } else if by_disk.is_empty() {
+        print(&report::advice_text(&of(&analysis)?, &analysis, &results))?;
     } else {
-        print(&report::advice_text(&advice, &analysis, &results))?;
+        // Who is on another disk is no alternative.
+        for (number, (part, advice)) in by_disk.iter().enumerate() {
+            let gap = if number == 0 { "" } else { "\n" };
+            let text = report::advice_text(advice, &part.analysis, &results);
+            print(&format!("{gap}On {}\n{text}", line(&part.disk)))?;
+        }
     }
     Ok(Code::Done.into())
 }
