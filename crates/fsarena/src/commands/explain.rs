@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use analyse::{Contested, Explanation, explain, on_disks};
+use analyse::{Analysis, Contested, Explanation, explain, on_disks};
 use anyhow::Context;
 use model::{
     Campaign, CampaignResults, CellResult, Clock, CpuProfile, Nanos, PhaseResult, Sampling, Status,
@@ -77,6 +77,7 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         yes: false,
         stop: &stop,
     };
+    let analysis = analyse::analyse(&results);
     let mut told = Vec::new();
     for (number, (contest, sides)) in contests.iter().zip(&sides).enumerate() {
         let sampled = sampled(id, &results.campaign, sides, args, globals, &asked, &stop)?;
@@ -86,7 +87,9 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
             true => told.push(explained.in_full(id, sides, &again)),
             false => {
                 let gap = if number == 0 { "" } else { "\n" };
-                print(&format!("{gap}{}", explained.text(id, sides, &again)))?;
+                let caveats = caveats(&analysis, contest);
+                let text = explained.text(id, sides, &again);
+                print(&format!("{gap}{caveats}{text}"))?;
             }
         }
     }
@@ -96,6 +99,26 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         several => print_json(&json!(several))?,
     }
     Ok(Code::Done.into())
+}
+
+/// Who of the two does not do the work that the phase asks for: its syncs never reach the disk.
+fn caveats(analysis: &Analysis, contest: &Question) -> String {
+    let rows = analysis.rows.iter();
+    let of_phase = rows.filter(|row| row.test == contest.test && row.phase == contest.phase);
+    let results: Vec<_> = of_phase.flat_map(|row| &row.results).collect();
+    let is_apart = |name: &&String| {
+        let mut own = results.iter().filter(|result| result.contender == **name);
+        own.any(|result| result.not_durable)
+    };
+    let apart = contest.contenders.iter().filter(is_apart);
+    apart
+        .map(|name| {
+            format!(
+                "{} does less than it is asked for: its syncs never reach the disk, and what they wrote is not durable.\n",
+                line(name)
+            )
+        })
+        .collect()
 }
 
 /// What came of two contenders in one phase.
@@ -518,6 +541,21 @@ mod tests {
         );
         assert!(asked("seven tree/within xfs ext4").is_err_and(|why| why.contains("no number")));
         assert!(asked("within xfs ext4").is_err_and(|why| why.contains("TEST/PHASE")));
+    }
+
+    #[test]
+    fn who_does_not_reach_the_disk_is_said_to_do_less() {
+        let mut analysis = analyse::analyse(&analyse::fixture::plain());
+        let question = asked("file/write fast slow").unwrap();
+        assert_eq!(caveats(&analysis, &question), "");
+        let row = analysis.rows.iter_mut().find(|row| row.phase == "write");
+        let mut results = row.unwrap().results.iter_mut();
+        results.find(|r| r.contender == "fast").unwrap().not_durable = true;
+        let said = caveats(&analysis, &question);
+        assert!(
+            said.starts_with("fast does less") && said.lines().count() == 1,
+            "{said}"
+        );
     }
 
     #[test]

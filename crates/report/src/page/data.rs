@@ -37,7 +37,7 @@ pub(super) struct Data<'a> {
     /// The command that repeats it.
     command: &'a str,
     /// What is said of answers that leave nothing open, and of those that rounds may not settle.
-    settled: [&'static str; 2],
+    settled: [String; 2],
     contenders: Vec<ContenderData>,
     groups: Vec<GroupData>,
     metrics: Vec<MetricData>,
@@ -264,7 +264,10 @@ pub(crate) fn block(
         date: moment(results.started),
         number: results.id,
         command: &command,
-        settled: [answers::SETTLED, answers::BEYOND_ROUNDS],
+        settled: [
+            answers::SETTLED.to_owned(),
+            answers::beyond_rounds(analysis, &command),
+        ],
         contenders: contenders(analysis),
         groups: groups(analysis),
         tests: tests(results, analysis),

@@ -442,7 +442,7 @@ fn view(
             &analysis.contenders,
             &answers::Ran::of(analysis),
         ),
-        settled_by: answers::settled_by(&advise(one), command),
+        settled_by: answers::settled_by(&advise(one), analysis, command),
         rationale: prose(&one.rationale),
         source: prose(&one.source),
         groups: one

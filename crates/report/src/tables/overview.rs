@@ -79,7 +79,7 @@ pub(crate) const OVERHEAD: char = '†';
 pub(crate) const LACKING: char = '*';
 
 /// Behind a result that stands for less than was asked for.
-const NOT_DURABLE: char = '‡';
+pub(super) const NOT_DURABLE: char = '‡';
 
 /// Every sign with its meaning.
 pub(crate) const LEGEND: [(char, &str); 13] = [

@@ -4,7 +4,7 @@ use analyse::{Analysis, Attempt, RoundOutcome, Total};
 use model::{CampaignResults, Unit};
 
 use crate::Scale;
-use crate::tables::overview::{Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone};
+use crate::tables::overview::{Entry, LOWER_BOUND, NOT_DURABLE, PhaseLine, TestBlock, Tone};
 use crate::wording::text::clean;
 
 /// What stands above the table.
@@ -12,7 +12,8 @@ pub(crate) const TITLE: &str = "Total over all steps";
 /// What has to be known of it.
 pub(crate) const NOTE: &str = "A total is the median over its attempts, one for each round, each of which is below it. \
                                It is invalid where a step failed in one of them: a sum over fewer steps would be a \
-                               smaller number for less work.";
+                               smaller number for less work. ‡: some of its syncs never reach the disk, so that it is less work than \
+                               that of others.";
 
 /// Attempts that are shown; of more, JSON has the others.
 const MOST_ATTEMPTS: u32 = 10;
@@ -45,13 +46,13 @@ pub(crate) fn blocks<'a>(
             number: Some(number),
             name: clean(&total.test),
             title: format!("{} steps, one after the other", total.steps.len()),
-            lines: lines(total, attempts),
+            lines: lines(total, analysis, attempts),
         })
     });
     blocks.collect()
 }
 
-fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
+fn lines<'a>(total: &Total, analysis: &Analysis, shown: Attempts) -> Vec<PhaseLine<'a>> {
     let attempts = || total.contenders.iter().flat_map(|of| &of.attempts);
     let scale = Scale::of(Unit::Seconds, attempts().filter_map(|a| a.seconds));
     let line = |label: String, entries: Vec<Entry>| PhaseLine {
@@ -61,9 +62,14 @@ fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
         unit: format!("{} ↓", scale.symbol()),
         entries,
     };
-    let sums = total.contenders.iter().map(|of| {
+    let sums = total.contenders.iter().zip(&analysis.contenders);
+    let sums = sums.map(|(of, contender)| {
         let median = of.estimate.map(|estimate| estimate.median);
-        entry(median, of.outcome, of.is_lower_bound(), &scale)
+        let mut sum = entry(median, of.outcome, of.is_lower_bound(), &scale);
+        if median.is_some() && !is_durable(contender, total, analysis) {
+            sum.signs.push(NOT_DURABLE);
+        }
+        sum
     });
     let mut lines = vec![line("total".to_owned(), sums.collect())];
     let is_broken = |attempt: &Attempt| attempt.outcome == RoundOutcome::Invalid || !attempt.counts;
@@ -86,6 +92,14 @@ fn lines<'a>(total: &Total, shown: Attempts) -> Vec<PhaseLine<'a>> {
         lines.push(line(format!("attempt {round}"), entries(&of(true), &scale)));
     }
     lines
+}
+
+/// Whether every sync of a contender within the steps reaches the disk, as far as is known.
+fn is_durable(contender: &str, total: &Total, analysis: &Analysis) -> bool {
+    let rows = analysis.rows.iter();
+    let steps = rows.filter(|row| row.test == total.test && row.suite == total.suite);
+    let mut results = steps.flat_map(|row| &row.results);
+    !results.any(|result| result.contender == contender && result.not_durable)
 }
 
 fn entries(attempts: &[Option<&Attempt>], scale: &Scale) -> Vec<Entry> {
@@ -149,6 +163,23 @@ mod tests {
             assert!(entry.text.parse::<f64>().is_ok(), "{entry:?}");
         }
         assert_eq!(shown(&results, "total", "ext4").tone, Tone::Plain);
+    }
+
+    #[test]
+    fn a_total_over_syncs_that_never_reach_the_disk_is_marked() {
+        let results = fixture::realistic();
+        let mut analysis = analyse(&results);
+        let marked = |analysis: &Analysis| -> Vec<bool> {
+            let blocks = blocks(&results, analysis, Attempts::All);
+            let tree = blocks.iter().find(|block| block.name == "tree").unwrap();
+            let totals = tree.lines[0].entries.iter();
+            totals.map(|e| e.signs.contains(NOT_DURABLE)).collect()
+        };
+        assert!(!marked(&analysis).contains(&true));
+        let row = analysis.rows.iter_mut().find(|row| row.test == "tree");
+        row.unwrap().results[0].not_durable = true;
+        let marked = marked(&analysis);
+        assert!(marked[0] && !marked[1..].contains(&true), "{marked:?}");
     }
 
     #[test]

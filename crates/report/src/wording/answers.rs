@@ -61,25 +61,24 @@ fn without_advice(open: &[Advice], ran: &Ran<'_>) -> Sentence {
     );
     let untried = open.iter().flat_map(|one| &one.untried);
     let features = distinct(untried.map(|(feature, _)| feature.to_string()));
-    let mut why = Vec::new();
+    let mut lacking = Vec::new();
     if !groups.is_empty() {
-        let were = if groups.len() == 1 { "was" } else { "were" };
-        why.push(format!("{} {were} not tested", some_of(&groups)));
+        lacking.push(format!("tests of {}", some_of(&groups)));
     }
     if !features.is_empty() {
-        why.push(format!("nobody tried {}", some_of(&features)));
+        lacking.push(format!("a try of {}", some_of(&features)));
     }
-    if why.is_empty() {
-        why.push("nobody has every result that counts".to_owned());
-    }
+    let why = match lacking.is_empty() {
+        true => "nobody has every result that counts".to_owned(),
+        false => format!(
+            "each lacks something that counts for it ({})",
+            lacking.join("; ")
+        ),
+    };
     let missing = open.iter().flat_map(missing_suites).collect();
     Sentence {
         question: titles.join("; "),
-        answer: format!(
-            "no advice, since {}{}.",
-            why.join("; "),
-            run_again(&missing, ran)
-        ),
+        answer: format!("no advice, since {why}{}.", run_again(&missing, ran)),
     }
 }
 
@@ -173,9 +172,13 @@ pub(crate) fn sure(analysis: &Analysis) -> String {
 
 /// Whether there is no second round that could differ.
 fn is_one_seed(analysis: &Analysis) -> bool {
+    analysis.clock == Clock::Virtual && most_rounds(analysis) == Some(1)
+}
+
+/// How many rounds the result has that has most.
+fn most_rounds(analysis: &Analysis) -> Option<usize> {
     let results = analysis.rows.iter().flat_map(|row| &row.results);
-    let rounds = results.map(|result| result.rounds.len()).max();
-    analysis.clock == Clock::Virtual && rounds == Some(1)
+    results.map(|result| result.rounds.len()).max()
 }
 
 /// What a campaign ran, as far as it says what would answer more.
@@ -210,7 +213,7 @@ pub(crate) fn of_use(advice: &Advice, contenders: &[String], ran: &Ran<'_>) -> S
 }
 
 /// What would settle what an answer leaves open, where `command` repeats the campaign; empty where that is in the answer.
-pub(crate) fn settled_by(advice: &Advice, command: &str) -> String {
+pub(crate) fn settled_by(advice: &Advice, analysis: &Analysis, command: &str) -> String {
     match (advice.recommendation, advice.scores.conclusion.answer) {
         (Recommendation::None | Recommendation::NoAdvice, _) => String::new(),
         (
@@ -221,15 +224,28 @@ pub(crate) fn settled_by(advice: &Advice, command: &str) -> String {
         ) => {
             format!("`{}`", with_rounds(command, rounds))
         }
-        (_, Answer::NotEnoughRounds { rounds: None }) => BEYOND_ROUNDS.to_owned(),
+        (_, Answer::NotEnoughRounds { rounds: None }) => beyond_rounds(analysis, command),
         _ => SETTLED.to_owned(),
     }
 }
 
 /// Where nothing is open.
 pub(crate) const SETTLED: &str = "Nothing is open.";
-/// Where more rounds are not promised to help.
-pub(crate) const BEYOND_ROUNDS: &str = "How many rounds would do cannot be said: they are very near to each other, very noisy, or ran once.";
+
+/// What to do where no number of rounds is promised to help.
+pub(crate) fn beyond_rounds(analysis: &Analysis, command: &str) -> String {
+    match most_rounds(analysis) {
+        Some(1) => format!(
+            "One round says nothing of noise: `{}`",
+            with_rounds(command, ENOUGH_TO_SEE_NOISE)
+        ),
+        _ => "How many rounds would do cannot be said: they are very near to each other, or very noisy."
+            .to_owned(),
+    }
+}
+
+/// So many rounds show how noisy results are, and find what differs much.
+const ENOUGH_TO_SEE_NOISE: u32 = 5;
 
 /// The command with another number of rounds.
 fn with_rounds(command: &str, rounds: u32) -> String {

@@ -29,6 +29,12 @@ fn too_few_rounds_name_nobody_the_best_and_say_what_would() {
     let far = "slow (4.00×) is far behind, but ran too seldom to be ruled out";
     assert!(lines[0].contains(far), "{}", lines[0]);
     assert!(!lines[0].contains("costs at least"), "{}", lines[0]);
+    // Nobody says that they are near to each other where each ran once.
+    let settle = |results: &_| beyond_rounds(&analyse(results), "fsarena run --rounds 1 -c a");
+    let once = settle(&results);
+    assert!(once.ends_with("`fsarena run --rounds 5 -c a`"), "{once}");
+    let thrice = settle(&fixture::plain());
+    assert!(!thrice.contains("fsarena run"), "{thrice}");
 }
 
 #[test]
@@ -187,7 +193,7 @@ fn several_uses_without_evidence_are_one_sentence_with_one_command() {
         (Group::RandomRead, vec!["iozone".to_owned()]),
     ]);
     analysis.weigh_uses([&mail, &build], &suites);
-    let told = "Mail spool; Build machine: no advice, since durable writes and random reads were not tested: run the same \
+    let told = "Mail spool; Build machine: no advice, since each lacks something that counts for it (tests of durable writes and random reads): run the same \
                 with `-s fs-mark -s iozone -s made`.";
     assert_eq!(said(of_uses(&analysis)), [told]);
 }

@@ -147,6 +147,9 @@ fn failures(analysis: &Analysis) -> Option<String> {
             counted(some as u64, "cell")
         ),
     };
+    if analysis.counts.run == 0 {
+        return Some("No cell has run yet: `fsarena resume` goes on.".to_owned());
+    }
     let run = counted(analysis.counts.run, "cell");
     if failed.is_empty() {
         return Some(format!("Of {run} that ran none failed{also}."));

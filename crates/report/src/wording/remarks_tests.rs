@@ -29,6 +29,19 @@ fn a_small_campaign() {
 
 /// Contenders on two disks are set against those on the same one, in every table and sentence over all tests.
 #[test]
+fn where_nothing_ran_no_cell_is_said_to_be_good() {
+    let mut results = fixture::plain();
+    results.cells.iter_mut().for_each(|cell| cell.result = None);
+    let all = remarks(&analyse(&results));
+    let said: Vec<_> = all.iter().filter(|one| one.contains("resume")).collect();
+    assert_eq!(said, ["No cell has run yet: `fsarena resume` goes on."]);
+    assert!(
+        !all.iter().any(|one| one.contains("none failed")),
+        "{all:?}"
+    );
+}
+
+#[test]
 fn several_disks_have_their_tables_and_sentences_each() {
     let four = fixture::simulated(
         7,
