@@ -272,7 +272,7 @@ fn a_copied_address_shows_the_same_page() {
         assert!(state.contains(part), "{part}: {state}");
     }
     look_at(&html, &state, View::DESK, |page| {
-        assert_eq!(seen(page), before)
+        assert_eq!(seen(page), before);
     });
     let nonsense =
         "#use=99&hidden=1.x&off=-1&weights=1&open=900.900&order=p9999&at=nowhere&column=%3Cb%3E";

@@ -71,7 +71,7 @@ fn a_database_becomes_pages_that_lead_to_each_other() {
     });
     for name in ["index.html", "history.html"] {
         look(&site.join(name), View::PHONE, |page| {
-            assert_eq!(too_wide(page), 0.0, "{name}")
+            assert_eq!(too_wide(page), 0.0, "{name}");
         });
     }
 
