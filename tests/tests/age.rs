@@ -80,7 +80,7 @@ fn each_filesystem_is_filled_as_far_as_is_asked_for_before_the_first_phase() {
     let page = run(sandbox.fsarena().args(["report", "--format", "html"]))
         .with(0)
         .stdout;
-    assert!(page.contains("<section id=\"ageing\">"));
+    assert!(page.contains("<section id=\"ageing\""));
     let json = run(sandbox.fsarena().args(["report", "--format", "json"]))
         .with(0)
         .stdout;
