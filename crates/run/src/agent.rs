@@ -209,8 +209,9 @@ impl Agent {
                 if stopped.looks_again(&mut waits, stall, &process::family(self.pid())) {
                     continue;
                 }
-                let stall = match (stall, &self.progress) {
-                    (Stall::Silence(_), Some(progress)) => Stall::Idle(progress.executed()),
+                let executed = self.progress.as_ref().and_then(Progress::executed);
+                let stall = match (stall, executed) {
+                    (Stall::Silence(_), Some(executed)) => Stall::Idle(executed),
                     (stall, _) => stall,
                 };
                 break self.give_up(stall);

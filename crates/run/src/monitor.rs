@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use model::Nanos;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::{Value, json};
 use sys::clock;
@@ -22,8 +23,8 @@ pub(crate) struct Monitor {
     output: ChildStdout,
     /// What was read and is no whole line yet.
     read: Vec<u8>,
-    /// The last answer, in instructions.
-    count: u64,
+    /// The last answer, in instructions; nothing where it does not count them.
+    count: Option<u64>,
     /// When it was asked last; nothing while an answer is missing.
     asked: Option<Nanos>,
 }
@@ -40,7 +41,7 @@ impl Monitor {
             input: input.expect("piped at the start"),
             output: output.expect("piped at the start"),
             read: Vec::new(),
-            count: 0,
+            count: Some(0),
             asked: Some(clock::now()),
         };
         monitor.tell(&json!({"execute": "qmp_capabilities"}))?;
@@ -70,16 +71,17 @@ impl Monitor {
                     return Ok(Some(said));
                 }
                 // Only a machine that records has a count (`query-replay` of QEMU): one in virtual time.
-                self.count = said["return"]["icount"].as_u64().unwrap_or(self.count);
+                self.count = said["return"]["icount"].as_u64();
                 self.asked = Some(clock::now());
                 continue;
             }
             let left = within.saturating_sub(clock::since(begun).as_duration());
             let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
             let mut ready = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
-            if poll(&mut ready, left)? == 0 {
-                return Ok(None);
-            }
+            match poll(&mut ready, left) {
+                Ok(0) | Err(Errno::EINTR) => return Ok(None),
+                other => other?,
+            };
             let mut more = [0; 4096];
             match self.output.read(&mut more)? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -135,7 +137,9 @@ impl Progress {
     pub(crate) fn pass(&mut self, passed: Nanos) -> Nanos {
         // A machine that cannot be asked has ended, which others find out.
         let _ = self.monitor.ask();
-        let now = self.monitor.count;
+        let Some(now) = self.monitor.count else {
+            return passed;
+        };
         let executed = now.saturating_sub(self.before);
         self.before = now;
         counted(executed, passed)
@@ -146,9 +150,9 @@ impl Progress {
         self.moved = self.before;
     }
 
-    /// How many instructions it has executed since.
-    pub(crate) const fn executed(&self) -> u64 {
-        self.before - self.moved
+    /// How many instructions it has executed since; nothing where it does not count them.
+    pub(crate) fn executed(&self) -> Option<u64> {
+        self.monitor.count.map(|_| self.before - self.moved)
     }
 
     /// The same where nobody else hears what the machine says, none of which matters but the count.
@@ -158,7 +162,7 @@ impl Progress {
     }
 }
 
-/// A second of a guest is so many instructions: about what a processor of our time emulates in one.
+/// A second of a guest is so many instructions: about what QEMU emulates in one on a processor of 3 GHz.
 const A_SECOND: u64 = 250_000_000;
 /// The part of the time that counts whatever the guest does, so that one that never runs again is given up all the same.
 const WHATEVER: u64 = 10;
@@ -213,7 +217,7 @@ mod tests {
         let stopped = monitor.hear(second).unwrap().unwrap();
         assert_eq!(
             (stopped["event"].as_str(), monitor.count),
-            (Some("STOP"), 70)
+            (Some("STOP"), Some(70))
         );
         assert_eq!(monitor.hear(Duration::ZERO).unwrap(), None, "half a line");
         child.kill().unwrap();
