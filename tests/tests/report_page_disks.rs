@@ -39,7 +39,7 @@ fn html() -> String {
     let phase = &cells[0].result.as_ref().unwrap().phases[0].phase;
     let drawn = cells.iter().map(|stored| (stored.cell.id, map()));
     maps.add(phase, drawn.collect());
-    page(&results, &analyse(&results), &maps)
+    page(&results, &analyse(&results), &maps, None)
 }
 
 /// Opens the detail of the first contender in a phase of the overview.

@@ -274,8 +274,8 @@ fn a_copied_address_shows_the_same_page() {
     look_at(&html, &state, View::DESK, |page| {
         assert_eq!(seen(page), before);
     });
-    let nonsense =
-        "#use=99&hidden=1.x&off=-1&weights=1&open=900.900&order=p9999&at=nowhere&column=%3Cb%3E";
+    let nonsense = "#use=99&hidden=1.x&off=-1&weights=1&open=900.900&order=p9999&at=nowhere&column=%3Cb%3E\
+         &__proto__=1&toString=1&view=zz";
     look_at(&html, nonsense, View::DESK, |page| {
         assert_eq!(columns(page).len(), 9, "what does not fit is not taken");
     });

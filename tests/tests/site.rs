@@ -69,6 +69,10 @@ fn a_database_becomes_pages_that_lead_to_each_other() {
             page.text("document.querySelector('svg.level-line').getAttribute('aria-label')");
         assert!(first.contains("no change of level"), "{first}");
     });
+    look(&site.join("campaign-2.html"), View::DESK, |page| {
+        let back = page.text("document.querySelector('.kicker a').getAttribute('href')");
+        assert_eq!(back, "index.html");
+    });
     for name in ["index.html", "history.html"] {
         look(&site.join(name), View::PHONE, |page| {
             assert_eq!(too_wide(page), 0.0, "{name}");

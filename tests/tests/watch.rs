@@ -10,7 +10,7 @@ use end_to_end::gate::Gate;
 use end_to_end::{Sandbox, run, succeed};
 
 /// How long is waited for what comes anyway.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// What an alternate screen begins and ends with (xterm's control sequences, DECSET 1049).
 const SCREEN: [&str; 2] = ["\u{1b}[?1049h", "\u{1b}[?1049l"];
 
@@ -63,7 +63,7 @@ impl OnTerminal {
     /// Reads the name of the terminal.
     fn wait_for_end_of_line(&mut self) {
         while !self.seen.contains('\n') {
-            let bytes = self.drawn.recv_timeout(PATIENCE).expect("the line ends");
+            let bytes = self.drawn.recv_timeout(TIME_LIMIT).expect("the line ends");
             self.seen += &String::from_utf8_lossy(&bytes);
         }
         let (name, rest) = self.seen.split_once('\n').expect("it ends");
@@ -81,7 +81,7 @@ impl OnTerminal {
             }
             match self
                 .drawn
-                .recv_timeout(PATIENCE.saturating_sub(begin.elapsed()))
+                .recv_timeout(TIME_LIMIT.saturating_sub(begin.elapsed()))
             {
                 Ok(bytes) => self.seen += &String::from_utf8_lossy(&bytes),
                 Err(_) => panic!("`{text}` was not drawn:\n{}", self.seen),
@@ -99,7 +99,7 @@ impl OnTerminal {
 
     /// The exit code, and what was drawn since that was looked for last.
     fn end(mut self) -> (Option<i32>, String) {
-        while let Ok(bytes) = self.drawn.recv_timeout(PATIENCE) {
+        while let Ok(bytes) = self.drawn.recv_timeout(TIME_LIMIT) {
             self.seen += &String::from_utf8_lossy(&bytes);
         }
         let status = self.child.wait().expect("it is a child");
@@ -196,7 +196,7 @@ fn a_campaign_that_is_stopped_says_how_to_go_on() {
 fn what_cannot_be_watched_is_told_in_one_line() {
     let sandbox = Sandbox::new();
     let piped = run(sandbox.fsarena().arg("watch")).with(3).stderr;
-    assert!(piped.contains("standard output is none"), "{piped}");
+    assert!(piped.contains("standard output is not one"), "{piped}");
     let json = run(sandbox.fsarena().args(["watch", "--json"]))
         .with(2)
         .stderr;

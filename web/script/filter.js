@@ -1,4 +1,4 @@
-// The bar that stays in sight: which contenders and tests are shown, what else is hidden, and what one can take along. Everything
+// The bar that stays in sight: which contenders and tests are shown, what else is hidden, and what can be exported. Everything
 // on the page follows.
 
 function filterBar(host) {

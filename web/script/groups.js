@@ -9,7 +9,7 @@ function groupsSection(section) {
     cells: [...grid.tBodies[0].rows].map((tr) => [...tr.cells].map((cell) => [...cell.childNodes])),
     list: list ? [...list.childNodes] : [],
   };
-  const classes = [...grid.tBodies[0].rows].map((tr) => [...tr.cells].map((cell) => cell.className));
+  const classes = [...grid.tBodies[0].rows].map((tr) => [...tr.cells].map((cell) => cell.className.replace(/\s*\bpaged\b/, "")));
   const fold = section.querySelector("details");
   let isOwn = true;
   const draw = () => {
@@ -19,7 +19,7 @@ function groupsSection(section) {
       [...grid.tBodies[0].rows].forEach((tr, line) =>
         [...tr.cells].forEach((cell, place) => {
           cell.replaceChildren(...asAnalysed.cells[line][place]);
-          cell.className = classes[line][place];
+          reclass(cell, classes[line][place]);
         }),
       );
       list?.replaceChildren(...asAnalysed.list);
@@ -96,7 +96,7 @@ function standingOfGroup(parts) {
 function drawScore(cell, { rounds, missing }, place) {
   const notes = missing > 0 ? [`lacks ${missing} ${missing === 1 ? "result" : "results"}`] : [];
   if (rounds.length === 0) {
-    cell.className = "n absent";
+    reclass(cell, "n absent");
     cell.replaceChildren("none", ...notes.map((note) => element("small", {}, note)));
     return;
   }
@@ -109,6 +109,6 @@ function drawScore(cell, { rounds, missing }, place) {
     ...(place ? [placeWords(place.verdict, inference.margin)] : []),
     ...notes,
   ];
-  cell.className = `n plain h${ratioStep(median)}`;
+  reclass(cell, `n plain h${ratioStep(median)}`);
   cell.replaceChildren(`${threeDigits(median)}×`, ...all.map((note) => element("small", {}, note)));
 }

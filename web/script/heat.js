@@ -155,7 +155,7 @@ function colourCells(map) {
       const shown = mark === undefined ? signs : withMark(signs, mark);
       const tone = shown.includes("▲") ? "best" : shown.includes("▼") ? "worst" : "plain";
       const shade = ratio === null || ratios[c] === null ? "" : ` h${ratioStep(ratios[c])}`;
-      td.className = `n ${tone}${shade}${unsteady ? " unsteady" : ""}`;
+      reclass(td, `n ${tone}${shade}${unsteady ? " unsteady" : ""}`);
       const node = td.querySelector(".signs");
       if (node && node.textContent !== shown) node.textContent = shown;
     });
@@ -237,7 +237,7 @@ function showRows(map) {
 
 // Rows of sweeps go with their sweep.
 const isOfShownTest = (row) => {
-  const sweep = data.sweeps.find(({ name }) => row.head.dataset.test?.startsWith(name));
+  const sweep = data.sweeps.find(({ name }) => row.head.dataset.test === name);
   return !sweep || !chosen().off.has(sweep.tests[0]);
 };
 

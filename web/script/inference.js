@@ -185,14 +185,28 @@ function tailOf(variance, deviations) {
   };
 }
 
-// Where a function that falls from 0 on comes down to a level, to more digits than are shown.
+// Where a function that falls from 0 on comes down to a level, to more digits than are shown: by the Illinois variant of regula
+// falsi on logarithms (Dowell and Jarratt, 1971), and by halves where a line leads nowhere.
 function fallsTo(level, of, precision = 1e-7) {
   let [low, high] = [0, 1];
   while (of(high) > level && high < 1e150) [low, high] = [high, 2 * high];
+  const gapAt = (x) => Math.log(of(x) / level);
+  let [below, above] = [gapAt(low), gapAt(high)];
+  let side = 0;
   while (high - low > precision * high) {
-    const middle = (low + high) / 2;
-    if (of(middle) > level) low = middle;
-    else high = middle;
+    const line = (low * above - high * below) / (above - below);
+    const at = line > low && line < high ? line : (low + high) / 2;
+    const gap = gapAt(at);
+    if (Math.abs(gap) < precision) return at;
+    if (gap > 0) {
+      [low, below] = [at, gap];
+      if (side > 0) above /= 2;
+      side = 1;
+    } else {
+      [high, above] = [at, gap];
+      if (side < 0) below /= 2;
+      side = -1;
+    }
   }
   return high;
 }
@@ -310,7 +324,9 @@ function standingOf(used, takesPart, { margin, limit }) {
       contender,
       verdict: verdicts.get(contender),
       difference: difference(contender),
-      interval: interval(contender),
+      get interval() {
+        return interval(contender);
+      },
     }));
 }
 

@@ -55,3 +55,8 @@ function pageColumns() {
     pager.draw();
   }
 }
+
+// Gives a cell other classes; that it is on another page stays.
+function reclass(cell, classes) {
+  cell.className = cell.classList.contains("paged") ? `${classes} paged` : classes;
+}

@@ -45,9 +45,19 @@ function rankChart(ranked, margin) {
       }),
     );
   });
-  const tied = ranked.filter(({ verdict }) => verdict.worse === undefined).length;
-  if (tied > 1) chart.append(bracket(RANKS.top + 2, RANKS.top + RANKS.row * tied - 2));
+  for (const [from, to] of runsOfTied(ranked)) {
+    chart.append(bracket(RANKS.top + RANKS.row * from + 2, RANKS.top + RANKS.row * to - 2));
+  }
   return chart;
+}
+
+// From where to where those lie who may be the best; whoever is noisy may lie below one that is worse. One alone has no bracket.
+function runsOfTied(ranked) {
+  const tied = ranked.flatMap(({ verdict }, index) => (verdict.worse === undefined ? [index] : []));
+  if (tied.length < 2) return [];
+  const begins = tied.filter((index) => !tied.includes(index - 1));
+  const ends = tied.filter((index) => !tied.includes(index + 1));
+  return begins.map((from, run) => [from, ends[run] + 1]);
 }
 
 const labelsOf = (ranked) => ranked.map(({ contender }) => contenders[contender].short);

@@ -1,9 +1,9 @@
-// What one can take along: a link to this view, its data as CSV and JSON, the command that repeats the campaign, and charts as
+// What can be exported: a link to this view, its data as CSV and JSON, the command that repeats the campaign, and charts as
 // pictures with their title, source and date in them.
 
 function shareMenu() {
   return menu(
-    "take along",
+    "export",
     button("Copy the link to this view", {}, () => copy(linkToThis(), "Link copied")),
     button("This view’s data as CSV", {}, () => save(csvOfView(), "text/csv", "csv")),
     button("This view’s data as JSON", {}, () => save(JSON.stringify(viewData(), null, 1), "application/json", "json")),

@@ -1,7 +1,7 @@
 // What the reader has chosen, and nothing that follows from it. It changes in one place, is written into the address, and
 // everybody who draws is told: the address of a page shows the same elsewhere.
 
-const AS_IT_COMES = {
+const DEFAULTS = {
   // Contenders and tests that are switched off.
   hidden: [],
   off: [],
@@ -21,7 +21,7 @@ const AS_IT_COMES = {
   at: null,
 };
 
-let state = AS_IT_COMES;
+let state = DEFAULTS;
 const followers = [];
 
 // Calls back when one of these parts has changed.
@@ -41,9 +41,9 @@ function tell(changed) {
 
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-// The address holds what is not as it comes: "use=2&hidden=3.4".
+// The address holds what is not the default: "use=2&hidden=3.4".
 function addressOf(chosen) {
-  const parts = Object.entries(chosen).filter(([name, value]) => !isSame(value, AS_IT_COMES[name]));
+  const parts = Object.entries(chosen).filter(([name, value]) => !isSame(value, DEFAULTS[name]));
   return parts.map(([name, value]) => `${name}=${encodeURIComponent(written(value))}`).join("&");
 }
 
@@ -54,20 +54,24 @@ const listOf = (most) => (text) => {
   const numbers = text.split(".").map(wholeNumber(most));
   return numbers.includes(undefined) ? undefined : numbers;
 };
+const setOf = (most) => (text) => {
+  const numbers = listOf(most)(text);
+  return numbers && [...new Set(numbers)];
+};
 const flag = (text) => (text === "1" ? true : undefined);
 const asIs = (text) => text.slice(0, 200);
 
 // How each part is read; what does not fit this page is not taken.
 const READ = {
-  hidden: listOf(() => contenders.length),
-  off: listOf(() => choosable.length),
+  hidden: setOf(() => contenders.length),
+  off: setOf(() => choosable.length),
   noisy: flag,
   alike: flag,
   use: wholeNumber(() => data.uses.length),
   weights: listOf(() => 1001),
   order: (text) => (/^(rank|planned|p\d+)$/.test(text) ? text : undefined),
   column: wholeNumber(() => contenders.length),
-  view: asIs,
+  view: (text) => (["result", "ratio", ...OTHER_METRICS].includes(text) ? text : undefined),
   kind: asIs,
   find: asIs,
   open: listOf(() => Math.max(data.phases.length, contenders.length)),
@@ -76,17 +80,18 @@ const READ = {
 
 function readAddress() {
   const text = location.hash.slice(1);
-  if (text !== "" && !text.includes("=")) return { ...AS_IT_COMES, at: READ.at(text) ?? null };
-  const chosen = { ...AS_IT_COMES };
+  if (text !== "" && !text.includes("=")) return { ...DEFAULTS, at: READ.at(text) ?? null };
+  const chosen = { ...DEFAULTS };
   for (const [name, value] of new URLSearchParams(text)) {
-    const read = READ[name]?.(value);
+    const read = Object.hasOwn(READ, name) ? READ[name](value) : undefined;
     if (read !== undefined) chosen[name] = read;
   }
   if (chosen.weights?.length !== data.uses[chosen.use]?.groups.length) chosen.weights = null;
-  if (chosen.open !== null && (chosen.open[0] >= data.phases.length || chosen.open[1] >= contenders.length))
-    chosen.open = null;
+  if (chosen.open !== null && !isCell(chosen.open)) chosen.open = null;
   return chosen;
 }
+
+const isCell = (open) => open.length === 2 && open[0] < data.phases.length && open[1] < contenders.length;
 
 // Browsers allow an address to change only so often: what changes at once is written once.
 let writing = null;

@@ -3,7 +3,7 @@
 
 const MOST_BARS = 12;
 const RANKS_NOTE =
-  "Cost of the same work in time, as a multiple of the first’s, with 95 % intervals. Who is bracketed may be the best.";
+  "Cost of the same work in time, as a multiple of the first’s, with 95 % intervals. Bracketed contenders may be the best.";
 
 function usesSection(section) {
   const panels = [...section.querySelectorAll("[data-use]")];

@@ -546,11 +546,12 @@ fn machine(parts: &GuestMachine, clock: Clock) -> Machine {
 
 /// The models of disks that cells have, each once; nothing where no cell has any.
 fn models(campaign: &Campaign) -> Option<String> {
-    let mut models: Vec<String> = Vec::new();
-    for machine in campaign.machines() {
-        let model = machine.model().map(ToString::to_string);
-        models.extend(model.filter(|model| !models.contains(model)));
-    }
+    let disks = campaign.disks().into_iter();
+    let models = disks.filter_map(|disk| match disk {
+        GuestDisk::Model { model } => Some(model.to_string()),
+        GuestDisk::Image { .. } | GuestDisk::Device { .. } => None,
+    });
+    let models: Vec<String> = models.collect();
     (!models.is_empty()).then(|| models.join(", or "))
 }
 

@@ -289,16 +289,22 @@ impl Campaign {
     /// The machine of its guests in words, with every disk that a cell has; nothing where cells run in none.
     pub fn machine_in_words(&self) -> Option<String> {
         let machine = self.guest.as_ref()?;
-        let mut disks: Vec<String> = Vec::new();
-        for disk in self.machines().map(|machine| machine.disk.to_string()) {
-            if !disks.contains(&disk) {
-                disks.push(disk);
-            }
-        }
+        let disks: Vec<String> = self.disks().iter().map(ToString::to_string).collect();
         match disks.is_empty() {
             true => Some(machine.to_string()),
             false => Some(machine.with_disk(disks.join(", or "))),
         }
+    }
+
+    /// The disks that guests have, each kind once, in the order of the cells.
+    pub fn disks(&self) -> Vec<GuestDisk> {
+        let mut disks = Vec::new();
+        for machine in self.machines() {
+            if !disks.contains(&machine.disk) {
+                disks.push(machine.disk);
+            }
+        }
+        disks
     }
 
     /// The machines of all cells.

@@ -95,7 +95,7 @@ pub fn render(
 ) -> String {
     match format {
         Format::Table => terminal::render(results, analysis, options),
-        Format::Html => page::page(results, analysis, &DiskMaps::default()),
+        Format::Html => page::page(results, analysis, &DiskMaps::default(), None),
         Format::Csv => csv::render(results, analysis),
         Format::Json => json::render(results, analysis),
         Format::Markdown => markdown::render(results, analysis),

@@ -336,7 +336,7 @@ pub struct ShowArgs {
 #[derive(Clone, Debug, Args)]
 pub struct WatchArgs {
     /// Number of the campaign [default: the latest that runs].
-    #[arg(value_name = "CAMPAIGN")]
+    #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
 }
 
@@ -360,7 +360,7 @@ pub struct ReportArgs {
     pub charts: Option<PathBuf>,
     /// Write a page over several campaigns instead: what changed from the first to the last, and every result over all
     /// of them.
-    #[arg(long, value_name = "ID,ID…", value_delimiter = ',', conflicts_with_all = ["id", "charts", "schema"])]
+    #[arg(long, value_name = "ID,ID…", value_delimiter = ',', value_parser = campaign_number, conflicts_with_all = ["id", "charts", "schema"])]
     pub campaigns: Vec<i64>,
     /// Print the JSON schema of the format `json`, and nothing else.
     #[arg(long, conflicts_with_all = ["id", "format"])]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use analyse::Analysis;
 use anyhow::Context;
 use model::CampaignResults;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::arguments::cli::{AdviseArgs, Globals};
 use crate::output::exit::{Code, Refused};
@@ -21,16 +21,21 @@ fn all(
     globals: &Globals,
 ) -> anyhow::Result<ExitCode> {
     if globals.json {
-        let advice = analysis
-            .uses
-            .iter()
-            .map(|one| (&one.name, analyse::advise(one)));
-        let advice: Vec<_> = advice
-            .map(|(name, advice)| json!({ "use": name, "advice": advice }))
+        let of = |analysis: &Analysis| -> Vec<Value> {
+            let uses = analysis.uses.iter();
+            uses.map(|one| json!({ "use": one.name, "advice": analyse::advise(one) }))
+                .collect()
+        };
+        let by_disk = analysis.by_disk.iter();
+        let by_disk: Vec<Value> = by_disk
+            .map(|part| json!({ "disk": part.disk, "uses": of(&part.analysis) }))
             .collect();
-        print_json(
-            &json!({ "campaign": results.id, "name": results.campaign.name, "uses": advice }),
-        )?;
+        print_json(&json!({
+            "campaign": results.id,
+            "name": results.campaign.name,
+            "uses": of(analysis),
+            "by_disk": by_disk,
+        }))?;
     } else {
         print(&report::answers_text(analysis, results))?;
     }

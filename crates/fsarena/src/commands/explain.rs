@@ -83,13 +83,13 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         let sampled = sampled(id, &results.campaign, sides, args, globals, &asked, &stop)?;
         let again = again(sides, &sampled)?;
         let explained = explained(id, contest, sides, &again, args, globals)?;
+        let caveats = caveats(&analysis, contest);
         match globals.json {
-            true => told.push(explained.in_full(id, sides, &again)),
+            true => told.push(explained.in_full(id, sides, &again, &caveats)),
             false => {
                 let gap = if number == 0 { "" } else { "\n" };
-                let caveats = caveats(&analysis, contest);
                 let text = explained.text(id, sides, &again);
-                print(&format!("{gap}{caveats}{text}"))?;
+                print(&format!("{gap}{}{text}", caveats.concat()))?;
             }
         }
     }
@@ -101,8 +101,8 @@ pub fn run(args: &ExplainArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     Ok(Code::Done.into())
 }
 
-/// Who of the two does not do the work that the phase asks for: its syncs never reach the disk.
-fn caveats(analysis: &Analysis, contest: &Question) -> String {
+/// A line for each of the two that does not do the work that the phase asks for, since its syncs never reach the disk.
+fn caveats(analysis: &Analysis, contest: &Question) -> Vec<String> {
     let rows = analysis.rows.iter();
     let of_phase = rows.filter(|row| row.test == contest.test && row.phase == contest.phase);
     let results: Vec<_> = of_phase.flat_map(|row| &row.results).collect();
@@ -149,6 +149,7 @@ impl Explained {
         id: CampaignId,
         sides: &[Side<'_>; 2],
         again: &[(&PhaseResult, &CpuProfile); 2],
+        caveats: &[String],
     ) -> Value {
         let pictures = self.pictures.iter();
         let pictures: Vec<_> = pictures.map(|path| path.display().to_string()).collect();
@@ -158,6 +159,7 @@ impl Explained {
             "explanation": self.explanation,
             "sampled_ns": again.map(|(result, _)| result.wall),
             "pictures": pictures,
+            "caveats": caveats.iter().map(|line| line.trim_end()).collect::<Vec<_>>(),
         })
     }
 }
@@ -199,7 +201,7 @@ fn question(words: &[String]) -> Result<Question, BadInput> {
             let number = campaign.parse().map_err(|_| {
                 let campaign = line(campaign);
                 BadInput(format!(
-                    "`{campaign}` is no number of a campaign: see `fsarena list campaigns`"
+                    "`{campaign}` is not a campaign number: see `fsarena list campaigns`"
                 ))
             })?;
             (Some(number), [result, one, other])
@@ -539,7 +541,10 @@ mod tests {
             (second.campaign, second.contenders),
             (Some(7), ["xfs", "ext4"].map(str::to_owned))
         );
-        assert!(asked("seven tree/within xfs ext4").is_err_and(|why| why.contains("no number")));
+        assert!(
+            asked("seven tree/within xfs ext4")
+                .is_err_and(|why| why.contains("not a campaign number"))
+        );
         assert!(asked("within xfs ext4").is_err_and(|why| why.contains("TEST/PHASE")));
     }
 
@@ -547,14 +552,14 @@ mod tests {
     fn who_does_not_reach_the_disk_is_said_to_do_less() {
         let mut analysis = analyse::analyse(&analyse::fixture::plain());
         let question = asked("file/write fast slow").unwrap();
-        assert_eq!(caveats(&analysis, &question), "");
+        assert_eq!(caveats(&analysis, &question), [""; 0]);
         let row = analysis.rows.iter_mut().find(|row| row.phase == "write");
         let mut results = row.unwrap().results.iter_mut();
         results.find(|r| r.contender == "fast").unwrap().not_durable = true;
         let said = caveats(&analysis, &question);
         assert!(
-            said.starts_with("fast does less") && said.lines().count() == 1,
-            "{said}"
+            said.len() == 1 && said[0].starts_with("fast does less"),
+            "{said:?}"
         );
     }
 

@@ -55,7 +55,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     let options = options(args.output.is_none());
     let text = match format {
-        Format::Html => page(&store, &results, &analysis),
+        Format::Html => page(&store, &results, &analysis, None),
         format => report::render(format, &results, &analysis, &options),
     };
     match &args.output {
@@ -65,9 +65,15 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     Ok(Code::Done.into())
 }
 
-/// The page, with maps of what simulated disks were asked for.
-pub fn page(store: &Store, results: &CampaignResults, analysis: &Analysis) -> String {
-    report::page(results, analysis, &maps::of_campaign(store, results))
+/// The page, with maps of what simulated disks were asked for, and a way to the index of the site that it is in.
+pub fn page(
+    store: &Store,
+    results: &CampaignResults,
+    analysis: &Analysis,
+    index: Option<&'static str>,
+) -> String {
+    let maps = maps::of_campaign(store, results);
+    report::page(results, analysis, &maps, index)
 }
 
 /// Writes every chart into a directory, as SVG and as PNG.
@@ -133,7 +139,7 @@ pub fn after_run(
     let results = store.load(id)?;
     let (reports, name) = (paths::reports(globals)?, paths::page(globals, id)?);
     let analysis = analysed(&results, &paths::catalog(globals)?, None);
-    let html = page(store, &results, &analysis);
+    let html = page(store, &results, &analysis, None);
     reports.replace(&name, trusted::usual_mode(), html.as_bytes())?;
     let page = reports.path().join(name);
     if globals.json {

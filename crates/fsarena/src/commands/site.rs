@@ -81,7 +81,7 @@ fn write(store: &Store, catalog: &Catalog, place: &mut Place) -> anyhow::Result<
         let analysis = analysed(&results, catalog, None);
         place.write(
             &campaign_file(campaign.id.0),
-            &page(store, &results, &analysis),
+            &page(store, &results, &analysis, Some(report::INDEX)),
         )?;
         entries.push(IndexEntry::of(&results, &analysis));
         names.push(&campaign.name);

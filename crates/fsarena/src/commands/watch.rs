@@ -39,7 +39,7 @@ pub fn run(args: &WatchArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         return Err(BadInput(why.to_owned()).into());
     }
     if !io::stdout().is_terminal() {
-        let why = "`watch` draws on a terminal, and standard output is none: `fsarena show` says how far a campaign is";
+        let why = "`watch` draws on a terminal, and standard output is not one: `fsarena show` says how far a campaign is";
         return Err(Refused(why.to_owned()).into());
     }
     let store = paths::existing_store(globals)?;
@@ -161,18 +161,17 @@ impl<'a> Watched<'a> {
             experience,
             abreast: machine::side_by_side(campaign, None),
         };
-        let mut watched = Self {
+        let begin = Instant::now();
+        Ok(Self {
             store,
             id,
             forecast: basis.forecast(results),
             state: State::of(results, &analyse(results)),
             basis,
             is_stale: false,
-            next: Instant::now(),
+            next: Instant::now() + begin.elapsed() * REST,
             followed,
-        };
-        watched.work_out();
-        Ok(watched)
+        })
     }
 
     /// Works out what results come to.

@@ -91,17 +91,7 @@ mod tests {
     fn in_guests() -> CampaignResults {
         let mut results = fixture::plain();
         let model = model::DiskModel::ideal();
-        results.campaign.guest = Some(model::GuestMachine {
-            memory: model::Bytes::mib(1024),
-            processors: 1,
-            accelerator: model::Accelerator::Tcg,
-            cpu: "max".to_owned(),
-            shift: 0,
-            disks: 1,
-            disk: model::GuestDisk::Model { model },
-            kernel: "6.1.0".to_owned(),
-            made: "guest-1".to_owned(),
-        });
+        results.campaign.guest = Some(fixture::guest(model::GuestDisk::Model { model }));
         results
     }
 

@@ -382,10 +382,10 @@ mod tests {
         assert!(maps.maps.is_empty() && !maps.is_full());
         maps.add(phase, of_all(1000));
         assert_eq!(maps.maps.len(), cells.len());
-        let text = page(&results, &analysis, &maps);
+        let text = page(&results, &analysis, &maps, None);
         assert!(text.contains("\"size\":\"512 MiB\"") && text.contains("\"campaign\":"));
         let plain = fixture::plain();
-        let without = page(&plain, &analyse(&plain), &DiskMaps::default());
+        let without = page(&plain, &analyse(&plain), &DiskMaps::default(), None);
         assert!(!without.contains("\"campaign\":"));
     }
 }

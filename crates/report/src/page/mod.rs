@@ -17,14 +17,14 @@ mod setting;
 mod sweeps;
 mod uses;
 
-use analyse::{Analysis, OfDisk, PhaseCounts, RoundOutcome, Row};
+use analyse::{Analysis, PhaseCounts, RoundOutcome, Row};
 use askama::Template;
 use model::{CampaignResults, Metric};
 
 use crate::Scale;
 use crate::tables::overview::{Entry, LOWER_BOUND, PhaseLine, TestBlock, Tone, legend, overview};
 use crate::tables::{above_baseline, calibration, interference, totals};
-use crate::wording::answers::{Sentence, how_sure, of_groups, of_uses, sure};
+use crate::wording::answers::{Sentence, how_sure, of_groups_on_disks, of_uses, sure};
 use crate::wording::command::repeating;
 use crate::wording::headline::headline;
 use crate::wording::remarks::remarks;
@@ -38,6 +38,8 @@ const WIDEST_NAME: usize = 24;
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page {
+    /// The file of the site's index, where the page is one of a site.
+    index: Option<&'static str>,
     policy: String,
     style: &'static str,
     script: &'static str,
@@ -193,13 +195,19 @@ struct Method {
     overhead_above: String,
 }
 
-/// The page of a campaign, with maps of what simulated disks were asked for.
-pub fn page(results: &CampaignResults, analysis: &Analysis, maps: &disk::DiskMaps) -> String {
+/// The page of a campaign, with maps of what simulated disks were asked for; it leads to the index of a site, if there is one.
+pub fn page(
+    results: &CampaignResults,
+    analysis: &Analysis,
+    maps: &disk::DiskMaps,
+    index: Option<&'static str>,
+) -> String {
     let name = clean(&results.campaign.name);
     let (data, numbers) = data::block(results, analysis, maps);
     let tests = phases::tests(results, analysis, &numbers);
     let command = repeating(results);
     let page = Page {
+        index,
         policy: script::policy(),
         style: script::STYLE,
         script: script::SCRIPT,
@@ -256,14 +264,8 @@ fn answers(analysis: &Analysis) -> Vec<Sentence> {
     if analysis.by_disk.is_empty() {
         return of_uses(analysis);
     }
-    let leader = |of_disk: &OfDisk| {
-        let all = of_groups(&of_disk.analysis).pop()?;
-        Some(Sentence {
-            question: format!("On {}, {}", clean(&of_disk.disk), all.question),
-            ..all
-        })
-    };
-    analysis.by_disk.iter().filter_map(leader).collect()
+    let each = of_groups_on_disks(analysis).into_iter();
+    each.filter_map(|mut groups| groups.pop()).collect()
 }
 
 /// A text as HTML, with what stands between two backticks as code.

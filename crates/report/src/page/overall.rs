@@ -4,7 +4,7 @@ use analyse::{Analysis, GroupMean, PhaseCounts, Score};
 
 use super::heat;
 use crate::tables::standing_tables;
-use crate::wording::answers::{Sentence, of_groups, of_place, parts};
+use crate::wording::answers::{Sentence, of_groups_on_disks, of_place};
 use crate::wording::scale::three_digits;
 use crate::wording::text::{clean, shorten};
 use crate::wording::words::{self, counted};
@@ -31,17 +31,7 @@ pub(super) struct ScoreView {
 
 /// What each group of tests comes to, disk by disk where there are several.
 pub(super) fn sentences(analysis: &Analysis) -> Vec<Sentence> {
-    let of_part = |(disk, part): (Option<&str>, &Analysis)| {
-        let on = disk.map_or_else(String::new, |disk| format!("On {}, ", clean(disk)));
-        let sentences = of_groups(part).into_iter();
-        sentences
-            .map(|one| Sentence {
-                question: format!("{on}{}", one.question),
-                ..one
-            })
-            .collect::<Vec<_>>()
-    };
-    parts(analysis).into_iter().flat_map(of_part).collect()
+    of_groups_on_disks(analysis).into_iter().flatten().collect()
 }
 
 /// In how many phases each contender is the best, or may be, of those on its disk.

@@ -5,7 +5,7 @@ use analyse::{analyse, fixture};
 use super::*;
 
 fn page_of(results: &CampaignResults) -> String {
-    page(results, &analyse(results), &Default::default())
+    page(results, &analyse(results), &Default::default(), None)
 }
 
 /// The page without what stands between the tags of its scripts.
@@ -199,7 +199,7 @@ fn every_link_has_its_target() {
 fn every_phase_has_a_table_and_every_metric_is_known_to_the_script() {
     let results = fixture::realistic();
     let analysis = analyse(&results);
-    let html = page(&results, &analysis, &Default::default());
+    let html = page(&results, &analysis, &Default::default(), None);
     let phases = analysis.rows.iter().filter(|r| r.primary).count();
     for part in ["<article", "<figure>", "<details class=\"data\">"] {
         assert_eq!(count(&html, part), phases, "{part}");
@@ -228,7 +228,7 @@ fn written(row: &serde_json::Value, number: &serde_json::Value) -> String {
 fn the_script_knows_each_result_as_the_tables_show_it() {
     for results in [fixture::realistic(), fixture::hostile()] {
         let analysis = analyse(&results);
-        let data = data(&page(&results, &analysis, &Default::default()));
+        let data = data(&page(&results, &analysis, &Default::default(), None));
         let phases = data["phases"].as_array().unwrap();
         let known = phases
             .iter()
@@ -374,7 +374,7 @@ fn features_are_answers_in_the_table_and_no_charts() {
     }
     let analysis = analyse(&results);
     assert!(analysis.phase_counts.iter().all(|s| s.phases == 0));
-    let html = page(&results, &analysis, &Default::default());
+    let html = page(&results, &analysis, &Default::default(), None);
     assert_eq!(count(&html, "<article"), 0);
     assert!(
         !html.contains("<tr data-phase"),

@@ -40,9 +40,9 @@ impl Range {
         let least = high.abs().max(low.abs()) * 0.1;
         let room = ((least - (high - low)) / 2.0).max((high - low) * 0.08);
         let room = if room > 0.0 { room } else { 1.0 };
-        let floor = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+        let lowest = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
         Self {
-            low: (low - room).max(floor),
+            low: (low - room).max(lowest),
             high: high + room,
         }
     }

@@ -12,6 +12,7 @@ use model::CampaignResults;
 
 use crate::page::script;
 use crate::text_reports::history::release;
+use crate::wording::answers::of_groups_on_disks;
 use crate::wording::date::moment;
 use crate::wording::summary::heading;
 use crate::wording::text::clean;
@@ -129,9 +130,11 @@ impl CampaignHead {
 
 /// What came of a campaign, in a sentence or two.
 fn verdict(results: &CampaignResults, analysis: &analyse::Analysis) -> String {
-    let sentences = crate::wording::answers::of_groups(analysis);
-    let all = sentences.last();
+    let each = of_groups_on_disks(analysis).into_iter();
+    let all = each.filter_map(|mut groups| groups.pop());
     let all = all.map(|all| format!("{}: {}", heading(&all.question), all.answer));
+    let all: Vec<String> = all.collect();
+    let all = (!all.is_empty()).then(|| all.join(" "));
     let unfinished = summary::unfinished(analysis);
     let nothing = || match results.cells.iter().any(|cell| cell.result.is_some()) {
         true => "Nothing that could be ranked.".to_owned(),

@@ -66,7 +66,7 @@ fn without_advice(open: &[Advice], ran: &Ran<'_>) -> Sentence {
         lacking.push(format!("tests of {}", some_of(&groups)));
     }
     if !features.is_empty() {
-        lacking.push(format!("a try of {}", some_of(&features)));
+        lacking.push(format!("whether somebody has {}", some_of(&features)));
     }
     let why = match lacking.is_empty() {
         true => "nobody has every result that counts".to_owned(),
@@ -115,6 +115,20 @@ pub(crate) fn of_groups(analysis: &Analysis) -> Vec<Sentence> {
         .text(),
     };
     analysis.conclusions.iter().map(sentence).collect()
+}
+
+/// What each group of tests comes to, and all of them together last; for each disk where there are several.
+pub(crate) fn of_groups_on_disks(analysis: &Analysis) -> Vec<Vec<Sentence>> {
+    let of_part = |(disk, part): (Option<&str>, &Analysis)| {
+        let on = disk.map_or_else(String::new, |disk| format!("On {}, ", clean(disk)));
+        let sentences = of_groups(part).into_iter();
+        let sentences = sentences.map(|one| Sentence {
+            question: format!("{on}{}", one.question),
+            ..one
+        });
+        sentences.collect()
+    };
+    parts(analysis).into_iter().map(of_part).collect()
 }
 
 /// What is answered by itself: everything, or where contenders are on several disks, each disk with its name.

@@ -1,10 +1,11 @@
 //! The command that repeats a campaign, as one would type it into a shell.
 
-use model::{Backend, CampaignResults, Contender, GuestDisk, Source};
+use model::{Backend, Bytes, CampaignResults, Contender, GuestDisk, Source};
 
 use crate::wording::text::clean;
 
-/// `fsarena run --rounds 5 --profile quick -c ext4 …`; the random choices are the same.
+/// `fsarena run --rounds 5 --profile quick -c ext4 …`; the random choices are the same. Limits, and what a campaign file alone
+/// can say, such as options of mkfs, are not in it.
 pub(crate) fn repeating(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
     let mut words = vec!["fsarena".to_owned(), "run".to_owned()];
@@ -22,7 +23,14 @@ pub(crate) fn repeating(results: &CampaignResults) -> String {
         option("--dir", directory.display().to_string());
     }
     for suite in &campaign.suites {
-        option("-s", suite.name.clone());
+        // Points of a sweep have no names that can be typed; of other suites some tests may have been left out.
+        match suite.tests.iter().any(|test| test.sweep.is_some()) {
+            true => option("-s", suite.name.clone()),
+            false => suite
+                .tests
+                .iter()
+                .for_each(|test| option("-s", format!("{}/{}", suite.name, test.name))),
+        }
     }
     option("--seed", campaign.seed.to_string());
     if campaign.backend != Backend::Dir && campaign.device.is_none() {
@@ -35,7 +43,10 @@ pub(crate) fn repeating(results: &CampaignResults) -> String {
         option("--backend", campaign.backend.to_string());
         option("--clock", campaign.clock.to_string());
     }
-    if let Some(GuestDisk::Model { model }) = campaign.guest.as_ref().map(|guest| &guest.disk) {
+    // Contenders that have disks of their own name them.
+    let is_shared = campaign.contenders.iter().any(|c| c.own.disk.is_none());
+    let disk = campaign.guest.as_ref().map(|guest| &guest.disk);
+    if let (true, Some(GuestDisk::Model { model })) = (is_shared, disk) {
         option("--disk", model.name.clone());
     }
     if let Some(device) = &campaign.device {
@@ -67,9 +78,13 @@ fn spec(contender: &Contender) -> String {
     }
 }
 
-/// A size without the blank before its unit.
-fn typed(size: model::Bytes) -> String {
-    size.to_string().replace(' ', "")
+/// A size without the blank before its unit; in bytes where people would round it.
+fn typed(size: Bytes) -> String {
+    let shown = size.to_string();
+    match shown.parse() == Ok(size) {
+        true => shown.replace(' ', ""),
+        false => format!("{}B", size.0),
+    }
 }
 
 /// Words as one would type them into a shell.
@@ -102,7 +117,8 @@ mod tests {
     #[test]
     fn a_campaign_is_repeated_with_its_contenders_suites_rounds_and_seed() {
         let mut results = fixture::plain();
-        results.campaign.memory = Some(model::Bytes::mib(512));
+        results.campaign.memory = Some(Bytes::mib(512));
+        results.campaign.size = Bytes(1_000_000_001);
         results.campaign.contenders[0].name = "my own".to_owned();
         let command = repeating(&results);
         assert!(command.starts_with("fsarena run --rounds "), "{command}");
@@ -111,8 +127,21 @@ mod tests {
             " -c slow",
             "--rounds 3",
             "--memory 512MiB",
+            "--size 1000000001B",
+            " -s made/file",
         ] {
             assert!(command.contains(part), "{part}: {command}");
         }
+    }
+
+    #[test]
+    fn a_disk_that_nobody_shares_is_not_named() {
+        let disk = |results: &CampaignResults| repeating(results).contains("--disk");
+        let mut results = fixture::on_disks(fixture::plain(), &["hdd", "ssd", "hdd"]);
+        let model = model::DiskModel::ideal();
+        results.campaign.guest = Some(fixture::guest(GuestDisk::Model { model }));
+        assert!(!disk(&results));
+        results.campaign.contenders[0].own.disk = None;
+        assert!(disk(&results));
     }
 }

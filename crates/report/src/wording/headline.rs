@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Backend, CampaignResults, Clock, GuestDisk};
+use model::{Backend, Campaign, CampaignResults, Clock, GuestDisk};
 
 use crate::wording::date::day;
 use crate::wording::text::clean;
@@ -51,12 +51,22 @@ fn place(results: &CampaignResults) -> String {
     match (&campaign.device, &campaign.guest, campaign.backend) {
         (Some(device), ..) => clean(&device.display().to_string()),
         (None, Some(guest), _) => match &guest.disk {
-            GuestDisk::Model { model } => format!("{size} of {}", clean(&model.name)),
+            GuestDisk::Model { .. } => format!("{size} of {}", models(campaign).join(" and of ")),
             GuestDisk::Image { .. } | GuestDisk::Device { .. } => format!("guests, {size} image"),
         },
         (None, None, Backend::Dir) => "mounted directories".to_owned(),
         (None, None, Backend::Loop | Backend::Vm) => format!("{size} image"),
     }
+}
+
+/// The names of the simulated disks.
+fn models(campaign: &Campaign) -> Vec<String> {
+    let disks = campaign.disks().into_iter();
+    let names = disks.filter_map(|disk| match disk {
+        GuestDisk::Model { model } => Some(clean(&model.name)),
+        GuestDisk::Image { .. } | GuestDisk::Device { .. } => None,
+    });
+    names.collect()
 }
 
 #[cfg(test)]
@@ -75,6 +85,12 @@ mod tests {
             headline(&results),
             format!("3 filesystems, Linux 6.18, 1 GiB image, 22 Nov 2026, {profile}")
         );
+        let model = model::DiskModel::ideal();
+        let simulated = fixture::guest(GuestDisk::Model { model });
+        let mut on_disks = fixture::on_disks(results.clone(), &["hdd", "ssd", "hdd"]);
+        on_disks.campaign.guest = Some(simulated);
+        let line = headline(&on_disks);
+        assert!(line.contains(", 1 GiB of hdd and of ssd, "), "{line}");
         results.campaign.contenders[1].filesystem.name = "fast".to_owned();
         results.environments.clear();
         results.campaign.backend = Backend::Dir;

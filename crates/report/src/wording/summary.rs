@@ -153,25 +153,17 @@ fn gibibytes(memory: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use analyse::fixture;
-    use model::{Accelerator, Condition, DiskCache, GuestDisk, GuestMachine};
+    use model::{Condition, DiskCache, GuestDisk, GuestMachine};
 
     use super::*;
 
     fn in_guests(clock: Clock) -> CampaignResults {
         let mut results = fixture::plain();
         results.campaign.clock = clock;
+        let cache = DiskCache::Writeback;
         results.campaign.guest = Some(GuestMachine {
-            memory: Bytes::mib(1024),
-            processors: 1,
-            accelerator: Accelerator::Tcg,
             cpu: "max\u{1b}[2J".into(),
-            shift: 0,
-            disks: 1,
-            disk: GuestDisk::Image {
-                cache: DiskCache::Writeback,
-            },
-            kernel: "6.1.0".into(),
-            made: "guest-1".into(),
+            ..fixture::guest(GuestDisk::Image { cache })
         });
         results
     }
