@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
+    ("import", &["model"]),
     ("provision", &["model", "sys"]),
     ("trace", &["model"]),
     ("engine", &["model", "sys", "trace"]),
@@ -56,6 +57,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "engine",
             "format",
             "guest",
+            "import",
             "machine",
             "model",
             "orchestrate",
@@ -77,6 +79,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "analyse",
             "catalog",
             "guest",
+            "import",
             "model",
             "plan",
             "provision",
@@ -105,7 +108,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Crates that compute and nothing else.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "format", "trace",
+    "model", "wire", "plan", "analyse", "report", "import", "format", "trace",
 ];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.
