@@ -1,0 +1,1 @@
+//! Statements that are understood, and those that are not.
