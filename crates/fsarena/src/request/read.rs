@@ -111,7 +111,8 @@ pub fn read(
             guest_request::together(size, wishes.all_disks())?;
             TestMachine::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
         }
-        Backend::Loop | Backend::Dir => TestMachine::of_machine(
+        // No option and no campaign file names `elsewhere`.
+        Backend::Loop | Backend::Dir | Backend::Elsewhere => TestMachine::of_machine(
             reach,
             catalog,
             backend,
@@ -122,7 +123,7 @@ pub fn read(
     };
     let contenders = match backend {
         Backend::Dir => mounted(&directories, &setting.directories, catalog)?,
-        Backend::Loop | Backend::Vm => {
+        Backend::Loop | Backend::Vm | Backend::Elsewhere => {
             let machine = &setting.machine;
             let choice = Choice {
                 catalog,
@@ -224,6 +225,7 @@ pub fn read(
         size,
         memory: parts.as_ref().map(|parts| parts.memory).or(memory),
         backend,
+        measured_by: None,
         clock,
         guest: parts,
         readahead: readahead(
@@ -262,7 +264,7 @@ fn refuse_no_disk(size: Bytes, backend: Backend) -> Result<(), BadInput> {
         Backend::Vm => (Bytes::mib(1), "a guest's disk has"),
         Backend::Loop => (Bytes::kib(64), "a filesystem needs"),
         // What is mounted has its size.
-        Backend::Dir => return Ok(()),
+        Backend::Dir | Backend::Elsewhere => return Ok(()),
     };
     match size < least {
         true => Err(BadInput(format!(
