@@ -216,7 +216,10 @@ impl Catalog {
             below("machines")?,
         ];
         let studies = directory.join("studies");
-        let studies = studies.is_dir().then(|| read_studies(&studies)).transpose()?;
+        let studies = studies
+            .is_dir()
+            .then(|| read_studies(&studies))
+            .transpose()?;
         let files = if found.iter().all(Option::is_none) && studies.is_none() {
             Files {
                 filesystems: read_directory(directory)?,

@@ -1,5 +1,6 @@
 //! Arithmetic that figures should fulfil: totals are the sums of their parts, and rates and times fit.
 
+use analyse::median;
 use catalog::{Arithmetic, Said};
 
 use crate::figures::Figures;
@@ -53,8 +54,9 @@ impl Check {
         };
         let number: Option<f64> = number.parse().ok();
         let number = number.filter(|number| number.is_finite() && *number >= 0.0);
-        let number = number
-            .ok_or_else(|| format!("`within` is `{said}`; expected a number such as `0.5` or `1%`"))?;
+        let number = number.ok_or_else(|| {
+            format!("`within` is `{said}`; expected a number such as `0.5` or `1%`")
+        })?;
         Ok(Self {
             what: check.what.text.clone(),
             sum,
@@ -68,13 +70,16 @@ impl Check {
     /// For whom it does not hold, in a sentence each.
     pub fn off(&self, figures: &Figures) -> Vec<String> {
         let contenders = figures.contenders.iter();
-        let both = contenders.filter_map(|c| Some((c.name.as_str(), self.sides(figures, &c.name)?)));
+        let both =
+            contenders.filter_map(|c| Some((c.name.as_str(), self.sides(figures, &c.name)?)));
         let both: Vec<(&str, (f64, f64))> = both.collect();
+        let products: Vec<f64> = both.iter().map(|(_, sides)| sides.0).collect();
+        let usual = median(&products).unwrap_or_default();
         let mut off: Vec<(f64, String)> = Vec::new();
         for (name, (printed, follows)) in &both {
             let expected = match self.sum {
-                Sum::Product(_) => middle(both.iter().map(|(_, sides)| sides.0)),
-                _ => *follows,
+                Sum::Product(_) => usual,
+                Sum::Total(..) | Sum::Time(..) => *follows,
             };
             let apart = printed - expected;
             let is_off = match self.within {
@@ -115,10 +120,4 @@ impl Check {
             }
         }
     }
-}
-
-/// The median.
-fn middle(values: impl Iterator<Item = f64>) -> f64 {
-    let values: Vec<f64> = values.collect();
-    analyse::median(&values)
 }

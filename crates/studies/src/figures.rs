@@ -43,6 +43,9 @@ const UNITS: [(&str, Unit, f64); 11] = [
     ("percent", Unit::Percent, 1.0),
 ];
 
+/// Units of sizes, which one figure may mix: a limit is in GB of one filesystem and in EB of another.
+const SIZES: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
+
 /// What became of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -117,7 +120,7 @@ pub struct Figure {
     pub phase: String,
     /// What the numbers say.
     pub metric: String,
-    /// Their unit, as printed; empty where there are no numbers.
+    /// Their unit, as printed first; empty where there are no numbers.
     pub unit: String,
     /// Which way is better; neutral where less is counted as better.
     pub direction: Direction,
@@ -164,6 +167,8 @@ pub struct Cell {
     pub value: Option<f64>,
     /// The number with the digits that were printed.
     pub printed: String,
+    /// Its unit.
+    pub unit: String,
     /// Whether it ended too soon to be timed, so that a rate is above what could be.
     pub censored: bool,
     /// Between which values it lies, where a range is printed instead.
@@ -337,7 +342,8 @@ impl Reader<'_> {
             }
         };
         if (status == Status::Ok) != (value.is_some() || censored) {
-            let message = "a number, or `>` in `censored`, stands with the status `ok` and no other";
+            let message =
+                "a number, or `>` in `censored`, stands with the status `ok` and no other";
             return Err(wrong(message.to_owned()));
         }
         let contender = self.contender(&filesystem, &version, &os, &driver);
@@ -356,6 +362,7 @@ impl Reader<'_> {
             });
             return Ok(());
         }
+        let in_unit = unit.clone();
         let figure = self.figure(Figure {
             direction: self.direction(&metric),
             test,
@@ -368,6 +375,7 @@ impl Reader<'_> {
             status,
             value,
             printed,
+            unit: in_unit,
             censored,
             range: None,
             note,
@@ -432,7 +440,8 @@ impl Reader<'_> {
         if unit.is_empty() {
             unit.clone_from(&figure.unit);
         }
-        match figure.unit.is_empty() || *unit == figure.unit {
+        let sizes = [unit.as_str(), &figure.unit].map(|unit| SIZES.contains(&unit));
+        match figure.unit.is_empty() || *unit == figure.unit || sizes == [true, true] {
             true => Ok(place),
             false => Err(format!(
                 "`unit` is `{}`; {path} is in {unit} in an earlier row",

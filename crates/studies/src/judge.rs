@@ -3,6 +3,8 @@
 //! Whether a statement holds is a matter of what it says and of the numbers, and of nothing else. It is partly true where it
 //! holds for some of those it speaks of, or where a ratio goes the right way and has another size.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::evidence::{Comparison, Evidence, Known, Order, Place};
@@ -75,10 +77,98 @@ struct Finding {
     truth: Truth,
     /// What is not as it is said.
     off: Vec<String>,
-    /// Why nothing is known, or what is open.
-    why: Vec<String>,
+    /// Why nothing is known, or what is open, and of whom.
+    why: Vec<Why>,
     /// The numbers that decide.
-    values: Vec<String>,
+    values: Vec<Values>,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Why {
+    /// Of whom; nobody where the claim as a whole is meant.
+    pub who: Vec<String>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.who.is_empty() {
+            true => f.write_str(&self.reason),
+            false => write!(f, "{}: {}", self.who.join(", "), self.reason),
+        }
+    }
+}
+
+/// Numbers that decide about a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Values {
+    /// The figure; the figures of a mean; of figures that are compared, whose they are.
+    pub of: String,
+    /// Whose they are (or which figures), the best first.
+    pub numbers: Vec<Shown>,
+    /// Their unit.
+    pub unit: String,
+    /// How many times one is the other, where that decides.
+    pub times: Option<String>,
+    /// Whether a higher one is better.
+    #[serde(skip)]
+    higher: bool,
+}
+
+/// A number, or the word for its absence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    /// Whose.
+    pub who: String,
+    /// The number; nothing where a word stands for it.
+    pub value: Option<f64>,
+    /// As it is shown.
+    pub shown: String,
+}
+
+impl Values {
+    fn is_of(&self, other: &Self) -> bool {
+        self.of == other.of
+    }
+
+    fn join(&mut self, other: Self) {
+        for number in other.numbers {
+            if !self.numbers.contains(&number) {
+                self.numbers.push(number);
+            }
+        }
+        self.times = self.times.take().or(other.times);
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        let higher = self.higher;
+        self.numbers.sort_by(|a, b| match (a.value, b.value) {
+            (Some(a), Some(b)) if higher => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_number = |shown: &&Shown| shown.value.is_some();
+        let last = self.numbers.iter().filter(is_number).count();
+        for (place, number) in self.numbers.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{} {}", number.who, number.shown)?;
+            if place + 1 == last && !self.unit.is_empty() {
+                write!(f, " {}", self.unit)?;
+            }
+        }
+        match &self.times {
+            Some(times) => write!(f, ": {times} times"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The verdict on a claim.
@@ -88,10 +178,12 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What is not as the claim says, most telling first.
     pub off: Vec<String>,
+    /// In how many of the figures that it speaks of it holds, where they are many: in how many, of how many.
+    pub holds_in: Option<(usize, usize)>,
     /// Why there is no verdict, or what of the claim has no numbers.
-    pub why: Vec<String>,
+    pub why: Vec<Why>,
     /// The numbers that decide, figure by figure.
-    pub values: Vec<String>,
+    pub values: Vec<Values>,
 }
 
 impl Judgement {
@@ -100,17 +192,33 @@ impl Judgement {
         Self {
             verdict: Verdict::Undecidable,
             off: Vec::new(),
-            why: vec![reason.to_owned()],
+            holds_in: None,
+            why: vec![Why {
+                who: Vec::new(),
+                reason: reason.to_owned(),
+            }],
             values: Vec::new(),
         }
+    }
+
+    /// The numbers that decide, a line for each figure, without the parts of its name that all have alike.
+    pub fn lines(&self) -> Vec<String> {
+        let all: Vec<String> = self.values.iter().map(|values| values.of.clone()).collect();
+        let line = |values: &Values| match label(&values.of, &all) {
+            label if label.is_empty() => values.to_string(),
+            label => format!("{label}: {values}"),
+        };
+        self.values.iter().map(line).collect()
     }
 }
 
 /// Judges a claim, of which all statements must hold.
 pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
     let judge = Judge { evidence };
-    let findings: Vec<Finding> = statements.iter().map(|s| judge.statement(s)).collect();
-    let all = together(findings);
+    let findings: Vec<(Finding, Option<(usize, usize)>)> =
+        statements.iter().map(|s| judge.statement(s)).collect();
+    let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
+    let all = together(findings.into_iter().map(|(finding, _)| finding).collect());
     let (nothing, open) = match evidence.is_measured() {
         true => (Verdict::NotMeasured, Verdict::NotEnoughRounds),
         false => (Verdict::Undecidable, Verdict::Undecidable),
@@ -124,6 +232,7 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
             Truth::Unknown => nothing,
         },
         off: all.off,
+        holds_in,
         why: all.why,
         values: all.values,
     }
@@ -148,13 +257,18 @@ fn gathered(truth: Truth, findings: Vec<Finding>) -> Finding {
     for finding in findings {
         all.off.extend(finding.off);
         for why in finding.why {
-            if !all.why.contains(&why) {
-                all.why.push(why);
+            match all.why.iter_mut().find(|known| known.reason == why.reason) {
+                Some(known) => {
+                    let new = why.who.into_iter().filter(|who| !known.who.contains(who));
+                    known.who.extend(new.collect::<Vec<_>>());
+                }
+                None => all.why.push(why),
             }
         }
         for values in finding.values {
-            if !all.values.contains(&values) {
-                all.values.push(values);
+            match all.values.iter_mut().find(|known| known.is_of(&values)) {
+                Some(known) => known.join(values),
+                None => all.values.push(values),
             }
         }
     }
@@ -178,10 +292,11 @@ impl Finding {
         }
     }
 
-    fn why(truth: Truth, why: String) -> Self {
+    fn open(reason: String) -> Self {
+        let who = Vec::new();
         Self {
-            why: vec![why],
-            ..Self::new(truth)
+            why: vec![Why { who, reason }],
+            ..Self::new(Truth::Open)
         }
     }
 }
@@ -215,23 +330,24 @@ impl<'a> At<'a> {
 }
 
 impl Judge<'_> {
-    fn statement(&self, statement: &Statement) -> Finding {
+    /// What comes of a statement, and in how many of its figures it holds where these are many.
+    fn statement(&self, statement: &Statement) -> (Finding, Option<(usize, usize)>) {
         let of = &statement.scope.of;
         if let What::Nobody(rank) = &statement.what {
-            return self.nobody(rank, of);
+            return (self.nobody(rank, of), None);
         }
         if statement.scope.how == How::Mean {
-            let mut finding = self.at(statement, of);
-            name_values(&mut finding, "mean");
-            return finding;
+            return (self.at(statement, of), None);
         }
         let findings = of.iter().map(|one| {
             let mut finding = self.at(statement, std::slice::from_ref(one));
             let label = label(one, of);
-            name_values(&mut finding, &label);
-            if of.len() > 1 {
+            if !label.is_empty() {
                 let named = |off: &String| format!("{off} in {label}");
                 finding.off = finding.off.iter().map(named).collect();
+                for why in finding.why.iter_mut().filter(|why| why.who.is_empty()) {
+                    why.reason += &format!(" in {label}");
+                }
             }
             finding
         });
@@ -256,7 +372,7 @@ impl Judge<'_> {
                 }
                 let mut all = together(findings);
                 let members = places.iter().map(|place| self.ends(at, &place.members));
-                all.values = self.values(at, &members.flatten().collect::<Vec<_>>());
+                all.values = self.values(at, &members.flatten().collect::<Vec<_>>(), None);
                 all
             }
             What::Rank { who, rank } => self.rank(at, who, rank),
@@ -269,7 +385,9 @@ impl Judge<'_> {
 
     /// Everybody of some before everybody of others.
     fn before(&self, at: At<'_>, first: &[String], second: &[String], by: f64) -> Finding {
-        let pairs = first.iter().flat_map(|a| second.iter().map(move |b| (a, b)));
+        let pairs = first
+            .iter()
+            .flat_map(|a| second.iter().map(move |b| (a, b)));
         let findings = pairs.filter(|(a, b)| a != b).map(|(a, b)| {
             let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
                 return self.unknown(at, &[a, b]);
@@ -285,8 +403,12 @@ impl Judge<'_> {
                     Finding::off(Truth::Partly, off)
                 }
                 Order::Better | Order::Open => self.open(at, a, b),
-                Order::Worse => Finding::off(Truth::Fails, self.set_against(at, b, a, "is ahead of")),
-                Order::Same => Finding::off(Truth::Fails, self.set_against(at, a, b, "is as good as")),
+                Order::Worse => {
+                    Finding::off(Truth::Fails, self.set_against(at, b, a, "is ahead of"))
+                }
+                Order::Same => {
+                    Finding::off(Truth::Fails, self.set_against(at, a, b, "is as good as"))
+                }
             }
         });
         together(findings.collect())
@@ -309,7 +431,11 @@ impl Judge<'_> {
     }
 
     fn set_against(&self, at: At<'_>, a: &String, b: &String, how: &str) -> String {
-        format!("{} {how} {}", self.with_value(at, a), self.with_value(at, b))
+        format!(
+            "{} {how} {}",
+            self.with_value(at, a),
+            self.with_value(at, b)
+        )
     }
 
     fn with_value(&self, at: At<'_>, subject: &String) -> String {
@@ -366,7 +492,7 @@ impl Judge<'_> {
         if let Some(rival) = self.foremost(at, &rivals, rank.from_worst) {
             shown.push(rival);
         }
-        all.values = self.values(at, &shown);
+        all.values = self.values(at, &shown, None);
         all
     }
 
@@ -374,7 +500,7 @@ impl Judge<'_> {
         if !field.contains(&one) {
             return self.unknown(at, &[one]);
         }
-        let (mut before, mut not_behind, mut same) = (0, 0, Vec::new());
+        let (mut before, mut not_behind) = (Vec::new(), 0);
         for other in field.iter().copied().filter(|other| *other != one) {
             let order = self.evidence.compare(at.place(other), at.place(one));
             let order = order.map_or(Order::Open, |found| found.order);
@@ -383,35 +509,36 @@ impl Judge<'_> {
                 (true, Order::Worse) => Order::Better,
                 (_, order) => order,
             };
-            before += usize::from(order == Order::Better);
-            not_behind += usize::from(matches!(order, Order::Better | Order::Open));
-            if order == Order::Same {
-                same.push(other.as_str());
+            if order == Order::Better {
+                before.push(other.as_str());
             }
+            not_behind += usize::from(matches!(order, Order::Better | Order::Open));
         }
-        let (least, most) = (before + 1, not_behind + 1);
-        let end = if rank.from_worst { " from the end" } else { "" };
-        let is_alone = rank.last == 1 && !same.is_empty();
+        let (least, most) = (before.len() + 1, not_behind + 1);
         if least >= rank.first && most <= rank.last {
-            return match is_alone {
-                true => Finding::off(
-                    Truth::Partly,
-                    format!("{one} shares that place with {}", same.join(", ")),
-                ),
-                false => Finding::new(Truth::Holds),
-            };
+            return Finding::new(Truth::Holds);
         }
+        let (first, last) = match rank.from_worst {
+            true => (field.len() + 1 - most, field.len() + 1 - least),
+            false => (least, most),
+        };
+        let is = match first == last {
+            true => format!("{one} is {} of {}", ordinal(first), field.len()),
+            false => format!(
+                "{one} is {} to {} of {}",
+                ordinal(first),
+                ordinal(last),
+                field.len()
+            ),
+        };
         if most < rank.first || least > rank.last {
-            let off = match least == most {
-                true => format!("{one} is {} of {}{end}", ordinal(least), field.len()),
-                false => format!("{one} is {least} to {most} of {}{end}", field.len()),
+            let behind = match (&before[..], rank.from_worst) {
+                ([only], false) => format!(", behind {only}"),
+                _ => String::new(),
             };
-            return Finding::off(Truth::Fails, off);
+            return Finding::off(Truth::Fails, is + &behind);
         }
-        Finding::why(
-            Truth::Open,
-            format!("{one} is between place {least} and {most} of {}{end}", field.len()),
-        )
+        Finding::open(is)
     }
 
     /// That nobody has a rank in every figure.
@@ -430,27 +557,21 @@ impl Judge<'_> {
             findings.push(match everywhere.truth {
                 Truth::Holds => Finding::off(Truth::Fails, format!("{one} is, everywhere")),
                 Truth::Partly | Truth::Fails => Finding::new(Truth::Holds),
-                truth => Finding {
-                    truth,
-                    values: Vec::new(),
-                    ..everywhere
-                },
+                Truth::Open | Truth::Unknown => everywhere,
             });
         }
         let mut all = together(findings);
         if all.truth == Truth::Partly {
             all.truth = Truth::Fails;
         }
-        for figure in figures {
+        let values = figures.iter().flat_map(|figure| {
             let at = At {
                 subjects: Subjects::Contenders,
                 scope: std::slice::from_ref(figure),
             };
-            let mut finding = Finding::new(Truth::Holds);
-            finding.values = self.values(at, &rank.of.iter().collect::<Vec<_>>());
-            name_values(&mut finding, &label(figure, figures));
-            all.values.extend(finding.values);
-        }
+            self.values(at, &rank.of.iter().collect::<Vec<_>>(), None)
+        });
+        all.values = values.collect();
         all
     }
 
@@ -475,16 +596,17 @@ impl Judge<'_> {
         let mut all = together(findings);
         let (least, most) = ends(&sizes);
         if matches!(all.truth, Truth::Partly | Truth::Fails) {
-            all.off = vec![format!("said {} times, is {}", times.said, range((least, most)))];
+            all.off = vec![format!(
+                "said {} times, is {}",
+                times.said,
+                range((least, most))
+            )];
         }
         let mut shown: Vec<&String> = self.ends(at, who);
         shown.extend(self.ends(at, than));
-        all.values = self.values(at, &shown);
-        if !sizes.is_empty() && all.off.is_empty()
-            && let Some(values) = all.values.first_mut()
-        {
-            *values += &format!(": {} times", range((least, most)));
-        }
+        let is_as_said = all.off.is_empty() && !sizes.is_empty();
+        let times = is_as_said.then(|| range((least, most)));
+        all.values = self.values(at, &shown, times);
         all
     }
 
@@ -500,11 +622,11 @@ impl Judge<'_> {
                     Truth::Fails,
                     format!("said {}, {one} is {}", amount.said, number.shown),
                 ),
-                () => Finding::why(Truth::Open, format!("{one} is {}", number.shown)),
+                () => Finding::open(format!("{one} is {}", number.shown)),
             }
         });
         let mut all = together(findings.collect());
-        all.values = self.values(at, &self.ends(at, who));
+        all.values = self.values(at, &self.ends(at, who), None);
         all
     }
 
@@ -525,19 +647,20 @@ impl Judge<'_> {
             }
         });
         let mut all = together(findings.collect());
-        all.values = self.values(at, &who.iter().collect::<Vec<_>>());
+        all.values = self.values(at, &who.iter().collect::<Vec<_>>(), None);
         all
     }
 
     fn unknown(&self, at: At<'_>, subjects: &[&String]) -> Finding {
         let why = subjects.iter().filter_map(|one| {
-            let why = match self.evidence.known(at.place(one)) {
+            let reason = match self.evidence.known(at.place(one)) {
                 Known::Number(_) => return None,
                 Known::Outcome(word, why) if why.is_empty() => word,
                 Known::Outcome(word, why) => format!("{word}: {why}"),
                 Known::Nothing(why) => why,
             };
-            Some(format!("{one}: {why}"))
+            let who = vec![(*one).clone()];
+            Some(Why { who, reason })
         });
         Finding {
             why: why.collect(),
@@ -546,8 +669,7 @@ impl Judge<'_> {
     }
 
     fn open(&self, at: At<'_>, a: &String, b: &String) -> Finding {
-        let why = self.set_against(at, a, b, "beside");
-        Finding::why(Truth::Open, format!("open: {why}"))
+        Finding::open(self.set_against(at, a, b, "beside"))
     }
 
     /// The subjects that are shown of a place: all of few, of many the first and the last.
@@ -574,47 +696,42 @@ impl Judge<'_> {
         found.map(|(_, one)| one)
     }
 
-    /// The numbers of some, the best first, with their unit: one line, or none.
-    fn values(&self, at: At<'_>, subjects: &[&String]) -> Vec<String> {
-        let mut unit = String::new();
-        let mut seen: Vec<&String> = Vec::new();
-        let mut numbers: Vec<(f64, String)> = Vec::new();
-        let mut others: Vec<String> = Vec::new();
+    /// The numbers of some; nothing where there are none.
+    fn values(&self, at: At<'_>, subjects: &[&String], times: Option<String>) -> Vec<Values> {
+        let mut values = Values {
+            of: match at.scope {
+                [only] => only.clone(),
+                several => several.join(", "),
+            },
+            numbers: Vec::new(),
+            unit: String::new(),
+            times,
+            higher: self.higher_is_better(at),
+        };
         for one in subjects.iter().copied() {
-            if seen.contains(&one) {
-                continue;
-            }
-            seen.push(one);
-            match self.evidence.known(at.place(one)) {
+            let (value, shown) = match self.evidence.known(at.place(one)) {
                 Known::Number(number) => {
-                    numbers.push((number.low, format!("{one} {}", number.shown)));
-                    unit = number.unit;
+                    values.unit = number.unit;
+                    (Some(number.low), number.shown)
                 }
-                Known::Outcome(word, _) => others.push(format!("{one} {word}")),
-                Known::Nothing(_) => {}
+                Known::Outcome(word, _) => (None, word),
+                Known::Nothing(_) => continue,
+            };
+            let who = one.clone();
+            if !values.numbers.iter().any(|number| number.who == who) {
+                values.numbers.push(Shown { who, value, shown });
             }
         }
-        let higher = self.higher_is_better(at);
-        numbers.sort_by(|a, b| match higher {
-            true => b.0.total_cmp(&a.0),
-            false => a.0.total_cmp(&b.0),
-        });
-        let mut all: Vec<String> = numbers.into_iter().map(|(_, text)| text).collect();
-        if let Some(last) = all.last_mut()
-            && !unit.is_empty()
-        {
-            *last += &format!(" {unit}");
-        }
-        all.extend(others);
-        match all.is_empty() {
+        values.sort();
+        match values.numbers.is_empty() {
             true => Vec::new(),
-            false => vec![all.join(", ")],
+            false => vec![values],
         }
     }
 }
 
 /// What a finding in each figure of a scope comes to.
-fn in_scope(mut findings: Vec<Finding>, how: How) -> Finding {
+fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<(usize, usize)>) {
     let count = |truth| findings.iter().filter(|f| f.truth == truth).count();
     let [holds, partly, fails, open] =
         [Truth::Holds, Truth::Partly, Truth::Fails, Truth::Open].map(count);
@@ -631,15 +748,12 @@ fn in_scope(mut findings: Vec<Finding>, how: How) -> Finding {
     if findings.len() > 1 {
         shorten(&mut findings);
     }
-    let several = findings.len() > SHOWN_FIGURES;
-    let mut all = match truth {
+    let counted = (decided > SHOWN_FIGURES).then_some((holds, decided));
+    let all = match truth {
         Some(truth) => gathered(truth, findings),
         None => together(findings),
     };
-    if decided > 0 && several {
-        all.values.insert(0, format!("so in {holds} of {decided}"));
-    }
-    all
+    (all, counted)
 }
 
 /// Keeps the values of a few figures, first of those where it is not as said.
@@ -652,31 +766,25 @@ fn shorten(findings: &mut [Finding]) {
     }
 }
 
-/// Puts the name of the figure before its values.
-fn name_values(finding: &mut Finding, label: &str) {
-    let named = finding.values.iter().map(|values| format!("{label}: {values}"));
-    finding.values = named.collect();
-}
-
-/// A figure, without the parts of its path that all figures of the scope have alike; a contender as it is.
-fn label(one: &str, scope: &[String]) -> String {
+/// A figure, without the parts of its path that all figures have alike; nothing where it is the only one. A contender as it
+/// is, and several figures as their mean.
+fn label(one: &str, all: &[String]) -> String {
+    if one.contains(", ") {
+        return "mean".to_owned();
+    }
     let parts: Vec<&str> = one.split('/').collect();
-    let [test, phase, metric] = parts[..] else {
+    if parts.len() != 3 {
         return one.to_owned();
-    };
-    let differs = |number: usize, own: &str| {
-        let of = |path: &String| path.split('/').nth(number).map(|part| part == own);
-        scope.iter().any(|path| of(path) == Some(false))
-    };
-    let mut kept = Vec::new();
-    if differs(0, test) {
-        kept.push(test);
     }
-    kept.push(phase);
-    if differs(2, metric) {
-        kept.push(metric);
-    }
-    kept.join("/")
+    let differs = |number: usize| {
+        let of = |path: &String| path.split('/').nth(number).map(str::to_owned);
+        all.iter()
+            .any(|path| of(path).as_deref() != Some(parts[number]))
+    };
+    let kept = (0..3).filter(|number| differs(*number));
+    kept.map(|number| parts[number])
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// Whether a ratio has the size that is said; another one is partly true where it goes the same way and is, as a
@@ -698,7 +806,10 @@ fn size(found: Comparison, said: &Amount) -> Truth {
 }
 
 fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
-    let least = sizes.iter().map(|size| size.0).fold(f64::INFINITY, f64::min);
+    let least = sizes
+        .iter()
+        .map(|size| size.0)
+        .fold(f64::INFINITY, f64::min);
     let most = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
     (least, most)
 }

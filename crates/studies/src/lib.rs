@@ -11,10 +11,11 @@ mod figures;
 mod judge;
 pub mod language;
 mod published;
+mod reported;
 mod study;
 
 pub use evidence::{Comparison, Evidence, Known, Number, Order, Place};
 pub use figures::{Cell, Contender, Figure, Figures, Status};
-pub use judge::{Judgement, Verdict, in_few, judge};
+pub use judge::{Judgement, Shown, Values, Verdict, Why, in_few, judge};
 pub use published::Published;
 pub use study::{Claim, Counterpart, Doubt, Part, Point, Study};

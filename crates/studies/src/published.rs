@@ -21,6 +21,9 @@ impl Evidence for Published<'_> {
         let (Known::Number(a), Known::Number(b)) = (self.known(one), self.known(other)) else {
             return None;
         };
+        if a.unit != b.unit {
+            return None;
+        }
         // Means are shares of the best, of which more is better.
         let is_mean = one.figures.len() != 1;
         let higher = is_mean || self.is_higher_better(&one.figures[0]);
@@ -39,7 +42,7 @@ impl Evidence for Published<'_> {
 
 impl Published<'_> {
     fn one(&self, contender: &str, path: &str) -> Known {
-        let Some((figure, cell)) = self.0.named(contender, path) else {
+        let Some((_, cell)) = self.0.named(contender, path) else {
             return Known::Nothing("the study has no such figure".to_owned());
         };
         match (self.range(cell, path), cell.status) {
@@ -47,13 +50,13 @@ impl Published<'_> {
                 low,
                 high,
                 shown: shown(cell),
-                unit: figure.unit.clone(),
+                unit: cell.unit.clone(),
             }),
             (None, Status::Failed | Status::Crashed | Status::Invalid) => {
                 Known::Outcome(cell.status.name().to_owned(), cell.note.clone())
             }
-            (None, _) if cell.note.is_empty() => Known::Nothing(cell.status.name().to_owned()),
-            (None, _) => Known::Nothing(format!("{}: {}", cell.status, cell.note)),
+            (None, status) if cell.note.is_empty() => Known::Nothing(status.name().to_owned()),
+            (None, _) => Known::Nothing(cell.note.clone()),
         }
     }
 
@@ -149,4 +152,3 @@ fn quotient(a: f64, b: f64) -> f64 {
         false => a / b,
     }
 }
-

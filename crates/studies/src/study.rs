@@ -193,7 +193,9 @@ fn vocabulary(of: &Publication, figures: &Figures) -> Result<Vocabulary, Catalog
         return Err(CatalogError::InFile {
             file: of.figures_file.clone(),
             line: 1,
-            message: format!("`{name}` is a word of the language of claims, and cannot be a filesystem"),
+            message: format!(
+                "`{name}` is a word of the language of claims, and cannot be a filesystem"
+            ),
         });
     }
     Ok(vocabulary)

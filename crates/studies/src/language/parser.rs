@@ -22,9 +22,14 @@ pub fn parse(
         Some(_) => return Err(parser.expected("the end of the statement, `in` or `for`")),
     }
     check_unit(&what, &scope, vocabulary)?;
-    let is_ranking = matches!(what.0, What::Order { .. } | What::Rank { .. } | What::Ratio { .. });
+    let is_ranking = matches!(
+        what.0,
+        What::Order { .. } | What::Rank { .. } | What::Ratio { .. }
+    );
     if scope.how == How::Mean && !is_ranking {
-        return Err(format!("`{text}`: a mean has an order and ratios, and no more"));
+        return Err(format!(
+            "`{text}`: a mean has an order and ratios, and no more"
+        ));
     }
     Ok(Statement {
         text: text.to_owned(),
@@ -48,7 +53,9 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(text: &'a str, vocabulary: &'a Vocabulary) -> Self {
         let words = tokens(text);
-        let before = words.iter().take_while(|word| !matches!(**word, "in" | "for"));
+        let before = words
+            .iter()
+            .take_while(|word| !matches!(**word, "in" | "for"));
         let named = before.flat_map(|word| vocabulary.contenders(word).unwrap_or_default());
         Self {
             named: named.collect(),
@@ -95,10 +102,7 @@ impl<'a> Parser<'a> {
     fn expected(&self, what: &str) -> String {
         match self.peek() {
             Some(word) => format!("`{word}` in `{}`: expected {what}", self.words.join(" ")),
-            None => format!(
-                "`{}` ends too early: expected {what}",
-                self.words.join(" ")
-            ),
+            None => format!("`{}` ends too early: expected {what}", self.words.join(" ")),
         }
     }
 
@@ -245,10 +249,12 @@ impl<'a> Parser<'a> {
     /// `about 2`, `about 2 within 3%`, `at least 2`, `at most 2`, `above 2`, `below 2`, `2 to 3`.
     fn amount(&mut self) -> Result<Amount, String> {
         let begins = self.at;
+        let mut ends = None;
         let (low, high) = match self.peek() {
             Some("about") => {
                 self.at += 1;
                 let number = self.number()?;
+                ends = Some(self.at);
                 let behind = self.words.get(self.at + 2..).unwrap_or_default();
                 let states_share = self.peek() == Some("within") && behind.first() == Some(&"%");
                 let within = match states_share {
@@ -293,15 +299,18 @@ impl<'a> Parser<'a> {
         if low > high {
             return Err(self.expected("the lower number first, before it"));
         }
+        let ends = ends.unwrap_or(self.at);
         Ok(Amount {
-            said: self.words[begins..self.at].join(" ").replace(" %", "%"),
+            said: self.words[begins..ends].join(" "),
             low,
             high,
         })
     }
 
     fn number(&mut self) -> Result<f64, String> {
-        let number = self.peek().and_then(|word| word.replace('_', "").parse().ok());
+        let number = self
+            .peek()
+            .and_then(|word| word.replace('_', "").parse().ok());
         let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
         let number = number.ok_or_else(|| self.expected("a number"))?;
         self.at += 1;
@@ -365,7 +374,10 @@ impl<'a> Parser<'a> {
             Subjects::Contenders => "a filesystem or a group",
             Subjects::Figures => "a figure as TEST/PHASE/METRIC",
         };
-        let Some(word) = self.peek().filter(|word| !matches!(*word, "<" | "=" | "," | "%")) else {
+        let Some(word) = self
+            .peek()
+            .filter(|word| !matches!(*word, "<" | "=" | "," | "%"))
+        else {
             return Err(self.expected(what));
         };
         let means = match (word, subjects) {
@@ -466,7 +478,9 @@ fn check_unit(
     for path in scope.of.iter().chain(who) {
         let known = vocabulary.unit(path);
         if !known.is_empty() && known != *unit {
-            return Err(format!("`{unit}` is not the unit of {path}, which is {known}"));
+            return Err(format!(
+                "`{unit}` is not the unit of {path}, which is {known}"
+            ));
         }
     }
     Ok(())
