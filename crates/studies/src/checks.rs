@@ -67,8 +67,8 @@ impl Check {
         })
     }
 
-    /// For whom it does not hold, in a sentence each.
-    pub fn off(&self, figures: &Figures) -> Vec<String> {
+    /// For whom it does not hold, the furthest apart first; nothing where it does for all.
+    pub fn off(&self, figures: &Figures) -> Option<String> {
         let contenders = figures.contenders.iter();
         let both =
             contenders.filter_map(|c| Some((c.name.as_str(), self.sides(figures, &c.name)?)));
@@ -87,15 +87,13 @@ impl Check {
                 Within::Share(most) => apart.abs() > most * expected.abs(),
             };
             if is_off {
-                let text = format!(
-                    "{}: {name} has {printed:.1}, and {expected:.1} follows ({apart:+.1})",
-                    self.what
-                );
+                let text = format!("{name} {printed:.1}, not {expected:.1} ({apart:+.1})");
                 off.push((apart.abs(), text));
             }
         }
         off.sort_by(|a, b| b.0.total_cmp(&a.0));
-        off.into_iter().map(|(_, text)| text).collect()
+        let off: Vec<String> = off.into_iter().map(|(_, text)| text).collect();
+        (!off.is_empty()).then(|| format!("{}: {}", self.what, off.join("; ")))
     }
 
     /// What is printed for a contender, and what follows from its other figures; nothing where one of them has no number.

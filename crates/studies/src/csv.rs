@@ -1,10 +1,13 @@
 //! Comma-separated values as RFC 4180 has them: fields may be quoted, and a quote in one is doubled.
 
-/// The records of a text, each with the line on which it begins, from 1; empty lines are left out.
+/// A record, with the line on which it begins, from 1.
+pub(crate) type Record = (usize, Vec<String>);
+
+/// The records of a text; empty lines are left out.
 ///
 /// # Errors
 /// The line and the reason, where a quote is not closed or stands within a field.
-pub(crate) fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, (usize, &'static str)> {
+pub(crate) fn records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> {
     let mut records = Vec::new();
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut line = 1;

@@ -15,7 +15,7 @@ const SHOWN_OF_A_PLACE: usize = 4;
 /// Figures of which values are shown, where a statement holds in many.
 const SHOWN_FIGURES: usize = 3;
 /// What is off is named so often, and then counted.
-const NAMED_OFF: usize = 4;
+const NAMED_OFF: usize = 3;
 
 /// What follows for a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -311,6 +311,8 @@ struct At<'a> {
     subjects: Subjects,
     /// Figures if contenders are compared, else one contender.
     scope: &'a [String],
+    /// Whether a higher number is the better one.
+    higher: bool,
 }
 
 impl<'a> At<'a> {
@@ -356,9 +358,16 @@ impl Judge<'_> {
 
     /// A statement in one figure, or for one contender.
     fn at(&self, statement: &Statement, scope: &[String]) -> Finding {
+        let of = match (statement.subjects, scope) {
+            (Subjects::Contenders, [only]) => Some(only),
+            // Means are shares of the best.
+            (Subjects::Contenders, _) => None,
+            (Subjects::Figures, _) => first_subject(&statement.what),
+        };
         let at = At {
             subjects: statement.subjects,
             scope,
+            higher: of.is_none_or(|figure| self.evidence.is_higher_better(figure)),
         };
         match &statement.what {
             What::Order { places, by } => {
@@ -388,19 +397,17 @@ impl Judge<'_> {
         let pairs = first
             .iter()
             .flat_map(|a| second.iter().map(move |b| (a, b)));
+        let mut too_little: Vec<(f64, f64)> = Vec::new();
         let findings = pairs.filter(|(a, b)| a != b).map(|(a, b)| {
             let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
                 return self.unknown(at, &[a, b]);
             };
-            let better = self.times_better(at, found);
+            let better = Self::times_better(at, found);
             match found.order {
                 Order::Better if better.0 >= by => Finding::new(Truth::Holds),
                 Order::Better if better.1 < by => {
-                    let off = format!(
-                        "{a} is ahead of {b}, but {} times",
-                        range((better.0, better.1))
-                    );
-                    Finding::off(Truth::Partly, off)
+                    too_little.push(better);
+                    Finding::new(Truth::Partly)
                 }
                 Order::Better | Order::Open => self.open(at, a, b),
                 Order::Worse => {
@@ -411,22 +418,31 @@ impl Judge<'_> {
                 }
             }
         });
-        together(findings.collect())
+        let mut all = together(findings.collect());
+        if !too_little.is_empty() {
+            let is = range(ends(&too_little));
+            all.off.push(format!(
+                "said at least {} times better, is {is}",
+                digits(by)
+            ));
+        }
+        all
     }
 
     /// How many times the first is better: at the least, at the most.
-    fn times_better(&self, at: At<'_>, found: Comparison) -> (f64, f64) {
-        match self.higher_is_better(at) {
+    const fn times_better(at: At<'_>, found: Comparison) -> (f64, f64) {
+        match at.higher {
             true => (found.low, found.high),
             false => (1.0 / found.high, 1.0 / found.low),
         }
     }
 
-    fn higher_is_better(&self, at: At<'_>) -> bool {
-        match at.subjects {
-            Subjects::Contenders if at.scope.len() != 1 => true,
-            Subjects::Contenders => self.evidence.is_higher_better(&at.scope[0]),
-            Subjects::Figures => true,
+    /// All contenders in one figure.
+    fn in_figure<'a>(&self, figure: &'a String) -> At<'a> {
+        At {
+            subjects: Subjects::Contenders,
+            scope: std::slice::from_ref(figure),
+            higher: self.evidence.is_higher_better(figure),
         }
     }
 
@@ -547,10 +563,7 @@ impl Judge<'_> {
         for one in &rank.of {
             let whos = std::slice::from_ref(one);
             let everywhere = figures.iter().map(|figure| {
-                let at = At {
-                    subjects: Subjects::Contenders,
-                    scope: std::slice::from_ref(figure),
-                };
+                let at = self.in_figure(figure);
                 self.rank(at, whos, rank)
             });
             let everywhere = together(everywhere.collect());
@@ -565,10 +578,7 @@ impl Judge<'_> {
             all.truth = Truth::Fails;
         }
         let values = figures.iter().flat_map(|figure| {
-            let at = At {
-                subjects: Subjects::Contenders,
-                scope: std::slice::from_ref(figure),
-            };
+            let at = self.in_figure(figure);
             self.values(at, &rank.of.iter().collect::<Vec<_>>(), None)
         });
         all.values = values.collect();
@@ -688,7 +698,7 @@ impl Judge<'_> {
             _ => None,
         };
         let known = members.iter().filter_map(|one| Some((number(&one)?, one)));
-        let lowest = self.higher_is_better(at) == worst;
+        let lowest = at.higher == worst;
         let found = known.min_by(|a, b| match lowest {
             true => a.0.total_cmp(&b.0),
             false => b.0.total_cmp(&a.0),
@@ -706,12 +716,15 @@ impl Judge<'_> {
             numbers: Vec::new(),
             unit: String::new(),
             times,
-            higher: self.higher_is_better(at),
+            higher: at.higher,
         };
         for one in subjects.iter().copied() {
             let (value, shown) = match self.evidence.known(at.place(one)) {
                 Known::Number(number) => {
-                    values.unit = number.unit;
+                    values.unit = match number.unit.as_str() {
+                        "count" => String::new(),
+                        _ => number.unit,
+                    };
                     (Some(number.low), number.shown)
                 }
                 Known::Outcome(word, _) => (None, word),
@@ -727,6 +740,18 @@ impl Judge<'_> {
             true => Vec::new(),
             false => vec![values],
         }
+    }
+}
+
+/// The first of those that a statement sets against each other.
+fn first_subject(what: &What) -> Option<&String> {
+    match what {
+        What::Order { places, .. } => places.first()?.members.first(),
+        What::Ratio { who, .. }
+        | What::Rank { who, .. }
+        | What::Bound { who, .. }
+        | What::Outcome { who, .. } => who.first(),
+        What::Nobody(_) => None,
     }
 }
 
@@ -847,7 +872,7 @@ fn ordinal(place: usize) -> String {
 
 fn came_to(known: &Known) -> String {
     match known {
-        Known::Number(number) => format!("has a number: {} {}", number.shown, number.unit)
+        Known::Number(number) => format!("completes with {} {}", number.shown, number.unit)
             .trim_end()
             .to_owned(),
         Known::Outcome(word, _) => format!("is {word}"),

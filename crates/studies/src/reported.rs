@@ -1,8 +1,10 @@
 //! The figures of a study as a campaign that somebody else ran, for every report that campaigns have.
 //!
-//! What fsarena has no metric for (limits, bounds of a range) stays in the table of figures, and is no part of it.
+//! What fsarena has no metric for (limits, bounds of a range) stays in the table of figures, and is no part of it. A test
+//! of which every phase is one of fsarena's goes by the names that it has here, so that it can be set beside results of
+//! fsarena, and written in the formats of other programs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use catalog::Catalog;
 use model::{Bytes, Environment, Group, Metric, Reported, ReportedContender, Stated};
@@ -13,10 +15,22 @@ use crate::{Status, Study};
 impl Study {
     /// The figures as a campaign; nothing where none of them is a number that fsarena has a metric for.
     pub fn reported(&self, catalog: &Catalog) -> Option<Reported> {
-        let figures: Vec<model::Figure> = self
-            .phases()
-            .flat_map(|(test, phase)| self.figures_of(test, phase, catalog))
-            .collect();
+        let phases = self.phases().map(|(test, phase)| {
+            let figures = self.figures_of(test, phase, catalog);
+            ((test, phase), figures)
+        });
+        let phases: Vec<_> = phases.filter(|(_, figures)| !figures.is_empty()).collect();
+        let names: Vec<(&str, &str)> = phases.iter().map(|(name, _)| *name).collect();
+        let here = self.names_here(&names);
+        let named = phases.into_iter().flat_map(|(name, figures)| {
+            let (test, phase) = here.get(&name).copied().unwrap_or(name);
+            figures.into_iter().map(move |figure| model::Figure {
+                test: test.to_owned(),
+                phase: phase.to_owned(),
+                ..figure
+            })
+        });
+        let figures: Vec<model::Figure> = named.collect();
         if figures.iter().all(|figure| figure.values.is_empty()) {
             return None;
         }
@@ -38,6 +52,29 @@ impl Study {
             contenders: contenders.collect(),
             figures,
         })
+    }
+
+    /// What phases are called here: those of tests of which each phase is one of fsarena's, and no two are the same.
+    fn names_here<'a>(
+        &'a self,
+        phases: &[(&'a str, &'a str)],
+    ) -> BTreeMap<(&'a str, &'a str), (&'a str, &'a str)> {
+        let here = |(test, phase): (&str, &str)| match &self.counterpart(test, phase)?.parts[..] {
+            [only] if only.at.is_none() && only.phase != "*" => {
+                Some((only.test.as_str(), only.phase.as_str()))
+            }
+            _ => None,
+        };
+        let mut names = BTreeMap::new();
+        for (test, _) in phases {
+            let of_test = || phases.iter().copied().filter(|(other, _)| other == test);
+            let known: Vec<_> = of_test().filter_map(here).collect();
+            let distinct: BTreeSet<_> = known.iter().collect();
+            if distinct.len() == of_test().count() {
+                names.extend(of_test().zip(known));
+            }
+        }
+        names
     }
 
     /// The phases, as they first appear.

@@ -150,10 +150,12 @@ impl Study {
             .collect()
     }
 
-    /// What does not add up, in a sentence each.
+    /// What does not add up, a sentence for each check.
     pub fn does_not_add_up(&self) -> Vec<String> {
         let checks = self.checks.iter();
-        checks.flat_map(|check| check.off(&self.figures)).collect()
+        checks
+            .filter_map(|check| check.off(&self.figures))
+            .collect()
     }
 
     /// What does the work of a phase of the study here.

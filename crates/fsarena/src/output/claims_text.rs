@@ -143,8 +143,8 @@ fn one(claim: &Claim, judgement: &Judgement) -> String {
         };
         add(label, &in_few(&judgement.off));
     }
-    if let Some((holds, of)) = judgement.holds_in {
-        add("", &format!("so in {holds} of {of}"));
+    if let Some((holds, of)) = judgement.holds_in.filter(|(holds, of)| holds < of) {
+        add("", &format!("as said in {holds} of {of}"));
     }
     for values in judgement.lines() {
         add("", &values);

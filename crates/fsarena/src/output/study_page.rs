@@ -33,10 +33,8 @@ pub fn text(study: &Study) -> String {
 fn head(study: &Study) -> String {
     let figures = &study.figures;
     let statuses = Status::ALL.into_iter().filter_map(|status| {
-        let count = figures
-            .cells()
-            .filter(|(_, _, cell)| cell.status == status)
-            .count();
+        let is_one = |cell: &Cell| cell.status == status && cell.range.is_none();
+        let count = figures.cells().filter(|(_, _, cell)| is_one(cell)).count();
         (count > 0 && status != Status::Ok).then(|| format!("{count} {status}"))
     });
     let others: Vec<String> = statuses.collect();
@@ -44,12 +42,20 @@ fn head(study: &Study) -> String {
         true => String::new(),
         false => format!("; {}", others.join(", ")),
     };
+    let ranges = figures
+        .cells()
+        .filter(|(_, _, cell)| cell.range.is_some())
+        .count();
+    let ranges = match ranges {
+        0 => String::new(),
+        ranges => format!(" and {ranges} ranges"),
+    };
     let facts = [
         ("source", line(&study.source)),
         (
             "figures",
             format!(
-                "{} numbers of {} contenders{others}",
+                "{} numbers{ranges} of {} contenders{others}",
                 numbers(study),
                 figures.contenders.len()
             ),

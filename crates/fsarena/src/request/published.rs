@@ -9,8 +9,11 @@ use crate::paths;
 
 /// Every study that has figures, by name.
 pub fn all(globals: &Globals) -> anyhow::Result<Vec<Study>> {
-    let catalog = paths::catalog(globals)?;
-    let studies = catalog.studies()?;
+    of_all(&paths::catalog(globals)?.studies()?)
+}
+
+/// Those of some studies that have figures.
+pub fn of_all(studies: &[catalog::Study]) -> anyhow::Result<Vec<Study>> {
     let read = studies
         .iter()
         .filter_map(|study| Study::read(study).transpose());
