@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
+    ("studies", &["model", "analyse", "catalog"]),
     ("provision", &["model", "sys"]),
     ("trace", &["model"]),
     ("engine", &["model", "sys", "trace"]),
@@ -65,6 +66,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "report",
             "run",
             "store",
+            "studies",
             "sys",
             "trace",
             "wire",
@@ -82,6 +84,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "provision",
             "report",
             "run",
+            "studies",
             "sys",
             "trace",
             "wire",
@@ -105,7 +108,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Crates that compute and nothing else.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "format", "trace",
+    "model", "wire", "plan", "analyse", "report", "format", "studies", "trace",
 ];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.
