@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("analyse", &["model"]),
     ("report", &["model", "analyse"]),
     ("import", &["model"]),
+    ("studies", &["model", "analyse", "catalog"]),
     ("provision", &["model", "sys"]),
     ("trace", &["model"]),
     ("engine", &["model", "sys", "trace"]),
@@ -67,6 +68,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "report",
             "run",
             "store",
+            "studies",
             "sys",
             "trace",
             "wire",
@@ -85,6 +87,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "provision",
             "report",
             "run",
+            "studies",
             "sys",
             "trace",
             "wire",
@@ -108,7 +111,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Crates that compute and nothing else.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "import", "format", "trace",
+    "model", "wire", "plan", "analyse", "report", "import", "format", "studies", "trace",
 ];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.

@@ -109,12 +109,26 @@ Examples:
   fsarena list aged           aged states that are kept; to remove one, remove its file
   fsarena list campaigns      the campaigns you ran")]
     List(ListArgs),
-    /// Show a campaign, or one cell with its evidence.
+    /// Show a campaign, one cell with its evidence, or a published comparison.
     #[command(after_help = "\
 Examples:
   fsarena show                the latest campaign, cell by cell
+  fsarena show study bonnie-linux-2011
+                              the figures of a published comparison, and what is doubtful of them
   fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
     Show(ShowArgs),
+    /// Judge what published comparisons conclude, claim by claim, by their own figures.
+    #[command(after_help = "\
+Examples:
+  fsarena claims                              how many claims of each study hold
+  fsarena claims bonnie-linux-2011            each claim, the verdict, and the numbers that decide it
+  fsarena claims debian-file-server-2006 --verdict partly
+                                              those that hold in part
+  fsarena claims all --json                   every claim of every study, with its statements
+
+Verdicts: supported; partly: for some of the figures, or with another size; contradicted; undecidable: no figure says,
+and why. docs/claims.md has the language in which claims are written.")]
+    Claims(ClaimsArgs),
     /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
     #[command(after_help = "\
 Examples:
@@ -172,6 +186,8 @@ Examples:
   fsarena report 7 --format html -o report.html   a page
   fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
   fsarena report --charts charts                  every chart as SVG and PNG
+  fsarena report --study bonnie-linux-2011 --format html -o bonnie.html
+                                                  the figures of a published comparison as a page
   fsarena report --campaigns 3,4,7 -o changes.html
                                                   what changed over several campaigns, as a page
   fsarena report --schema                         the JSON schema of --format json")]
@@ -339,12 +355,53 @@ pub enum Listing {
 /// Options of `show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// Number of the campaign [default: the latest], or the word `study` before the name of one.
+    #[arg(value_name = "ID", value_parser = shown)]
+    pub what: Option<Shown>,
+    /// Name of the study (`fsarena list studies` has all).
+    #[arg(value_name = "STUDY", conflicts_with = "cell")]
+    pub study: Option<String>,
     /// Number of a cell, to see all that is known of it.
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
+}
+
+/// What `show` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The campaign of a number.
+    Campaign(i64),
+    /// A published comparison, which is named behind it.
+    Study,
+}
+
+fn shown(text: &str) -> Result<Shown, String> {
+    match text {
+        "study" => Ok(Shown::Study),
+        number => campaign_number(number).map(Shown::Campaign),
+    }
+}
+
+/// Options of `claims`.
+#[derive(Clone, Debug, Args)]
+pub struct ClaimsArgs {
+    /// The study (`fsarena list studies` has all) [default: all, counted].
+    #[arg(value_name = "STUDY")]
+    pub study: Option<String>,
+    /// Show only claims with this verdict.
+    #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
+    pub verdict: Option<studies::Verdict>,
+}
+
+fn verdict(text: &str) -> Result<studies::Verdict, String> {
+    let all = studies::Verdict::ALL;
+    let found = all
+        .into_iter()
+        .find(|verdict| verdict.name().replace(' ', "-") == text);
+    found.ok_or_else(|| {
+        let words = all.map(|verdict| verdict.name().replace(' ', "-"));
+        format!("expected one of: {}", words.join(", "))
+    })
 }
 
 /// Options of `watch`.
@@ -361,6 +418,9 @@ pub struct ReportArgs {
     /// Number of the campaign [default: the latest].
     #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
+    /// Report on the figures of a published comparison instead: see `fsarena list studies`.
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["id", "campaigns", "schema"])]
+    pub study: Option<String>,
     /// The format.
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
     pub format: String,

@@ -5,6 +5,7 @@ pub mod agent;
 pub mod agree;
 pub mod calibrate;
 pub mod changes;
+pub mod claims;
 pub mod compare;
 pub mod completions;
 pub mod doctor;

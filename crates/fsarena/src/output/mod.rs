@@ -2,10 +2,12 @@
 
 pub mod calibration_text;
 pub mod cell_page;
+pub mod claims_text;
 pub mod cost_page;
 pub mod disk_map;
 pub mod erase_question;
 pub mod exit;
 pub mod output_file;
 pub mod progress;
+pub mod study_page;
 pub mod text;

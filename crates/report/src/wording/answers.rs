@@ -300,7 +300,7 @@ fn no_advice(advice: &Advice, ran: &Ran<'_>) -> String {
                 let tested = percent(advice.scores.tested);
                 format!("only {tested} of what counts was tested, and not {groups}")
             }
-            false => format!("nothing of what counts was tested: {groups}"),
+            false => format!("nothing of what counts has a result: {groups}"),
         });
     }
     if !advice.untried.is_empty() {
@@ -320,8 +320,11 @@ fn run_again(missing: &BTreeSet<&str>, ran: &Ran<'_>) -> String {
     if missing.is_empty() {
         return String::new();
     }
-    if let Some(budget) = ran.budget.filter(|_| missing.is_subset(&ran.suites)) {
-        return format!(": run the same with a larger --budget than {budget}");
+    if missing.is_subset(&ran.suites) {
+        // What ran and has no result failed.
+        return ran.budget.map_or_else(String::new, |budget| {
+            format!(": run the same with a larger --budget than {budget}")
+        });
     }
     let all = ran.suites.union(missing);
     let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
