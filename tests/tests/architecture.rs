@@ -24,7 +24,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["model", "sys", "trace"]),
     (
         "agent",
-        &["model", "sys", "engine", "wire", "trace", "disk", "format"],
+        &[
+            "model", "sys", "engine", "wire", "trace", "disk", "format", "import",
+        ],
     ),
     ("record", &["model", "sys", "trace"]),
     ("guest", &["model", "sys", "disk"]),

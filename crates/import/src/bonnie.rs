@@ -14,7 +14,7 @@ use crate::text::lines;
 use crate::{Format, Found, ImportError, Naming};
 
 /// Tests, phases and what their rate counts, in the order of the columns.
-const RESULTS: [(&str, &str, Metric); 12] = [
+pub const RESULTS: [(&str, &str, Metric); 12] = [
     ("bonnie-chars", "write-chars", Metric::Throughput),
     ("bonnie-block", "write", Metric::Throughput),
     ("bonnie-block", "rewrite", Metric::Throughput),

@@ -202,7 +202,7 @@ fn worked_in<'a>(option: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
 }
 
 /// What a side asks of a filesystem.
-fn group(side: &str, is_random: bool) -> Option<Group> {
+pub fn group(side: &str, is_random: bool) -> Option<Group> {
     match (side, is_random) {
         ("read", true) => Some(Group::RandomRead),
         ("read", false) => Some(Group::StreamRead),

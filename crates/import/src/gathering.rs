@@ -345,7 +345,7 @@ pub fn figure(contender: &str, test: &str, phase: &str, values: Vec<(Metric, f64
 }
 
 /// What a phase asks of a filesystem that is called as one of the suites.
-fn group(phase: &str) -> Option<Group> {
+pub fn group(phase: &str) -> Option<Group> {
     Some(match phase {
         "write" | "rewrite" | "fwrite" | "frewrite" | "write-chars" => Group::StreamWrite,
         "read" | "reread" | "fread" | "freread" | "read-chars" | "backward-read"

@@ -17,7 +17,7 @@ use crate::{Format, Found, ImportError, Naming};
 
 /// Phases of suite `iozone`, in the order of the table's columns, with what the spreadsheet and the throughput test
 /// call them.
-const PHASES: [(&str, &str, &str); 13] = [
+pub const PHASES: [(&str, &str, &str); 13] = [
     ("write", "Writer", "initial writers"),
     ("rewrite", "Re-writer", "rewriters"),
     ("read", "Reader", "readers"),
@@ -289,7 +289,7 @@ fn quoted(text: &str) -> (Vec<&str>, Vec<&str>) {
 
 fn kilobytes(count: f64) -> Option<u64> {
     let is_whole = count.fract() == 0.0 && count >= 1.0 && count < (1u64 << 43) as f64;
-    is_whole.then_some(count as u64 * 1024)
+    is_whole.then(|| count as u64 * 1024)
 }
 
 fn size(text: &str, line: usize) -> Result<u64, ImportError> {

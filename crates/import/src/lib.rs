@@ -7,6 +7,7 @@
 mod bonnie;
 mod dbench;
 mod error;
+mod expected;
 mod exported_csv;
 mod filebench;
 mod fio;
@@ -16,6 +17,7 @@ mod gathering;
 mod hyperfine;
 mod ior;
 mod iozone;
+mod job_file;
 mod join;
 mod json;
 mod mdtest;
@@ -26,8 +28,10 @@ mod text;
 mod tiobench;
 
 pub use error::ImportError;
+pub use expected::{Expected, expected};
 pub use format::{Format, recognise};
 pub use gathering::{Found, MOST_RESULTS, Naming};
+pub use job_file::fio_arguments;
 pub use join::join;
 
 /// Reads what a program printed.

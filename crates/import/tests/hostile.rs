@@ -95,6 +95,8 @@ fn numbers_that_are_none_are_refused_with_their_line() {
         )
     };
     assert!(told(Format::Fio, &fio("1e400")).starts_with("line 2: number out of range"));
+    let sizes = "kB reclen write\n99999999999999999999999 4 1\n";
+    assert!(told(Format::Iozone, sizes).contains("the size of the file"));
     assert!(told(Format::Fio, &fio("NaN")).starts_with("line 2: "));
 }
 
