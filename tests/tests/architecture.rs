@@ -16,7 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("format", &["model"]),
     ("store", &["model"]),
     ("analyse", &["model"]),
-    ("report", &["model", "analyse"]),
+    ("report", &["model", "analyse", "studies"]),
     ("studies", &["model", "analyse", "catalog"]),
     ("provision", &["model", "sys"]),
     ("trace", &["model"]),
