@@ -57,6 +57,18 @@ fn a_study_brings_its_volume_its_memory_its_tests_and_its_filesystems() {
 }
 
 #[test]
+fn a_study_in_small_has_its_tests_and_the_volume_that_is_usual_there() {
+    let sandbox = Sandbox::new();
+    let small = ["--study", "debian-file-server-2006", "--profile", "smoke"];
+    let plan = planned(&sandbox, &small);
+    assert_eq!(plan["campaign"]["name"], "debian-file-server-2006");
+    assert_eq!(plan["campaign"]["profile"], "smoke");
+    assert_eq!(tests(&plan), ["lifecycle", "large-file", "tree"]);
+    let usual = planned(&sandbox, &["--profile", "smoke", "-c", "ext3"]);
+    assert_eq!(plan["campaign"]["size"], usual["campaign"]["size"]);
+}
+
+#[test]
 fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() {
     let sandbox = Sandbox::new();
     let grid = [
