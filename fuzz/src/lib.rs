@@ -15,6 +15,7 @@ mod printed;
 mod proc;
 mod property;
 mod sample;
+mod study;
 mod trace_file;
 
 /// A group of parsers, and what is known of their inputs.
@@ -31,7 +32,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target {
         name: "campaign",
         run: campaign::run,
@@ -43,6 +44,12 @@ pub const TARGETS: [Target; 10] = [
         run: catalog_file::run,
         seeds: catalog_file::seeds,
         longest: 8192,
+    },
+    Target {
+        name: "study",
+        run: study::run,
+        seeds: study::seeds,
+        longest: 131_072,
     },
     Target {
         name: "events",

@@ -270,3 +270,50 @@ fn what_was_measured_since_is_judged_by_its_intervals() {
     assert_eq!(once[..3], [NotEnoughRounds, NotMeasured, NotEnoughRounds]);
     assert_eq!(once[3], NotEnoughRounds);
 }
+
+/// What stands between fences of a page.
+fn block<'a>(page: &'a str, behind: &str, fence: &str) -> &'a str {
+    let (_, rest) = page.split_once(behind).unwrap();
+    let (_, rest) = rest.split_once(fence).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_example_of_the_page_is_a_study() {
+    let page = include_str!("../../../docs/adding-a-study.md");
+    let toml = block(page, "## A complete example", "```toml\n");
+    let csv = block(page, "## A complete example", "```csv\n");
+    let catalog = catalog(toml, csv).unwrap();
+    let study = catalog.study("archive-2019").unwrap();
+    let study = Study::read(&study).unwrap().unwrap();
+    let verdicts: Vec<Verdict> = study.judged().iter().map(|(_, how)| how.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [Verdict::Partly, Verdict::Supported, Verdict::Undecidable]
+    );
+    let off = study.does_not_add_up();
+    assert_eq!(
+        off,
+        ["Writing and reading together, s: ext4 90.0, not 84.4 (+5.6)"]
+    );
+}
+
+#[test]
+fn every_statement_of_the_page_is_understood() {
+    let page = include_str!("../../../docs/claims.md");
+    let words = |all: &[&str]| {
+        all.iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let vocabulary = studies::language::Vocabulary {
+        contenders: words(&["ext4", "xfs", "jfs", "ext3", "btrfs"]),
+        groups: vec![("native".to_owned(), words(&["ext4", "ext3"]))],
+        figures: vec![("file/read/cpu".to_owned(), "percent".to_owned())],
+    };
+    let statements = block(page, "## Statements", "```\n").lines();
+    for line in statements {
+        let (statement, _) = line.split_once("  ").unwrap();
+        studies::language::parse(statement, &vocabulary, Some("file/read/cpu")).unwrap();
+    }
+}

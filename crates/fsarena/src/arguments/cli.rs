@@ -129,6 +129,19 @@ Examples:
 Verdicts: supported; partly: for some of the figures, or with another size; contradicted; undecidable: no figure says,
 and why. docs/claims.md has the language in which claims are written.")]
     Claims(ClaimsArgs),
+    /// Run a published comparison again, and say which of its claims hold now.
+    #[command(after_help = "\
+Examples:
+  fsarena replicate bonnie-linux-2011 --profile quick --backend vm
+                                            its filesystems and tests in small, in guests in virtual time
+  sudo fsarena replicate debian-file-server-2006
+                                            in its own sizes, with its volume and its memory, on this machine
+  fsarena replicate bonnie-linux-2011 --campaign 7 -o page.html
+                                            campaign 7 beside the study, and the page `then and now`
+
+Claims are judged by what was published and by what was measured: with one round, or where intervals overlap, the verdict
+is `not enough rounds`. Seconds of then are never set against seconds of now, only orders and ratios.")]
+    Replicate(Box<ReplicateArgs>),
     /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
     #[command(after_help = "\
 Examples:
@@ -391,6 +404,25 @@ pub struct ClaimsArgs {
     /// Show only claims with this verdict.
     #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
     pub verdict: Option<studies::Verdict>,
+}
+
+/// Options of `replicate`.
+#[derive(Clone, Debug, Args)]
+// The study has its suites, and is one campaign on fresh filesystems.
+#[command(mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
+pub struct ReplicateArgs {
+    /// The study: `fsarena list studies` has all.
+    #[arg(value_name = "STUDY")]
+    pub of: String,
+    /// Set this campaign beside the study, which ran already, in place of running one.
+    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
+    pub campaign: Option<i64>,
+    /// Write the page `then and now` to this file.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
+    pub output: Option<PathBuf>,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 fn verdict(text: &str) -> Result<studies::Verdict, String> {

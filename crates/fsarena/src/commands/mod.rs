@@ -19,6 +19,7 @@ pub mod journal;
 pub mod list;
 pub mod man;
 pub mod replay;
+pub mod replicate;
 pub mod report;
 pub mod resume;
 pub mod run;

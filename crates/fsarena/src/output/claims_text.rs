@@ -15,20 +15,17 @@ const REASONS: usize = 2;
 pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
     let judged = study.judged();
     let mut text = filled("", &format!("{}: {}", study.name, summary(&judged)));
-    let numbers = numbers(study);
-    text += &filled(
-        "",
-        &match numbers {
-            0 => format!(
-                "{}. It published no numbers, so its own figures decide nothing.",
-                line(&study.title)
-            ),
-            _ => format!(
-                "{}. Judged by the {numbers} numbers that it published.",
-                line(&study.title)
-            ),
-        },
-    );
+    let by = match numbers(study) {
+        0 => format!(
+            "“{}” published no numbers, so its own figures decide nothing.",
+            line(&study.title)
+        ),
+        numbers => format!(
+            "Judged by the {numbers} numbers that “{}” published.",
+            line(&study.title)
+        ),
+    };
+    text += &filled("", &by);
     text.push('\n');
     for (claim, judgement) in &judged {
         if only.is_none_or(|only| only == judgement.verdict) {
@@ -176,4 +173,27 @@ fn painted(verdict: Verdict, word: &str) -> String {
         Verdict::NotEnoughRounds | Verdict::NotMeasured | Verdict::Undecidable => 2,
     };
     format!("\u{1b}[{colour}m{word}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+
+    use super::*;
+
+    fn study(name: &str) -> Study {
+        let study = Catalog::builtin().unwrap().study(name).unwrap();
+        Study::read(&study).unwrap().unwrap()
+    }
+
+    #[test]
+    fn claims_have_their_verdicts_and_what_decides_them() {
+        insta::assert_snapshot!(of_study(&study("os2-shootout-2002"), None));
+    }
+
+    #[test]
+    fn some_claims_of_many_are_shown_and_counts_are_of_all() {
+        let text = of_study(&study("bonnie-linux-2011"), Some(Verdict::Contradicted));
+        insta::assert_snapshot!("contradicted", text);
+    }
 }

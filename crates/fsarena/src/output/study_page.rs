@@ -68,11 +68,11 @@ fn head(study: &Study) -> String {
                 study.name
             ),
         ),
-        ("again", format!("fsarena run --study {}", study.name)),
+        ("run again", format!("fsarena run --study {}", study.name)),
     ];
     let mut text = format!("{}: {}\n", study.name, line(&study.title));
     for (what, fact) in facts {
-        text += &beside(&format!("  {what:<8} "), &fact);
+        text += &beside(&format!("  {what:<9} "), &fact);
     }
     text
 }
@@ -104,10 +104,10 @@ fn tables(study: &Study, test: &str) -> String {
         let cells = of_test.iter().map(|figure| {
             let found = all.named(&contender.name, &figure.path());
             found.map_or_else(String::new, |(_, cell)| {
-                let doubtful = study
-                    .doubts
-                    .iter()
-                    .any(|doubt| is_of(doubt, contender, figure));
+                // What is said of everybody marks nobody.
+                let some = |doubt: &&Doubt| doubt.contenders.len() < all.contenders.len();
+                let mut doubts = study.doubts.iter().filter(some);
+                let doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
                 shown(cell) + if doubtful { "*" } else { "" }
             })
         });
@@ -171,11 +171,12 @@ fn marks(study: &Study) -> String {
         text += "\n";
         text += &beside("+++++  ", "ended too soon to be timed");
     }
-    let doubts = study.doubts.iter();
-    text + &section(
-        "* Doubtful",
-        doubts.map(|doubt| ("", format!("{}: {}", whose(doubt), line(&doubt.why)))),
-    )
+    let same = study.doubts.chunk_by(|a, b| a.why == b.why);
+    let doubts = same.map(|same| {
+        let whose: Vec<String> = same.iter().map(whose).collect();
+        ("", format!("{}: {}", whose.join("; "), line(&same[0].why)))
+    });
+    text + &section("Doubtful, and marked * where it is of some", doubts)
 }
 
 /// Whose and which figures a doubt is about, in few words.
@@ -212,4 +213,18 @@ fn section<'a>(title: &str, lines: impl Iterator<Item = (&'a str, String)>) -> S
         text += &beside(&label, &said);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+
+    use super::*;
+
+    #[test]
+    fn a_study_is_shown_as_it_was_printed() {
+        let study = Catalog::builtin().unwrap();
+        let study = study.study("os2-shootout-2002").unwrap();
+        insta::assert_snapshot!(text(&Study::read(&study).unwrap().unwrap()));
+    }
 }
