@@ -37,7 +37,7 @@ enum Content {
     /// A report in JSON: a whole campaign.
     Campaign(Box<CampaignResults>),
     /// What another program printed.
-    Printed(Found),
+    Printed(Box<Found>),
 }
 
 /// Reads all of it, and only then stores all of it.
@@ -50,7 +50,7 @@ pub fn run(args: &ImportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         match read(input, args.from)? {
             Content::Database(store) => databases.push(store),
             Content::Campaign(results) => campaigns.push(*results),
-            Content::Printed(found) => printed.push(found),
+            Content::Printed(found) => printed.push(*found),
         }
     }
     let mut left_out = Vec::new();
@@ -163,10 +163,9 @@ fn read(input: &Input, from: Option<Format>) -> anyhow::Result<Content> {
             stem => stem.to_owned(),
         },
     };
-    let found = import::read(format, &bytes, &naming);
-    Ok(Content::Printed(found.map_err(|error| {
-        BadInput(format!("{shown}, read as {format}: {error}"))
-    })?))
+    let found = import::read(format, &bytes, &naming)
+        .map_err(|error| BadInput(format!("{shown}, read as {format}: {error}")))?;
+    Ok(Content::Printed(Box::new(found)))
 }
 
 /// The bytes of a file; nothing where it is a database, which is not read as a whole.
