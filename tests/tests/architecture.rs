@@ -32,6 +32,10 @@ const EDGES: &[(&str, &[&str])] = &[
         &["model", "wire", "plan", "analyse", "store", "sys"],
     ),
     (
+        "batch",
+        &["model", "sys", "wire", "plan", "guest", "orchestrate"],
+    ),
+    (
         "machine",
         &[
             "model",
@@ -51,6 +55,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agent",
             "analyse",
+            "batch",
             "catalog",
             "disk",
             "engine",

@@ -180,8 +180,11 @@ fn and_clear(ended: anyhow::Result<Ended>, cleared: anyhow::Result<()>) -> anyho
     cleared.map(|()| ended)
 }
 
-/// Runs the cells on a backend.
-fn cells<B>(
+/// Runs the cells of a stored campaign on a backend.
+///
+/// # Errors
+/// When a result cannot be kept, or the backend cannot go on.
+pub fn cells<B>(
     store: &mut Store,
     id: CampaignId,
     backend: &mut B,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use model::{Backend, Bytes, Campaign, Nanos, PerMille, Profile, Suite};
 
+use crate::arguments::batch_args::EngineArgs;
 use crate::arguments::cli_values::{
     campaign_number, fill, path, percent, size, text, time, up_to, words,
 };
@@ -129,6 +130,12 @@ pub struct RunArgs {
     /// What a guest is.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// What runs the cells, where that is not this machine.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Where the campaign is planned for it: a directory that all nodes see, empty or not there yet.
+    #[arg(long, value_name = "DIR", requires = "on", help_heading = "Options of campaigns over hosts", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub plan: Option<PathBuf>,
 }
 
 /// Options of `resume`.
