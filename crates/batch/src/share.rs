@@ -1,7 +1,7 @@
 //! What a worker keeps: a ledger whose results are files in the directory.
 
 use model::{
-    Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, StoredCell, Tool,
+    Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Status, StoredCell, Tool,
 };
 use orchestrate::Ledger;
 
@@ -51,6 +51,15 @@ impl<'a> Share<'a> {
     /// How many entries are to be run.
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Which runs of cells its entries are, where they are of one kind.
+    pub fn half(&self) -> Option<Half> {
+        let half = self.entries.first()?.half;
+        self.entries
+            .iter()
+            .all(|entry| entry.half == half)
+            .then_some(half)
     }
 
     /// Whether nothing is to be run.
@@ -106,7 +115,9 @@ impl Ledger for Share<'_> {
             path: self.batch.path().to_owned(),
             what: format!("cell {} is no entry of this worker's", cell.id.0),
         })?;
-        if let Some(failure) = result.failure.as_ref().filter(|f| f.step == PROVISION) {
+        // A contender that does not fit is unsupported on every host.
+        let failure = result.failure.as_ref().filter(|f| f.step == PROVISION);
+        if let Some(failure) = failure.filter(|_| result.status != Status::Unsupported) {
             return Err(BatchError::NotRun {
                 cell: name(cell),
                 host: self.host.to_owned(),

@@ -1,6 +1,7 @@
 //! The backend whose cells Slurm runs.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -37,10 +38,10 @@ enum Place {
 }
 
 /// Cells in the arrays of a cluster.
-pub struct Slurm<'a> {
+pub struct Slurm<'r, 'a> {
     batch: &'a Batch,
     cluster: Cluster,
-    results: &'a mut Results<'a>,
+    results: &'r mut Results<'a>,
     /// Cells of a task.
     each: u32,
     /// Entries without a result.
@@ -48,20 +49,22 @@ pub struct Slurm<'a> {
     /// Cells that have begun and not ended.
     begun: BTreeMap<CellId, (u32, Option<u32>)>,
     checks: BTreeMap<CellId, u32>,
+    /// The last task of each entry, as Slurm calls it.
+    tasks: BTreeMap<u32, String>,
     news: VecDeque<News>,
     stop: Stop,
     /// What was said last that Slurm complains of.
     complaint: Option<String>,
 }
 
-impl<'a> Slurm<'a> {
+impl<'r, 'a> Slurm<'r, 'a> {
     /// The cells of a directory on a cluster. What of them is in its queue already stays there.
     ///
     /// # Errors
     /// When the cluster does not answer.
     pub fn new(
         batch: &'a Batch,
-        results: &'a mut Results<'a>,
+        results: &'r mut Results<'a>,
         cluster: Cluster,
         stop: &Stop,
     ) -> Result<Self, SlurmError> {
@@ -75,6 +78,7 @@ impl<'a> Slurm<'a> {
                 .map(|entry| (entry, Place::Waits))
                 .collect(),
             begun: BTreeMap::new(),
+            tasks: BTreeMap::new(),
             news: VecDeque::new(),
             complaint: None,
             stop: Stop::clone(stop),
@@ -128,7 +132,11 @@ impl<'a> Slurm<'a> {
     fn see(&mut self, queued: &[queue::Queued]) {
         let mut seen = BTreeSet::new();
         for one in queued {
-            seen.extend(self.entries_of(one.task));
+            let entries = self.entries_of(one.task);
+            let name = format!("{}_{}", one.job, one.number);
+            self.tasks
+                .extend(entries.iter().map(|entry| (*entry, name.clone())));
+            seen.extend(entries);
         }
         for (entry, place) in &mut self.places {
             match place {
@@ -177,14 +185,22 @@ impl<'a> Slurm<'a> {
             let is_gone = |entry: &u32| self.places.get(entry) == Some(&Place::Gone);
             if let Some(entry) = [Some(first), check].into_iter().flatten().find(is_gone) {
                 self.begun.remove(&cell);
-                let log = self.batch.log();
-                let why = format!(
-                    "Slurm's task of entry {entry} ended without a result ({} says why)",
-                    log.display()
-                );
+                let why = self.last_words(entry);
                 self.news.push_back(News::Lost(cell, why));
             }
         }
+    }
+
+    /// Why an entry has no result, as far as its task has said so.
+    fn last_words(&self, entry: u32) -> String {
+        let Some(task) = self.tasks.get(&entry) else {
+            return format!("Slurm's task of entry {entry} ended without a result");
+        };
+        let log = self.batch.log().join(format!("{task}.txt"));
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let line = text.lines().rev().find(|line| !line.trim().is_empty());
+        let line = line.unwrap_or("it said nothing");
+        format!("Slurm's task {task} ended without a result of entry {entry}: {line}")
     }
 
     /// Submits what waits, as far as the cluster takes it.
@@ -225,17 +241,19 @@ impl<'a> Slurm<'a> {
     }
 
     fn submit_one(&mut self, array: &Array, but: Option<&str>) -> Result<(), SlurmError> {
-        self.cluster.submit(&Submission {
+        let job = self.cluster.submit(&Submission {
             name: queue::name(self.plan(), array.first, array.each),
             directory: self.batch.path(),
             program: self.batch.program(),
             log: self.batch.log(),
             array,
             but,
+            worker: self.cluster.worker(),
         })?;
-        for task in array.tasks() {
+        for (task, number) in array.tasks().zip(&array.tasks) {
             for entry in self.entries_of(task) {
                 self.places.insert(entry, Place::Queued(0));
+                self.tasks.insert(entry, format!("{job}_{number}"));
             }
         }
         Ok(())
@@ -263,7 +281,7 @@ impl<'a> Slurm<'a> {
     }
 }
 
-impl Backend for Slurm<'_> {
+impl Backend for Slurm<'_, '_> {
     type Error = SlurmError;
 
     fn side_by_side(&self) -> usize {

@@ -53,6 +53,8 @@ pub struct Options {
     pub at_once: Option<u32>,
     /// Further options of sbatch(1).
     pub sbatch: Vec<String>,
+    /// Further options of `fsarena work`.
+    pub worker: Vec<String>,
 }
 
 /// A cluster, as it was found.
@@ -84,9 +86,20 @@ pub struct Submission<'a> {
     pub log: PathBuf,
     /// A node that is not to run it.
     pub but: Option<&'a str>,
+    /// Further options of the worker.
+    pub worker: Vec<String>,
 }
 
 impl Cluster {
+    /// Demands, before anything is planned, that there is a cluster.
+    ///
+    /// # Errors
+    /// When its commands are not there, or its controller does not answer.
+    pub fn require() -> Result<(), SlurmError> {
+        run("sbatch", &["--version"])?;
+        run("scontrol", &["ping"]).map(drop)
+    }
+
     /// The cluster of this machine; a task takes so much memory.
     ///
     /// # Errors
@@ -143,11 +156,11 @@ impl Cluster {
         Ok(queue::queued(&run("squeue", &words)?, plan))
     }
 
-    /// Submits an array.
+    /// Submits an array, and says which number it got.
     ///
     /// # Errors
     /// When Slurm does not take it.
-    pub fn submit(&self, submission: &Submission<'_>) -> Result<(), SlurmError> {
+    pub fn submit(&self, submission: &Submission<'_>) -> Result<String, SlurmError> {
         let failed = |source| SlurmError::NoCommand {
             command: "sbatch",
             source,
@@ -164,7 +177,9 @@ impl Cluster {
             let _ = input.write_all(script(submission).as_bytes());
         }
         let output = child.wait_with_output().map_err(failed)?;
-        said("sbatch", output).map(drop)
+        let said = said("sbatch", output)?;
+        // The name of the cluster may stand behind it.
+        Ok(said.split(';').next().unwrap_or_default().to_owned())
     }
 
     fn words(&self, submission: &Submission<'_>) -> Vec<String> {
@@ -194,6 +209,11 @@ impl Cluster {
         words
     }
 
+    /// Further options of workers.
+    pub fn worker(&self) -> Vec<String> {
+        self.options.worker.clone()
+    }
+
     /// Whether so many tasks at a time were asked for, at most.
     pub const fn is_limited(&self) -> bool {
         self.options.at_once.is_some()
@@ -217,12 +237,14 @@ impl Cluster {
 /// What each task runs. A node is told apart by the name that Slurm gives it.
 fn script(submission: &Submission<'_>) -> String {
     let Array { first, each, .. } = submission.array;
-    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "'\\''"));
+    let quoted = |text: &str| format!(" '{}'", text.replace('\'', "'\\''"));
+    let path = |path: &Path| quoted(&path.to_string_lossy());
+    let worker: String = submission.worker.iter().map(|word| quoted(word)).collect();
     format!(
-        "#!/bin/sh\nexec {program} work {directory} --index $(({first} + SLURM_ARRAY_TASK_ID * {each})) --count {each} \
-         --jobs 1 --as \"$SLURMD_NODENAME\"\n",
-        program = quoted(&submission.program),
-        directory = quoted(submission.directory),
+        "#!/bin/sh\nexec{program} work{directory} --index $(({first} + SLURM_ARRAY_TASK_ID * {each})) --count {each} \
+         --jobs 1 --as \"$SLURMD_NODENAME\"{worker}\n",
+        program = path(&submission.program),
+        directory = path(submission.directory),
     )
 }
 
@@ -279,6 +301,7 @@ mod tests {
             program: "/it's/fsarena".into(),
             log: "/it's/log".into(),
             but,
+            worker: vec!["--cache".into(), "/c d".into()],
         };
         (cluster.words(&submission).join(" "), script(&submission))
     }
@@ -293,6 +316,7 @@ mod tests {
         );
         let line = "exec '/it'\\''s/fsarena' work '/it'\\''s' --index $((4004 + SLURM_ARRAY_TASK_ID * 4)) --count 4";
         assert!(script.contains(line), "{script}");
+        assert!(script.ends_with(" '--cache' '/c d'\n"), "{script}");
         let options = Options {
             partition: Some("short".into()),
             at_once: Some(7),

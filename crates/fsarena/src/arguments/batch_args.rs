@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 use crate::arguments::cli_values::{path, share, text, up_to, words};
+use crate::arguments::machine_args::SharedCache;
 use crate::arguments::run_args::RunArgs;
 
+/// The heading of their options in help.
+pub const OVER_HOSTS: &str = "Options of campaigns over hosts";
 /// The most cells that a command can name at once.
 const MOST: u32 = 1_000_000;
 
@@ -16,9 +19,6 @@ pub struct PlanArgs {
     /// The directory that hosts share: empty, or not there yet.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub output: PathBuf,
-    /// How cells are checked.
-    #[command(flatten)]
-    pub checked: CheckArgs,
     /// The campaign.
     #[command(flatten)]
     pub run: RunArgs,
@@ -29,7 +29,7 @@ pub struct PlanArgs {
 pub struct CheckArgs {
     /// Run this share of the cells on two hosts, which must come to the same; 0% where there is one host alone
     /// [default: 5%].
-    #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = "Options of campaigns over hosts")]
+    #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = OVER_HOSTS)]
     pub check: Option<f64>,
 }
 
@@ -62,6 +62,9 @@ pub struct WorkArgs {
     /// Run this many cells in parallel [default: the number of processors].
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+    /// Whose results of identical cells are taken instead; checks are always run.
+    #[command(flatten)]
+    pub shared: SharedCache,
     /// A directory of this host's own for what guests need while they run [default: TMPDIR, or /tmp].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
     pub work_dir: Option<PathBuf>,
@@ -76,6 +79,9 @@ pub struct CollectArgs {
     /// Exit with 1 if any cell is not ok.
     #[arg(long)]
     pub strict: bool,
+    /// Whose results of identical cells workers take instead; checks are always run.
+    #[command(flatten)]
+    pub shared: SharedCache,
     /// What runs the cells that have no result.
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -83,7 +89,7 @@ pub struct CollectArgs {
 
 /// What runs cells on other hosts.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Options of campaigns over hosts")]
+#[command(next_help_heading = OVER_HOSTS)]
 pub struct EngineArgs {
     /// Have a scheduler run the cells on its nodes, and follow it to the end; only virtual time is the same on all of them.
     #[arg(long, value_name = "SCHEDULER", value_parser = words::<Engine>(["slurm"]))]

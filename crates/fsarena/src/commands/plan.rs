@@ -34,8 +34,12 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
-    let checked = args.checked.of_a_thousand();
-    let batch = make(&args.run, &args.output, checked, globals, &progress, &stop)?;
+    if args.run.engine.on.is_some() {
+        let why =
+            "a plan is run by whatever you start: leave --on out, or use `fsarena run --on slurm`";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    let batch = make(&args.run, &args.output, globals, &progress, &stop)?;
     let (directory, program) = (batch.path(), batch.program());
     let plan = batch.plan();
     if globals.json {
@@ -68,7 +72,6 @@ pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
 pub fn make(
     args: &RunArgs,
     output: &Path,
-    checked: u32,
     globals: &Globals,
     progress: &Progress,
     stop: &Stop,
@@ -103,7 +106,7 @@ pub fn make(
             program: &std::env::current_exe().context("cannot find this program")?,
             version: VERSION,
             traces: &traces_of(&campaign, &traces::directory(globals)?),
-            checked,
+            checked: args.checked.of_a_thousand(),
             now: clock::calendar(),
         },
     )?)
@@ -147,6 +150,7 @@ fn environment(
         cache: None,
         jobs: None,
         sampling: None,
+        saves: false,
     };
     let held = Held::take(campaign, None, asked)?;
     let id = CampaignId(i64::from(std::process::id()));

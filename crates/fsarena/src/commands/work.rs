@@ -11,10 +11,12 @@ use guest::Guest;
 use machine::{GuestMeans, Held, Local};
 use model::{Campaign, CampaignId};
 use orchestrate::{Ended, Error, Limits, Stop};
+use run::CellCache;
 use sys::clock;
 
 use crate::arguments::batch_args::WorkArgs;
 use crate::arguments::cli::Globals;
+use crate::commands::guest as guest_command;
 use crate::commands::plan::VERSION;
 use crate::output::erase_question::Asked;
 use crate::output::exit::{Code, Refused};
@@ -26,6 +28,9 @@ use crate::traces::Traces;
 
 /// Where workers of one user work on a host, below the directory for temporary files.
 const WORK: &str = "fsarena-work";
+
+/// From so many cells on it pays to save a guest that has booted, where the others begin.
+const WORTH_SAVING: usize = 3;
 
 /// Runs what is asked for and has no result.
 pub fn run(args: &WorkArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -42,6 +47,7 @@ pub fn run(args: &WorkArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         batch: &batch,
         host: &host,
         jobs: args.jobs,
+        cache: guest_command::shared_cells(&args.shared)?,
         work_dir: work_directory(args.work_dir.as_deref())?,
         progress: &progress,
         stop: &stop,
@@ -80,6 +86,7 @@ struct Worker<'a> {
     batch: &'a Batch,
     host: &'a str,
     jobs: Option<u32>,
+    cache: Option<CellCache>,
     work_dir: PathBuf,
     progress: &'a Progress,
     stop: &'a Stop,
@@ -133,7 +140,7 @@ impl Worker<'_> {
         }
         self.sweep();
         let guest = Arc::new(self.batch.guest()?);
-        let mut local = self.local(&campaign, guest)?;
+        let mut local = self.local(&campaign, guest, &share)?;
         let traces = Traces::of(&campaign, &self.batch.traces())?;
         let ended = orchestrate::run(
             &mut share,
@@ -152,7 +159,12 @@ impl Worker<'_> {
         Ok((ended, elsewhere))
     }
 
-    fn local(&self, campaign: &Campaign, guest: Arc<Guest>) -> anyhow::Result<Local> {
+    fn local(
+        &self,
+        campaign: &Campaign,
+        guest: Arc<Guest>,
+        share: &Share<'_>,
+    ) -> anyhow::Result<Local> {
         let asked = Asked {
             progress: self.progress,
             yes: false,
@@ -160,9 +172,14 @@ impl Worker<'_> {
         };
         let means = GuestMeans {
             guest,
-            cache: None,
+            // A check by what another host has kept would check nothing.
+            cache: self
+                .cache
+                .clone()
+                .filter(|_| share.half() == Some(Half::First)),
             jobs: self.jobs,
             sampling: None,
+            saves: share.len() >= WORTH_SAVING,
         };
         let held = Held::take(campaign, None, &asked)?;
         // Workers of one host have a directory each.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use batch::BatchError;
+use batch::slurm::SlurmError;
 use clap::error::ErrorKind;
 use store::StoreError;
 use wire::machine::Kind;
@@ -107,6 +108,9 @@ fn one_line(text: &str) -> String {
 fn code(error: &anyhow::Error) -> Code {
     let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
+        if error.is::<SlurmError>() {
+            return Some(Code::Refused);
+        }
         let error: &BatchError = error.downcast_ref()?;
         Some(match error.is_input() {
             true => Code::BadInput,
