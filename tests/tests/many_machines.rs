@@ -224,8 +224,7 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
     let sandbox = sandbox();
     let small = Small::mount(sandbox.path("small"));
     let slurm = Slurm::start();
-    // None of them has a guest: they are larger than the disk.
-    let directory = planned(&sandbox, &["xfs", "btrfs"], "2", "0%");
+    let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let results = directory.join("results");
     for shelf in fs::read_dir(&results).unwrap() {
         fs::create_dir(small.0.join(shelf.unwrap().file_name())).unwrap();
@@ -289,10 +288,7 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
     }
     assert!(
         slurm
-            .run(
-                "scontrol",
-                &["update", "partitionname=all", "state=inactive"]
-            )
+            .run("scontrol", &["update", "partitionname=all", "state=down"])
             .is_some()
     );
     let log = sandbox.path("log");
@@ -319,7 +315,9 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
     run(&mut on_slurm()).with(0);
     let all = sandbox.results();
     let statuses = all.cells.iter().map(|c| c.result.as_ref().unwrap().status);
-    assert_eq!(statuses.collect::<Vec<_>>(), [Status::Unsupported; 4]);
+    let mut statuses: Vec<Status> = statuses.collect();
+    statuses.sort();
+    assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
     fs::remove_file(&results).unwrap();
 }
 
@@ -385,7 +383,7 @@ fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
 #[test]
 fn each_bad_input_of_hosts_has_its_line() {
     let sandbox = sandbox();
-    let directory = planned(&sandbox, &["xfs"], "1", "0%");
+    let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
     let worker = directory.join("fsarena");
     let work = |path: &Path, words: &[&str]| {
         run(Command::new(&worker).arg("work").arg(path).args(words))
@@ -401,7 +399,7 @@ fn each_bad_input_of_hosts_has_its_line() {
         (
             &directory,
             &["--index", "9"],
-            "has entries 0 to 0: there is no entry 9",
+            "has entries 0 to 1: there is no entry 9",
         ),
         (&directory, &[], "--index"),
     ] {
@@ -411,8 +409,6 @@ fn each_bad_input_of_hosts_has_its_line() {
             "{stderr}"
         );
     }
-    let other = run(fsarena(&sandbox, "work").arg(&directory).arg("--all"));
-    other.with(0);
     let mut on_none = fsarena(&sandbox, "collect");
     on_none
         .arg(&directory)

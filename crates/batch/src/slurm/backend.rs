@@ -88,7 +88,8 @@ impl<'r, 'a> Slurm<'r, 'a> {
             results,
         };
         if batch.plan().checks > 0 && slurm.cluster.nodes.len() < 2 {
-            let why = "cells are to be checked on a second node, and there is one: plan with --check 0%, or bring another up";
+            let why =
+                "cells are to be checked on a second node, and there is one: plan with --check 0%";
             return Err(SlurmError::NoNode(why.to_owned()));
         }
         let queued = slurm.cluster.queued(slurm.plan())?;
@@ -98,6 +99,11 @@ impl<'r, 'a> Slurm<'r, 'a> {
                 queued.len()
             );
             slurm.news.push_back(News::Note(note));
+        }
+        // What an earlier session submitted and what this one submits is cut in the same places, so that none overlap.
+        let mut of_cells = queued.iter().map(|one| one.task);
+        if let Some(task) = of_cells.find(|task| task.first < batch.plan().cells) {
+            slurm.each = task.each;
         }
         slurm.see(&queued);
         Ok(slurm)

@@ -62,9 +62,9 @@ pub struct Cluster {
     options: Options,
     /// What it takes.
     pub limits: Limits,
-    /// Processors on which tasks run.
+    /// Processors of those that are up.
     pub processors: u32,
-    /// Nodes on which tasks run.
+    /// Nodes on which tasks may run, those among them that are down now.
     pub nodes: Vec<String>,
     /// Nodes of the partition that are not to be used.
     excluded: Vec<String>,
@@ -140,7 +140,7 @@ impl Cluster {
             processors: options
                 .at_once
                 .map_or(processors, |most| processors.min(most)),
-            nodes: up().map(|node| node.name.clone()).collect(),
+            nodes: used.iter().map(|node| node.name.clone()).collect(),
             excluded: excluded.into_iter().map(|node| node.name).collect(),
             memory: counts.then_some(memory),
             options: options.clone(),
