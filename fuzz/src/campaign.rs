@@ -79,6 +79,7 @@ pub fn campaign(contenders: Vec<Contender>, suites: Vec<Suite>) -> Campaign {
         size: Bytes::mib(64),
         memory: None,
         backend: Backend::Loop,
+        measured_by: None,
         clock: model::Clock::Real,
         guest: None,
         device: None,

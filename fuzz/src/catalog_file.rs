@@ -37,10 +37,16 @@ pub fn run(input: &[u8]) {
 pub fn seeds() -> Vec<Vec<u8>> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../catalog"));
     let mut files = Vec::new();
-    for kind in ["filesystems", "suites", "uses", "disks", "ages", "studies"] {
+    for kind in ["filesystems", "suites", "uses", "disks", "ages"] {
         let entries = fs::read_dir(root.join(kind)).into_iter().flatten();
         files.extend(entries.flatten().map(|entry| entry.path()));
     }
+    let studies = fs::read_dir(root.join("studies")).into_iter().flatten();
+    files.extend(
+        studies
+            .flatten()
+            .map(|study| study.path().join("study.toml")),
+    );
     files.sort();
     let texts = files.iter().map(|file| fs::read(file).unwrap_or_default());
     texts.collect()

@@ -14,6 +14,7 @@ mod oops;
 mod proc;
 mod property;
 mod sample;
+mod study;
 mod trace_file;
 
 /// A group of parsers, and what is known of their inputs.
@@ -30,7 +31,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target {
         name: "campaign",
         run: campaign::run,
@@ -42,6 +43,12 @@ pub const TARGETS: [Target; 9] = [
         run: catalog_file::run,
         seeds: catalog_file::seeds,
         longest: 8192,
+    },
+    Target {
+        name: "study",
+        run: study::run,
+        seeds: study::seeds,
+        longest: 131_072,
     },
     Target {
         name: "events",

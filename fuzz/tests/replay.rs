@@ -79,6 +79,11 @@ fn files_of_guests() {
 }
 
 #[test]
+fn published_studies() {
+    replay("study", 300);
+}
+
+#[test]
 fn traces() {
     replay("trace", 6_000);
 }

@@ -16,7 +16,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("format", &["model"]),
     ("store", &["model"]),
     ("analyse", &["model"]),
-    ("report", &["model", "analyse"]),
+    ("report", &["model", "analyse", "studies"]),
+    ("studies", &["model", "analyse", "catalog"]),
     ("provision", &["model", "sys"]),
     ("trace", &["model"]),
     ("engine", &["model", "sys", "trace"]),
@@ -70,6 +71,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "report",
             "run",
             "store",
+            "studies",
             "sys",
             "trace",
             "wire",
@@ -87,6 +89,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "provision",
             "report",
             "run",
+            "studies",
             "sys",
             "trace",
             "wire",
@@ -110,7 +113,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Crates that compute and nothing else.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "format", "trace",
+    "model", "wire", "plan", "analyse", "report", "format", "studies", "trace",
 ];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.

@@ -29,6 +29,7 @@ mod record;
 mod report_page;
 mod report_page_disks;
 mod report_page_selection;
+mod report_page_shapes;
 mod report_page_uses;
 mod several_images;
 mod shell;

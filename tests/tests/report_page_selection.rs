@@ -35,7 +35,7 @@ fn uses() -> Vec<Use> {
     ]
 }
 
-fn with_uses(results: &CampaignResults) -> (Analysis, String) {
+pub(crate) fn with_uses(results: &CampaignResults) -> (Analysis, String) {
     let mut analysis = analyse(results);
     analysis.weigh_uses(&uses(), &SuitesByGroup::new());
     let html = render(Format::Html, results, &analysis, &Options::default());

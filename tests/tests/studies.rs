@@ -57,6 +57,18 @@ fn a_study_brings_its_volume_its_memory_its_tests_and_its_filesystems() {
 }
 
 #[test]
+fn a_study_in_small_has_its_tests_and_the_volume_that_is_usual_there() {
+    let sandbox = Sandbox::new();
+    let small = ["--study", "debian-file-server-2006", "--profile", "smoke"];
+    let plan = planned(&sandbox, &small);
+    assert_eq!(plan["campaign"]["name"], "debian-file-server-2006");
+    assert_eq!(plan["campaign"]["profile"], "smoke");
+    assert_eq!(tests(&plan), ["lifecycle", "large-file", "tree"]);
+    let usual = planned(&sandbox, &["--profile", "smoke", "-c", "ext3"]);
+    assert_eq!(plan["campaign"]["size"], usual["campaign"]["size"]);
+}
+
+#[test]
 fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() {
     let sandbox = Sandbox::new();
     let grid = [
@@ -86,4 +98,68 @@ fn what_would_wear_a_disk_out_is_refused_in_one_line_until_its_limit_is_named() 
     assert!(planned(&sandbox, &named)["refused"].is_null());
     let one = planned(&sandbox, &[&grid[..6], &["--rounds", "2"]].concat());
     assert_eq!(one["max_written"], 1_500_000_000_000_u64);
+}
+
+#[test]
+fn claims_come_with_their_verdicts_and_their_numbers() {
+    let sandbox = Sandbox::new();
+    let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).with(0).stdout;
+    let text = said(&["claims", "os2-shootout-2002"]);
+    assert!(
+        text.starts_with("os2-shootout-2002: 19 claims: 12 supported, 2 partly, 5 undecidable\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("off: said about 2 times, is 1.92\n"),
+        "{text}"
+    );
+    assert!(
+        !text.contains('\u{1b}'),
+        "no colours where nobody sees them"
+    );
+    let all: Value = serde_json::from_str(&said(&["claims", "all", "--json"])).unwrap();
+    let claims = all["studies"].as_array().into_iter().flatten();
+    let claims = claims.map(|study| study["claims"].as_array().map_or(0, Vec::len));
+    assert_eq!(claims.sum::<usize>(), 147);
+    let refused = run(sandbox.fsarena().args(["claims", "nothing"])).with(2);
+    assert!(
+        refused
+            .stderr
+            .starts_with("fsarena: there is no study `nothing`: there are bonnie-linux-2011, "),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn a_studys_own_figures_are_shown_in_every_format() {
+    let sandbox = Sandbox::new();
+    let said = |arguments: &[&str]| run(sandbox.fsarena().args(arguments)).with(0).stdout;
+    let shown = said(&["show", "study", "emerging-filesystems-2007"]);
+    assert!(
+        shown.contains("204531*") && shown.contains("+++++"),
+        "{shown}"
+    );
+    assert!(
+        shown
+            .lines()
+            .take(20)
+            .all(|line| line.chars().count() < 500)
+    );
+    let report = |format| said(&["report", "--study", "bonnie-linux-2011", "--format", format]);
+    for format in ["table", "csv", "json", "markdown", "html", "bonnie-csv"] {
+        assert!(report(format).contains("hfsplus"), "{format}");
+    }
+    let bonnie = report("bonnie-csv");
+    let ext4 = bonnie.lines().find(|line| line.contains(",ext4,")).unwrap();
+    assert!(ext4.contains(",28852,"), "{ext4}");
+    let none = run(sandbox
+        .fsarena()
+        .args(["report", "--study", "vanninen-wang-2003"]))
+    .with(2);
+    assert!(
+        none.stderr.contains("published no number"),
+        "{}",
+        none.stderr
+    );
 }

@@ -12,6 +12,7 @@ function filterBar(host) {
   host.hidden = false;
   const draw = () => {
     reset.hidden = chosen().isEverything;
+    document.documentElement.classList.toggle("selected", !reset.hidden);
     const hidden = new Set(state.hidden);
     for (const node of document.querySelectorAll("[data-c]")) {
       const isOut = hidden.has(Number(node.dataset.c));

@@ -262,17 +262,33 @@ function heatControls(host) {
   ];
   const views = [["result", "results"], ["ratio", "ratio to the best"], ...otherViews()];
   host.append(
-    choice("show", views, state.view, (view) => {
-      change({ view });
-      const metric = data.metrics.find(({ name }) => name === view);
-      announce(metric ? metric.definition : view === "ratio" ? "Ratios to the best of each row" : "Results");
-    }),
-    choice("contenders", orders, state.order, (order) => change({ order })),
-    choice("phases", HEAT_KINDS, state.kind, (kind) => change({ kind })),
+    choiceOf("view", "show", views),
+    choiceOf("order", "contenders", orders),
+    choiceOf("kind", "phases", HEAT_KINDS),
     element("label", { class: "choice" }, "find ", find),
     element("span", { class: "absent help" }, HEAT_HELP),
   );
+  onChange(["find"], () => {
+    if (find.value !== state.find) find.value = state.find;
+  });
+  onChange(["view"], () => {
+    const metric = data.metrics.find(({ name }) => name === state.view);
+    announce(metric ? metric.definition : state.view === "ratio" ? "Ratios to the best of each row" : "Results");
+  });
   host.hidden = false;
+}
+
+// A choice that is a part of the state, and follows it. What is none of these, such as contenders ordered by a phase, shows as
+// none.
+function choiceOf(part, text, options) {
+  const label = choice(text, options, state[part], (value) => change({ [part]: value }));
+  const select = label.querySelector("select");
+  const follow = () => {
+    select.value = state[part];
+  };
+  onChange([part], follow);
+  follow();
+  return label;
 }
 
 // Results, ratios, or another metric of each phase; colours stay those of the results.

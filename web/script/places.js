@@ -7,6 +7,9 @@ function goTo(id) {
   const own = target.querySelector(":scope > details.fold");
   if (own) own.open = true;
   target.scrollIntoView();
+  // Keys go on from there.
+  if (!target.hasAttribute("tabindex")) target.tabIndex = -1;
+  target.focus({ preventScroll: true });
 }
 
 function followLinks() {
@@ -16,6 +19,8 @@ function followLinks() {
     event.preventDefault();
     const at = link.getAttribute("href").slice(1);
     document.getElementById("detail").close();
+    // Going back leads to where one was.
+    history.pushState(null, "", linkToThis());
     change({ at });
     goTo(at);
   });

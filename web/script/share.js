@@ -7,9 +7,17 @@ function shareMenu() {
     button("Copy the link to this view", {}, () => copy(linkToThis(), "Link copied")),
     button("This view’s data as CSV", {}, () => save(csvOfView(), "text/csv", "csv")),
     button("This view’s data as JSON", {}, () => save(JSON.stringify(viewData(), null, 1), "application/json", "json")),
+    ...commandAndItsButton(),
+  );
+}
+
+// Nothing repeats what another program measured.
+function commandAndItsButton() {
+  if (!data.command) return [];
+  return [
     button("Copy the command that repeats the campaign", {}, () => copy(data.command, "Command copied")),
     element("code", { class: "command" }, data.command),
-  );
+  ];
 }
 
 async function copy(text, words) {

@@ -110,7 +110,7 @@ function noAdvice(use, { tested, missing, untried }) {
     why.push(
       tested > 0
         ? `only ${percent(tested)} of what counts was tested, and not ${titles}`
-        : `nothing of what counts was tested: ${titles}`,
+        : `nothing of what counts has a result: ${titles}`,
     );
   }
   if (untried.length > 0) why.push(`nobody tried ${listed(untried, "and")}`);
@@ -119,9 +119,11 @@ function noAdvice(use, { tested, missing, untried }) {
   if (untried.length > 0) suites.push("lifecycle");
   const options = [...new Set([...inference.suites, ...suites])].sort().map((suite) => `-s ${suite}`);
   // Tests of its own suites that have no result did not fit into its budget.
-  const isLate = inference.budget !== undefined && suites.every((suite) => inference.suites.includes(suite));
-  const what = isLate ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\``;
-  const run = suites.length > 0 ? `: run the same with ${what}` : "";
+  const allRan = suites.every((suite) => inference.suites.includes(suite));
+  const what = allRan ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\``;
+  // What ran and has no result failed.
+  const helps = !allRan || (inference.budget !== undefined && suites.length > 0);
+  const run = helps ? `: run the same with ${what}` : "";
   return `no advice, since ${why.join("; ")}${run}.`;
 }
 

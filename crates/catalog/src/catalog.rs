@@ -11,7 +11,7 @@ use model::{
 use crate::defaults_file::{Defaults, ProfileDefaults, position};
 use crate::disk_file::Disk;
 use crate::document::{Claims, Source};
-use crate::study_file::{self, Study};
+use crate::study_file::{self, Study, StudyText};
 use crate::text_file::read_plain;
 use crate::{
     CatalogError, age_file, disk_file, filesystem_file, machine_file, suite_file, uses_file,
@@ -41,7 +41,7 @@ struct Files {
     disks: Vec<(String, String)>,
     ages: Vec<(String, String)>,
     machines: Vec<(String, String)>,
-    studies: Vec<(String, String)>,
+    studies: Vec<StudyText>,
 }
 
 /// What a file of a catalog describes; files of a kind lie in a directory of their own.
@@ -74,7 +74,7 @@ pub struct Catalog {
     ages: Entries<AgeProfile>,
     machines: Entries<MachineModel>,
     /// Texts of studies, which depend on the suites that there are.
-    studies: Entries<String>,
+    studies: Entries<StudyText>,
     /// Texts of suites, which studies resolve in their own sizes.
     texts: BTreeMap<String, (String, String)>,
     defaults: Defaults,
@@ -114,7 +114,7 @@ impl Catalog {
             disks: read("disks"),
             ages: read("ages"),
             machines: read("machines"),
-            studies: read("studies"),
+            studies: builtin_studies(),
         })?;
         for suite in &catalog.defaults.suites {
             catalog.suite(suite, Profile::Smoke)?;
@@ -143,6 +143,29 @@ impl Catalog {
     /// # Errors
     /// When the text says anything that cannot be.
     pub fn of_file(&self, kind: Kind, file: &str, text: &str) -> Result<Self, CatalogError> {
+        self.of_files(kind, file, text, None)
+    }
+
+    /// The same of a study with its figures: what errors call them, and their text.
+    ///
+    /// # Errors
+    /// When the text says anything that cannot be; what figures say is not read here.
+    pub fn of_study(
+        &self,
+        file: &str,
+        text: &str,
+        figures: (&str, &str),
+    ) -> Result<Self, CatalogError> {
+        self.of_files(Kind::Study, file, text, Some(figures))
+    }
+
+    fn of_files(
+        &self,
+        kind: Kind,
+        file: &str,
+        text: &str,
+        figures: Option<(&str, &str)>,
+    ) -> Result<Self, CatalogError> {
         let only = [(file.to_owned(), text.to_owned())];
         let mut catalog = Self::empty(self.defaults.clone());
         match kind {
@@ -154,12 +177,17 @@ impl Catalog {
             Kind::Machine => catalog.take_machines(&only),
             Kind::Study => {
                 // Most texts of a fuzzer's are none, and a whole catalog is much to copy.
-                study_file::read(Source { file, text }, self)?;
+                let study = StudyText {
+                    file: file.to_owned(),
+                    text: text.to_owned(),
+                    figures: figures.map(|(file, text)| (file.to_owned(), text.to_owned())),
+                };
+                study_file::read(&study, self)?;
                 catalog = Self {
                     studies: BTreeMap::new(),
                     ..self.clone()
                 };
-                catalog.take_studies(&only)
+                catalog.take_studies(&[study])
             }
         }?;
         Ok(catalog)
@@ -168,7 +196,8 @@ impl Catalog {
     /// Adds the files of a user's directory; an entry of the same name is replaced.
     ///
     /// Read are `DIR/filesystems/*.toml`, `DIR/suites/*.toml`, `DIR/uses/*.toml`, `DIR/disks/*.toml`,
-    /// `DIR/ages/*.toml`, `DIR/machines/*.toml` and `DIR/studies/*.toml`; a directory that has none of these is taken to hold filesystems itself. Nothing is
+    /// `DIR/ages/*.toml`, `DIR/machines/*.toml`, `DIR/studies/*.toml` and `DIR/studies/*/study.toml` with the
+    /// `figures.csv` beside it; a directory that has none of these is taken to hold filesystems itself. Nothing is
     /// taken over when any file is wrong.
     ///
     /// # Errors
@@ -185,15 +214,19 @@ impl Catalog {
             below("disks")?,
             below("ages")?,
             below("machines")?,
-            below("studies")?,
         ];
-        let files = if found.iter().all(Option::is_none) {
+        let studies = directory.join("studies");
+        let studies = studies
+            .is_dir()
+            .then(|| read_studies(&studies))
+            .transpose()?;
+        let files = if found.iter().all(Option::is_none) && studies.is_none() {
             Files {
                 filesystems: read_directory(directory)?,
                 ..Files::default()
             }
         } else {
-            let [filesystems, suites, uses, disks, ages, machines, studies] =
+            let [filesystems, suites, uses, disks, ages, machines] =
                 found.map(Option::unwrap_or_default);
             Files {
                 filesystems,
@@ -202,7 +235,7 @@ impl Catalog {
                 disks,
                 ages,
                 machines,
-                studies,
+                studies: studies.unwrap_or_default(),
             }
         };
         let Files {
@@ -214,10 +247,8 @@ impl Catalog {
             machines,
             studies,
         } = &files;
-        if [filesystems, suites, uses, disks, ages, machines, studies]
-            .iter()
-            .all(|f| f.is_empty())
-        {
+        let others = [filesystems, suites, uses, disks, ages, machines];
+        if others.iter().all(|f| f.is_empty()) && studies.is_empty() {
             return Err(CatalogError::NoCatalog {
                 path: directory.to_owned(),
             });
@@ -312,14 +343,14 @@ impl Catalog {
     }
 
     /// Studies are kept as texts: what one says depends on suites, which may be replaced later.
-    fn take_studies(&mut self, files: &[(String, String)]) -> Result<(), CatalogError> {
+    fn take_studies(&mut self, files: &[StudyText]) -> Result<(), CatalogError> {
         let mut new = Entries::new();
         let mut names = Vec::new();
-        for (file, text) in files {
-            let name = study_file::name(Source { file, text })?;
+        for study in files {
+            let name = study_file::name(study)?;
             let claims = vec![(name.clone(), 1)];
             names.push(name.clone());
-            add(&mut new, name, text.clone(), file, claims)?;
+            add(&mut new, name, study.clone(), &study.file, claims)?;
         }
         merge(&mut self.studies, new)?;
         names.iter().try_for_each(|name| self.study(name).map(drop))
@@ -507,9 +538,8 @@ impl Catalog {
         self.read_study(entry.ok_or_else(|| CatalogError::unknown("study", name, known))?)
     }
 
-    fn read_study(&self, entry: &Entry<String>) -> Result<Study, CatalogError> {
-        let (file, text) = (entry.file.as_str(), entry.value.as_str());
-        study_file::read(Source { file, text }, self)
+    fn read_study(&self, entry: &Entry<StudyText>) -> Result<Study, CatalogError> {
+        study_file::read(&entry.value, self)
     }
 
     /// The file and the text of a suite.
@@ -573,12 +603,63 @@ fn merge<T>(entries: &mut Entries<T>, new: Entries<T>) -> Result<(), CatalogErro
     Ok(())
 }
 
+/// The studies that are compiled in: a directory each.
+fn builtin_studies() -> Vec<StudyText> {
+    let studies = BUILTIN.get_dir("studies").into_iter().flat_map(Dir::dirs);
+    let read = |study: &Dir<'_>| {
+        let file = |name: &str| {
+            let file = study.get_file(study.path().join(name))?;
+            Some((builtin_name(file.path()), file.contents_utf8()?.to_owned()))
+        };
+        let (name, text) = file("study.toml")?;
+        Some(StudyText {
+            file: name,
+            text,
+            figures: file("figures.csv"),
+        })
+    };
+    studies.filter_map(read).collect()
+}
+
+/// The studies of a directory: files, which are campaigns alone, and directories with `study.toml` and `figures.csv`.
+fn read_studies(directory: &Path) -> Result<Vec<StudyText>, CatalogError> {
+    let files = read_directory(directory)?.into_iter();
+    let mut studies: Vec<StudyText> = files
+        .map(|(file, text)| StudyText {
+            file,
+            text,
+            figures: None,
+        })
+        .collect();
+    for path in entries(directory)?.into_iter().filter(|path| path.is_dir()) {
+        let (file, figures) = (path.join("study.toml"), path.join("figures.csv"));
+        studies.push(StudyText {
+            text: read_plain(&file)?,
+            file: file.display().to_string(),
+            figures: Some((figures.display().to_string(), read_plain(&figures)?)),
+        });
+    }
+    Ok(studies)
+}
+
 fn builtin_name(path: &Path) -> String {
     format!("catalog/{}", path.display())
 }
 
 /// Names and texts of the `*.toml` files of a directory, by name.
 fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogError> {
+    let paths = entries(directory)?.into_iter();
+    paths
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .map(|path| {
+            let text = read_plain(&path)?;
+            Ok((path.display().to_string(), text))
+        })
+        .collect()
+}
+
+/// What a directory holds and does not hide, by name.
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, CatalogError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
         move |error| CatalogError::Unreadable { path, error }
@@ -586,19 +667,11 @@ fn read_directory(directory: &Path) -> Result<Vec<(String, String)>, CatalogErro
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(unreadable(directory))? {
         let path = entry.map_err(unreadable(directory))?.path();
-        let hidden = path
-            .file_name()
-            .is_none_or(|n| n.as_encoded_bytes().starts_with(b"."));
-        if !hidden && path.extension().is_some_and(|e| e == "toml") {
+        let name = path.file_name();
+        if name.is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")) {
             paths.push(path);
         }
     }
     paths.sort();
-    paths
-        .into_iter()
-        .map(|path| {
-            let text = read_plain(&path)?;
-            Ok((path.display().to_string(), text))
-        })
-        .collect()
+    Ok(paths)
 }

@@ -4,7 +4,7 @@ use model::{CacheState, End, Op, Profile};
 
 use crate::document::Source;
 use crate::{
-    Catalog, Kind, age_file, campaign_file, disk_file, filesystem_file, machine_file, study_file,
+    Catalog, age_file, campaign_file, disk_file, filesystem_file, machine_file, study_file,
     suite_file, uses_file,
 };
 
@@ -128,9 +128,10 @@ fn the_examples_of_ages_load() {
 #[test]
 fn the_example_of_a_study_loads() {
     let catalog = Catalog::builtin().unwrap();
-    let catalog = catalog.of_file(Kind::Study, "ours.toml", example(STUDY));
+    let catalog = catalog.of_study("study.toml", example(STUDY), ("figures.csv", ""));
     let study = catalog.unwrap().study("archive-2019").unwrap();
     assert_eq!(study.suites[0].tests.len(), 1);
+    assert_eq!(study.published.unwrap().claims.len(), 3);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub enum CatalogError {
     },
     /// A directory that was named as a catalog holds nothing of one.
     #[error(
-        "{}: no catalog; expected filesystems/*.toml, suites/*.toml, uses/*.toml, disks/*.toml, ages/*.toml, machines/*.toml, studies/*.toml or *.toml in it",
+        "{}: no catalog; expected filesystems/*.toml, suites/*.toml, uses/*.toml, disks/*.toml, ages/*.toml, machines/*.toml, studies/*.toml, studies/*/study.toml or *.toml in it",
         one_line(&path.display().to_string())
     )]
     NoCatalog {

@@ -23,6 +23,7 @@ mod options;
 mod own_setting;
 mod parameters;
 mod phase_order;
+mod publication;
 #[cfg(test)]
 mod reading_tests;
 mod study_file;
@@ -38,5 +39,6 @@ pub use command_line::{Placeholders, resolve};
 pub use defaults_file::ProfileDefaults;
 pub use disk_file::{Disk, Metric, Published};
 pub use error::{CatalogError, did_you_mean};
+pub use publication::{Arithmetic, Check, ClaimText, Doubt, Named, Publication, Said};
 pub use study_file::Study;
 pub use text_file::read_text;

@@ -1,4 +1,4 @@
-//! One file of `studies/`: a published comparison as a campaign, in the sizes that it had.
+//! One study of `studies/`: a published comparison as a campaign, in the sizes that it had, and what it published.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,7 @@ use model::{Bytes, Profile, Suite, Test};
 use crate::defaults_file::rounds;
 use crate::document::{Source, Table, Value};
 use crate::parameters::Instead;
+use crate::publication::{self, Publication};
 use crate::{Catalog, CatalogError, suite_file};
 
 const KEYS: [&str; 11] = [
@@ -44,18 +45,52 @@ pub struct Study {
     pub memory: Option<Bytes>,
     /// How often it ran each test, where it states that.
     pub rounds: Option<u32>,
+    /// Its figures and claims, where there are any beside the campaign.
+    pub published: Option<Publication>,
+}
+
+/// A study as its files have it.
+#[derive(Clone, Debug)]
+pub(crate) struct StudyText {
+    /// What errors call its TOML file.
+    pub file: String,
+    /// Its TOML.
+    pub text: String,
+    /// Name and text of its `figures.csv`, where it is a directory.
+    pub figures: Option<(String, String)>,
+}
+
+impl StudyText {
+    fn source(&self) -> Source<'_> {
+        Source {
+            file: &self.file,
+            text: &self.text,
+        }
+    }
+
+    /// The keys that its TOML may hold: a campaign alone has no claims.
+    fn keys(&self) -> Vec<&'static str> {
+        let published = self.figures.iter().flat_map(|_| publication::KEYS);
+        KEYS.into_iter().chain(published).collect()
+    }
 }
 
 /// The name in the text of a study.
-pub(crate) fn name(source: Source<'_>) -> Result<String, CatalogError> {
-    let document = source.parse()?;
-    Table::top(source, &document, &KEYS)?.need("name")?.name()
+pub(crate) fn name(study: &StudyText) -> Result<String, CatalogError> {
+    let document = study.source().parse()?;
+    Table::top(study.source(), &document, &study.keys())?
+        .need("name")?
+        .name()
 }
 
 /// Reads one study; its suites are those of a catalog.
-pub(crate) fn read(source: Source<'_>, catalog: &Catalog) -> Result<Study, CatalogError> {
-    let document = source.parse()?;
-    let top = Table::top(source, &document, &KEYS)?;
+pub(crate) fn read(text: &StudyText, catalog: &Catalog) -> Result<Study, CatalogError> {
+    let document = text.source().parse()?;
+    let top = Table::top(text.source(), &document, &text.keys())?;
+    let figures = text.figures.as_ref();
+    let published = figures.map(|(file, figures)| {
+        publication::read(&top, &text.file, (file.as_str(), figures.as_str()))
+    });
     let study = Study {
         name: top.need("name")?.name()?,
         title: top.text("title")?,
@@ -66,6 +101,7 @@ pub(crate) fn read(source: Source<'_>, catalog: &Catalog) -> Result<Study, Catal
         size: top.need("size")?.size()?,
         memory: top.read("memory", |v| v.size())?,
         rounds: top.read("rounds", |v| rounds(&v))?,
+        published: published.transpose()?,
     };
     for test in study.suites.iter().flat_map(|suite| &suite.tests) {
         if test.space > study.size {
@@ -141,5 +177,5 @@ fn called(test: &Test) -> &str {
 /// Every key that such a file may hold.
 #[cfg(test)]
 pub(crate) fn all_keys() -> impl Iterator<Item = &'static str> {
-    KEYS.into_iter()
+    KEYS.into_iter().chain(publication::all_keys())
 }

@@ -470,6 +470,7 @@ fn every_study_has_its_published_sizes() {
             ("debian-file-server-2006", 20 * gb, Some(512), Some(3)),
             ("emerging-filesystems-2007", 20 * gb, Some(8 << 10), None),
             ("os2-shootout-2002", gb, Some(256), Some(3)),
+            ("piszcz-lkml-2004", 1 << 30, None, None),
             ("vanninen-wang-2003", 20 * gb, Some(512), None),
         ]
     );

@@ -306,6 +306,32 @@ fn a_study_has_its_own_values_in_place_of_the_profiles() {
     assert_eq!(suite.tests[0].space, model::Bytes::mib(4));
 }
 
+/// A study is a directory of two files; a campaign alone is one file, and holds no claims.
+#[test]
+fn a_study_is_two_files_and_a_campaign_alone_is_one() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "suites/mine.toml", SUITE);
+    let text = format!("{STUDY}[[claim]]\nid = \"a\"\ntext = \"A.\"\nundecidable = \"Why.\"\n");
+    write(dir.path(), "studies/ours/study.toml", &text);
+    let told = |catalog: &mut Catalog| catalog.overlay(dir.path()).unwrap_err().to_string();
+    let mut catalog = Catalog::builtin().unwrap();
+    assert!(
+        told(&mut catalog).contains("figures.csv: "),
+        "it belongs to the study"
+    );
+    write(
+        dir.path(),
+        "studies/ours/figures.csv",
+        "what is in it is read later",
+    );
+    catalog.overlay(dir.path()).unwrap();
+    let published = catalog.study("ours").unwrap().published.unwrap();
+    assert_eq!(published.claims[0].undecidable.as_deref(), Some("Why."));
+    std::fs::remove_dir_all(dir.path().join("studies/ours")).unwrap();
+    write(dir.path(), "studies/ours.toml", &text);
+    assert!(told(&mut catalog).contains("unknown key `claim`"));
+}
+
 #[test]
 fn what_is_wrong_with_a_study_is_told_with_its_line() {
     let dir = tempfile::tempdir().unwrap();

@@ -132,6 +132,7 @@ fn phase(name: &str, status: Status, failure: Option<Failure>) -> PhaseResult {
         offered_rate: None,
         verified: Bytes(0),
         role_of: None,
+        stated: Vec::new(),
         passes: Vec::new(),
     }
 }

@@ -55,6 +55,8 @@ fn program() -> ExitCode {
         Command::Collect(args) => commands::collect::run(args, globals),
         Command::List(args) => commands::list::run(args, globals),
         Command::Show(args) => commands::show::run(args, globals),
+        Command::Claims(args) => commands::claims::run(args, globals),
+        Command::Replicate(args) => commands::replicate::run(args, globals),
         Command::Watch(args) => commands::watch::run(args, globals),
         Command::Journal(args) => commands::journal::run(args, globals),
         Command::Explain(args) => commands::explain::run(args, globals),

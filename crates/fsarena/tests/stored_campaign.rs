@@ -60,6 +60,7 @@ fn campaign() -> Campaign {
         size: Bytes::mib(384),
         memory: None,
         backend: Backend::Loop,
+        measured_by: None,
         device: None,
         work_dir: "/nowhere".into(),
         stall_timeout: Nanos::from_secs(60),

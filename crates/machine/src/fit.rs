@@ -193,7 +193,7 @@ impl Misfits {
         let reason = self.lines().next().unwrap_or_default();
         match campaign.backend {
             Backend::Dir => Refused(reason).into(),
-            Backend::Loop | Backend::Vm => BadInput(reason).into(),
+            Backend::Loop | Backend::Vm | Backend::Elsewhere => BadInput(reason).into(),
         }
     }
 

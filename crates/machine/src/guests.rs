@@ -585,6 +585,7 @@ mod tests {
         let catalog = Catalog::builtin().unwrap();
         Campaign {
             backend: Backend::Vm,
+            measured_by: None,
             clock: Clock::Virtual,
             contenders: contenders.iter().map(|name| contender(name)).collect(),
             suites: vec![

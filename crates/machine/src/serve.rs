@@ -309,6 +309,9 @@ fn mounted(path: &Path) -> Result<MountedDirectory, String> {
 fn require_kernel(campaign: &Campaign) -> Result<(), BadInput> {
     match campaign.backend {
         Backend::Loop | Backend::Dir => Ok(()),
+        Backend::Elsewhere => Err(BadInput(
+            "the campaign was measured elsewhere: there is nothing to run".into(),
+        )),
         Backend::Vm => Err(BadInput(
             "guests run on the machine of the orchestrator: leave --host out".into(),
         )),

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bytes, Contender, ContenderGroup, GuestDisk, GuestMachine, HeldArchive, Nanos, Source, Suite,
-    Test,
+    Bytes, Contender, ContenderGroup, GuestDisk, GuestMachine, HeldArchive, MeasuredBy, Nanos,
+    Source, Suite, Test,
 };
 
 /// Where contenders live.
@@ -22,6 +22,8 @@ pub enum Backend {
     Loop,
     /// A throw-away virtual machine with a kernel of its own; needs no root.
     Vm,
+    /// Nowhere here: somebody else measured it, with another program.
+    Elsewhere,
 }
 
 impl fmt::Display for Backend {
@@ -30,6 +32,7 @@ impl fmt::Display for Backend {
             Self::Dir => "dir",
             Self::Loop => "loop",
             Self::Vm => "vm",
+            Self::Elsewhere => "elsewhere",
         })
     }
 }
@@ -71,7 +74,9 @@ impl Profile {
     pub const fn phase_limit(self, backend: Backend) -> Nanos {
         const MINUTE: u64 = 60;
         Nanos::from_secs(match (self, backend) {
-            (Self::Smoke | Self::Quick, Backend::Loop | Backend::Dir) => 2 * MINUTE,
+            (Self::Smoke | Self::Quick, Backend::Loop | Backend::Dir | Backend::Elsewhere) => {
+                2 * MINUTE
+            }
             (Self::Smoke, Backend::Vm) => 10 * MINUTE,
             (Self::Quick, Backend::Vm) => 30 * MINUTE,
             (Self::Standard, _) => 2 * 60 * MINUTE,
@@ -205,6 +210,9 @@ pub struct Campaign {
     pub memory: Option<Bytes>,
     /// Where contenders live.
     pub backend: Backend,
+    /// Who measured it, where that was not fsarena; there is nothing to run then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<MeasuredBy>,
     /// The clock that its times are in.
     #[serde(default)]
     pub clock: Clock,

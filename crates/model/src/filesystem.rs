@@ -63,7 +63,7 @@ impl Filesystem {
         let asked = self.only_when_named.is_none();
         self.unavailable.is_none()
             && match backend {
-                Backend::Dir => false,
+                Backend::Dir | Backend::Elsewhere => false,
                 Backend::Loop => here && asked,
                 Backend::Vm => asked || in_guests,
             }

@@ -31,6 +31,7 @@ mod names;
 pub mod op;
 mod outcome;
 mod own_setting;
+mod reported;
 mod results;
 mod rng;
 mod source;
@@ -76,9 +77,10 @@ pub use op::{
 };
 pub use outcome::{
     CellResult, CpuTime, DeviceCounters, Failure, Faults, LatencyBucket, Pass, PhaseResult, Space,
-    Status, StepRecord, SystemError,
+    Stated, Status, StepRecord, SystemError,
 };
 pub use own_setting::OwnSetting;
+pub use reported::{Figure, MeasuredBy, Reported, ReportedContender};
 pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
 pub use source::{Source, SourceContents, source_image_size};

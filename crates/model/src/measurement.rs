@@ -26,12 +26,15 @@ impl PhaseResult {
             return Vec::new();
         }
         let mut numbers = Vec::with_capacity(20);
-        self.speed(&mut numbers);
-        self.cost(&mut numbers);
-        self.latencies(&mut numbers);
-        self.device_work(&mut numbers);
-        self.memory_held(&mut numbers);
-        self.pieces(&mut numbers);
+        match self.stated.is_empty() {
+            true => self.follow_from_counts(&mut numbers),
+            false => {
+                self.latencies(&mut numbers);
+                let stated = self.stated.iter().map(|one| (one.metric, one.value));
+                numbers.retain(|(metric, _)| stated.clone().all(|(other, _)| other != *metric));
+                numbers.extend(stated);
+            }
+        }
         numbers
             .into_iter()
             .map(|(metric, value)| Measurement {
@@ -40,6 +43,15 @@ impl PhaseResult {
                 cache: self.cache,
             })
             .collect()
+    }
+
+    fn follow_from_counts(&self, numbers: &mut Vec<(Metric, f64)>) {
+        self.speed(numbers);
+        self.cost(numbers);
+        self.latencies(numbers);
+        self.device_work(numbers);
+        self.memory_held(numbers);
+        self.pieces(numbers);
     }
 
     /// The number by which the tables judge the phase.

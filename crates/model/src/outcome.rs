@@ -161,7 +161,7 @@ pub struct Space {
 pub struct LatencyBucket(pub Nanos, pub u64);
 
 /// A phase as it was measured: raw counts only; rates and shares are derived from them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseResult {
     /// Name of the phase.
@@ -240,10 +240,23 @@ pub struct PhaseResult {
     /// its roles together is said there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_of: Option<String>,
+    /// The numbers themselves, the primary one first, where another program measured the phase and printed no counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<Stated>,
     /// Each pass of a phase that was repeated, in order; empty where there was one. The counts above
     /// are sums over the passes.
     #[serde(default)]
     pub passes: Vec<Pass>,
+}
+
+/// A number that another program printed, or that was published.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stated {
+    /// What it says.
+    pub metric: Metric,
+    /// The number, in the metric's unit.
+    pub value: f64,
 }
 
 /// One pass of a phase that is repeated until it can be timed.
@@ -328,13 +341,14 @@ impl PhaseResult {
             offered_rate: None,
             verified: Bytes(0),
             role_of: None,
+            stated: Vec::new(),
             passes: Vec::new(),
         }
     }
 }
 
 /// A cell as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellResult {
     /// The worst status of its phases and steps.

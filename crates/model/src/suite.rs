@@ -217,6 +217,8 @@ pub enum CacheState {
     Advised,
     /// No file is read or written: mkfs, mount, fsck.
     None,
+    /// Whoever measured it does not say.
+    Unstated,
 }
 
 impl fmt::Display for CacheState {
@@ -227,6 +229,7 @@ impl fmt::Display for CacheState {
             Self::Direct => "direct",
             Self::Advised => "advised",
             Self::None => "none",
+            Self::Unstated => "unstated",
         })
     }
 }
@@ -242,4 +245,6 @@ pub enum End {
     Fsync,
     /// `syncfs` of the filesystem returned.
     Syncfs,
+    /// Whoever measured it does not say.
+    Unstated,
 }

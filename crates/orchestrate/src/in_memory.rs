@@ -202,6 +202,7 @@ pub fn campaign(contenders: Vec<Contender>, rounds: u32) -> Campaign {
         size: Bytes::mib(64),
         memory: None,
         backend: Kind::Loop,
+        measured_by: None,
         clock: Clock::Real,
         guest: None,
         readahead: None,

@@ -40,6 +40,7 @@ pub fn campaign(contenders: usize, tests: usize, rounds: u32, seed: u64) -> Camp
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
+        measured_by: None,
     }
 }
 

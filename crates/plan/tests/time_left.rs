@@ -96,6 +96,7 @@ fn campaign(contenders: &[&str], guest: bool, seed: u64) -> Campaign {
         archives: Vec::new(),
         phase_limit: Nanos::from_secs(600),
         backend: if guest { Backend::Vm } else { Backend::Loop },
+        measured_by: None,
     }
 }
 

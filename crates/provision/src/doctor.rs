@@ -44,6 +44,7 @@ pub fn verdict(filesystem: &Filesystem, backend: Backend, machine: &Machine) -> 
         Backend::Dir => Availability::Runs,
         Backend::Vm => in_guest(filesystem, machine),
         Backend::Loop => on_loop(filesystem, machine),
+        Backend::Elsewhere => impossible("nothing runs there".to_owned()),
     }
 }
 

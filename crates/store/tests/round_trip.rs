@@ -186,6 +186,7 @@ fn phase() -> impl Strategy<Value = PhaseResult> {
                 close: Vec::new(),
                 sync: Vec::new(),
                 role_of: None,
+                stated: Vec::new(),
             }
         },
     )

@@ -32,12 +32,13 @@ impl<'a> Facts<'a> {
             let cell = &stored.cell;
             (cell.contender.as_str(), cell.test.as_str(), cell.round)
         };
-        let budget = results.campaign.budget;
+        let campaign = &results.campaign;
+        let has_holes = campaign.budget.is_some() || campaign.measured_by.is_some();
         Self {
             cells: cells()
                 .filter_map(|stored| Some((key(stored), stored.result.as_ref()?)))
                 .collect(),
-            planned: budget.map(|_| cells().map(key).collect()),
+            planned: has_holes.then(|| cells().map(key).collect()),
             rounds: results.campaign.rounds,
         }
     }

@@ -291,7 +291,7 @@ impl Planned<'_> {
         }
         match self.setting.ends {
             End::Fsync => target.sync(),
-            End::Call | End::Syncfs => Ok(()),
+            End::Call | End::Syncfs | End::Unstated => Ok(()),
         }
     }
 
@@ -343,7 +343,7 @@ impl Planned<'_> {
     fn end(&self) -> Result<(), OpError> {
         match self.setting.ends {
             End::Syncfs => caches::sync_filesystem(&self.root).of("syncfs", &self.root),
-            End::Call | End::Fsync => Ok(()),
+            End::Call | End::Fsync | End::Unstated => Ok(()),
         }
     }
 

@@ -137,12 +137,39 @@ Examples:
   fsarena list aged           aged states that are kept; to remove one, remove its file
   fsarena list campaigns      the campaigns you ran")]
     List(ListArgs),
-    /// Show a campaign, or one cell with its evidence.
+    /// Show a campaign, one cell with its evidence, or a published comparison.
     #[command(after_help = "\
 Examples:
   fsarena show                the latest campaign, cell by cell
+  fsarena show study bonnie-linux-2011
+                              the figures of a published comparison, and what is doubtful of them
   fsarena show 7 --cell 12    cell 12 of campaign 7: phases, command lines, kernel log")]
     Show(ShowArgs),
+    /// Judge what published comparisons conclude, claim by claim, by their own figures.
+    #[command(after_help = "\
+Examples:
+  fsarena claims                              how many claims of each study hold
+  fsarena claims bonnie-linux-2011            each claim, the verdict, and the numbers that decide it
+  fsarena claims debian-file-server-2006 --verdict partly
+                                              those that hold in part
+  fsarena claims all --json                   every claim of every study, with its statements
+
+Verdicts: supported; partly: for some of the figures, or with another size; contradicted; undecidable: no figure says,
+and why. docs/claims.md has the language in which claims are written.")]
+    Claims(ClaimsArgs),
+    /// Run a published comparison again, and say which of its claims hold now.
+    #[command(after_help = "\
+Examples:
+  fsarena replicate bonnie-linux-2011 --profile quick --backend vm
+                                            its filesystems and tests in small, in guests in virtual time
+  sudo fsarena replicate debian-file-server-2006
+                                            in its own sizes, with its volume and its memory, on this machine
+  fsarena replicate bonnie-linux-2011 --campaign 7 -o page.html
+                                            campaign 7 beside the study, and the page `then and now`
+
+Claims are judged by what was published and by what was measured: with one round, or where intervals overlap, the verdict
+is `not enough rounds`. Seconds of then are never set against seconds of now, only orders and ratios.")]
+    Replicate(Box<ReplicateArgs>),
     /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
     #[command(after_help = "\
 Examples:
@@ -200,6 +227,8 @@ Examples:
   fsarena report 7 --format html -o report.html   a page
   fsarena report --format bonnie-csv | bon_csv2html > bonnie.html
   fsarena report --charts charts                  every chart as SVG and PNG
+  fsarena report --study bonnie-linux-2011 --format html -o bonnie.html
+                                                  the figures of a published comparison as a page
   fsarena report --campaigns 3,4,7 -o changes.html
                                                   what changed over several campaigns, as a page
   fsarena report --schema                         the JSON schema of --format json")]
@@ -353,12 +382,72 @@ pub enum Listing {
 /// Options of `show`.
 #[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Number of the campaign [default: the latest].
-    #[arg(value_name = "ID", value_parser = campaign_number)]
-    pub id: Option<i64>,
+    /// Number of the campaign [default: the latest], or the word `study` before the name of one.
+    #[arg(value_name = "ID", value_parser = shown)]
+    pub what: Option<Shown>,
+    /// Name of the study (`fsarena list studies` has all).
+    #[arg(value_name = "STUDY", conflicts_with = "cell")]
+    pub study: Option<String>,
     /// Number of a cell, to see all that is known of it.
     #[arg(long, value_name = "N", value_parser = cell_number)]
     pub cell: Option<u32>,
+}
+
+/// What `show` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The campaign of a number.
+    Campaign(i64),
+    /// A published comparison, which is named behind it.
+    Study,
+}
+
+fn shown(text: &str) -> Result<Shown, String> {
+    match text {
+        "study" => Ok(Shown::Study),
+        number => campaign_number(number).map(Shown::Campaign),
+    }
+}
+
+/// Options of `claims`.
+#[derive(Clone, Debug, Args)]
+pub struct ClaimsArgs {
+    /// The study (`fsarena list studies` has all) [default: all, counted].
+    #[arg(value_name = "STUDY")]
+    pub study: Option<String>,
+    /// Show only claims with this verdict.
+    #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
+    pub verdict: Option<studies::Verdict>,
+}
+
+/// Options of `replicate`.
+#[derive(Clone, Debug, Args)]
+// The study has its suites, and is one campaign on fresh filesystems.
+#[command(mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
+pub struct ReplicateArgs {
+    /// The study: `fsarena list studies` has all.
+    #[arg(value_name = "STUDY")]
+    pub of: String,
+    /// Set this campaign beside the study, which ran already, in place of running one.
+    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
+    pub campaign: Option<i64>,
+    /// Write the page `then and now` to this file.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
+    pub output: Option<PathBuf>,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+fn verdict(text: &str) -> Result<studies::Verdict, String> {
+    let all = studies::Verdict::ALL;
+    let found = all
+        .into_iter()
+        .find(|verdict| verdict.name().replace(' ', "-") == text);
+    found.ok_or_else(|| {
+        let words = all.map(|verdict| verdict.name().replace(' ', "-"));
+        format!("expected one of: {}", words.join(", "))
+    })
 }
 
 /// Options of `watch`.
@@ -375,6 +464,9 @@ pub struct ReportArgs {
     /// Number of the campaign [default: the latest].
     #[arg(value_name = "ID", value_parser = campaign_number)]
     pub id: Option<i64>,
+    /// Report on the figures of a published comparison instead: see `fsarena list studies`.
+    #[arg(long, value_name = "STUDY", conflicts_with_all = ["id", "campaigns", "schema"])]
+    pub study: Option<String>,
     /// The format.
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = PossibleValuesParser::new(formats()))]
     pub format: String,

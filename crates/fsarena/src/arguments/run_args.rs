@@ -44,8 +44,8 @@ pub struct RunArgs {
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
     /// Repeat a published comparison with its suites, sizes, volume, memory and filesystems; -c, --size, --memory and
-    /// --rounds override it.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["suites", "profile", "file"])]
+    /// --rounds override it, and --profile quick has its tests in small.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["suites", "file"])]
     pub study: Option<String>,
     /// The size of the tests [default: quick].
     #[arg(long, value_name = "PROFILE", value_parser = words::<Profile>(Profile::ALL.map(Profile::name)))]

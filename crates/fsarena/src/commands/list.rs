@@ -19,6 +19,7 @@ use crate::output::exit::Code;
 use crate::output::text::{beside, filled, line, moment, print, print_json, table};
 use crate::paths;
 use crate::request::guest_request::USUAL_DISK;
+use crate::request::published;
 
 /// Writes the list that is asked for.
 pub fn run(args: &ListArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
@@ -231,7 +232,12 @@ const fn unlike(profile: Profile) -> &'static str {
 
 fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
     let all = catalog.studies()?;
+    let published = published::of_all(&all)?;
     let row = |study: &Study| {
+        let (figures, claims) = published
+            .iter()
+            .find(|published| published.name == study.name)
+            .map_or((0, 0), |one| (one.figures.rows, one.claims.len()));
         let tests = study.suites.iter().flat_map(|suite| sweeps(&suite.tests));
         let name = |tests: &[Test]| match &tests[0].sweep {
             Some(point) => point.of.clone(),
@@ -243,11 +249,15 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
             study
                 .memory
                 .map_or_else(String::new, |memory| memory.to_string()),
+            figures.to_string(),
+            claims.to_string(),
             tests.map(name).collect::<Vec<_>>().join(" "),
             line(&study.title),
         ]
     };
     let rows: Vec<_> = all.iter().map(row).collect();
+    let hint = "`fsarena run --study STUDY` runs one again, `fsarena show study STUDY` shows its figures, and `fsarena \
+                claims STUDY` judges what it concludes.";
     let value = |study: &Study| {
         json!({
             "name": study.name, "title": study.title, "source": study.source, "rationale": study.rationale,
@@ -256,7 +266,13 @@ fn studies(catalog: &Catalog) -> anyhow::Result<(String, Value)> {
         })
     };
     Ok((
-        table(["study", "volume", "memory", "tests", "title"], &rows),
+        table(
+            [
+                "study", "volume", "memory", "figures", "claims", "tests", "title",
+            ],
+            &rows,
+        ) + "\n"
+            + &filled("", hint),
         all.iter().map(value).collect(),
     ))
 }

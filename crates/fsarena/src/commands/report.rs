@@ -20,6 +20,7 @@ use crate::output::output_file;
 use crate::output::text::{print, terminal_width};
 use crate::paths;
 use crate::request::analysed::analysed;
+use crate::request::published;
 
 /// The format that not every build has.
 pub const PARQUET: &str = "parquet";
@@ -35,9 +36,21 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if !args.campaigns.is_empty() {
         return changes::run(args, globals);
     }
-    let store = paths::existing_store(globals)?;
-    let results = store.load(paths::campaign_id(&store, args.id)?)?;
-    let analysis = analysed(&results, &paths::catalog(globals)?, args.relevant);
+    let catalog = paths::catalog(globals)?;
+    let store = match args.study {
+        Some(_) => None,
+        None => Some(paths::existing_store(globals)?),
+    };
+    let results = match (&args.study, &store) {
+        (Some(study), _) => published::of_catalog(study, &catalog)?
+            .reported(&catalog)
+            .ok_or_else(|| no_numbers(study))?
+            .into_results("published")
+            .map_err(BadInput)?,
+        (None, Some(store)) => store.load(paths::campaign_id(store, args.id)?)?,
+        (None, None) => return Err(BadInput("name a campaign or a study".to_owned()).into()),
+    };
+    let analysis = analysed(&results, &catalog, args.relevant);
     if let Some(directory) = &args.charts {
         return charts(&results, &analysis, directory, globals);
     }
@@ -55,7 +68,10 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     let options = options(args.output.is_none());
     let text = match format {
-        Format::Html => page(&store, &results, &analysis, None),
+        Format::Html => match &store {
+            Some(store) => page(store, &results, &analysis, None),
+            None => report::page(&results, &analysis, &report::DiskMaps::default(), None),
+        },
         format => report::render(format, &results, &analysis, &options),
     };
     match &args.output {
@@ -63,6 +79,12 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         None => print(&text)?,
     }
     Ok(Code::Done.into())
+}
+
+fn no_numbers(study: &str) -> BadInput {
+    BadInput(format!(
+        "{study} published no number that a report could show; `fsarena show study {study}` says what it measured"
+    ))
 }
 
 /// The page, with maps of what simulated disks were asked for, and a way to the index of the site that it is in.

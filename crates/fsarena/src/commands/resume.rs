@@ -15,7 +15,9 @@ use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
 use crate::leftovers::{self, Searched};
 use crate::output::erase_question::{Asked, Consent};
+use crate::output::exit::BadInput;
 use crate::output::progress::Progress;
+use crate::output::text::line;
 use crate::paths;
 use crate::stop;
 use crate::traces;
@@ -39,7 +41,16 @@ fn go_on(
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<Ended> {
-    let host = store.load(id)?.campaign.host;
+    let Campaign {
+        host, measured_by, ..
+    } = store.load(id)?.campaign;
+    if let Some(by) = measured_by {
+        let program = line(&by.program);
+        return Err(BadInput(format!(
+            "campaign {id} was measured by {program}: there is nothing to run"
+        ))
+        .into());
+    }
     let reach = paths::reach(host.as_deref())?;
     let searched = Searched {
         reach: &*reach,

@@ -1,21 +1,33 @@
-//! `fsarena show`: a stored campaign cell by cell, or one cell with all its evidence.
+//! `fsarena show`: a stored campaign cell by cell, one cell with all its evidence, or a published comparison.
 
 use std::process::ExitCode;
 
 use model::{CampaignResults, CellId, Environment, StoredCell};
-use serde_json::json;
+use serde_json::{Value, json};
+use studies::Study;
 
-use crate::arguments::cli::{Globals, ShowArgs};
+use crate::arguments::cli::{Globals, ShowArgs, Shown};
 use crate::output::calibration_text;
 use crate::output::cell_page;
 use crate::output::exit::{BadInput, Code};
+use crate::output::study_page;
 use crate::output::text::{beside, line, moment, print, print_json, table};
 use crate::paths;
+use crate::request::published;
 
 /// Writes what is asked for.
 pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let id = match (args.what, &args.study) {
+        (Some(Shown::Study), name) => return study(name.as_deref(), globals),
+        (Some(Shown::Campaign(_)), Some(word)) => {
+            let text = format!("`{word}` stands behind a number: a study is `show study {word}`");
+            return Err(BadInput(text).into());
+        }
+        (Some(Shown::Campaign(id)), None) => Some(id),
+        (None, _) => None,
+    };
     let store = paths::existing_store(globals)?;
-    let results = store.load(paths::campaign_id(&store, args.id)?)?;
+    let results = store.load(paths::campaign_id(&store, id)?)?;
     match args.cell.map(CellId) {
         Some(id) => {
             let cell = find(&results, id)?;
@@ -29,6 +41,37 @@ pub fn run(args: &ShowArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         None => print(&campaign_text(&results))?,
     }
     Ok(Code::Done.into())
+}
+
+/// A published comparison: its figures, as it printed them.
+fn study(name: Option<&str>, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let name = name.ok_or_else(|| {
+        BadInput("name the study: fsarena show study NAME (`fsarena list studies` has all)".into())
+    })?;
+    let study = published::study(name, globals)?;
+    match globals.json {
+        true => print_json(&study_in_json(&study))?,
+        false => print(&study_page::text(&study))?,
+    }
+    Ok(Code::Done.into())
+}
+
+fn study_in_json(study: &Study) -> Value {
+    let figures = study.figures.cells().map(|(contender, figure, cell)| {
+        json!({
+            "contender": contender.name, "test": figure.test, "phase": figure.phase, "metric": figure.metric,
+            "unit": cell.unit, "value": cell.value, "range": cell.range, "censored": cell.censored,
+            "status": cell.status, "note": cell.note,
+        })
+    });
+    let hardware = study.hardware.iter();
+    let hardware = hardware.map(|(name, fact)| json!({ "name": name, "fact": fact }));
+    json!({
+        "name": study.name, "title": study.title, "source": study.source, "year": study.figures.year,
+        "contenders": study.figures.contenders, "figures": figures.collect::<Vec<_>>(),
+        "hardware": hardware.collect::<Vec<_>>(), "doubts": study.doubts, "does_not_add_up": study.does_not_add_up(),
+        "counterparts": study.counterparts,
+    })
 }
 
 fn find(results: &CampaignResults, id: CellId) -> Result<&StoredCell, BadInput> {

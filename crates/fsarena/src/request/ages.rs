@@ -62,7 +62,7 @@ pub fn refuse_to_keep(
         _ if contenders.iter().all(|c| c.own.age.is_none()) => {
             "--keep-aged keeps what ageing comes to: give --age PROFILE, too"
         }
-        Backend::Loop | Backend::Dir => return Ok(()),
+        Backend::Loop | Backend::Dir | Backend::Elsewhere => return Ok(()),
     };
     Err(BadInput(why.into()))
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use catalog::{CampaignFile, Catalog, Directory, RoundRule, campaign_file};
+use catalog::{CampaignFile, Catalog, Directory, RoundRule, Study, campaign_file};
 use guest::Guest;
 use machine::{Look, Reach};
 use model::{
     Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, OwnSetting, Profile, Source,
-    Suite, Until, check_name,
+    Suite, Test, Until, check_name,
 };
 use provision::Machine;
 use sys::clock;
@@ -68,11 +68,14 @@ pub fn read(
     };
     let study = args.study.as_ref().map(|name| catalog.study(name));
     let study = study.transpose()?;
-    let profile = match study {
+    let usual = match study {
         Some(_) => Profile::Study,
-        None => args.profile.or(file.profile).unwrap_or(Profile::Quick),
+        None => file.profile.unwrap_or(Profile::Quick),
     };
-    let defaults = catalog.profile(profile).of_study(study.as_ref());
+    let profile = args.profile.unwrap_or(usual);
+    // In another size a study has the volume and the memory that are usual there.
+    let in_its_size = study.as_ref().filter(|_| profile == Profile::Study);
+    let defaults = catalog.profile(profile).of_study(in_its_size);
     let directories = directories(args, &file);
     let backend = backend(args, &file, &directories)?;
     if backend == Backend::Dir {
@@ -95,7 +98,8 @@ pub fn read(
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
     let suites = match &study {
-        Some(study) => study.suites.clone(),
+        Some(study) if profile == Profile::Study => study.suites.clone(),
+        Some(study) => scaled(study, catalog, profile)?,
         None => suites(args, &file.suites, catalog, profile)?,
     };
     let suites = traces::known(suites, globals, args.dry_run)?;
@@ -111,7 +115,8 @@ pub fn read(
             guest_request::together(size, wishes.all_disks())?;
             TestMachine::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
         }
-        Backend::Loop | Backend::Dir => TestMachine::of_machine(
+        // No option and no campaign file names `elsewhere`.
+        Backend::Loop | Backend::Dir | Backend::Elsewhere => TestMachine::of_machine(
             reach,
             catalog,
             backend,
@@ -122,7 +127,7 @@ pub fn read(
     };
     let contenders = match backend {
         Backend::Dir => mounted(&directories, &setting.directories, catalog)?,
-        Backend::Loop | Backend::Vm => {
+        Backend::Loop | Backend::Vm | Backend::Elsewhere => {
             let machine = &setting.machine;
             let choice = Choice {
                 catalog,
@@ -224,6 +229,7 @@ pub fn read(
         size,
         memory: parts.as_ref().map(|parts| parts.memory).or(memory),
         backend,
+        measured_by: None,
         clock,
         guest: parts,
         readahead: readahead(
@@ -256,13 +262,27 @@ pub fn read(
     })
 }
 
+/// The tests of a study in another size.
+fn scaled(study: &Study, catalog: &Catalog, profile: Profile) -> anyhow::Result<Vec<Suite>> {
+    let has = |suite: &Suite, test: &Test| {
+        let mut its = suite.tests.iter();
+        its.any(|of_study| of_study.of_sweep() == test.of_sweep())
+    };
+    let scaled = study.suites.iter().map(|of_study| {
+        let mut suite = catalog.suite(&of_study.name, profile)?.clone();
+        suite.tests.retain(|test| has(of_study, test));
+        Ok(suite)
+    });
+    scaled.collect()
+}
+
 /// A size that no disk has: most likely its unit was forgotten.
 fn refuse_no_disk(size: Bytes, backend: Backend) -> Result<(), BadInput> {
     let (least, why) = match backend {
         Backend::Vm => (Bytes::mib(1), "a guest's disk has"),
         Backend::Loop => (Bytes::kib(64), "a filesystem needs"),
         // What is mounted has its size.
-        Backend::Dir => return Ok(()),
+        Backend::Dir | Backend::Elsewhere => return Ok(()),
     };
     match size < least {
         true => Err(BadInput(format!(

@@ -41,7 +41,7 @@ pub fn require_reachable(wanted: &Path, backend: Backend) -> Result<(), BadInput
         Backend::Vm if !is_image => {
             "cannot be seen in a guest, which has disks of its own: give --source image"
         }
-        Backend::Dir | Backend::Loop | Backend::Vm => return Ok(()),
+        Backend::Dir | Backend::Loop | Backend::Vm | Backend::Elsewhere => return Ok(()),
     };
     Err(BadInput(format!("--source {} {reason}", wanted.display())))
 }

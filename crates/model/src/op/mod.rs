@@ -106,6 +106,7 @@ operations! {
     exec: Exec,
     replay: Replay,
     mix: Mix MixRole,
+    elsewhere: Elsewhere,
 }
 
 /// All that is particular to an operation. What is not said here has the answer of most of them.

@@ -141,10 +141,10 @@ pub(super) fn notes(row: &Row) -> Vec<String> {
             "planned: {planned}, taken: {}",
             taken.join(" and ")
         ));
-    } else if row.cache != CacheState::None {
+    } else if row.cache != CacheState::None && row.cache != CacheState::Unstated {
         notes.push(words::cache(row.cache).to_owned());
     }
-    if row.cache != CacheState::None {
+    if row.cache != CacheState::None && row.cache != CacheState::Unstated {
         notes.push(words::end(row.ends).to_owned());
     }
     notes.extend(words::not_ranked(row.ranking).map(str::to_owned));

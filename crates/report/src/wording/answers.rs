@@ -235,9 +235,7 @@ pub(crate) fn settled_by(advice: &Advice, analysis: &Analysis, command: &str) ->
             Answer::NotEnoughRounds {
                 rounds: Some(rounds),
             },
-        ) => {
-            format!("`{}`", with_rounds(command, rounds))
-        }
+        ) => with_rounds(command, rounds),
         (_, Answer::NotEnoughRounds { rounds: None }) => beyond_rounds(analysis, command),
         _ => SETTLED.to_owned(),
     }
@@ -250,7 +248,7 @@ pub(crate) const SETTLED: &str = "Nothing is open.";
 pub(crate) fn beyond_rounds(analysis: &Analysis, command: &str) -> String {
     match most_rounds(analysis) {
         Some(1) => format!(
-            "One round says nothing of noise: `{}`",
+            "One round says nothing of noise: {}",
             with_rounds(command, ENOUGH_TO_SEE_NOISE)
         ),
         _ => "How many rounds would do cannot be said: they are very near to each other, or very noisy."
@@ -261,14 +259,15 @@ pub(crate) fn beyond_rounds(analysis: &Analysis, command: &str) -> String {
 /// So many rounds show how noisy results are, and find what differs much.
 const ENOUGH_TO_SEE_NOISE: u32 = 5;
 
-/// The command with another number of rounds.
+/// The command with another number of rounds, where there is one.
 fn with_rounds(command: &str, rounds: u32) -> String {
     match command.split_once(" --rounds ") {
+        _ if command.is_empty() => format!("it would take {rounds}, measured as these were."),
         Some((before, behind)) => {
             let rest = behind.trim_start_matches(|c: char| c.is_ascii_digit());
-            format!("{before} --rounds {rounds}{rest}")
+            format!("`{before} --rounds {rounds}{rest}`")
         }
-        None => format!("{command} --rounds {rounds}"),
+        None => format!("`{command} --rounds {rounds}`"),
     }
 }
 
@@ -301,7 +300,7 @@ fn no_advice(advice: &Advice, ran: &Ran<'_>) -> String {
                 let tested = percent(advice.scores.tested);
                 format!("only {tested} of what counts was tested, and not {groups}")
             }
-            false => format!("nothing of what counts was tested: {groups}"),
+            false => format!("nothing of what counts has a result: {groups}"),
         });
     }
     if !advice.untried.is_empty() {
@@ -321,8 +320,11 @@ fn run_again(missing: &BTreeSet<&str>, ran: &Ran<'_>) -> String {
     if missing.is_empty() {
         return String::new();
     }
-    if let Some(budget) = ran.budget.filter(|_| missing.is_subset(&ran.suites)) {
-        return format!(": run the same with a larger --budget than {budget}");
+    if missing.is_subset(&ran.suites) {
+        // What ran and has no result failed.
+        return ran.budget.map_or_else(String::new, |budget| {
+            format!(": run the same with a larger --budget than {budget}")
+        });
     }
     let all = ran.suites.union(missing);
     let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();

@@ -6,8 +6,12 @@ use crate::wording::text::clean;
 
 /// `fsarena run --rounds 5 --profile quick -c ext4 …`; the random choices are the same. Limits, and what a campaign file alone
 /// can say, such as options of mkfs, are not in it.
+/// Empty where fsarena did not run it.
 pub(crate) fn repeating(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
+    if campaign.measured_by.is_some() {
+        return String::new();
+    }
     let mut words = vec!["fsarena".to_owned(), "run".to_owned()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     option("--rounds", campaign.rounds.to_string());

@@ -2,8 +2,11 @@
 
 use model::Nanos;
 
-/// `2026-03-14 15:09 UTC`, from nanoseconds since 1970.
+/// `2026-03-14 15:09 UTC`, from nanoseconds since 1970; 0 is what nobody has stated.
 pub(crate) fn moment(since_1970: Nanos) -> String {
+    if since_1970.0 == 0 {
+        return "not stated".to_owned();
+    }
     let minutes = since_1970.0 / 60_000_000_000;
     let (year, month, day) = civil_from_days(minutes / 1440);
     let (hour, minute) = (minutes / 60 % 24, minutes % 60);

@@ -11,13 +11,14 @@ use crate::wording::words::counted;
 /// Who, on what, when, and how large.
 pub(crate) fn headline(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
+    let here = campaign.measured_by.is_none();
     let parts = [
         Some(contenders(results)),
         kernel(results),
         Some(place(results)),
         (campaign.clock == Clock::Virtual).then(|| "virtual time".to_owned()),
-        Some(day(results.started)),
-        Some(campaign.profile.to_string()),
+        (results.started.0 > 0).then(|| day(results.started)),
+        here.then(|| campaign.profile.to_string()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -48,6 +49,9 @@ fn kernel(results: &CampaignResults) -> Option<String> {
 fn place(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
     let size = campaign.size;
+    if let Some(by) = &campaign.measured_by {
+        return format!("measured by {}", clean(&by.program));
+    }
     match (&campaign.device, &campaign.guest, campaign.backend) {
         (Some(device), ..) => clean(&device.display().to_string()),
         (None, Some(guest), _) => match &guest.disk {
@@ -55,7 +59,7 @@ fn place(results: &CampaignResults) -> String {
             GuestDisk::Image { .. } | GuestDisk::Device { .. } => format!("guests, {size} image"),
         },
         (None, None, Backend::Dir) => "mounted directories".to_owned(),
-        (None, None, Backend::Loop | Backend::Vm) => format!("{size} image"),
+        (None, None, Backend::Loop | Backend::Vm | Backend::Elsewhere) => format!("{size} image"),
     }
 }
 

@@ -11,6 +11,14 @@ use crate::wording::words::counted;
 /// What a campaign was, as pairs of a word and its value.
 pub(crate) fn facts(results: &CampaignResults) -> Vec<(&'static str, String)> {
     let campaign = &results.campaign;
+    if let Some(by) = &campaign.measured_by {
+        return vec![
+            ("Measured by", clean(&by.program)),
+            ("Source", clean(&by.source)),
+            ("Begun", moment(results.started)),
+            ("Rounds", campaign.rounds.to_string()),
+        ];
+    }
     let memory = campaign
         .memory
         .map_or_else(|| "all there is".to_owned(), |m| m.to_string());
@@ -56,6 +64,15 @@ pub(crate) fn clock(results: &CampaignResults) -> String {
 /// What a campaign was, in one line.
 pub(crate) fn line(results: &CampaignResults) -> String {
     let campaign = &results.campaign;
+    if let Some(by) = &campaign.measured_by {
+        return format!(
+            "{}“{}”: measured by {}, {}",
+            numbered(results.id),
+            clean(&campaign.name),
+            clean(&by.program),
+            counted(campaign.rounds, "round"),
+        );
+    }
     format!(
         "campaign {} “{}”: profile {}, {}, backend {}, {}, seed {}",
         results.id,
@@ -66,6 +83,14 @@ pub(crate) fn line(results: &CampaignResults) -> String {
         clock(results),
         campaign.seed,
     )
+}
+
+/// `campaign 3 ` where it is in a store.
+fn numbered(id: i64) -> String {
+    match id {
+        0 => String::new(),
+        id => format!("campaign {id} "),
+    }
 }
 
 /// What came of the cells, in one line.

@@ -180,11 +180,12 @@ pub(crate) const fn cache(state: CacheState) -> &'static str {
         CacheState::Direct => "past the cache",
         CacheState::Advised => "cache dropped by advice",
         CacheState::None => "no files involved",
+        CacheState::Unstated => "cache not stated",
     }
 }
 
 /// Every cache state with its definition.
-pub(crate) const CACHES: [(CacheState, &str); 5] = [
+pub(crate) const CACHES: [(CacheState, &str); 6] = [
     (
         CacheState::Cold,
         "The filesystem was unmounted, the kernel's caches were dropped, and it was mounted again \
@@ -207,6 +208,10 @@ pub(crate) const CACHES: [(CacheState, &str); 5] = [
         CacheState::None,
         "No file is read or written: making, mounting, unmounting, checking.",
     ),
+    (
+        CacheState::Unstated,
+        "Whoever measured it does not say what the caches held.",
+    ),
 ];
 
 /// Where a phase ends, as a caption says it.
@@ -215,11 +220,12 @@ pub(crate) const fn end(end: End) -> &'static str {
         End::Call => "ends with the last call",
         End::Fsync => "ends with fsync",
         End::Syncfs => "ends with syncfs",
+        End::Unstated => "end not stated",
     }
 }
 
 /// Every end of a phase with its definition.
-pub(crate) const ENDS: [(End, &str); 3] = [
+pub(crate) const ENDS: [(End, &str); 4] = [
     (
         End::Call,
         "The clock stops when the last system call returns; data may still be in memory only.",
@@ -232,6 +238,10 @@ pub(crate) const ENDS: [(End, &str); 3] = [
         End::Syncfs,
         "The clock stops when syncfs of the filesystem has returned: all its data is on the \
          device.",
+    ),
+    (
+        End::Unstated,
+        "Whoever measured it does not say when the clock stops.",
     ),
 ];
 

@@ -44,6 +44,7 @@ pub fn campaign() -> Campaign {
         archives: Vec::new(),
         phase_limit: model::Nanos::from_secs(600),
         backend: Backend::Loop,
+        measured_by: None,
     }
 }
 
@@ -159,6 +160,7 @@ pub fn phase(name: &str) -> PhaseResult {
         offered_rate: None,
         verified: Bytes(0),
         role_of: None,
+        stated: Vec::new(),
         passes: Vec::new(),
     }
 }

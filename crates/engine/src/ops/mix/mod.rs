@@ -167,7 +167,7 @@ impl Running<'_> {
             },
             end: |_: &Opened| match ends {
                 End::Syncfs => caches::sync_filesystem(&root).of("syncfs", &root),
-                End::Call | End::Fsync => Ok(()),
+                End::Call | End::Fsync | End::Unstated => Ok(()),
             },
             close: |opened: Opened, _: &mut Tally| opened.close(),
             opening_is_timed: false,

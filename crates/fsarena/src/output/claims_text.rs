@@ -1,0 +1,199 @@
+//! Claims with their verdicts, as text.
+
+use std::io::{self, IsTerminal};
+
+use studies::{Claim, Judgement, Status, Study, Verdict, in_few};
+
+use crate::output::text::{beside, filled, line, table};
+
+/// Columns before the text of a claim.
+const MARGIN: usize = 14;
+/// Reasons that are given; more of them say the same of other figures.
+const REASONS: usize = 2;
+
+/// The counts, then every claim with what decides it, or those of one verdict.
+pub fn of_study(study: &Study, only: Option<Verdict>) -> String {
+    let judged = study.judged();
+    let mut text = filled("", &format!("{}: {}", study.name, summary(&judged)));
+    let by = match numbers(study) {
+        0 => format!(
+            "“{}” published no numbers, so its own figures decide nothing.",
+            line(&study.title)
+        ),
+        numbers => format!(
+            "Judged by the {numbers} numbers that “{}” published.",
+            line(&study.title)
+        ),
+    };
+    text += &filled("", &by);
+    text.push('\n');
+    for (claim, judgement) in &judged {
+        if only.is_none_or(|only| only == judgement.verdict) {
+            text += &one(claim, judgement);
+        }
+    }
+    let off = study.does_not_add_up();
+    if !off.is_empty() && only.is_none() {
+        text += "\nDoes not add up:\n";
+        text += &off
+            .iter()
+            .map(|off| beside("  ", &line(off)))
+            .collect::<String>();
+    }
+    text
+}
+
+/// A line for each study.
+pub fn counts(studies: &[Study]) -> String {
+    let shown = [
+        Verdict::Supported,
+        Verdict::Partly,
+        Verdict::Contradicted,
+        Verdict::Undecidable,
+    ];
+    let mut totals = [0; 5];
+    let rows = studies.iter().map(|study| {
+        let judged = study.judged();
+        let count = |verdict| {
+            judged
+                .iter()
+                .filter(|(_, how)| how.verdict == verdict)
+                .count()
+        };
+        let [a, b, c, d] = shown.map(count);
+        let numbers = [judged.len(), a, b, c, d];
+        for (total, number) in totals.iter_mut().zip(numbers) {
+            *total += number;
+        }
+        row(&study.name, numbers)
+    });
+    let mut rows: Vec<[String; 6]> = rows.collect();
+    let [claims, supported, partly, contradicted, undecidable] = totals;
+    rows.push(row("all", totals));
+    let head = format!(
+        "{claims} claims of {} studies, by their own figures: {supported} supported, {partly} partly, {contradicted} \
+         contradicted, {undecidable} undecidable",
+        studies.len()
+    );
+    let heading = [
+        "study",
+        "claims",
+        "supported",
+        "partly",
+        "contradicted",
+        "undecidable",
+    ];
+    let hint = "`fsarena claims STUDY` gives each claim with the numbers that decide it.";
+    format!(
+        "{}\n{}\n{}",
+        filled("", &head),
+        table(heading, &rows),
+        filled("", hint)
+    )
+}
+
+fn row(name: &str, numbers: [usize; 5]) -> [String; 6] {
+    let [a, b, c, d, e] = numbers.map(|number| number.to_string());
+    [name.to_owned(), a, b, c, d, e]
+}
+
+/// `22 claims: 11 supported, 5 partly, 1 contradicted, 5 undecidable`.
+pub fn summary(judged: &[(&Claim, Judgement)]) -> String {
+    let counts = Verdict::ALL.into_iter().filter_map(|verdict| {
+        let count = judged
+            .iter()
+            .filter(|(_, how)| how.verdict == verdict)
+            .count();
+        (count > 0).then(|| format!("{count} {}", verdict.name()))
+    });
+    let claims = match judged.len() {
+        1 => "1 claim".to_owned(),
+        number => format!("{number} claims"),
+    };
+    match judged.is_empty() {
+        true => claims,
+        false => format!("{claims}: {}", counts.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Figures with a number.
+pub fn numbers(study: &Study) -> usize {
+    let cells = study.figures.cells();
+    cells
+        .filter(|(_, _, cell)| cell.status == Status::Ok)
+        .count()
+}
+
+fn one(claim: &Claim, judgement: &Judgement) -> String {
+    let verdict = format!("{:<MARGIN$}", judgement.verdict.name());
+    let said = format!("{}: {}", claim.id, line(&claim.text));
+    let mut text = beside(&verdict, &said);
+    text.replace_range(..verdict.len(), &painted(judgement.verdict, &verdict));
+    let margin = " ".repeat(MARGIN);
+    let mut add = |label: &str, lines: &str| {
+        text += &beside(&format!("{margin}{label}"), &line(lines));
+    };
+    if !judgement.off.is_empty() {
+        let label = match judgement.verdict {
+            Verdict::Supported => "but ",
+            _ => "off: ",
+        };
+        add(label, &in_few(&judgement.off));
+    }
+    if let Some((holds, of)) = judgement.holds_in.filter(|(holds, of)| holds < of) {
+        add("", &format!("as said in {holds} of {of}"));
+    }
+    for values in judgement.lines() {
+        add("", &values);
+    }
+    if matches!(
+        judgement.verdict,
+        Verdict::Undecidable | Verdict::NotMeasured | Verdict::NotEnoughRounds
+    ) {
+        for why in judgement.why.iter().take(REASONS) {
+            add("", &why.to_string());
+        }
+        if judgement.why.len() > REASONS {
+            add("", &format!("and {} more", judgement.why.len() - REASONS));
+        }
+    }
+    text
+}
+
+/// A word in its colour, on a terminal that is to have colours.
+fn painted(verdict: Verdict, word: &str) -> String {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if plain || !io::stdout().is_terminal() {
+        return word.to_owned();
+    }
+    let colour = match verdict {
+        Verdict::Supported => 32,
+        Verdict::Partly => 33,
+        Verdict::Contradicted => 31,
+        Verdict::NotEnoughRounds | Verdict::NotMeasured | Verdict::Undecidable => 2,
+    };
+    format!("\u{1b}[{colour}m{word}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+
+    use super::*;
+
+    fn study(name: &str) -> Study {
+        let study = Catalog::builtin().unwrap().study(name).unwrap();
+        Study::read(&study).unwrap().unwrap()
+    }
+
+    #[test]
+    fn claims_have_their_verdicts_and_what_decides_them() {
+        insta::assert_snapshot!(of_study(&study("os2-shootout-2002"), None));
+    }
+
+    #[test]
+    fn some_claims_of_many_are_shown_and_counts_are_of_all() {
+        let text = of_study(&study("bonnie-linux-2011"), Some(Verdict::Contradicted));
+        insta::assert_snapshot!("contradicted", text);
+    }
+}

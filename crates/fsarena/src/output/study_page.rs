@@ -1,0 +1,230 @@
+//! A published comparison as text: what it measured, as it printed it, and on what.
+
+use std::collections::BTreeSet;
+
+use studies::{Cell, Contender, Doubt, Figure, Status, Study};
+
+use crate::output::claims_text::{numbers, summary};
+use crate::output::text::{beside, line, terminal_width};
+
+/// Columns where standard output is no terminal.
+const COLUMNS: usize = 80;
+/// Spaces between columns.
+const GAP: usize = 2;
+
+/// All of it.
+pub fn text(study: &Study) -> String {
+    let mut text = head(study);
+    for test in tests(study) {
+        text += &format!("\n{test}\n");
+        text += &tables(study, test);
+    }
+    text += &marks(study);
+    let off = study.does_not_add_up();
+    text += &section("Does not add up", off.iter().map(|off| ("", line(off))));
+    let hardware = study.hardware.iter();
+    text += &section(
+        "Machine, versions, commands",
+        hardware.map(|(name, fact)| (name.as_str(), line(fact))),
+    );
+    text
+}
+
+fn head(study: &Study) -> String {
+    let figures = &study.figures;
+    let statuses = Status::ALL.into_iter().filter_map(|status| {
+        let is_one = |cell: &Cell| cell.status == status && cell.range.is_none();
+        let count = figures.cells().filter(|(_, _, cell)| is_one(cell)).count();
+        (count > 0 && status != Status::Ok).then(|| format!("{count} {status}"))
+    });
+    let others: Vec<String> = statuses.collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!("; {}", others.join(", ")),
+    };
+    let ranges = figures
+        .cells()
+        .filter(|(_, _, cell)| cell.range.is_some())
+        .count();
+    let ranges = match ranges {
+        0 => String::new(),
+        ranges => format!(" and {ranges} ranges"),
+    };
+    let facts = [
+        ("source", line(&study.source)),
+        (
+            "figures",
+            format!(
+                "{} numbers{ranges} of {} contenders{others}",
+                numbers(study),
+                figures.contenders.len()
+            ),
+        ),
+        (
+            "claims",
+            format!(
+                "{} (fsarena claims {})",
+                summary(&study.judged()),
+                study.name
+            ),
+        ),
+        ("run again", format!("fsarena run --study {}", study.name)),
+    ];
+    let mut text = format!("{}: {}\n", study.name, line(&study.title));
+    for (what, fact) in facts {
+        text += &beside(&format!("  {what:<9} "), &fact);
+    }
+    text
+}
+
+/// The tests, in the order of the figures.
+fn tests(study: &Study) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    let all = study
+        .figures
+        .figures
+        .iter()
+        .map(|figure| figure.test.as_str());
+    all.filter(|test| seen.insert(*test)).collect()
+}
+
+/// The figures of a test: a row each, and as many contenders beside each other as have room.
+fn tables(study: &Study, test: &str) -> String {
+    let all = &study.figures;
+    let of_test: Vec<&Figure> = all
+        .figures
+        .iter()
+        .filter(|figure| figure.test == test)
+        .collect();
+    let has_any = |contender: &&Contender| {
+        let named = |figure: &&Figure| all.named(&contender.name, &figure.path()).is_some();
+        of_test.iter().any(named)
+    };
+    let columns = all.contenders.iter().filter(has_any).map(|contender| {
+        let cells = of_test.iter().map(|figure| {
+            let found = all.named(&contender.name, &figure.path());
+            found.map_or_else(String::new, |(_, cell)| {
+                // What is said of everybody marks nobody.
+                let some = |doubt: &&Doubt| doubt.contenders.len() < all.contenders.len();
+                let mut doubts = study.doubts.iter().filter(some);
+                let doubtful = doubts.any(|doubt| is_of(doubt, contender, figure));
+                shown(cell) + if doubtful { "*" } else { "" }
+            })
+        });
+        let mut column = vec![contender.name.clone()];
+        column.extend(cells);
+        column
+    });
+    let columns: Vec<Vec<String>> = columns.collect();
+    let mut names = vec![String::new()];
+    names.extend(of_test.iter().map(|figure| {
+        format!("{} {} {}", figure.phase, figure.metric, figure.unit)
+            .trim_end()
+            .to_owned()
+    }));
+    let width = |column: &[String]| column.iter().map(String::len).max().unwrap_or(0);
+    let label = width(&names) + 2;
+    let room = terminal_width().unwrap_or(COLUMNS);
+    let mut text = String::new();
+    let mut rest = &columns[..];
+    while !rest.is_empty() {
+        let mut used = label;
+        let fits = rest.iter().take_while(|column| {
+            used += GAP + width(column);
+            used <= room
+        });
+        let (part, behind) = rest.split_at(fits.count().max(1));
+        rest = behind;
+        for (row, name) in names.iter().enumerate() {
+            let mut row_text = format!("  {name:<width$}", width = label - 2);
+            for column in part {
+                row_text += &format!("{:>width$}", column[row], width = GAP + width(column));
+            }
+            text += row_text.trim_end();
+            text.push('\n');
+        }
+        if !rest.is_empty() {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn is_of(doubt: &Doubt, contender: &Contender, figure: &Figure) -> bool {
+    doubt.contenders.contains(&contender.name) && doubt.figures.contains(&figure.path())
+}
+
+/// A cell: its number, the bounds of one, or the word for its absence.
+fn shown(cell: &Cell) -> String {
+    match (cell.value, cell.range) {
+        _ if cell.censored => "+++++".to_owned(),
+        (_, Some((low, high))) => format!("{low}…{high}"),
+        (Some(_), None) => cell.printed.clone(),
+        (None, None) => cell.status.name().to_owned(),
+    }
+}
+
+/// What the signs in the tables mean.
+fn marks(study: &Study) -> String {
+    let mut text = String::new();
+    if study.figures.cells().any(|(_, _, cell)| cell.censored) {
+        text += "\n";
+        text += &beside("+++++  ", "ended too soon to be timed");
+    }
+    let same = study.doubts.chunk_by(|a, b| a.why == b.why);
+    let doubts = same.map(|same| {
+        let whose: Vec<String> = same.iter().map(whose).collect();
+        ("", format!("{}: {}", whose.join("; "), line(&same[0].why)))
+    });
+    text + &section("Doubtful, and marked * where it is of some", doubts)
+}
+
+/// Whose and which figures a doubt is about, in few words.
+fn whose(doubt: &Doubt) -> String {
+    let contenders = match &doubt.contenders[..] {
+        few if few.len() <= 4 => few.join(", "),
+        many => format!("{} contenders", many.len()),
+    };
+    let figures = match &doubt.figures[..] {
+        [one] => one.clone(),
+        many => {
+            let tests: BTreeSet<&str> = many
+                .iter()
+                .filter_map(|path| path.split('/').next())
+                .collect();
+            let tests: Vec<&str> = tests.into_iter().collect();
+            format!("{} figures of {}", many.len(), tests.join(", "))
+        }
+    };
+    format!("{contenders}, {figures}")
+}
+
+fn section<'a>(title: &str, lines: impl Iterator<Item = (&'a str, String)>) -> String {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return String::new();
+    }
+    let mut text = format!("\n{title}\n");
+    for (label, said) in lines {
+        let label = match label {
+            "" => "  ".to_owned(),
+            label => format!("  {label}: "),
+        };
+        text += &beside(&label, &said);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+
+    use super::*;
+
+    #[test]
+    fn a_study_is_shown_as_it_was_printed() {
+        let study = Catalog::builtin().unwrap();
+        let study = study.study("os2-shootout-2002").unwrap();
+        insta::assert_snapshot!(text(&Study::read(&study).unwrap().unwrap()));
+    }
+}

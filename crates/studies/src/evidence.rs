@@ -1,0 +1,80 @@
+//! What claims are judged by: numbers with their bounds, and how one is known beside another.
+//!
+//! The same claim is judged by what a study printed ([`crate::Published`]) and by what was measured since
+//! ([`crate::Measured`]).
+
+use serde::Serialize;
+
+/// One figure of one contender, or the mean of several.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The contender, as the study calls it.
+    pub contender: &'a str,
+    /// The figures by path; of several, their geometric mean is meant.
+    pub figures: &'a [String],
+}
+
+/// What is known of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Known {
+    /// A number lies here.
+    Number(Number),
+    /// It failed, crashed or means nothing: the word, and why.
+    Outcome(String, String),
+    /// Nothing is known, for this reason.
+    Nothing(String),
+}
+
+/// A number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Number {
+    /// The least that it can be, in its unit.
+    pub low: f64,
+    /// The most that it can be.
+    pub high: f64,
+    /// As it is shown, with its digits and without a unit.
+    pub shown: String,
+    /// The unit.
+    pub unit: String,
+}
+
+/// How two numbers are beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The least that the first number divided by the second can be.
+    pub low: f64,
+    /// The most.
+    pub high: f64,
+    /// Whether the first is better.
+    pub order: Order,
+}
+
+/// Which of two is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The first.
+    Better,
+    /// The second.
+    Worse,
+    /// Neither.
+    Same,
+    /// What is known does not say.
+    Open,
+}
+
+/// By what claims are judged.
+pub trait Evidence {
+    /// What is known of a figure.
+    fn known(&self, place: Place<'_>) -> Known;
+
+    /// How two numbers are beside each other; `None` where either is no number.
+    fn compare(&self, one: Place<'_>, other: Place<'_>) -> Option<Comparison>;
+
+    /// Whether a higher number is the better one.
+    fn is_higher_better(&self, figure: &str) -> bool;
+
+    /// Whether it was measured again, so that more rounds could settle what is open.
+    fn is_measured(&self) -> bool;
+}

@@ -1,0 +1,496 @@
+//! `figures.csv`: the figures of a study, a row each, as they were printed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use catalog::{CatalogError, Publication};
+use model::{Direction, Metric, Unit};
+use serde::Serialize;
+
+use crate::csv::records;
+
+/// The columns, in their order.
+const COLUMNS: [&str; 14] = [
+    "study",
+    "year",
+    "os",
+    "driver",
+    "filesystem",
+    "filesystem_version",
+    "test",
+    "phase",
+    "metric",
+    "unit",
+    "value",
+    "censored",
+    "status",
+    "note",
+];
+/// Ends of metrics that say between which values one lies that was not printed.
+const BOUNDS: [&str; 2] = ["_min_bound", "_max_bound"];
+/// Units of figures: what fsarena keeps such values in, and how many of that one is.
+const UNITS: [(&str, Unit, f64); 11] = [
+    ("s", Unit::Seconds, 1.0),
+    ("ms", Unit::Seconds, 1e-3),
+    ("us", Unit::Seconds, 1e-6),
+    ("B/s", Unit::BytesPerSecond, 1.0),
+    ("KiB/s", Unit::BytesPerSecond, 1024.0),
+    ("MiB/s", Unit::BytesPerSecond, 1_048_576.0),
+    ("MB/s", Unit::BytesPerSecond, 1e6),
+    ("files/s", Unit::PerSecond, 1.0),
+    ("seeks/s", Unit::PerSecond, 1.0),
+    ("operations/s", Unit::PerSecond, 1.0),
+    ("percent", Unit::Percent, 1.0),
+];
+
+/// Units of sizes, which one figure may mix: a limit is in GB of one filesystem and in EB of another.
+const SIZES: [&str; 6] = ["KB", "MB", "GB", "TB", "PB", "EB"];
+
+/// What became of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It was measured and printed.
+    Ok,
+    /// The step ended in an error.
+    Failed,
+    /// Driver, filesystem or machine went down.
+    Crashed,
+    /// The author says that it means nothing.
+    Invalid,
+    /// Never reached, or switched off.
+    NotRun,
+    /// Measured, or presumably so, but no number is in the text.
+    Missing,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 6] = [
+        Self::Ok,
+        Self::Failed,
+        Self::Crashed,
+        Self::Invalid,
+        Self::NotRun,
+        Self::Missing,
+    ];
+
+    /// The word in the file and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Crashed => "crashed",
+            Self::Invalid => "invalid",
+            Self::NotRun => "not-run",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a study compares: a filesystem, or one of several variants of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Contender {
+    /// The word by which claims call it.
+    pub name: String,
+    /// The filesystem as the figures have it.
+    pub filesystem: String,
+    /// Its version there.
+    pub version: String,
+    /// The operating system that drove it.
+    pub os: String,
+    /// `kernel`, `fuse` or another word.
+    pub driver: String,
+    /// The filesystem of the catalog that is the same; absent where there is none, or it is a variant.
+    pub catalog: Option<String>,
+}
+
+/// What was measured of every contender.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// The test.
+    pub test: String,
+    /// Its phase.
+    pub phase: String,
+    /// What the numbers say.
+    pub metric: String,
+    /// Their unit, as printed first; empty where there are no numbers.
+    pub unit: String,
+    /// Which way is better; neutral where less is counted as better.
+    pub direction: Direction,
+}
+
+impl Figure {
+    /// `TEST/PHASE/METRIC`, as claims name it.
+    pub fn path(&self) -> String {
+        format!("{}/{}/{}", self.test, self.phase, self.metric)
+    }
+
+    /// The metric of fsarena that says the same; absent where it has none.
+    pub fn known_metric(&self) -> Option<Metric> {
+        known_metric(&self.metric)
+    }
+
+    /// How many of fsarena's unit one of the figure's is; absent where the unit is not one of that metric.
+    pub fn scale(&self) -> Option<f64> {
+        let metric = self.known_metric()?;
+        if self.unit == "count" && metric.unit() == Unit::Count {
+            return Some(1.0);
+        }
+        let mut units = UNITS.into_iter();
+        let (_, _, factor) =
+            units.find(|(name, unit, _)| *name == self.unit && *unit == metric.unit())?;
+        Some(factor)
+    }
+}
+
+fn known_metric(word: &str) -> Option<Metric> {
+    match word {
+        "minor_page_faults" => Some(Metric::MinorFaults),
+        "major_page_faults" => Some(Metric::MajorFaults),
+        word => word.replace('_', "-").parse().ok(),
+    }
+}
+
+/// One figure of one contender.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// What became of it.
+    pub status: Status,
+    /// The number, in the figure's unit.
+    pub value: Option<f64>,
+    /// The number with the digits that were printed.
+    pub printed: String,
+    /// Its unit.
+    pub unit: String,
+    /// Whether it ended too soon to be timed, so that a rate is above what could be.
+    pub censored: bool,
+    /// Between which values it lies, where a range is printed instead.
+    pub range: Option<(f64, f64)>,
+    /// Why, and what is to be known of it.
+    pub note: String,
+    /// Its line in the file.
+    pub line: usize,
+}
+
+/// The figures of a study: contenders, what was measured of them, and what it came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// The year in which the study was published.
+    pub year: u16,
+    /// The contenders, in the order of the file.
+    pub contenders: Vec<Contender>,
+    /// What was measured, in the order of the file.
+    pub figures: Vec<Figure>,
+    /// Cells by contender and figure.
+    cells: BTreeMap<(usize, usize), Cell>,
+    /// Rows of the file.
+    pub rows: usize,
+}
+
+impl Figures {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// In one line with file and line, where a row is no figure of this study.
+    pub fn read(study: &str, of: &Publication) -> Result<Self, CatalogError> {
+        let wrong = |(line, message): (usize, String)| CatalogError::InFile {
+            file: of.figures_file.clone(),
+            line,
+            message,
+        };
+        let records = records(&of.figures);
+        let records = records.map_err(|(line, why)| wrong((line, why.to_owned())))?;
+        let mut reader = Reader {
+            study,
+            of,
+            bounds: Vec::new(),
+            figures: Self {
+                year: 0,
+                contenders: Vec::new(),
+                figures: Vec::new(),
+                cells: BTreeMap::new(),
+                rows: 0,
+            },
+        };
+        let mut records = records.into_iter();
+        let header = records.next().unwrap_or_default();
+        if header.1 != COLUMNS {
+            let message = format!("expected the heading {}", COLUMNS.join(","));
+            return Err(wrong((header.0.max(1), message)));
+        }
+        for (line, fields) in records {
+            let row = <[String; 14]>::try_from(fields);
+            let row = row.map_err(|fields| (line, count(&fields)));
+            row.and_then(|row| reader.row(line, row)).map_err(wrong)?;
+        }
+        if reader.figures.rows == 0 {
+            return Err(wrong((1, "expected figures, a row each".to_owned())));
+        }
+        reader.put_bounds().map_err(wrong)?;
+        Ok(reader.figures)
+    }
+
+    /// What is known of a figure of a contender, by their places.
+    pub fn cell(&self, contender: usize, figure: usize) -> Option<&Cell> {
+        self.cells.get(&(contender, figure))
+    }
+
+    /// The same by their names.
+    pub fn named(&self, contender: &str, path: &str) -> Option<(&Figure, &Cell)> {
+        let contender = self.contenders.iter().position(|c| c.name == contender)?;
+        let figure = self.place(path)?;
+        Some((&self.figures[figure], self.cell(contender, figure)?))
+    }
+
+    /// The place of a figure.
+    pub fn place(&self, path: &str) -> Option<usize> {
+        self.figures.iter().position(|f| f.path() == path)
+    }
+
+    /// Every cell with its contender and its figure, row by row.
+    pub fn cells(&self) -> impl Iterator<Item = (&Contender, &Figure, &Cell)> {
+        self.cells.iter().map(|((contender, figure), cell)| {
+            (&self.contenders[*contender], &self.figures[*figure], cell)
+        })
+    }
+}
+
+fn count(fields: &[String]) -> String {
+    let number = fields.len();
+    format!(
+        "expected {} fields and found {number}: {}",
+        COLUMNS.len(),
+        COLUMNS.join(",")
+    )
+}
+
+/// A bound of a cell that is put there when all rows are read.
+struct Bound {
+    line: usize,
+    contender: usize,
+    figure: String,
+    is_upper: bool,
+    value: f64,
+}
+
+struct Reader<'a> {
+    study: &'a str,
+    of: &'a Publication,
+    bounds: Vec<Bound>,
+    figures: Figures,
+}
+
+type Wrong = (usize, String);
+
+impl Reader<'_> {
+    fn row(&mut self, line: usize, row: [String; 14]) -> Result<(), Wrong> {
+        let wrong = |message: String| (line, message);
+        let [
+            study,
+            year,
+            os,
+            driver,
+            filesystem,
+            version,
+            test,
+            phase,
+            metric,
+            unit,
+            printed,
+            censored,
+            status,
+            note,
+        ] = row;
+        if study != self.study {
+            return Err(wrong(format!(
+                "`study` is `{study}`; expected `{}`, the study's name",
+                self.study
+            )));
+        }
+        let year = year.parse().map_err(|_| {
+            wrong(format!(
+                "`year` is `{year}`; expected a year such as `2011`"
+            ))
+        })?;
+        for (column, name) in [
+            ("filesystem", &filesystem),
+            ("test", &test),
+            ("phase", &phase),
+            ("metric", &metric),
+        ] {
+            model::check_name(name).map_err(|e| wrong(format!("`{column}`: {e}")))?;
+        }
+        let known = Status::ALL.into_iter().find(|s| s.name() == status);
+        let status = known.ok_or_else(|| {
+            let words = Status::ALL.map(Status::name).join(", ");
+            wrong(format!("`status` is `{status}`; expected one of: {words}"))
+        })?;
+        let value = number(&printed).map_err(wrong)?;
+        let censored = match censored.as_str() {
+            "" => false,
+            ">" => true,
+            _ => {
+                let message = format!("`censored` is `{censored}`; expected nothing or `>`");
+                return Err(wrong(message));
+            }
+        };
+        if (status == Status::Ok) != (value.is_some() || censored) {
+            let message =
+                "a number, or `>` in `censored`, stands with the status `ok` and no other";
+            return Err(wrong(message.to_owned()));
+        }
+        let contender = self.contender(&filesystem, &version, &os, &driver);
+        let contender = contender.map_err(wrong)?;
+        self.figures.rows += 1;
+        self.figures.year = self.figures.year.max(year);
+        let [lower, upper] = BOUNDS.map(|end| metric.strip_suffix(end));
+        if let Some(of) = lower.or(upper) {
+            let value = value.ok_or_else(|| wrong("a bound has a number".to_owned()))?;
+            self.bounds.push(Bound {
+                line,
+                contender,
+                figure: format!("{test}/{phase}/{of}"),
+                is_upper: upper.is_some(),
+                value,
+            });
+            return Ok(());
+        }
+        let in_unit = unit.clone();
+        let figure = self.figure(Figure {
+            direction: self.direction(&metric),
+            test,
+            phase,
+            metric,
+            unit,
+        });
+        let figure = figure.map_err(wrong)?;
+        let cell = Cell {
+            status,
+            value,
+            printed,
+            unit: in_unit,
+            censored,
+            range: None,
+            note,
+            line,
+        };
+        match self.figures.cells.insert((contender, figure), cell) {
+            None => Ok(()),
+            Some(other) => Err(wrong(format!(
+                "line {} has this figure already; where two versions of a filesystem compete, name one under \
+                 [variants] in {}",
+                other.line, self.of.file
+            ))),
+        }
+    }
+
+    /// The place of a contender; it gets one with its first figure.
+    fn contender(
+        &mut self,
+        filesystem: &str,
+        version: &str,
+        os: &str,
+        driver: &str,
+    ) -> Result<usize, String> {
+        let mut variants = self.of.variants.iter();
+        let variant = variants.find(|v| v.means == [filesystem, version]);
+        let name = variant.map_or(filesystem, |variant| &variant.name.text);
+        if let Some(place) = self.figures.contenders.iter().position(|c| c.name == name) {
+            let known = &self.figures.contenders[place];
+            let same = known.os == os && known.driver == driver && known.filesystem == filesystem;
+            return match same {
+                true => Ok(place),
+                false => Err(format!(
+                    "`{name}` has another driver or system in an earlier row"
+                )),
+            };
+        }
+        let named = self.of.filesystems.iter().find(|n| n.name.text == name);
+        let catalog = match (named.map(|named| named.means.as_str()), variant) {
+            (Some("none"), _) | (None, Some(_)) => None,
+            (Some(other), _) => Some(other.to_owned()),
+            (None, None) => Some(filesystem.to_owned()),
+        };
+        self.figures.contenders.push(Contender {
+            name: name.to_owned(),
+            filesystem: filesystem.to_owned(),
+            version: version.to_owned(),
+            os: os.to_owned(),
+            driver: driver.to_owned(),
+            catalog,
+        });
+        Ok(self.figures.contenders.len() - 1)
+    }
+
+    /// The place of a figure; it gets one with its first row.
+    fn figure(&mut self, figure: Figure) -> Result<usize, String> {
+        let path = figure.path();
+        let Some(place) = self.figures.place(&path) else {
+            self.figures.figures.push(figure);
+            return Ok(self.figures.figures.len() - 1);
+        };
+        let unit = &mut self.figures.figures[place].unit;
+        if unit.is_empty() {
+            unit.clone_from(&figure.unit);
+        }
+        let sizes = [unit.as_str(), &figure.unit].map(|unit| SIZES.contains(&unit));
+        match figure.unit.is_empty() || *unit == figure.unit || sizes == [true, true] {
+            true => Ok(place),
+            false => Err(format!(
+                "`unit` is `{}`; {path} is in {unit} in an earlier row",
+                figure.unit
+            )),
+        }
+    }
+
+    fn direction(&self, metric: &str) -> Direction {
+        let mut own = self.of.better.iter();
+        match own.find(|named| named.name.text == metric) {
+            Some(named) if named.means == "higher" => Direction::Higher,
+            Some(_) => Direction::Lower,
+            None => known_metric(metric).map_or(Direction::Neutral, Metric::direction),
+        }
+    }
+
+    fn put_bounds(&mut self) -> Result<(), Wrong> {
+        for bound in &self.bounds {
+            let place = self.figures.place(&bound.figure);
+            let key = place.map(|figure| (bound.contender, figure));
+            let cell = key.and_then(|key| self.figures.cells.get_mut(&key));
+            let cell = cell.filter(|cell| cell.value.is_none()).ok_or_else(|| {
+                let message = format!(
+                    "a bound belongs to a row of {} that is `missing`",
+                    bound.figure
+                );
+                (bound.line, message)
+            })?;
+            let (low, high) = cell.range.unwrap_or((0.0, f64::INFINITY));
+            let range = match bound.is_upper {
+                true => (low, bound.value),
+                false => (bound.value, high),
+            };
+            if range.0 > range.1 {
+                return Err((bound.line, "the bounds of a range are swapped".to_owned()));
+            }
+            cell.range = Some(range);
+        }
+        Ok(())
+    }
+}
+
+fn number(printed: &str) -> Result<Option<f64>, String> {
+    if printed.is_empty() {
+        return Ok(None);
+    }
+    let number: Option<f64> = printed.parse().ok();
+    let number = number.filter(|n| n.is_finite() && *n >= 0.0);
+    let wrong = || format!("`value` is `{printed}`; expected a number that is not negative");
+    number.map(Some).ok_or_else(wrong)
+}

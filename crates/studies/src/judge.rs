@@ -1,0 +1,890 @@
+//! The judge: from a statement and evidence to a verdict, with the values that decide it.
+//!
+//! Whether a statement holds is a matter of what it says and of the numbers, and of nothing else. It is partly true where it
+//! holds for some of those it speaks of, or where a ratio goes the right way and has another size.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::evidence::{Comparison, Evidence, Known, Order, Place};
+use crate::language::{Amount, How, Outcome, Rank, Statement, Subjects, What};
+
+/// Of more than so many who share a place of an order, the first and the last are shown.
+const SHOWN_OF_A_PLACE: usize = 4;
+/// Figures of which values are shown, where a statement holds in many.
+const SHOWN_FIGURES: usize = 3;
+/// What is off is named so often, and then counted.
+const NAMED_OFF: usize = 3;
+
+/// What follows for a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The figures say the same.
+    Supported,
+    /// They do for a part, or say it with another size.
+    Partly,
+    /// They say otherwise.
+    Contradicted,
+    /// More rounds could say.
+    NotEnoughRounds,
+    /// What it speaks of was not measured.
+    NotMeasured,
+    /// No figure of the study says.
+    Undecidable,
+}
+
+impl Verdict {
+    /// Every verdict, in the order of reports.
+    pub const ALL: [Self; 6] = [
+        Self::Supported,
+        Self::Partly,
+        Self::Contradicted,
+        Self::NotEnoughRounds,
+        Self::NotMeasured,
+        Self::Undecidable,
+    ];
+
+    /// The words in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Supported => "supported",
+            Self::Partly => "partly",
+            Self::Contradicted => "contradicted",
+            Self::NotEnoughRounds => "not enough rounds",
+            Self::NotMeasured => "not measured",
+            Self::Undecidable => "undecidable",
+        }
+    }
+}
+
+/// Whether something that is said is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Truth {
+    Holds,
+    Partly,
+    Fails,
+    /// Numbers are there, and do not say.
+    Open,
+    /// Numbers are not there.
+    Unknown,
+}
+
+/// What came of a statement or of a part of one.
+#[derive(Clone, Debug)]
+struct Finding {
+    truth: Truth,
+    /// What is not as it is said.
+    off: Vec<String>,
+    /// Why nothing is known, or what is open, and of whom.
+    why: Vec<Why>,
+    /// The numbers that decide.
+    values: Vec<Values>,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Why {
+    /// Of whom; nobody where the claim as a whole is meant.
+    pub who: Vec<String>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.who.is_empty() {
+            true => f.write_str(&self.reason),
+            false => write!(f, "{}: {}", self.who.join(", "), self.reason),
+        }
+    }
+}
+
+/// Numbers that decide about a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Values {
+    /// The figure; the figures of a mean; of figures that are compared, whose they are.
+    pub of: String,
+    /// Whose they are (or which figures), the best first.
+    pub numbers: Vec<Shown>,
+    /// Their unit.
+    pub unit: String,
+    /// How many times one is the other, where that decides.
+    pub times: Option<String>,
+    /// Whether a higher one is better.
+    #[serde(skip)]
+    higher: bool,
+}
+
+/// A number, or the word for its absence.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shown {
+    /// Whose.
+    pub who: String,
+    /// The number; nothing where a word stands for it.
+    pub value: Option<f64>,
+    /// As it is shown.
+    pub shown: String,
+}
+
+impl Values {
+    fn is_of(&self, other: &Self) -> bool {
+        self.of == other.of
+    }
+
+    fn join(&mut self, other: Self) {
+        for number in other.numbers {
+            if !self.numbers.contains(&number) {
+                self.numbers.push(number);
+            }
+        }
+        self.times = self.times.take().or(other.times);
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        let higher = self.higher;
+        self.numbers.sort_by(|a, b| match (a.value, b.value) {
+            (Some(a), Some(b)) if higher => b.total_cmp(&a),
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_number = |shown: &&Shown| shown.value.is_some();
+        let last = self.numbers.iter().filter(is_number).count();
+        for (place, number) in self.numbers.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{} {}", number.who, number.shown)?;
+            if place + 1 == last && !self.unit.is_empty() {
+                write!(f, " {}", self.unit)?;
+            }
+        }
+        match &self.times {
+            Some(times) => write!(f, ": {times} times"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The verdict on a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What is not as the claim says, most telling first.
+    pub off: Vec<String>,
+    /// In how many of the figures that it speaks of it holds, where they are many: in how many, of how many.
+    pub holds_in: Option<(usize, usize)>,
+    /// Why there is no verdict, or what of the claim has no numbers.
+    pub why: Vec<Why>,
+    /// The numbers that decide, figure by figure.
+    pub values: Vec<Values>,
+}
+
+impl Judgement {
+    /// That no figure decides a claim, for a reason that its study gives.
+    pub fn undecidable(reason: &str) -> Self {
+        Self {
+            verdict: Verdict::Undecidable,
+            off: Vec::new(),
+            holds_in: None,
+            why: vec![Why {
+                who: Vec::new(),
+                reason: reason.to_owned(),
+            }],
+            values: Vec::new(),
+        }
+    }
+
+    /// The numbers that decide, a line for each figure, without the parts of its name that all have alike.
+    pub fn lines(&self) -> Vec<String> {
+        let all: Vec<String> = self.values.iter().map(|values| values.of.clone()).collect();
+        let line = |values: &Values| match label(&values.of, &all) {
+            label if label.is_empty() => values.to_string(),
+            label => format!("{label}: {values}"),
+        };
+        self.values.iter().map(line).collect()
+    }
+}
+
+/// Judges a claim, of which all statements must hold.
+pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
+    let judge = Judge { evidence };
+    let findings: Vec<(Finding, Option<(usize, usize)>)> =
+        statements.iter().map(|s| judge.statement(s)).collect();
+    let holds_in = findings.iter().find_map(|(_, holds_in)| *holds_in);
+    let all = together(findings.into_iter().map(|(finding, _)| finding).collect());
+    let (nothing, open) = match evidence.is_measured() {
+        true => (Verdict::NotMeasured, Verdict::NotEnoughRounds),
+        false => (Verdict::Undecidable, Verdict::Undecidable),
+    };
+    Judgement {
+        verdict: match all.truth {
+            Truth::Holds => Verdict::Supported,
+            Truth::Partly => Verdict::Partly,
+            Truth::Fails => Verdict::Contradicted,
+            Truth::Open => open,
+            Truth::Unknown => nothing,
+        },
+        off: all.off,
+        holds_in,
+        why: all.why,
+        values: all.values,
+    }
+}
+
+/// What several come to of which each is said: all hold, none does, or some do.
+fn together(findings: Vec<Finding>) -> Finding {
+    let truths: Vec<Truth> = findings.iter().map(|finding| finding.truth).collect();
+    let has = |truth| truths.contains(&truth);
+    let truth = match () {
+        () if has(Truth::Partly) || has(Truth::Holds) && has(Truth::Fails) => Truth::Partly,
+        () if has(Truth::Open) => Truth::Open,
+        () if has(Truth::Fails) => Truth::Fails,
+        () if has(Truth::Holds) => Truth::Holds,
+        () => Truth::Unknown,
+    };
+    gathered(truth, findings)
+}
+
+fn gathered(truth: Truth, findings: Vec<Finding>) -> Finding {
+    let mut all = Finding::new(truth);
+    for finding in findings {
+        all.off.extend(finding.off);
+        for why in finding.why {
+            match all.why.iter_mut().find(|known| known.reason == why.reason) {
+                Some(known) => {
+                    let new = why.who.into_iter().filter(|who| !known.who.contains(who));
+                    known.who.extend(new.collect::<Vec<_>>());
+                }
+                None => all.why.push(why),
+            }
+        }
+        for values in finding.values {
+            match all.values.iter_mut().find(|known| known.is_of(&values)) {
+                Some(known) => known.join(values),
+                None => all.values.push(values),
+            }
+        }
+    }
+    all
+}
+
+impl Finding {
+    const fn new(truth: Truth) -> Self {
+        Self {
+            truth,
+            off: Vec::new(),
+            why: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    fn off(truth: Truth, off: String) -> Self {
+        Self {
+            off: vec![off],
+            ..Self::new(truth)
+        }
+    }
+
+    fn open(reason: String) -> Self {
+        let who = Vec::new();
+        Self {
+            why: vec![Why { who, reason }],
+            ..Self::new(Truth::Open)
+        }
+    }
+}
+
+struct Judge<'a> {
+    evidence: &'a dyn Evidence,
+}
+
+/// One of those that a statement sets against each other, and where.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    subjects: Subjects,
+    /// Figures if contenders are compared, else one contender.
+    scope: &'a [String],
+    /// Whether a higher number is the better one.
+    higher: bool,
+}
+
+impl<'a> At<'a> {
+    /// The place of a subject.
+    fn place(self, subject: &'a String) -> Place<'a> {
+        match self.subjects {
+            Subjects::Contenders => Place {
+                contender: subject,
+                figures: self.scope,
+            },
+            Subjects::Figures => Place {
+                contender: &self.scope[0],
+                figures: std::slice::from_ref(subject),
+            },
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// What comes of a statement, and in how many of its figures it holds where these are many.
+    fn statement(&self, statement: &Statement) -> (Finding, Option<(usize, usize)>) {
+        let of = &statement.scope.of;
+        if let What::Nobody(rank) = &statement.what {
+            return (self.nobody(rank, of), None);
+        }
+        if statement.scope.how == How::Mean {
+            return (self.at(statement, of), None);
+        }
+        let findings = of.iter().map(|one| {
+            let mut finding = self.at(statement, std::slice::from_ref(one));
+            let label = label(one, of);
+            if !label.is_empty() {
+                let named = |off: &String| format!("{off} in {label}");
+                finding.off = finding.off.iter().map(named).collect();
+                for why in finding.why.iter_mut().filter(|why| why.who.is_empty()) {
+                    why.reason += &format!(" in {label}");
+                }
+            }
+            finding
+        });
+        in_scope(findings.collect(), statement.scope.how)
+    }
+
+    /// A statement in one figure, or for one contender.
+    fn at(&self, statement: &Statement, scope: &[String]) -> Finding {
+        let of = match (statement.subjects, scope) {
+            (Subjects::Contenders, [only]) => Some(only),
+            // Means are shares of the best.
+            (Subjects::Contenders, _) => None,
+            (Subjects::Figures, _) => first_subject(&statement.what),
+        };
+        let at = At {
+            subjects: statement.subjects,
+            scope,
+            higher: of.is_none_or(|figure| self.evidence.is_higher_better(figure)),
+        };
+        match &statement.what {
+            What::Order { places, by } => {
+                let alike = places.iter().filter_map(|place| {
+                    let within = place.alike?;
+                    Some(self.alike(at, &place.members, within))
+                });
+                let mut findings: Vec<Finding> = alike.collect();
+                for pair in places.windows(2) {
+                    findings.push(self.before(at, &pair[0].members, &pair[1].members, *by));
+                }
+                let mut all = together(findings);
+                let members = places.iter().map(|place| self.ends(at, &place.members));
+                all.values = self.values(at, &members.flatten().collect::<Vec<_>>(), None);
+                all
+            }
+            What::Rank { who, rank } => self.rank(at, who, rank),
+            What::Nobody(_) => Finding::new(Truth::Unknown),
+            What::Ratio { who, times, than } => self.ratio(at, who, times, than),
+            What::Bound { who, amount } => self.bound(at, who, amount),
+            What::Outcome { who, outcome } => self.outcome(at, who, *outcome),
+        }
+    }
+
+    /// Everybody of some before everybody of others.
+    fn before(&self, at: At<'_>, first: &[String], second: &[String], by: f64) -> Finding {
+        let pairs = first
+            .iter()
+            .flat_map(|a| second.iter().map(move |b| (a, b)));
+        let mut too_little: Vec<(f64, f64)> = Vec::new();
+        let findings = pairs.filter(|(a, b)| a != b).map(|(a, b)| {
+            let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
+                return self.unknown(at, &[a, b]);
+            };
+            let better = Self::times_better(at, found);
+            match found.order {
+                Order::Better if better.0 >= by => Finding::new(Truth::Holds),
+                Order::Better if better.1 < by => {
+                    too_little.push(better);
+                    Finding::new(Truth::Partly)
+                }
+                Order::Better | Order::Open => self.open(at, a, b),
+                Order::Worse => {
+                    Finding::off(Truth::Fails, self.set_against(at, b, a, "is ahead of"))
+                }
+                Order::Same => {
+                    Finding::off(Truth::Fails, self.set_against(at, a, b, "is as good as"))
+                }
+            }
+        });
+        let mut all = together(findings.collect());
+        if !too_little.is_empty() {
+            let is = range(ends(&too_little));
+            all.off.push(format!(
+                "said at least {} times better, is {is}",
+                digits(by)
+            ));
+        }
+        all
+    }
+
+    /// How many times the first is better: at the least, at the most.
+    const fn times_better(at: At<'_>, found: Comparison) -> (f64, f64) {
+        match at.higher {
+            true => (found.low, found.high),
+            false => (1.0 / found.high, 1.0 / found.low),
+        }
+    }
+
+    /// All contenders in one figure.
+    fn in_figure<'a>(&self, figure: &'a String) -> At<'a> {
+        At {
+            subjects: Subjects::Contenders,
+            scope: std::slice::from_ref(figure),
+            higher: self.evidence.is_higher_better(figure),
+        }
+    }
+
+    fn set_against(&self, at: At<'_>, a: &String, b: &String, how: &str) -> String {
+        format!(
+            "{} {how} {}",
+            self.with_value(at, a),
+            self.with_value(at, b)
+        )
+    }
+
+    fn with_value(&self, at: At<'_>, subject: &String) -> String {
+        match self.evidence.known(at.place(subject)) {
+            Known::Number(number) => format!("{subject} ({})", number.shown),
+            _ => subject.clone(),
+        }
+    }
+
+    /// Nobody of some differs from any other by more than a share.
+    fn alike(&self, at: At<'_>, members: &[String], within: f64) -> Finding {
+        let most = 1.0 + within;
+        let mut findings = Vec::new();
+        for (number, a) in members.iter().enumerate() {
+            for b in &members[number + 1..] {
+                let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
+                    findings.push(self.unknown(at, &[a, b]));
+                    continue;
+                };
+                let truth = match () {
+                    () if found.low >= 1.0 / most && found.high <= most => Truth::Holds,
+                    () if found.high < 1.0 / most || found.low > most => Truth::Fails,
+                    () => {
+                        findings.push(self.open(at, a, b));
+                        continue;
+                    }
+                };
+                let mut finding = Finding::new(truth);
+                if truth == Truth::Fails {
+                    let (low, high) = match found.low > 1.0 {
+                        true => (found.low, found.high),
+                        false => (1.0 / found.high, 1.0 / found.low),
+                    };
+                    let off = format!("{a} and {b} are {} times apart", range((low, high)));
+                    finding.off.push(off);
+                }
+                findings.push(finding);
+            }
+        }
+        together(findings)
+    }
+
+    fn rank(&self, at: At<'_>, who: &[String], rank: &Rank) -> Finding {
+        let ranked = |one: &&String| {
+            let place = at.place(one);
+            matches!(self.evidence.known(place), Known::Number(_))
+        };
+        let field: Vec<&String> = rank.of.iter().filter(ranked).collect();
+        let findings = who.iter().map(|one| self.rank_of(at, one, &field, rank));
+        let mut all = together(findings.collect());
+        let rivals = field.into_iter().filter(|one| !who.contains(one));
+        let mut shown: Vec<&String> = who.iter().collect();
+        let rivals: Vec<String> = rivals.cloned().collect();
+        if let Some(rival) = self.foremost(at, &rivals, rank.from_worst) {
+            shown.push(rival);
+        }
+        all.values = self.values(at, &shown, None);
+        all
+    }
+
+    fn rank_of(&self, at: At<'_>, one: &String, field: &[&String], rank: &Rank) -> Finding {
+        if !field.contains(&one) {
+            return self.unknown(at, &[one]);
+        }
+        let (mut before, mut not_behind) = (Vec::new(), 0);
+        for other in field.iter().copied().filter(|other| *other != one) {
+            let order = self.evidence.compare(at.place(other), at.place(one));
+            let order = order.map_or(Order::Open, |found| found.order);
+            let order = match (rank.from_worst, order) {
+                (true, Order::Better) => Order::Worse,
+                (true, Order::Worse) => Order::Better,
+                (_, order) => order,
+            };
+            if order == Order::Better {
+                before.push(other.as_str());
+            }
+            not_behind += usize::from(matches!(order, Order::Better | Order::Open));
+        }
+        let (least, most) = (before.len() + 1, not_behind + 1);
+        if least >= rank.first && most <= rank.last {
+            return Finding::new(Truth::Holds);
+        }
+        let (first, last) = match rank.from_worst {
+            true => (field.len() + 1 - most, field.len() + 1 - least),
+            false => (least, most),
+        };
+        let is = match first == last {
+            true => format!("{one} is {} of {}", ordinal(first), field.len()),
+            false => format!(
+                "{one} is {} to {} of {}",
+                ordinal(first),
+                ordinal(last),
+                field.len()
+            ),
+        };
+        if most < rank.first || least > rank.last {
+            let behind = match (&before[..], rank.from_worst) {
+                ([only], false) => format!(", behind {only}"),
+                _ => String::new(),
+            };
+            return Finding::off(Truth::Fails, is + &behind);
+        }
+        Finding::open(is)
+    }
+
+    /// That nobody has a rank in every figure.
+    fn nobody(&self, rank: &Rank, figures: &[String]) -> Finding {
+        let mut findings = Vec::new();
+        for one in &rank.of {
+            let whos = std::slice::from_ref(one);
+            let everywhere = figures.iter().map(|figure| {
+                let at = self.in_figure(figure);
+                self.rank(at, whos, rank)
+            });
+            let everywhere = together(everywhere.collect());
+            findings.push(match everywhere.truth {
+                Truth::Holds => Finding::off(Truth::Fails, format!("{one} is, everywhere")),
+                Truth::Partly | Truth::Fails => Finding::new(Truth::Holds),
+                Truth::Open | Truth::Unknown => everywhere,
+            });
+        }
+        let mut all = together(findings);
+        if all.truth == Truth::Partly {
+            all.truth = Truth::Fails;
+        }
+        let values = figures.iter().flat_map(|figure| {
+            let at = self.in_figure(figure);
+            self.values(at, &rank.of.iter().collect::<Vec<_>>(), None)
+        });
+        all.values = values.collect();
+        all
+    }
+
+    fn ratio(&self, at: At<'_>, who: &[String], times: &Amount, than: &[String]) -> Finding {
+        let mut sizes: Vec<(f64, f64)> = Vec::new();
+        let mut findings = Vec::new();
+        for a in who {
+            for b in than.iter().filter(|b| *b != a) {
+                let Some(found) = self.evidence.compare(at.place(a), at.place(b)) else {
+                    findings.push(self.unknown(at, &[a, b]));
+                    continue;
+                };
+                let truth = size(found, times);
+                if truth == Truth::Open {
+                    findings.push(self.open(at, a, b));
+                    continue;
+                }
+                sizes.push((found.low, found.high));
+                findings.push(Finding::new(truth));
+            }
+        }
+        let mut all = together(findings);
+        let (least, most) = ends(&sizes);
+        if matches!(all.truth, Truth::Partly | Truth::Fails) {
+            all.off = vec![format!(
+                "said {} times, is {}",
+                times.said,
+                range((least, most))
+            )];
+        }
+        let mut shown: Vec<&String> = self.ends(at, who);
+        shown.extend(self.ends(at, than));
+        let is_as_said = all.off.is_empty() && !sizes.is_empty();
+        let times = is_as_said.then(|| range((least, most)));
+        all.values = self.values(at, &shown, times);
+        all
+    }
+
+    fn bound(&self, at: At<'_>, who: &[String], amount: &Amount) -> Finding {
+        let findings = who.iter().map(|one| {
+            let Known::Number(number) = self.evidence.known(at.place(one)) else {
+                return self.unknown(at, &[one]);
+            };
+            let (low, high) = (number.low, number.high);
+            match () {
+                () if low >= amount.low && high <= amount.high => Finding::new(Truth::Holds),
+                () if high < amount.low || low > amount.high => Finding::off(
+                    Truth::Fails,
+                    format!("said {}, {one} is {}", amount.said, number.shown),
+                ),
+                () => Finding::open(format!("{one} is {}", number.shown)),
+            }
+        });
+        let mut all = together(findings.collect());
+        all.values = self.values(at, &self.ends(at, who), None);
+        all
+    }
+
+    fn outcome(&self, at: At<'_>, who: &[String], outcome: Outcome) -> Finding {
+        let findings = who.iter().map(|one| {
+            let known = self.evidence.known(at.place(one));
+            let is_so = match (&known, outcome) {
+                (Known::Nothing(_), _) => return self.unknown(at, &[one]),
+                (Known::Number(_), outcome) => outcome == Outcome::Completes,
+                (Known::Outcome(..), Outcome::Completes) => false,
+                (Known::Outcome(word, _), Outcome::Crashes) => word == "crashed",
+                (Known::Outcome(word, _), Outcome::Invalid) => word == "invalid",
+                (Known::Outcome(word, _), Outcome::Fails) => word != "invalid",
+            };
+            match is_so {
+                true => Finding::new(Truth::Holds),
+                false => Finding::off(Truth::Fails, format!("{one} {}", came_to(&known))),
+            }
+        });
+        let mut all = together(findings.collect());
+        all.values = self.values(at, &who.iter().collect::<Vec<_>>(), None);
+        all
+    }
+
+    fn unknown(&self, at: At<'_>, subjects: &[&String]) -> Finding {
+        let why = subjects.iter().filter_map(|one| {
+            let reason = match self.evidence.known(at.place(one)) {
+                Known::Number(_) => return None,
+                Known::Outcome(word, why) if why.is_empty() => word,
+                Known::Outcome(word, why) => format!("{word}: {why}"),
+                Known::Nothing(why) => why,
+            };
+            let who = vec![(*one).clone()];
+            Some(Why { who, reason })
+        });
+        Finding {
+            why: why.collect(),
+            ..Finding::new(Truth::Unknown)
+        }
+    }
+
+    fn open(&self, at: At<'_>, a: &String, b: &String) -> Finding {
+        Finding::open(self.set_against(at, a, b, "beside"))
+    }
+
+    /// The subjects that are shown of a place: all of few, of many the first and the last.
+    fn ends<'a>(&self, at: At<'_>, members: &'a [String]) -> Vec<&'a String> {
+        if members.len() <= SHOWN_OF_A_PLACE {
+            return members.iter().collect();
+        }
+        let ends = [false, true].map(|worst| self.foremost(at, members, worst));
+        ends.into_iter().flatten().collect()
+    }
+
+    /// Who is the first by the numbers, or the last.
+    fn foremost<'a>(&self, at: At<'_>, members: &'a [String], worst: bool) -> Option<&'a String> {
+        let number = |one: &&String| match self.evidence.known(at.place(one)) {
+            Known::Number(number) => Some(number.low),
+            _ => None,
+        };
+        let known = members.iter().filter_map(|one| Some((number(&one)?, one)));
+        let lowest = at.higher == worst;
+        let found = known.min_by(|a, b| match lowest {
+            true => a.0.total_cmp(&b.0),
+            false => b.0.total_cmp(&a.0),
+        });
+        found.map(|(_, one)| one)
+    }
+
+    /// The numbers of some; nothing where there are none.
+    fn values(&self, at: At<'_>, subjects: &[&String], times: Option<String>) -> Vec<Values> {
+        let mut values = Values {
+            of: match at.scope {
+                [only] => only.clone(),
+                several => several.join(", "),
+            },
+            numbers: Vec::new(),
+            unit: String::new(),
+            times,
+            higher: at.higher,
+        };
+        for one in subjects.iter().copied() {
+            let (value, shown) = match self.evidence.known(at.place(one)) {
+                Known::Number(number) => {
+                    values.unit = match number.unit.as_str() {
+                        "count" => String::new(),
+                        _ => number.unit,
+                    };
+                    (Some(number.low), number.shown)
+                }
+                Known::Outcome(word, _) => (None, word),
+                Known::Nothing(_) => continue,
+            };
+            let who = one.clone();
+            if !values.numbers.iter().any(|number| number.who == who) {
+                values.numbers.push(Shown { who, value, shown });
+            }
+        }
+        values.sort();
+        match values.numbers.is_empty() {
+            true => Vec::new(),
+            false => vec![values],
+        }
+    }
+}
+
+/// The first of those that a statement sets against each other.
+fn first_subject(what: &What) -> Option<&String> {
+    match what {
+        What::Order { places, .. } => places.first()?.members.first(),
+        What::Ratio { who, .. }
+        | What::Rank { who, .. }
+        | What::Bound { who, .. }
+        | What::Outcome { who, .. } => who.first(),
+        What::Nobody(_) => None,
+    }
+}
+
+/// What a finding in each figure of a scope comes to.
+fn in_scope(mut findings: Vec<Finding>, how: How) -> (Finding, Option<(usize, usize)>) {
+    let count = |truth| findings.iter().filter(|f| f.truth == truth).count();
+    let [holds, partly, fails, open] =
+        [Truth::Holds, Truth::Partly, Truth::Fails, Truth::Open].map(count);
+    let decided = holds + partly + fails + open;
+    let truth = match how {
+        How::Every | How::Mean => None,
+        _ if decided == 0 => None,
+        How::Most if 2 * holds > decided => Some(Truth::Holds),
+        How::Most if 2 * (holds + open) > decided => Some(Truth::Open),
+        How::AtLeast(number) if holds >= number => Some(Truth::Holds),
+        How::AtLeast(number) if holds + open >= number => Some(Truth::Open),
+        How::Most | How::AtLeast(_) => Some(Truth::Fails),
+    };
+    if findings.len() > 1 {
+        shorten(&mut findings);
+    }
+    let counted = (decided > SHOWN_FIGURES).then_some((holds, decided));
+    let all = match truth {
+        Some(truth) => gathered(truth, findings),
+        None => together(findings),
+    };
+    (all, counted)
+}
+
+/// Keeps the values of a few figures, first of those where it is not as said.
+fn shorten(findings: &mut [Finding]) {
+    let holds: Vec<bool> = findings.iter().map(|f| f.truth == Truth::Holds).collect();
+    let mut order: Vec<usize> = (0..findings.len()).collect();
+    order.sort_by_key(|number| holds[*number]);
+    for number in order.into_iter().skip(SHOWN_FIGURES) {
+        findings[number].values.clear();
+    }
+}
+
+/// A figure, without the parts of its path that all figures have alike; nothing where it is the only one. A contender as it
+/// is, and several figures as their mean.
+fn label(one: &str, all: &[String]) -> String {
+    if one.contains(", ") {
+        return "mean".to_owned();
+    }
+    let parts: Vec<&str> = one.split('/').collect();
+    if parts.len() != 3 {
+        return one.to_owned();
+    }
+    let differs = |number: usize| {
+        let of = |path: &String| path.split('/').nth(number).map(str::to_owned);
+        all.iter()
+            .any(|path| of(path).as_deref() != Some(parts[number]))
+    };
+    let kept = (0..3).filter(|number| differs(*number));
+    kept.map(|number| parts[number])
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+/// Whether a ratio has the size that is said; another one is partly true where it goes the same way and is, as a
+/// logarithm, at least half and at most twice what is said.
+fn size(found: Comparison, said: &Amount) -> Truth {
+    if found.low >= said.low && found.high <= said.high {
+        return Truth::Holds;
+    }
+    let (missed, is) = match () {
+        () if found.high < said.low => (said.low, found.high),
+        () if found.low > said.high => (said.high, found.low),
+        () => return Truth::Open,
+    };
+    let share = is.ln() / missed.ln();
+    match (0.5..=2.0).contains(&share) {
+        true => Truth::Partly,
+        false => Truth::Fails,
+    }
+}
+
+fn ends(sizes: &[(f64, f64)]) -> (f64, f64) {
+    let least = sizes
+        .iter()
+        .map(|size| size.0)
+        .fold(f64::INFINITY, f64::min);
+    let most = sizes.iter().map(|size| size.1).fold(0.0, f64::max);
+    (least, most)
+}
+
+/// A range in few digits; one number where both ends look the same.
+fn range((low, high): (f64, f64)) -> String {
+    let [low, high] = [low, high].map(digits);
+    match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    }
+}
+
+/// A ratio in three digits.
+fn digits(value: f64) -> String {
+    match value {
+        value if !value.is_finite() => "any number of".to_owned(),
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value if value >= 0.0995 => format!("{value:.2}"),
+        value => format!("{value:.3}"),
+    }
+}
+
+fn ordinal(place: usize) -> String {
+    let end = match (place % 10, place % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{place}{end}")
+}
+
+fn came_to(known: &Known) -> String {
+    match known {
+        Known::Number(number) => format!("completes with {} {}", number.shown, number.unit)
+            .trim_end()
+            .to_owned(),
+        Known::Outcome(word, _) => format!("is {word}"),
+        Known::Nothing(why) => why.clone(),
+    }
+}
+
+/// What is off in few words: the first of them, and how many more there are.
+pub fn in_few(all: &[String]) -> String {
+    let mut few: Vec<String> = all.iter().take(NAMED_OFF).cloned().collect();
+    if all.len() > NAMED_OFF {
+        few.push(format!("{} more", all.len() - NAMED_OFF));
+    }
+    few.join("; ")
+}

@@ -1,0 +1,509 @@
+//! From the text of a statement to its meaning, by recursive descent over its words.
+
+use super::tokens::tokens;
+use super::{
+    Amount, How, Outcome, Place, Rank, SAME_WITHIN, Scope, Statement, Subjects, Vocabulary, What,
+};
+
+/// Reads a statement. `figures` is where it holds that names no figures itself.
+///
+/// # Errors
+/// In one line: the word that is not understood, and what was expected.
+pub fn parse(
+    text: &str,
+    vocabulary: &Vocabulary,
+    figures: Option<&str>,
+) -> Result<Statement, String> {
+    let mut parser = Parser::new(text, vocabulary);
+    let (subjects, what) = parser.what()?;
+    let scope = parser.scope(subjects, figures)?;
+    match parser.peek() {
+        None => {}
+        Some(_) => return Err(parser.expected("the end of the statement, `in` or `for`")),
+    }
+    check_unit(&what, &scope, vocabulary)?;
+    let is_ranking = matches!(
+        what.0,
+        What::Order { .. } | What::Rank { .. } | What::Ratio { .. }
+    );
+    if scope.how == How::Mean && !is_ranking {
+        return Err(format!(
+            "`{text}`: a mean has an order and ratios, and no more"
+        ));
+    }
+    Ok(Statement {
+        text: text.to_owned(),
+        subjects,
+        what: what.0,
+        scope,
+    })
+}
+
+/// What is said, with the unit of its number where one is written.
+type Unitful<'a> = (What, Option<&'a str>);
+
+struct Parser<'a> {
+    words: Vec<&'a str>,
+    at: usize,
+    vocabulary: &'a Vocabulary,
+    /// Contenders that the statement names: all but these are `others`.
+    named: Vec<String>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, vocabulary: &'a Vocabulary) -> Self {
+        let words = tokens(text);
+        let before = words
+            .iter()
+            .take_while(|word| !matches!(**word, "in" | "for"));
+        let named = before.flat_map(|word| vocabulary.contenders(word).unwrap_or_default());
+        Self {
+            named: named.collect(),
+            words,
+            at: 0,
+            vocabulary,
+        }
+    }
+
+    /// All that is left, as figures.
+    fn rest_as_figures(&mut self) -> Result<Vec<String>, String> {
+        let figures = self.list(Subjects::Figures)?;
+        match self.peek() {
+            None => Ok(figures),
+            Some(_) => Err(self.expected("the end")),
+        }
+    }
+
+    fn peek(&self) -> Option<&'a str> {
+        self.words.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<&'a str> {
+        let word = self.peek()?;
+        self.at += 1;
+        Some(word)
+    }
+
+    /// Takes a word if it is the next one.
+    fn takes(&mut self, word: &str) -> bool {
+        let is_next = self.peek() == Some(word);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    fn expects(&mut self, word: &str) -> Result<(), String> {
+        match self.takes(word) {
+            true => Ok(()),
+            false => Err(self.expected(&format!("`{word}`"))),
+        }
+    }
+
+    /// The error that something else was expected here.
+    fn expected(&self, what: &str) -> String {
+        match self.peek() {
+            Some(word) => format!("`{word}` in `{}`: expected {what}", self.words.join(" ")),
+            None => format!("`{}` ends too early: expected {what}", self.words.join(" ")),
+        }
+    }
+
+    fn what(&mut self) -> Result<(Subjects, Unitful<'a>), String> {
+        if self.takes("nobody") {
+            self.expects("is")?;
+            return Ok((Subjects::Contenders, (What::Nobody(self.rank()?), None)));
+        }
+        let subjects = match self.peek() {
+            Some(word) if word.contains('/') => Subjects::Figures,
+            _ => Subjects::Contenders,
+        };
+        let first = self.place(subjects)?;
+        let what = match self.peek() {
+            Some("is" | "are") => {
+                self.at += 1;
+                self.state(subjects, first.members)?
+            }
+            Some(verb) if outcome(verb).is_some() && subjects == Subjects::Contenders => {
+                self.at += 1;
+                let who = first.members;
+                let outcome = outcome(verb).unwrap_or(Outcome::Fails);
+                (What::Outcome { who, outcome }, None)
+            }
+            _ => (self.order(subjects, first)?, None),
+        };
+        Ok((subjects, what))
+    }
+
+    /// `a < b = c < d, e`, how far those that are alike may differ, and by how much the first are better.
+    fn order(&mut self, subjects: Subjects, first: Place) -> Result<What, String> {
+        let mut places = vec![first];
+        while self.takes("<") {
+            places.push(self.place(subjects)?);
+        }
+        if let [only] = &places[..]
+            && only.alike.is_none()
+        {
+            return Err(self.expected("`<`, `=`, `is`, `fails`, `crashes` or `completes`"));
+        }
+        let (mut by, mut within) = (1.0, SAME_WITHIN);
+        loop {
+            if self.takes("by") {
+                self.expects("at")?;
+                self.expects("least")?;
+                let number = self.number()?;
+                by = match self.takes("%") {
+                    true => 1.0 + number / 100.0,
+                    false => {
+                        self.expects("times")?;
+                        number
+                    }
+                };
+                if by < 1.0 {
+                    return Err(self.expected("at least 1 times before it"));
+                }
+            } else if self.takes("within") {
+                within = self.share()?;
+            } else {
+                break;
+            }
+        }
+        for place in &mut places {
+            place.alike = place.alike.map(|_| within);
+        }
+        Ok(What::Order { places, by })
+    }
+
+    /// What is said behind `is`.
+    fn state(&mut self, subjects: Subjects, who: Vec<String>) -> Result<Unitful<'a>, String> {
+        match self.peek() {
+            Some("invalid") if subjects == Subjects::Contenders => {
+                self.at += 1;
+                let outcome = Outcome::Invalid;
+                Ok((What::Outcome { who, outcome }, None))
+            }
+            Some("the" | "among" | "best" | "worst") => {
+                if subjects == Subjects::Figures {
+                    return Err(self.expected("a number: figures are not ranked"));
+                }
+                let rank = self.rank()?;
+                Ok((What::Rank { who, rank }, None))
+            }
+            Some(word) if place_number(word).is_some() && subjects == Subjects::Contenders => {
+                let rank = self.rank()?;
+                Ok((What::Rank { who, rank }, None))
+            }
+            _ => self.amount_of(subjects, who),
+        }
+    }
+
+    fn amount_of(&mut self, subjects: Subjects, who: Vec<String>) -> Result<Unitful<'a>, String> {
+        let times = self.amount()?;
+        if self.takes("times") {
+            let than = self.list(subjects)?;
+            return Ok((What::Ratio { who, times, than }, None));
+        }
+        let unit = match self.peek() {
+            None | Some("in" | "for") => None,
+            Some(_) => self.next(),
+        };
+        let amount = times;
+        Ok((What::Bound { who, amount }, unit))
+    }
+
+    /// `best`, `the worst`, `the best 3 of group`, `among the worst 5`, `2nd of group`.
+    fn rank(&mut self) -> Result<Rank, String> {
+        let among = self.takes("among");
+        self.takes("the");
+        let mut rank = Rank {
+            from_worst: false,
+            first: 1,
+            last: 1,
+            of: Vec::new(),
+        };
+        match self.next() {
+            Some("best") => {}
+            Some("worst") => rank.from_worst = true,
+            Some(word) if place_number(word).is_some() && !among => {
+                let place = place_number(word).unwrap_or(1);
+                (rank.first, rank.last) = (place, place);
+            }
+            _ => {
+                self.at = self.at.saturating_sub(1);
+                return Err(self.expected("`best`, `worst` or a place such as `2nd`"));
+            }
+        }
+        if rank.first == 1 {
+            let count = self.peek().and_then(|word| word.parse().ok());
+            if let Some(count) = count.filter(|count| *count > 0) {
+                self.at += 1;
+                rank.last = count;
+            } else if among {
+                return Err(self.expected("how many are meant, as in `among the best 3`"));
+            }
+        }
+        rank.of = match self.takes("of") {
+            true => self.list(Subjects::Contenders)?,
+            false => self.vocabulary.contenders.clone(),
+        };
+        Ok(rank)
+    }
+
+    /// `about 2`, `about 2 within 3%`, `at least 2`, `at most 2`, `above 2`, `below 2`, `2 to 3`.
+    fn amount(&mut self) -> Result<Amount, String> {
+        let begins = self.at;
+        let mut ends = None;
+        let (low, high) = match self.peek() {
+            Some("about") => {
+                self.at += 1;
+                let number = self.number()?;
+                ends = Some(self.at);
+                let behind = self.words.get(self.at + 2..).unwrap_or_default();
+                let states_share = self.peek() == Some("within") && behind.first() == Some(&"%");
+                let within = match states_share {
+                    true => {
+                        self.at += 1;
+                        self.share()?
+                    }
+                    false => SAME_WITHIN,
+                };
+                (number * (1.0 - within), number * (1.0 + within))
+            }
+            Some("at") => {
+                self.at += 1;
+                match self.next() {
+                    Some("least") => (self.number()?, f64::INFINITY),
+                    Some("most") => (0.0, self.number()?),
+                    _ => {
+                        self.at = self.at.saturating_sub(1);
+                        return Err(self.expected("`least` or `most`"));
+                    }
+                }
+            }
+            Some("above") => {
+                self.at += 1;
+                (self.number()?.next_up(), f64::INFINITY)
+            }
+            Some("below") => {
+                self.at += 1;
+                (0.0, self.number()?.next_down())
+            }
+            _ => {
+                let low = self.number()?;
+                if !self.takes("to") {
+                    return Err(self.expected(
+                        "`to`: a number is a range (`2 to 3`), or stands behind `about`, `at least`, `at most`, \
+                         `above` or `below`",
+                    ));
+                }
+                (low, self.number()?)
+            }
+        };
+        if low > high {
+            return Err(self.expected("the lower number first, before it"));
+        }
+        let ends = ends.unwrap_or(self.at);
+        Ok(Amount {
+            said: self.words[begins..ends].join(" "),
+            low,
+            high,
+        })
+    }
+
+    fn number(&mut self) -> Result<f64, String> {
+        let number = self
+            .peek()
+            .and_then(|word| word.replace('_', "").parse().ok());
+        let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+        let number = number.ok_or_else(|| self.expected("a number"))?;
+        self.at += 1;
+        Ok(number)
+    }
+
+    /// `5%` as 0.05.
+    fn share(&mut self) -> Result<f64, String> {
+        let number = self.number()?;
+        self.expects("%")?;
+        Ok(number / 100.0)
+    }
+
+    /// Those who share a place: `a, b` in any order, `a = b` alike.
+    fn place(&mut self, subjects: Subjects) -> Result<Place, String> {
+        let mut members = self.item(subjects)?;
+        let alike = self.peek() == Some("=");
+        while alike && self.takes("=") || !alike && self.takes(",") {
+            members.extend(self.item(subjects)?);
+        }
+        self.leave_out(subjects, &mut members)?;
+        Ok(Place {
+            members,
+            alike: alike.then_some(SAME_WITHIN),
+        })
+    }
+
+    fn list(&mut self, subjects: Subjects) -> Result<Vec<String>, String> {
+        let mut members = self.item(subjects)?;
+        while self.takes(",") {
+            members.extend(self.item(subjects)?);
+        }
+        self.leave_out(subjects, &mut members)?;
+        Ok(members)
+    }
+
+    /// Takes out what stands behind `but`, and what is there twice.
+    fn leave_out(&mut self, subjects: Subjects, members: &mut Vec<String>) -> Result<(), String> {
+        let mut but = Vec::new();
+        if self.takes("but") {
+            but = self.item(subjects)?;
+            while self.takes(",") {
+                but.extend(self.item(subjects)?);
+            }
+        }
+        let mut kept: Vec<String> = Vec::new();
+        for member in members.drain(..) {
+            if !but.contains(&member) && !kept.contains(&member) {
+                kept.push(member);
+            }
+        }
+        *members = kept;
+        match members.is_empty() {
+            true => Err(self.expected("somebody who is left, before it")),
+            false => Ok(()),
+        }
+    }
+
+    fn item(&mut self, subjects: Subjects) -> Result<Vec<String>, String> {
+        let what = match subjects {
+            Subjects::Contenders => "a filesystem or a group",
+            Subjects::Figures => "a figure as TEST/PHASE/METRIC",
+        };
+        let Some(word) = self
+            .peek()
+            .filter(|word| !matches!(*word, "<" | "=" | "," | "%"))
+        else {
+            return Err(self.expected(what));
+        };
+        let means = match (word, subjects) {
+            ("all", Subjects::Contenders) => Ok(self.vocabulary.contenders.clone()),
+            ("others", Subjects::Contenders) => {
+                let all = self.vocabulary.contenders.iter();
+                Ok(all.filter(|c| !self.named.contains(c)).cloned().collect())
+            }
+            (word, Subjects::Contenders) => self.vocabulary.contenders(word),
+            (word, Subjects::Figures) => self.vocabulary.paths(word),
+        }?;
+        self.at += 1;
+        Ok(means)
+    }
+
+    /// Where it holds: behind `in` figures, behind `for` contenders.
+    fn scope(&mut self, subjects: Subjects, figures: Option<&'a str>) -> Result<Scope, String> {
+        if subjects == Subjects::Figures {
+            let (how, of) = match self.takes("for") {
+                true => (self.how()?, self.list(Subjects::Contenders)?),
+                false => (How::Every, self.vocabulary.contenders.clone()),
+            };
+            return match how {
+                How::Mean => Err(self.expected("contenders one by one, and no mean of them")),
+                how => Ok(Scope { of, how }),
+            };
+        }
+        if self.takes("in") {
+            let how = self.how()?;
+            let of = self.list(Subjects::Figures)?;
+            return Ok(Scope { of, how });
+        }
+        if self.peek().is_some() {
+            return Err(self.expected("the end of the statement or `in`"));
+        }
+        let figures = figures.ok_or_else(|| {
+            self.expected("`in` with figures, here or as the key `in` of the claim")
+        })?;
+        let mut own = Parser::new(figures, self.vocabulary);
+        let how = own.how()?;
+        let of = own.rest_as_figures()?;
+        Ok(Scope { of, how })
+    }
+
+    fn how(&mut self) -> Result<How, String> {
+        if self.takes("every") {
+            return Ok(How::Every);
+        }
+        if self.takes("most") {
+            self.expects("of")?;
+            return Ok(How::Most);
+        }
+        if self.takes("the") {
+            self.expects("mean")?;
+            self.expects("of")?;
+            return Ok(How::Mean);
+        }
+        if self.takes("at") {
+            self.expects("least")?;
+            let number = self.peek().and_then(|word| word.parse().ok());
+            let number = number.ok_or_else(|| self.expected("a number of figures"))?;
+            self.at += 1;
+            self.expects("of")?;
+            return Ok(How::AtLeast(number));
+        }
+        Ok(How::Every)
+    }
+}
+
+fn outcome(verb: &str) -> Option<Outcome> {
+    match verb {
+        "fails" | "fail" => Some(Outcome::Fails),
+        "crashes" | "crash" => Some(Outcome::Crashes),
+        "completes" | "complete" => Some(Outcome::Completes),
+        _ => None,
+    }
+}
+
+/// The number of `1st`, `2nd`, `3rd`, `4th`.
+fn place_number(word: &str) -> Option<usize> {
+    let ends = ["st", "nd", "rd", "th"];
+    let digits = ends.iter().find_map(|end| word.strip_suffix(end))?;
+    digits.parse().ok().filter(|place| *place > 0)
+}
+
+/// A unit that is written is that of every figure which has one.
+fn check_unit(
+    (what, unit): &Unitful<'_>,
+    scope: &Scope,
+    vocabulary: &Vocabulary,
+) -> Result<(), String> {
+    let Some(unit) = unit else {
+        return Ok(());
+    };
+    let What::Bound { who, .. } = what else {
+        return Ok(());
+    };
+    for path in scope.of.iter().chain(who) {
+        let known = vocabulary.unit(path);
+        if !known.is_empty() && known != *unit {
+            return Err(format!(
+                "`{unit}` is not the unit of {path}, which is {known}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Contenders and figures as `ext4, xfs in TEST/PHASE/METRIC`.
+///
+/// # Errors
+/// In one line: the word that is not understood, and what was expected.
+pub fn parse_cells(
+    text: &str,
+    vocabulary: &Vocabulary,
+) -> Result<(Vec<String>, Vec<String>), String> {
+    let mut parser = Parser::new(text, vocabulary);
+    let contenders = parser.list(Subjects::Contenders)?;
+    parser.expects("in")?;
+    Ok((contenders, parser.rest_as_figures()?))
+}
+
+/// Figures as `TEST/PHASE/METRIC, TEST/*/METRIC but TEST/OTHER/METRIC`.
+///
+/// # Errors
+/// The same.
+pub fn parse_paths(text: &str, vocabulary: &Vocabulary) -> Result<Vec<String>, String> {
+    Parser::new(text, vocabulary).rest_as_figures()
+}

@@ -1,0 +1,149 @@
+//! The words of a study that a statement may use: contenders, groups of them, and figures.
+
+use std::fmt::Write as _;
+
+use catalog::did_you_mean;
+
+/// Words of the language, which nothing else may be called.
+pub const RESERVED: [&str; 33] = [
+    "about",
+    "above",
+    "all",
+    "among",
+    "are",
+    "at",
+    "below",
+    "best",
+    "but",
+    "by",
+    "complete",
+    "completes",
+    "crash",
+    "crashes",
+    "every",
+    "fail",
+    "fails",
+    "for",
+    "in",
+    "invalid",
+    "is",
+    "least",
+    "mean",
+    "most",
+    "nobody",
+    "none",
+    "of",
+    "others",
+    "the",
+    "times",
+    "to",
+    "within",
+    "worst",
+];
+
+/// The words of a study.
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    /// Names of contenders, in the study's order.
+    pub contenders: Vec<String>,
+    /// Groups of them.
+    pub groups: Vec<(String, Vec<String>)>,
+    /// Paths of figures, each with its unit.
+    pub figures: Vec<(String, String)>,
+}
+
+impl Vocabulary {
+    /// The contenders that a word means.
+    pub(super) fn contenders(&self, word: &str) -> Result<Vec<String>, String> {
+        if let Some((_, members)) = self.groups.iter().find(|(name, _)| name == word) {
+            return Ok(members.clone());
+        }
+        if self.contenders.iter().any(|name| name == word) {
+            return Ok(vec![word.to_owned()]);
+        }
+        let groups = self.groups.iter().map(|(name, _)| name.as_str());
+        let known = self.contenders.iter().map(String::as_str).chain(groups);
+        let mut message = format!("`{word}` is no filesystem of the study and no group of them");
+        match did_you_mean(word, known.clone()) {
+            Some(hint) => {
+                let _ = write!(message, "; {hint}");
+            }
+            None => {
+                let known: Vec<&str> = known.collect();
+                let _ = write!(message, ": it has {}", known.join(", "));
+            }
+        }
+        Err(message)
+    }
+
+    /// The paths of the figures that a pattern means: `TEST/PHASE/METRIC`, with `*` for any letters.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest.
+    pub fn paths(&self, pattern: &str) -> Result<Vec<String>, String> {
+        let paths = || self.figures.iter().map(|(path, _)| path.as_str());
+        let wanted: Vec<&str> = pattern.split('/').collect();
+        let means = |path: &&str| {
+            let parts: Vec<&str> = path.split('/').collect();
+            parts.len() == wanted.len() && parts.iter().zip(&wanted).all(|(p, w)| matches(w, p))
+        };
+        let found: Vec<String> = paths().filter(means).map(str::to_owned).collect();
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let hint = did_you_mean(pattern, paths());
+        Err(format!(
+            "the study has no figure `{pattern}`, as TEST/PHASE/METRIC; {}",
+            hint.unwrap_or_else(|| "`fsarena show study` shows all".to_owned())
+        ))
+    }
+
+    /// The unit of a figure.
+    pub(super) fn unit(&self, path: &str) -> &str {
+        let found = self.figures.iter().find(|(known, _)| known == path);
+        found.map_or("", |(_, unit)| unit)
+    }
+}
+
+/// Whether a word has the form of a pattern, in which `*` stands for any letters.
+fn matches(pattern: &str, word: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = word.strip_prefix(first) else {
+        return false;
+    };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_letters() {
+        for (pattern, word, fits) in [
+            ("*", "", true),
+            ("*", "abc", true),
+            ("a*c", "abbc", true),
+            ("a*c", "ac", true),
+            ("a*c", "ab", false),
+            ("*_stat", "random_stat", true),
+            ("a*a", "a", false),
+            ("abc", "abc", true),
+            ("abc", "abcd", false),
+            ("*b*", "abc", true),
+        ] {
+            assert_eq!(matches(pattern, word), fits, "{pattern} {word}");
+        }
+    }
+}

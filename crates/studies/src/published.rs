@@ -1,0 +1,154 @@
+//! The figures of a study as evidence: single values as they were printed, compared as they stand.
+
+use model::Direction;
+
+use crate::evidence::{Comparison, Evidence, Known, Number, Order, Place};
+use crate::figures::{Cell, Figures, Status};
+
+/// What a study printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Published<'a>(pub &'a Figures);
+
+impl Evidence for Published<'_> {
+    fn known(&self, place: Place<'_>) -> Known {
+        match place.figures {
+            [figure] => self.one(place.contender, figure),
+            figures => self.mean(place.contender, figures),
+        }
+    }
+
+    fn compare(&self, one: Place<'_>, other: Place<'_>) -> Option<Comparison> {
+        let (Known::Number(a), Known::Number(b)) = (self.known(one), self.known(other)) else {
+            return None;
+        };
+        if a.unit != b.unit {
+            return None;
+        }
+        // Means are shares of the best, of which more is better.
+        let is_mean = one.figures.len() != 1;
+        let higher = is_mean || self.is_higher_better(&one.figures[0]);
+        Some(compare(&a, &b, higher))
+    }
+
+    fn is_higher_better(&self, figure: &str) -> bool {
+        let place = self.0.place(figure);
+        place.is_some_and(|place| self.0.figures[place].direction == Direction::Higher)
+    }
+
+    fn is_measured(&self) -> bool {
+        false
+    }
+}
+
+impl Published<'_> {
+    fn one(&self, contender: &str, path: &str) -> Known {
+        let Some((_, cell)) = self.0.named(contender, path) else {
+            return Known::Nothing("the study has no such figure".to_owned());
+        };
+        match (self.range(cell, path), cell.status) {
+            (Some((low, high)), _) => Known::Number(Number {
+                low,
+                high,
+                shown: shown(cell),
+                unit: cell.unit.clone(),
+            }),
+            (None, Status::Failed | Status::Crashed | Status::Invalid) => {
+                Known::Outcome(cell.status.name().to_owned(), cell.note.clone())
+            }
+            (None, status) if cell.note.is_empty() => Known::Nothing(status.name().to_owned()),
+            (None, _) => Known::Nothing(cell.note.clone()),
+        }
+    }
+
+    /// Between which bounds a number lies. A rate that could not be timed is above all that could: a phase of as many
+    /// operations took longer there.
+    fn range(&self, cell: &Cell, path: &str) -> Option<(f64, f64)> {
+        if let (Some(number), _) | (None, Some(number)) =
+            (cell.value.map(|value| (value, value)), cell.range)
+        {
+            return Some(number);
+        }
+        let figure = self.0.place(path).filter(|_| cell.censored)?;
+        let contenders = 0..self.0.contenders.len();
+        let timed = contenders.filter_map(|one| self.0.cell(one, figure)?.value);
+        Some((timed.fold(0.0, f64::max).next_up(), f64::INFINITY))
+    }
+
+    /// The geometric mean of the shares of the best of each figure; only of who has them all.
+    fn mean(&self, contender: &str, figures: &[String]) -> Known {
+        let (mut low, mut high) = (0.0, 0.0);
+        for path in figures {
+            let number = match self.one(contender, path) {
+                Known::Number(number) => number,
+                other => return other,
+            };
+            let [worst, best] = self.share_of_best(&number, path);
+            low += worst.ln();
+            high += best.ln();
+        }
+        let count = figures.len().max(1) as f64;
+        let [low, high] = [low, high].map(|sum: f64| (sum / count).exp());
+        Known::Number(Number {
+            low,
+            high,
+            shown: format!("{low:.3}"),
+            unit: "of the best".to_owned(),
+        })
+    }
+
+    /// A number as a share of the best of its figure: at the least, at the most.
+    fn share_of_best(&self, number: &Number, path: &str) -> [f64; 2] {
+        let all = self.0.contenders.iter();
+        let numbers = all.filter_map(|c| match self.one(&c.name, path) {
+            Known::Number(number) => Some(number),
+            _ => None,
+        });
+        if self.is_higher_better(path) {
+            let best = numbers.map(|n| n.low).fold(0.0, f64::max);
+            [number.low / best, number.high / best]
+        } else {
+            let best = numbers.map(|n| n.high).fold(f64::INFINITY, f64::min);
+            [best / number.high, best / number.low]
+        }
+    }
+}
+
+/// A cell as tables show it: its number, or the word for its absence.
+pub(crate) fn shown(cell: &Cell) -> String {
+    match (cell.value, cell.range) {
+        _ if cell.censored => "too fast to time".to_owned(),
+        (_, Some((low, high))) => format!("{low} to {high}"),
+        (Some(_), None) => cell.printed.clone(),
+        (None, None) => cell.status.name().to_owned(),
+    }
+}
+
+/// Two numbers of which no more is known than their bounds.
+fn compare(a: &Number, b: &Number, higher_is_better: bool) -> Comparison {
+    let order = match () {
+        () if a.low == a.high && (a.low, a.high) == (b.low, b.high) => Order::Same,
+        () if a.low > b.high => above(higher_is_better),
+        () if a.high < b.low => above(!higher_is_better),
+        () => Order::Open,
+    };
+    Comparison {
+        low: quotient(a.low, b.high),
+        high: quotient(a.high, b.low),
+        order,
+    }
+}
+
+const fn above(is_better: bool) -> Order {
+    match is_better {
+        true => Order::Better,
+        false => Order::Worse,
+    }
+}
+
+/// Two zeros are the same.
+fn quotient(a: f64, b: f64) -> f64 {
+    match a == b {
+        true => 1.0,
+        false => a / b,
+    }
+}

@@ -1,0 +1,191 @@
+//! The figures of a study as a campaign that somebody else ran, for every report that campaigns have.
+//!
+//! What fsarena has no metric for (limits, bounds of a range) stays in the table of figures, and is no part of it. A test
+//! of which every phase is one of fsarena's goes by the names that it has here, so that it can be set beside results of
+//! fsarena, and written in the formats of other programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use catalog::Catalog;
+use model::{Bytes, Environment, Group, Metric, Reported, ReportedContender, Stated};
+
+use crate::figures::{Cell, Figure};
+use crate::{Status, Study};
+
+impl Study {
+    /// The figures as a campaign; nothing where none of them is a number that fsarena has a metric for.
+    pub fn reported(&self, catalog: &Catalog) -> Option<Reported> {
+        let phases = self.phases().map(|(test, phase)| {
+            let figures = self.figures_of(test, phase, catalog);
+            ((test, phase), figures)
+        });
+        let phases: Vec<_> = phases.filter(|(_, figures)| !figures.is_empty()).collect();
+        let names: Vec<(&str, &str)> = phases.iter().map(|(name, _)| *name).collect();
+        let here = self.names_here(&names);
+        let named = phases.into_iter().flat_map(|(name, figures)| {
+            let (test, phase) = here.get(&name).copied().unwrap_or(name);
+            figures.into_iter().map(move |figure| model::Figure {
+                test: test.to_owned(),
+                phase: phase.to_owned(),
+                ..figure
+            })
+        });
+        let figures: Vec<model::Figure> = named.collect();
+        if figures.iter().all(|figure| figure.values.is_empty()) {
+            return None;
+        }
+        let competed = |name: &String| figures.iter().any(|figure| figure.contender == *name);
+        let contenders = self.figures.contenders.iter();
+        let contenders = contenders.filter(|c| competed(&c.name)).map(|contender| {
+            let known = contender.catalog.as_ref();
+            ReportedContender {
+                name: contender.name.clone(),
+                filesystem: known.and_then(|name| catalog.filesystem(name).ok().cloned()),
+            }
+        });
+        Some(Reported {
+            name: self.name.clone(),
+            program: self.title.clone(),
+            source: self.source.clone(),
+            started: None,
+            environment: self.environment(),
+            contenders: contenders.collect(),
+            figures,
+        })
+    }
+
+    /// What phases are called here: those of tests of which each phase is one of fsarena's, and no two are the same.
+    fn names_here<'a>(
+        &'a self,
+        phases: &[(&'a str, &'a str)],
+    ) -> BTreeMap<(&'a str, &'a str), (&'a str, &'a str)> {
+        let here = |(test, phase): (&str, &str)| match &self.counterpart(test, phase)?.parts[..] {
+            [only] if only.at.is_none() && only.phase != "*" => {
+                Some((only.test.as_str(), only.phase.as_str()))
+            }
+            _ => None,
+        };
+        let mut names = BTreeMap::new();
+        for (test, _) in phases {
+            let of_test = || phases.iter().copied().filter(|(other, _)| other == test);
+            let known: Vec<_> = of_test().filter_map(here).collect();
+            let distinct: BTreeSet<_> = known.iter().collect();
+            if distinct.len() == of_test().count() {
+                names.extend(of_test().zip(known));
+            }
+        }
+        names
+    }
+
+    /// The phases, as they first appear.
+    fn phases(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut seen = BTreeSet::new();
+        let all = self.figures.figures.iter();
+        all.map(|figure| (figure.test.as_str(), figure.phase.as_str()))
+            .filter(move |phase| seen.insert(*phase))
+    }
+
+    /// A phase of every contender; nothing where it was tried by nobody.
+    fn figures_of(&self, test: &str, phase: &str, catalog: &Catalog) -> Vec<model::Figure> {
+        let of_phase = |figure: &&Figure| figure.test == test && figure.phase == phase;
+        let mut metrics: Vec<(Metric, &Figure)> = self
+            .figures
+            .figures
+            .iter()
+            .filter(of_phase)
+            .filter_map(|figure| Some((figure.known_metric()?, figure)))
+            .collect();
+        // The first is the one to rank by.
+        metrics.sort_by_key(|(metric, _)| *metric);
+        let group = self.group(test, phase, catalog);
+        let mut all = Vec::new();
+        for contender in &self.figures.contenders {
+            let cells = metrics.iter().filter_map(|(metric, figure)| {
+                let (_, cell) = self.figures.named(&contender.name, &figure.path())?;
+                Some((*metric, *figure, cell))
+            });
+            let cells: Vec<(Metric, &Figure, &Cell)> = cells.collect();
+            let Some((_, _, first)) = cells.first() else {
+                continue;
+            };
+            let values = cells.iter().filter_map(|(metric, figure, cell)| {
+                let value = cell.value? * figure.scale()?;
+                Some(Stated {
+                    metric: *metric,
+                    value,
+                })
+            });
+            all.push(model::Figure {
+                contender: contender.name.clone(),
+                test: test.to_owned(),
+                phase: phase.to_owned(),
+                round: 1,
+                group,
+                status: status(first.status),
+                reason: reason(first),
+                values: values.collect(),
+                latency: Vec::new(),
+            });
+        }
+        let tried = |figure: &model::Figure| {
+            let gave_up = matches!(figure.status, model::Status::Ok | model::Status::Skipped);
+            !figure.values.is_empty() || !gave_up
+        };
+        match all.iter().any(tried) {
+            true => all,
+            false => Vec::new(),
+        }
+    }
+
+    /// What a phase asks of a filesystem, by the first phase here that does the same.
+    fn group(&self, test: &str, phase: &str, catalog: &Catalog) -> Option<Group> {
+        let part = self.counterpart(test, phase)?.parts.first()?;
+        let suites = catalog.suites(model::Profile::Study);
+        let tests = suites.into_iter().flat_map(|suite| &suite.tests);
+        let mut phases = tests
+            .filter(|test| test.of_sweep() == part.test || test.name == part.test)
+            .flat_map(|test| &test.phases);
+        Group::of(phases.find(|known| known.name == part.phase)?)
+    }
+
+    /// The machine, as far as the text states it.
+    fn environment(&self) -> Environment {
+        let fact = |words: &[&str]| {
+            let has = |name: &str| words.iter().any(|word| name.starts_with(word));
+            let found = self.hardware.iter().find(|(name, _)| has(name));
+            found.map_or_else(String::new, |(_, value)| value.clone())
+        };
+        Environment {
+            kernel: fact(&["kernel"]),
+            distribution: fact(&["os"]),
+            cpu: fact(&["machine cpu"]),
+            memory: memory(&fact(&["machine ram"])),
+            device: fact(&["disk test"]),
+            clock: "real time".to_owned(),
+            ..Environment::default()
+        }
+    }
+}
+
+/// The size that a text begins with; 0 where it begins with none.
+fn memory(text: &str) -> Bytes {
+    let mut words = text.split_whitespace();
+    let size = words.next().zip(words.next());
+    let size = size.and_then(|(number, unit)| format!("{number} {unit}").parse().ok());
+    size.unwrap_or(Bytes(0))
+}
+
+const fn status(status: Status) -> model::Status {
+    match status {
+        Status::Ok | Status::Missing => model::Status::Ok,
+        Status::Failed => model::Status::Failed,
+        Status::Crashed => model::Status::Crashed,
+        Status::Invalid => model::Status::Invalid,
+        Status::NotRun => model::Status::Skipped,
+    }
+}
+
+fn reason(cell: &Cell) -> Option<String> {
+    let has_number = cell.status == Status::Ok && !cell.censored;
+    (!has_number && !cell.note.is_empty()).then(|| cell.note.clone())
+}

@@ -1,0 +1,362 @@
+//! A study as a whole: figures, claims, hardware, doubts, and how its phases are called here.
+
+use catalog::{CatalogError, Named, Publication, Said, did_you_mean};
+use model::{Axis, Bytes, check_name};
+use serde::Serialize;
+
+use crate::checks::Check;
+use crate::figures::Figures;
+use crate::judge::{Judgement, judge};
+use crate::language::{RESERVED, Statement, Vocabulary, parse, parse_cells};
+use crate::{Evidence, Published};
+
+/// A published comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Study {
+    /// The word that names it.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// Its figures.
+    pub figures: Figures,
+    /// The machine, versions and command lines.
+    pub hardware: Vec<(String, String)>,
+    /// Figures that are not to be trusted.
+    pub doubts: Vec<Doubt>,
+    /// What it concludes.
+    pub claims: Vec<Claim>,
+    /// What does the same work here.
+    pub counterparts: Vec<Counterpart>,
+    pub(crate) checks: Vec<Check>,
+}
+
+/// Figures that are not to be trusted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Doubt {
+    /// Of whom.
+    pub contenders: Vec<String>,
+    /// Which, by path.
+    pub figures: Vec<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// What a study concludes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What it is called.
+    pub id: String,
+    /// In a sentence.
+    pub text: String,
+    /// As statements about figures, which must all hold.
+    pub statements: Vec<Statement>,
+    /// Why no figure decides it; absent where there are statements.
+    pub undecidable: Option<String>,
+}
+
+impl Claim {
+    /// Judges it by evidence.
+    pub fn judge(&self, evidence: &dyn Evidence) -> Judgement {
+        match &self.undecidable {
+            Some(reason) => Judgement::undecidable(reason),
+            None => judge(&self.statements, evidence),
+        }
+    }
+}
+
+/// The phases of fsarena that do the work of a phase of a study.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counterpart {
+    /// The test of the study.
+    pub test: String,
+    /// Its phase.
+    pub phase: String,
+    /// The phases here; the times of several add up.
+    pub parts: Vec<Part>,
+}
+
+/// A phase of a test of fsarena, at every point of a sweep or at some.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The test, or the sweep.
+    pub test: String,
+    /// The phase; `*` for all that take time and prepare nothing.
+    pub phase: String,
+    /// The points that are meant; all where absent.
+    pub at: Option<(Axis, Point)>,
+}
+
+/// Where on an axis of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Point {
+    /// At this number.
+    Value(u64),
+    /// At the largest that there is.
+    Largest,
+    /// At the smallest.
+    Smallest,
+}
+
+impl Study {
+    /// Gives the texts of a study their meaning; nothing for one that has a campaign alone.
+    ///
+    /// # Errors
+    /// In one line with file and line, where a figure is none, a statement is not understood, or a name is not known.
+    pub fn read(study: &catalog::Study) -> Result<Option<Self>, CatalogError> {
+        let Some(of) = &study.published else {
+            return Ok(None);
+        };
+        let figures = Figures::read(&study.name, of)?;
+        let reader = Reader {
+            study,
+            of,
+            vocabulary: vocabulary(of, &figures)?,
+            figures: &figures,
+        };
+        reader.names_are_known()?;
+        let checks = of.checks.iter();
+        let read = Self {
+            name: study.name.clone(),
+            title: study.title.clone(),
+            source: study.source.clone(),
+            hardware: of
+                .hardware
+                .iter()
+                .map(|fact| (fact.name.text.clone(), fact.means.clone()))
+                .collect(),
+            doubts: reader.doubts()?,
+            claims: reader.claims()?,
+            counterparts: reader.counterparts()?,
+            checks: checks
+                .map(|check| {
+                    let read = Check::read(check, &reader.vocabulary);
+                    read.map_err(|message| reader.wrong(&check.what, message))
+                })
+                .collect::<Result<_, _>>()?,
+            figures,
+        };
+        Ok(Some(read))
+    }
+
+    /// Judges every claim by the study's own figures.
+    pub fn judged(&self) -> Vec<(&Claim, Judgement)> {
+        let evidence = Published(&self.figures);
+        self.claims
+            .iter()
+            .map(|claim| (claim, claim.judge(&evidence)))
+            .collect()
+    }
+
+    /// What does not add up, a sentence for each check.
+    pub fn does_not_add_up(&self) -> Vec<String> {
+        let checks = self.checks.iter();
+        checks
+            .filter_map(|check| check.off(&self.figures))
+            .collect()
+    }
+
+    /// What does the work of a phase of the study here.
+    pub fn counterpart(&self, test: &str, phase: &str) -> Option<&Counterpart> {
+        let mut all = self.counterparts.iter();
+        all.find(|one| one.test == test && one.phase == phase)
+    }
+}
+
+/// The words that statements of a study may use.
+fn vocabulary(of: &Publication, figures: &Figures) -> Result<Vocabulary, CatalogError> {
+    let mut vocabulary = Vocabulary {
+        contenders: figures.contenders.iter().map(|c| c.name.clone()).collect(),
+        groups: Vec::new(),
+        figures: figures
+            .figures
+            .iter()
+            .map(|figure| (figure.path(), figure.unit.clone()))
+            .collect(),
+    };
+    let is_word = |name: &str| check_name(name).is_ok() && !RESERVED.contains(&name);
+    for group in &of.groups {
+        let wrong = |message| wrong(of, &group.name, message);
+        if !is_word(&group.name.text) || vocabulary.contenders.contains(&group.name.text) {
+            let message = format!("`{}` cannot be the name of a group", group.name.text);
+            return Err(wrong(message));
+        }
+        for member in &group.means {
+            if !vocabulary.contenders.contains(member) {
+                return Err(wrong(unknown_contender(member, &vocabulary.contenders)));
+            }
+        }
+        let members = group.means.clone();
+        vocabulary.groups.push((group.name.text.clone(), members));
+    }
+    if let Some(name) = vocabulary.contenders.iter().find(|name| !is_word(name)) {
+        return Err(CatalogError::InFile {
+            file: of.figures_file.clone(),
+            line: 1,
+            message: format!(
+                "`{name}` is a word of the language of claims, and cannot be a filesystem"
+            ),
+        });
+    }
+    Ok(vocabulary)
+}
+
+fn unknown_contender(name: &str, known: &[String]) -> String {
+    let hint = did_you_mean(name, known.iter().map(String::as_str));
+    let hint = hint.unwrap_or_else(|| format!("they are {}", known.join(", ")));
+    format!("`{name}` is no contender of the figures; {hint}")
+}
+
+fn wrong(of: &Publication, at: &Said, message: String) -> CatalogError {
+    CatalogError::InFile {
+        file: of.file.clone(),
+        line: at.line,
+        message,
+    }
+}
+
+struct Reader<'a> {
+    study: &'a catalog::Study,
+    of: &'a Publication,
+    vocabulary: Vocabulary,
+    figures: &'a Figures,
+}
+
+impl Reader<'_> {
+    fn wrong(&self, at: &Said, message: String) -> CatalogError {
+        wrong(self.of, at, message)
+    }
+
+    /// Every name of a filesystem, a variant or a metric is one of the figures.
+    fn names_are_known(&self) -> Result<(), CatalogError> {
+        let known = &self.vocabulary.contenders;
+        let all = self.of.filesystems.iter().map(|named| &named.name);
+        for name in all.chain(self.of.variants.iter().map(|variant| &variant.name)) {
+            if !known.contains(&name.text) {
+                return Err(self.wrong(name, unknown_contender(&name.text, known)));
+            }
+        }
+        for named in &self.of.filesystems {
+            let is_known = named.means == "none" || self.study.contenders.contains(&named.means);
+            if !is_known {
+                let message = format!(
+                    "`{}` is none of the study's `contenders`; `none` says that fsarena has no such filesystem",
+                    named.means
+                );
+                return Err(self.wrong(&named.name, message));
+            }
+        }
+        let metrics = || self.figures.figures.iter().map(|figure| &figure.metric);
+        for named in &self.of.better {
+            if !metrics().any(|metric| *metric == named.name.text) {
+                let message = format!("no figure has the metric `{}`", named.name.text);
+                return Err(self.wrong(&named.name, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn doubts(&self) -> Result<Vec<Doubt>, CatalogError> {
+        let mut doubts = Vec::new();
+        for doubt in &self.of.doubts {
+            for said in &doubt.figures {
+                let (contenders, figures) = parse_cells(&said.text, &self.vocabulary)
+                    .map_err(|message| self.wrong(said, message))?;
+                doubts.push(Doubt {
+                    contenders,
+                    figures,
+                    why: doubt.why.clone(),
+                });
+            }
+        }
+        Ok(doubts)
+    }
+
+    fn claims(&self) -> Result<Vec<Claim>, CatalogError> {
+        let mut claims: Vec<Claim> = Vec::new();
+        for claim in &self.of.claims {
+            if claims.iter().any(|other| other.id == claim.id.text) {
+                let message = format!("there is a claim `{}` already", claim.id.text);
+                return Err(self.wrong(&claim.id, message));
+            }
+            let figures = claim.figures.as_ref().map(|said| said.text.as_str());
+            let statements = claim.says.iter().map(|said| {
+                let statement = parse(&said.text, &self.vocabulary, figures);
+                statement.map_err(|message| self.wrong(said, message))
+            });
+            claims.push(Claim {
+                id: claim.id.text.clone(),
+                text: claim.text.clone(),
+                statements: statements.collect::<Result<_, _>>()?,
+                undecidable: claim.undecidable.clone(),
+            });
+        }
+        Ok(claims)
+    }
+
+    fn counterparts(&self) -> Result<Vec<Counterpart>, CatalogError> {
+        let one = |named: &Named<Vec<String>>| {
+            let read = self.counterpart(named);
+            read.map_err(|message| self.wrong(&named.name, message))
+        };
+        self.of.phases.iter().map(one).collect()
+    }
+
+    fn counterpart(&self, named: &Named<Vec<String>>) -> Result<Counterpart, String> {
+        let path = named.name.text.split_once('/');
+        let (test, phase) = path.ok_or("expected TEST/PHASE of the figures")?;
+        let mut figures = self.figures.figures.iter();
+        if !figures.any(|figure| figure.test == test && figure.phase == phase) {
+            return Err(format!("no figure is of `{}`", named.name.text));
+        }
+        let parts = named.means.iter().map(|text| self.part(text));
+        Ok(Counterpart {
+            test: test.to_owned(),
+            phase: phase.to_owned(),
+            parts: parts.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// `TEST/PHASE`, `TEST/*`, `SWEEP/PHASE at size=largest`.
+    fn part(&self, text: &str) -> Result<Part, String> {
+        let expected = || {
+            format!(
+                "`{text}`: expected TEST/PHASE of the study's suites, or `SWEEP/PHASE at AXIS=VALUE`, where `largest` \
+                 and `smallest` are values, too"
+            )
+        };
+        let (path, at) = match text.split_once(" at ") {
+            Some((path, at)) => (path, Some(at)),
+            None => (text, None),
+        };
+        let (test, phase) = path.trim().split_once('/').ok_or_else(expected)?;
+        let tests = self.study.suites.iter().flat_map(|suite| &suite.tests);
+        let mut phases = tests
+            .filter(|known| known.of_sweep() == test || known.name == test)
+            .flat_map(|known| &known.phases);
+        if !phases.any(|known| phase == "*" || known.name == phase) {
+            return Err(format!("the study's suites have no phase `{path}`"));
+        }
+        Ok(Part {
+            test: test.to_owned(),
+            phase: phase.to_owned(),
+            at: at.map(|at| point(at).ok_or_else(expected)).transpose()?,
+        })
+    }
+}
+
+fn point(text: &str) -> Option<(Axis, Point)> {
+    let (axis, value) = text.trim().split_once('=')?;
+    let axis = Axis::ALL.into_iter().find(|known| known.name() == axis)?;
+    let point = match value {
+        "largest" => Point::Largest,
+        "smallest" => Point::Smallest,
+        number => Point::Value(match number.parse() {
+            Ok(number) => number,
+            Err(_) => number.parse::<Bytes>().ok()?.0,
+        }),
+    };
+    Some((axis, point))
+}

@@ -1,0 +1,319 @@
+//! Studies of a user's: what is wrong with one is told in a line with file and line, and what was measured since is judged
+//! by the inference of every report.
+
+use analyse::analyse;
+use catalog::Catalog;
+use model::{Environment, Figure, Metric, Reported, ReportedContender, Status};
+use studies::{Measured, Published, Study, Verdict};
+
+const STUDY: &str = r#"name = "ours"
+title = "Ours"
+source = "made for a test"
+rationale = "One large file."
+contenders = ["ext4", "xfs", "jfs"]
+suites = ["large-file"]
+tests = ["large-read"]
+size = "2 GB"
+[filesystems]
+old-xfs = "xfs"
+[phases]
+"reading/front_to_back" = "large-read/read-large"
+"reading/both" = ["large-read/prepare-file", "large-read/read-large"]
+[[doubt]]
+figures = ["jfs in reading/*/*"]
+why = "It is a test."
+[[check]]
+what = "rate times time"
+product = ["reading/front_to_back/elapsed", "reading/front_to_back/throughput"]
+within = "1%"
+[[claim]]
+id = "a"
+text = "ext4 reads faster than XFS, twice as fast."
+in = "reading/front_to_back/throughput"
+says = ["ext4 < old-xfs", "ext4 is about 2 times old-xfs"]
+[[claim]]
+id = "b"
+text = "JFS crashes."
+in = "reading/front_to_back/throughput"
+says = ["jfs crashes"]
+[[claim]]
+id = "c"
+text = "Writing and reading take ext4 half the time."
+says = ["ext4 is about 0.5 times old-xfs in reading/both/elapsed"]
+[[claim]]
+id = "d"
+text = "Both is longer."
+says = ["reading/front_to_back/elapsed < reading/both/elapsed for ext4, old-xfs"]
+"#;
+const FIGURES: &str = "study,year,os,driver,filesystem,filesystem_version,test,phase,metric,unit,value,censored,status,note
+ours,2019,linux,kernel,ext4,,reading,front_to_back,throughput,MB/s,100,,ok,
+ours,2019,linux,kernel,old-xfs,,reading,front_to_back,throughput,MB/s,50,,ok,
+ours,2019,linux,kernel,jfs,,reading,front_to_back,throughput,MB/s,,,crashed,the machine stood still
+ours,2019,linux,kernel,ext4,,reading,front_to_back,elapsed,s,10,,ok,
+ours,2019,linux,kernel,old-xfs,,reading,front_to_back,elapsed,s,21,,ok,
+ours,2019,linux,kernel,ext4,,reading,both,elapsed,s,20,,ok,
+ours,2019,linux,kernel,old-xfs,,reading,both,elapsed,s,40,,ok,
+";
+
+fn catalog(study: &str, figures: &str) -> Result<Catalog, catalog::CatalogError> {
+    let builtin = Catalog::builtin().unwrap();
+    builtin.of_study("ours/study.toml", study, ("ours/figures.csv", figures))
+}
+
+fn read(study: &str, figures: &str) -> Result<Study, String> {
+    let catalog = catalog(study, figures).map_err(|e| e.to_string())?;
+    let study = catalog.study("ours").map_err(|e| e.to_string())?;
+    Study::read(&study)
+        .map(Option::unwrap)
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn what_is_wrong_with_a_study_is_told_with_its_line() {
+    for (right, wrong, told) in [
+        (
+            "ext4 < old-xfs",
+            "ext4 < xfs",
+            "study.toml:25: `xfs` is no filesystem of the study",
+        ),
+        (
+            "jfs crashes",
+            "jfs crashs",
+            "study.toml:30: `crashs` in `jfs crashs`: expected",
+        ),
+        (
+            "[[claim]]\nid = \"b\"",
+            "[[claim]]\nid = \"a\"",
+            "study.toml:27: there is a claim `a` already",
+        ),
+        (
+            "says = [\"jfs crashes\"]",
+            "",
+            "study.toml:26: a claim has either `says`",
+        ),
+        (
+            "old-xfs = \"xfs\"",
+            "old-xfs = \"zfs\"",
+            "study.toml:10: `zfs` is none of the study's `contenders`",
+        ),
+        (
+            "old-xfs = \"xfs\"",
+            "older-xfs = \"xfs\"",
+            "study.toml:10: `older-xfs` is no contender",
+        ),
+        (
+            "= \"large-read/read-large\"",
+            "= \"large-read/rad\"",
+            "study.toml:12: the study's suites have no phase",
+        ),
+        (
+            "within = \"1%\"",
+            "within = \"few\"",
+            "study.toml:18: `within` is `few`",
+        ),
+        (
+            "jfs in reading/*/*",
+            "jfs of reading",
+            "study.toml:15: `of` in `jfs of reading`: expected `in`",
+        ),
+    ] {
+        let text = STUDY.replacen(right, wrong, 1);
+        assert_ne!(text, STUDY, "{right}");
+        let error = read(&text, FIGURES).unwrap_err();
+        assert!(
+            error.starts_with("ours/") && error.contains(told),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_figures_is_told_with_its_line() {
+    for (right, wrong, told) in [
+        (
+            "study,year",
+            "studie,year",
+            ":1: expected the heading study,year,os",
+        ),
+        (
+            "ours,2019,linux,kernel,jfs",
+            "yours,2019,linux,kernel,jfs",
+            ":4: `study` is `yours`; expected `ours`",
+        ),
+        (
+            "MB/s,100,",
+            "MB/s,hundred,",
+            ":2: `value` is `hundred`; expected a number",
+        ),
+        ("MB/s,100,", "MB/s,NaN,", ":2: `value` is `NaN`"),
+        (
+            "MB/s,100,,ok,",
+            "MB/s,100,,fine,",
+            ":2: `status` is `fine`; expected one of: ok, failed",
+        ),
+        (
+            "MB/s,100,,ok,",
+            "MB/s,100,,failed,",
+            ":2: a number, or `>` in `censored`",
+        ),
+        (
+            "MB/s,100,,ok,",
+            "MB/s,100,,ok",
+            ":2: expected 14 fields and found 13",
+        ),
+        (
+            "MB/s,50,",
+            "KiB/s,50,",
+            ":3: `unit` is `KiB/s`; reading/front_to_back/throughput is in MB/s",
+        ),
+        (
+            "xfs,,reading,front_to_back,elapsed,s,21",
+            "xfs,,reading,front_to_back,throughput,MB/s,21",
+            ":6: line 3 has this figure already",
+        ),
+        ("the machine", "\"the machine", ":4: a quote is not closed"),
+        ("kernel,jfs", "kernel,J F S", ":4: `filesystem`: "),
+    ] {
+        let text = FIGURES.replacen(right, wrong, 1);
+        assert_ne!(text, FIGURES, "{right}");
+        let error = read(STUDY, &text).unwrap_err();
+        assert!(
+            error.starts_with("ours/figures.csv") && error.contains(told),
+            "{error}"
+        );
+        assert!(!error.contains('\n'));
+    }
+}
+
+#[test]
+fn figures_are_judged_as_they_stand() {
+    let study = read(STUDY, FIGURES).unwrap();
+    let verdicts: Vec<Verdict> = study.judged().iter().map(|(_, how)| how.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Supported; 4]);
+    let off = study.does_not_add_up();
+    assert_eq!(off.len(), 1, "{off:?}");
+    let evidence = Published(&study.figures);
+    assert_eq!(
+        study.claims[0].judge(&evidence).values[0].to_string(),
+        "ext4 100, old-xfs 50 MB/s: 2.00 times"
+    );
+}
+
+/// A campaign in which ext4 takes `ext4` seconds to read, and XFS 20.
+fn campaign(rounds: u32, ext4: f64, jfs: Option<Status>) -> model::CampaignResults {
+    let catalog = Catalog::builtin().unwrap();
+    let mut figures = Vec::new();
+    for round in 1..=rounds {
+        let noise = 1.0 + 0.002 * f64::from(round % 3);
+        for (name, seconds) in [("ext4", ext4), ("xfs", 20.0)] {
+            for (phase, share) in [("prepare-file", 1.0), ("read-large", 1.0)] {
+                let elapsed = seconds * share * noise;
+                let mut figure =
+                    Figure::number(name, "large-read", phase, Metric::Throughput, 1e9 / elapsed);
+                figure.values.push(model::Stated {
+                    metric: Metric::Elapsed,
+                    value: elapsed,
+                });
+                figures.push(Figure { round, ..figure });
+            }
+        }
+        if let Some(status) = jfs {
+            figures.push(Figure {
+                status,
+                values: Vec::new(),
+                round,
+                ..Figure::number("jfs", "large-read", "read-large", Metric::Throughput, 0.0)
+            });
+        }
+    }
+    let contenders = ["ext4", "xfs", "jfs"].map(|name| ReportedContender {
+        name: name.to_owned(),
+        filesystem: catalog.filesystem(name).ok().cloned(),
+    });
+    Reported {
+        name: "again".to_owned(),
+        program: "made".to_owned(),
+        source: "made".to_owned(),
+        started: None,
+        environment: Environment::default(),
+        contenders: contenders.into(),
+        figures,
+    }
+    .into_results("large-file")
+    .unwrap()
+}
+
+fn verdicts(results: &model::CampaignResults) -> Vec<Verdict> {
+    let study = read(STUDY, FIGURES).unwrap();
+    let evidence = Measured::of(&study, results, &analyse(results));
+    study
+        .claims
+        .iter()
+        .map(|claim| claim.judge(&evidence).verdict)
+        .collect()
+}
+
+#[test]
+fn what_was_measured_since_is_judged_by_its_intervals() {
+    use Verdict::{Contradicted, NotEnoughRounds, NotMeasured, Partly, Supported};
+    // As it was.
+    let again = verdicts(&campaign(8, 10.0, Some(Status::Crashed)));
+    assert_eq!(again, [Supported; 4]);
+    // ext4 is ahead still, and no longer by as much; JFS was not there.
+    let less = verdicts(&campaign(8, 13.0, None));
+    assert_eq!(less[..3], [Partly, NotMeasured, Partly]);
+    // The order turned round, and JFS did well otherwise.
+    let turned = verdicts(&campaign(8, 40.0, Some(Status::Failed)));
+    assert_eq!(turned[..3], [Contradicted, Contradicted, Contradicted]);
+    // One round shows nothing.
+    let once = verdicts(&campaign(1, 10.0, None));
+    assert_eq!(once[..3], [NotEnoughRounds, NotMeasured, NotEnoughRounds]);
+    assert_eq!(once[3], NotEnoughRounds);
+}
+
+/// What stands between fences of a page.
+fn block<'a>(page: &'a str, behind: &str, fence: &str) -> &'a str {
+    let (_, rest) = page.split_once(behind).unwrap();
+    let (_, rest) = rest.split_once(fence).unwrap();
+    rest.split_once("```").unwrap().0
+}
+
+#[test]
+fn the_example_of_the_page_is_a_study() {
+    let page = include_str!("../../../docs/adding-a-study.md");
+    let toml = block(page, "## A complete example", "```toml\n");
+    let csv = block(page, "## A complete example", "```csv\n");
+    let catalog = catalog(toml, csv).unwrap();
+    let study = catalog.study("archive-2019").unwrap();
+    let study = Study::read(&study).unwrap().unwrap();
+    let verdicts: Vec<Verdict> = study.judged().iter().map(|(_, how)| how.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [Verdict::Partly, Verdict::Supported, Verdict::Undecidable]
+    );
+    let off = study.does_not_add_up();
+    assert_eq!(
+        off,
+        ["Writing and reading together, s: ext4 90.0, not 84.4 (+5.6)"]
+    );
+}
+
+#[test]
+fn every_statement_of_the_page_is_understood() {
+    let page = include_str!("../../../docs/claims.md");
+    let words = |all: &[&str]| {
+        all.iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let vocabulary = studies::language::Vocabulary {
+        contenders: words(&["ext4", "xfs", "jfs", "ext3", "btrfs"]),
+        groups: vec![("native".to_owned(), words(&["ext4", "ext3"]))],
+        figures: vec![("file/read/cpu".to_owned(), "percent".to_owned())],
+    };
+    let statements = block(page, "## Statements", "```\n").lines();
+    for line in statements {
+        let (statement, _) = line.split_once("  ").unwrap();
+        studies::language::parse(statement, &vocabulary, Some("file/read/cpu")).unwrap();
+    }
+}
