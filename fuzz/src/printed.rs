@@ -46,7 +46,7 @@ fn is_sound(format: Format, input: &[u8]) {
     let done = results.cells.iter().filter_map(|cell| cell.result.as_ref());
     for number in done
         .flat_map(|result| &result.phases)
-        .flat_map(|phase| phase.measurements())
+        .flat_map(model::PhaseResult::measurements)
     {
         assert!(number.value.is_finite() && number.value >= 0.0);
     }

@@ -36,6 +36,10 @@ const EDGES: &[(&str, &[&str])] = &[
         &["model", "wire", "plan", "analyse", "store", "sys"],
     ),
     (
+        "batch",
+        &["model", "sys", "wire", "plan", "guest", "orchestrate"],
+    ),
+    (
         "machine",
         &[
             "model",
@@ -55,6 +59,7 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agent",
             "analyse",
+            "batch",
             "catalog",
             "disk",
             "engine",

@@ -4,6 +4,7 @@ mod guest;
 mod guest_bench;
 mod guest_death;
 mod guest_virtual_time;
+mod many_machines;
 mod vm_campaign;
 mod vm_disks;
 mod vm_explain;

@@ -16,7 +16,6 @@ mod leftovers;
 mod output;
 mod paths;
 mod request;
-mod same;
 mod sampled;
 mod stop;
 mod traces;
@@ -51,6 +50,9 @@ fn program() -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => commands::run::run(args, globals),
         Command::Resume(args) => commands::resume::run(args, globals),
+        Command::Plan(args) => commands::plan::run(args, globals),
+        Command::Work(args) => commands::work::run(args, globals),
+        Command::Collect(args) => commands::collect::run(args, globals),
         Command::List(args) => commands::list::run(args, globals),
         Command::Show(args) => commands::show::run(args, globals),
         Command::Claims(args) => commands::claims::run(args, globals),

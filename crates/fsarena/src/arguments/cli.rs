@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use model::{Bytes, MetricPattern};
 use report::Format;
 
+use crate::arguments::batch_args::{CollectArgs, PlanArgs, WorkArgs};
 use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size};
 use crate::arguments::guest_args::GuestArgs;
 use crate::arguments::import_args::ImportArgs;
@@ -87,6 +88,8 @@ Examples:
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
   fsarena run --backend vm --profile smoke            every filesystem that guests support
   fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
+  fsarena run --backend vm -c xfs --on slurm --plan /shared/it
+                                                      on the nodes of a cluster
   fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read over more and more images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
@@ -99,6 +102,32 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
+    /// Plan a campaign into a directory whose cells any number of hosts run, in virtual time.
+    #[command(after_help = "\
+Examples:
+  fsarena plan --backend vm -c ext4 -c xfs -o /shared/it   into a directory that all hosts see
+  seq 0 99 | parallel -S n1,n2 /shared/it/fsarena work /shared/it --index {}
+  fsarena collect /shared/it                               results into the store; says what is left
+
+Any program that starts processes will do: docs/many-machines.md has Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.")]
+    Plan(Box<PlanArgs>),
+    /// Run cells that were planned, and write a file for each result (started on each host).
+    #[command(after_help = "\
+Examples:
+  /shared/it/fsarena work /shared/it --index 7             one entry
+  /shared/it/fsarena work /shared/it --index 40 --count 8  eight of them
+  /shared/it/fsarena work /shared/it --all                 all that is left, here
+
+What has a valid result is not run again. Exit codes: 0 if the results are there; 3 if something is missing here.")]
+    Work(WorkArgs),
+    /// Take the results of planned cells into the store, and say what is left to be run.
+    #[command(after_help = "\
+Examples:
+  fsarena collect /shared/it                               as often as you like
+  fsarena collect /shared/it --on slurm                    have Slurm run what is left, and follow it
+
+Files that are damaged, of another campaign or second results are named and not taken. Exit code 3 if results are missing.")]
+    Collect(CollectArgs),
     /// List filesystems, suites, profiles, studies, uses, disks, ages, aged states or campaigns.
     #[command(after_help = "\
 Examples:

@@ -1,5 +1,6 @@
 //! What may stand on the command line, as clap is told of it.
 
+pub mod batch_args;
 pub mod cli;
 pub mod cli_values;
 pub mod guest_args;
