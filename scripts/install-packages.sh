@@ -30,17 +30,21 @@ install() {
     apt-get install --yes --quiet --no-install-recommends --no-remove "$@"
 }
 
-# Nor does one start with the machine: the tests run a server of their own, behind a cable of their own.
-disable_ssh() {
+# Nor does one start with the machine: the tests run servers of their own.
+disable_servers() {
   case " ${missing[*]} " in
     *" openssh-server "*) "${as_root[@]}" systemctl disable ssh.service ssh.socket >/dev/null 2>&1 || true ;;
+  esac
+  case " ${missing[*]} " in
+    *" slurm-wlm "* | *" munge "*)
+      "${as_root[@]}" systemctl disable munge.service slurmctld.service slurmd.service >/dev/null 2>&1 || true ;;
   esac
 }
 
 echo "installing: ${missing[*]}"
 "${as_root[@]}" apt-get update --quiet
 if install "${missing[@]}"; then
-  disable_ssh
+  disable_servers
   exit 0
 fi
 # One that cannot be had must not keep the others away; `fsarena doctor` says what is still missing.
@@ -48,5 +52,5 @@ failed=()
 for package in "${missing[@]}"; do
   install "$package" || failed+=("$package")
 done
-disable_ssh
+disable_servers
 [ ${#failed[@]} -eq 0 ] || echo "not installed: ${failed[*]}" >&2

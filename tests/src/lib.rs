@@ -13,6 +13,7 @@ pub mod guests;
 pub mod leftovers;
 pub mod program;
 pub mod sandbox;
+pub mod slurm;
 pub mod suites;
 
 pub use browser::{Browser, Page, View};
@@ -23,3 +24,4 @@ pub use gate::{Gate, Waiting};
 pub use guests::{guest, guest_cache, guest_recipe};
 pub use program::Ended;
 pub use sandbox::{Sandbox, cells_of, results_of, run};
+pub use slurm::Slurm;

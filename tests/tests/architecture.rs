@@ -16,14 +16,17 @@ const EDGES: &[(&str, &[&str])] = &[
     ("format", &["model"]),
     ("store", &["model"]),
     ("analyse", &["model"]),
-    ("report", &["model", "analyse"]),
+    ("import", &["model"]),
+    ("report", &["model", "analyse", "studies"]),
     ("studies", &["model", "analyse", "catalog"]),
     ("provision", &["model", "sys"]),
     ("trace", &["model"]),
     ("engine", &["model", "sys", "trace"]),
     (
         "agent",
-        &["model", "sys", "engine", "wire", "trace", "disk", "format"],
+        &[
+            "model", "sys", "engine", "wire", "trace", "disk", "format", "import",
+        ],
     ),
     ("record", &["model", "sys", "trace"]),
     ("guest", &["model", "sys", "disk"]),
@@ -31,6 +34,10 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "orchestrate",
         &["model", "wire", "plan", "analyse", "store", "sys"],
+    ),
+    (
+        "batch",
+        &["model", "sys", "wire", "plan", "guest", "orchestrate"],
     ),
     (
         "machine",
@@ -52,11 +59,13 @@ const EDGES: &[(&str, &[&str])] = &[
         &[
             "agent",
             "analyse",
+            "batch",
             "catalog",
             "disk",
             "engine",
             "format",
             "guest",
+            "import",
             "machine",
             "model",
             "orchestrate",
@@ -79,6 +88,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "analyse",
             "catalog",
             "guest",
+            "import",
             "model",
             "plan",
             "provision",
@@ -108,7 +118,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Crates that compute and nothing else.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "format", "studies", "trace",
+    "model", "wire", "plan", "analyse", "report", "import", "format", "studies", "trace",
 ];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.

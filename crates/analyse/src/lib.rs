@@ -63,6 +63,7 @@ pub use rows::row::{Ranking, Row};
 pub use rows::selection::Selection;
 pub use rows::sweep::{Slice, Sweep, SweptPhase, SweptRow};
 pub use rows::total::{Attempt, BrokenStep, ContenderTotal, StepTime, Total};
+pub use statistics::concordance::tau_b;
 pub use statistics::estimate::{Estimate, UNSTEADY_ABOVE};
 pub use statistics::interval::{Interval, median, median_interval};
 pub use statistics::knee::{ENOUGH, Knee};

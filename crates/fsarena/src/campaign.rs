@@ -140,11 +140,12 @@ pub fn drive<'a>(
     };
     require_same_disk(&campaign, taken.disk(), &stored.environments)?;
     let traces = Traces::of(&campaign, means.traces)?;
+    let go_on = format!("fsarena resume {id}");
     let ended = match taken {
         Taken::Machine(mut remote) => {
             remote.prepare(id);
             let mut carrying = traces.with(&mut *remote);
-            let ended = cells(store, id, &mut carrying, &limits, asked, stop);
+            let ended = cells(store, id, &mut carrying, &limits, asked, stop, &go_on);
             asked.progress.finish();
             and_clear(ended, remote.clear())
         }
@@ -154,6 +155,7 @@ pub fn drive<'a>(
                 cache: (means.cache)(),
                 jobs: means.jobs,
                 sampling: None,
+                saves: true,
             };
             let mut local = Local::guests(id, &campaign, *held, means, stop)?;
             let ended = cells(
@@ -163,6 +165,7 @@ pub fn drive<'a>(
                 &limits,
                 asked,
                 stop,
+                &go_on,
             );
             asked.progress.finish();
             and_clear(ended, local.clear())
@@ -180,14 +183,18 @@ fn and_clear(ended: anyhow::Result<Ended>, cleared: anyhow::Result<()>) -> anyho
     cleared.map(|()| ended)
 }
 
-/// Runs the cells on a backend.
-fn cells<B>(
+/// Runs the cells of a stored campaign on a backend; a command goes on with it where it ends before.
+///
+/// # Errors
+/// When a result cannot be kept, or the backend cannot go on.
+pub fn cells<B>(
     store: &mut Store,
     id: CampaignId,
     backend: &mut B,
     limits: &Limits,
     asked: &Asked<'_>,
     stop: &Stop,
+    go_on: &str,
 ) -> anyhow::Result<Ended>
 where
     B: orchestrate::Backend,
@@ -199,7 +206,7 @@ where
         Error::Ledger(error) => error.into(),
         Error::Backend(error) => error.into(),
         Error::Withdrawn(reason) => Refused(format!(
-            "{reason} (the campaign ends here; `fsarena resume {id}` goes on once that is mended)"
+            "{reason} (the campaign ends here; `{go_on}` goes on once that is mended)"
         ))
         .into(),
     })

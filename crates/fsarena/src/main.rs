@@ -16,7 +16,6 @@ mod leftovers;
 mod output;
 mod paths;
 mod request;
-mod same;
 mod sampled;
 mod stop;
 mod traces;
@@ -51,9 +50,13 @@ fn program() -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => commands::run::run(args, globals),
         Command::Resume(args) => commands::resume::run(args, globals),
+        Command::Plan(args) => commands::plan::run(args, globals),
+        Command::Work(args) => commands::work::run(args, globals),
+        Command::Collect(args) => commands::collect::run(args, globals),
         Command::List(args) => commands::list::run(args, globals),
         Command::Show(args) => commands::show::run(args, globals),
         Command::Claims(args) => commands::claims::run(args, globals),
+        Command::Replicate(args) => commands::replicate::run(args, globals),
         Command::Watch(args) => commands::watch::run(args, globals),
         Command::Journal(args) => commands::journal::run(args, globals),
         Command::Explain(args) => commands::explain::run(args, globals),
@@ -66,6 +69,7 @@ fn program() -> ExitCode {
         Command::Agree(args) => commands::agree::run(args, globals),
         Command::Guard(args) => commands::guard::run(args, globals),
         Command::History(args) => commands::history::run(args, globals),
+        Command::Import(args) => commands::import::run(args, globals),
         Command::Doctor(args) => commands::doctor::run(args, globals),
         Command::Calibrate(args) => commands::calibrate::run(args, globals),
         Command::Format(args) => commands::format::run(args, globals),

@@ -48,6 +48,7 @@ pub fn again(
         cache: means.cache,
         jobs: None,
         sampling: Some(means.sampling),
+        saves: true,
     };
     let mut local = Local::guests(id, campaign, held, means, stop)?;
     let ended = run(campaign, cells, &mut traces.with(&mut local), asked);

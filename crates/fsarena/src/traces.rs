@@ -209,6 +209,18 @@ fn refuse_missing(suites: &[Suite], globals: &Globals) -> anyhow::Result<()> {
     }
 }
 
+/// The names of the files of a campaign's traces.
+pub fn files_of(campaign: &Campaign) -> impl Iterator<Item = String> {
+    let tests = campaign.suites.iter().flat_map(|suite| &suite.tests);
+    let operations = tests.flat_map(|test| &test.phases).map(|phase| &phase.op);
+    let facts = operations.filter_map(|op| match op {
+        Op::Replay(replay) => replay.facts.as_ref(),
+        _ => None,
+    });
+    let names: BTreeSet<String> = facts.map(|facts| file_name(&facts.sha256)).collect();
+    names.into_iter()
+}
+
 /// The files of a campaign's traces, by their digests, as jobs carry them.
 #[derive(Debug, Default)]
 pub struct Traces(BTreeMap<String, String>);
@@ -272,6 +284,14 @@ impl<B: Backend> Backend for Carrying<'_, B> {
 
     fn side_by_side(&self) -> usize {
         self.backend.side_by_side()
+    }
+
+    fn handed_over(&self) -> usize {
+        self.backend.handed_over()
+    }
+
+    fn takes(&self, cell: &Cell) -> bool {
+        self.backend.takes(cell)
     }
 
     fn environment(&mut self) -> Result<Environment, Self::Error> {

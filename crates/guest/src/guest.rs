@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use model::{Bytes, DiskModel, Filesystem, Programs, Requirements};
+use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
 use crate::build::{
@@ -59,6 +60,21 @@ pub struct Guest {
     tools: Vec<Tools>,
     /// Why a kernel of the user's own has no driver of disks that have a mechanism.
     no_driver: Option<String>,
+    /// Filesystems whose drivers were built for it of packages of their source.
+    add_ons: Vec<String>,
+    /// Whether the user put something of their own in the place of Debian's.
+    has_own: bool,
+}
+
+/// A guest that was copied to where other hosts find it: all of it that is not in the directory itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// Its name, which is that of its directory.
+    pub name: String,
+    /// The digest of its manifest (SHA-256, in hexadecimal), which vouches for every file.
+    pub manifest: String,
+    /// Filesystems whose drivers were built for it of packages of their source.
+    pub add_ons: Vec<String>,
 }
 
 /// A kernel that QEMU starts.
@@ -77,11 +93,44 @@ impl Guest {
         recipe: &Recipe,
         manifest: Manifest,
     ) -> Result<Self, GuestError> {
+        let add_ons = recipe.add_ons.iter().map(|add_on| add_on.name.clone());
+        Self::of(directory, add_ons.collect(), manifest)
+    }
+
+    /// Copies it into a directory for other hosts.
+    ///
+    /// # Errors
+    /// When it holds something of the user's own, which lies elsewhere; a file cannot be read or written, or is no
+    /// longer what it was.
+    pub fn carry(&self, to: &Path) -> Result<Carried, GuestError> {
+        if self.has_own {
+            let why = "a guest with a kernel or programs of your own stays on its machine: leave --kernel and --rootfs out";
+            return Err(GuestError::Unexpected(why.to_owned()));
+        }
+        self.manifest.copy(&to.join(&self.name))?;
+        Ok(Carried {
+            name: self.name.clone(),
+            manifest: self.manifest.digest(),
+            add_ons: self.add_ons.clone(),
+        })
+    }
+
+    /// The guest that was carried into a directory. Its files are looked at when they are read, and not before.
+    ///
+    /// # Errors
+    /// When it is not there, or is not what it was.
+    pub fn carried(from: &Path, carried: &Carried) -> Result<Self, GuestError> {
+        let directory = from.join(&carried.name);
+        let manifest = Manifest::read_listed(&directory, &carried.manifest)?;
+        Self::of(&directory, carried.add_ons.clone(), manifest)
+    }
+
+    fn of(directory: &Path, add_ons: Vec<String>, manifest: Manifest) -> Result<Self, GuestError> {
         let below = only_file(&directory.join(MODULES), "")?;
         let kernel = directory.join(KERNEL);
         let manifest = Arc::new(manifest);
-        let add_ons = recipe.add_ons.iter().map(|a| programs_of(&a.name));
-        let trees = add_ons.chain([PROGRAMS.to_owned()]);
+        let own_trees = add_ons.iter().map(|name| programs_of(name));
+        let trees = own_trees.chain([PROGRAMS.to_owned()]);
         let name = directory.file_name().unwrap_or_default();
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
@@ -96,6 +145,8 @@ impl Guest {
                 .collect(),
             manifest,
             no_driver: None,
+            add_ons,
+            has_own: false,
         })
     }
 
@@ -111,6 +162,7 @@ impl Guest {
         stop: &Arc<AtomicBool>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, GuestError> {
+        self.has_own |= own.rootfs.is_some() || own.kernel.is_some();
         if let Some(rootfs) = &own.rootfs {
             self.name += &format!("+{}", own.rootfs_name(rootfs));
             self.tools.insert(0, Tools::below(rootfs, None));

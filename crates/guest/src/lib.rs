@@ -44,7 +44,7 @@ pub use build::STRIPE_MODULE;
 pub use cache::directory as cache_directory;
 pub use card::Card;
 pub use error::GuestError;
-pub use guest::{ARCHIVES, Contents, Guest};
+pub use guest::{ARCHIVES, Carried, Contents, Guest};
 pub use kernel::payload;
 pub use kvm::prove_kvm;
 pub use machine::{Begin, CHANNEL, DISK, MOUNTPOINT, Machine, QEMU, Says, disks};

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use crate::{GuestError, digest, files};
@@ -65,6 +66,17 @@ impl Manifest {
     /// # Errors
     /// When it has another, or anything in the directory is not what it says.
     pub fn check(directory: &Path, digest: &str) -> Result<Self, GuestError> {
+        let manifest = Self::read_listed(directory, digest)?;
+        let checked = manifest.check_all();
+        checked.map_err(|what| damaged(directory, what))?;
+        Ok(manifest)
+    }
+
+    /// The same, where nothing but the list itself is looked at.
+    ///
+    /// # Errors
+    /// When it has another digest.
+    pub fn read_listed(directory: &Path, digest: &str) -> Result<Self, GuestError> {
         let damaged = |what: String| damaged(directory, what);
         // A link to one could lead anywhere.
         if !fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir()) {
@@ -73,12 +85,28 @@ impl Manifest {
         let text = files::read(&directory.join(MANIFEST));
         let text = text.map_err(|error| damaged(unreadable(MANIFEST, &error)))?;
         let entries = parse(&text).filter(|_| digest::of(&text) == digest);
-        let manifest = Self {
+        Ok(Self {
             directory: directory.to_owned(),
             entries: entries.ok_or_else(|| damaged(differs(MANIFEST)))?,
-        };
-        manifest.check_all().map_err(damaged)?;
-        Ok(manifest)
+        })
+    }
+
+    /// Copies all that is listed, and the list, into a directory that is not there yet.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written, or is no longer what it was.
+    pub fn copy(&self, to: &Path) -> Result<(), GuestError> {
+        files::create_directory(to)?;
+        // A directory stands before what lies in it.
+        for (name, entry) in &self.entries {
+            let (from, to) = (self.directory.join(name), to.join(name));
+            match entry.kind.as_str() {
+                DIRECTORY => files::create_directory(&to)?,
+                LINK => symlink(&entry.content, &to).map_err(GuestError::io("create", &to))?,
+                _ => files::write(&to, &self.read(&from)?)?,
+            }
+        }
+        files::write(&to.join(MANIFEST), self.text().as_bytes())
     }
 
     /// What is wrong with the directory, where anything is.

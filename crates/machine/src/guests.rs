@@ -39,6 +39,7 @@ pub struct Guests {
     archives: Vec<(String, PathBuf)>,
     /// Where cells in virtual time begin.
     snapshots: Arc<Snapshots>,
+    saves: bool,
     stop: Arc<AtomicBool>,
     cache: Option<CellCache>,
     sampling: Option<Sampling>,
@@ -95,6 +96,7 @@ impl Guests {
             place: WorkPlace::take(campaign, id)?,
             archives: archives::of_campaign(campaign, &stop, &mut |_| {})?,
             snapshots: Arc::default(),
+            saves: true,
             stop,
             cache: None,
             sampling: None,
@@ -109,6 +111,11 @@ impl Guests {
     /// Samples the processor of cells so.
     pub fn sample(&mut self, sampling: Option<Sampling>) {
         self.sampling = sampling;
+    }
+
+    /// Whether cells begin where a guest was saved.
+    pub fn save(&mut self, saves: bool) {
+        self.saves = saves;
     }
 
     /// What the campaign runs on, for the record: the guest's machine stands where else this one does.
@@ -297,7 +304,7 @@ impl Guests {
             directory: directory.path().to_owned(),
             stall_timeout: self.campaign.stall_timeout,
             step_limit: self.campaign.phase_limit,
-            snapshots: Some(Arc::clone(&self.snapshots)),
+            snapshots: self.saves.then(|| Arc::clone(&self.snapshots)),
             stop: Arc::clone(&self.stop),
         };
         Ok(CellGuest {

@@ -33,6 +33,7 @@ pub use dialogue::{Dialogue, Erased};
 pub use error::{BadInput, Interruption, Refused, kind, not_utf8, whole};
 pub use guests::{disk_size, side_by_side, simulated_disk};
 pub use held::{Held, inspect_place, require_root, take_device, writable};
+pub use leftovers::{find as find_left_here, remove as remove_left_here};
 pub use local::{GuestMeans, Local};
 pub use questions::{Look, find_left, look, measure, remove_left, survey};
 pub use remote::Remote;

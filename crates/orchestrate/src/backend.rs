@@ -13,6 +13,16 @@ pub trait Backend {
         1
     }
 
+    /// How many cells may be handed over at once: those that cannot run yet wait there.
+    fn handed_over(&self) -> usize {
+        self.side_by_side()
+    }
+
+    /// Whether it can run this cell in this session; what it cannot is left for another.
+    fn takes(&self, _cell: &Cell) -> bool {
+        true
+    }
+
     /// What the cells run on, for the record.
     ///
     /// # Errors

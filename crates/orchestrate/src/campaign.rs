@@ -24,7 +24,7 @@ const ATTEMPTS: u32 = 2;
 pub enum Ended {
     /// Every cell has a result.
     Complete,
-    /// The user asked to stop; the rest can be run later.
+    /// The user asked to stop, or the backend takes no more in this session; the rest can be run later.
     Interrupted,
 }
 
@@ -241,7 +241,11 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
 
     /// Runs the cells that are planned and have no result.
     fn planned_cells(&mut self) -> Outcome<Ended, L, B> {
-        let mut waiting: VecDeque<Cell> = plan::remaining(&self.plan, &self.finished).into();
+        let remaining = plan::remaining(&self.plan, &self.finished);
+        let (taken, left) = remaining
+            .into_iter()
+            .partition::<Vec<_>, _>(|cell| self.backend.takes(cell));
+        let mut waiting = VecDeque::from(taken);
         let mut over = After::GoOn;
         loop {
             while matches!(over, After::GoOn) && self.has_room() {
@@ -268,13 +272,13 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         }
         match over {
             After::Withdrawn(reason) => Err(Error::Withdrawn(reason)),
-            After::GoOn if waiting.is_empty() => Ok(Ended::Complete),
+            After::GoOn if waiting.is_empty() && left.is_empty() => Ok(Ended::Complete),
             After::GoOn | After::Interrupted => Ok(Ended::Interrupted),
         }
     }
 
     fn has_room(&self) -> bool {
-        self.running.len() < self.backend.side_by_side().max(1) && !self.is_to_stop()
+        self.running.len() < self.backend.handed_over().max(1) && !self.is_to_stop()
     }
 
     fn is_to_stop(&self) -> bool {
@@ -555,7 +559,10 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
     }
 
     fn position(&self) -> Position {
-        let going = self.running.values().map(|running| Going {
+        // Nobody knows which of them run where more were handed over than can.
+        let known = self.backend.handed_over() == self.backend.side_by_side();
+        let running = self.running.values().filter(|_| known);
+        let going = running.map(|running| Going {
             cell: &running.cell,
             elapsed: clock::since(running.since),
         });

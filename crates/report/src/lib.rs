@@ -28,7 +28,7 @@ pub use page::disk::{DiskMaps, PhaseMap, mapped_cells};
 pub use page::page;
 pub use site::{
     CampaignHead, HISTORY, INDEX, IndexEntry, OverCampaigns, STUDIES, Site, StudyEntry,
-    campaign_file, changes_page, history_page, index_page, studies_page,
+    campaign_file, changes_page, history_page, index_page, studies_page, then_and_now_page,
 };
 pub use tables::calibration::{CalibrationLine, overhead_lines, raw_device_lines};
 pub use text_reports::advice::{advice_text, answers_text};
@@ -39,6 +39,7 @@ pub use text_reports::history::history_text;
 pub use text_reports::terminal::Options;
 pub use wording::scale::Scale;
 pub use wording::text::{lines_of, visible};
+pub use wording::then_and_now;
 
 #[cfg(test)]
 mod same_results;

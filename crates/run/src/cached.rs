@@ -3,14 +3,17 @@
 //! What is kept is believed only where it was kept with the user's own key: a cache may be written by somebody else,
 //! restored from a copy, or shared.
 
+use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
 use model::{CellResult, PhaseResult, Test};
+use nix::fcntl::OFlag;
 use sha2::Sha256;
-use sys::trusted::{Directory, Untrusted};
+use sys::trusted::{Directory, Untrusted, usual_mode};
 use wire::{Event, Job, Stopped};
 
 use crate::Executor;
@@ -44,6 +47,8 @@ pub const SECRET: usize = 32;
 pub struct CellCache {
     directory: Arc<Directory>,
     secret: [u8; SECRET],
+    /// Whether others keep results there, too.
+    is_shared: bool,
 }
 
 impl CellCache {
@@ -56,15 +61,27 @@ impl CellCache {
         Ok(Self {
             directory: Arc::new(Directory::make(directory)?),
             secret,
+            is_shared: false,
+        })
+    }
+
+    /// The cache in a directory in which others keep results, too, who have the same secret: whoever can write there but
+    /// does not have it can remove results, and give none.
+    ///
+    /// # Errors
+    /// When it cannot be made, or somebody else's link is on the way.
+    pub fn shared(directory: &Path, secret: [u8; SECRET]) -> Result<Self, Untrusted> {
+        Ok(Self {
+            directory: Arc::new(Directory::shared_or_new(directory)?),
+            secret,
+            is_shared: true,
         })
     }
 
     /// The result of the cell with this key, as it was when it was run. What cannot be read, is damaged, was kept
     /// by somebody else or does not answer the test is as good as none.
     pub fn find(&self, key: &CellKey, test: &Test) -> Option<CellResult> {
-        let mut text = String::new();
-        let mut file = self.directory.file(name(key)).ok()??;
-        file.read_to_string(&mut text).ok()?;
+        let text = self.entry(key)?;
         let (code, json) = text.split_once('\n')?;
         if code != self.code(key, json) {
             return None;
@@ -75,6 +92,25 @@ impl CellCache {
         answers.then_some(result)
     }
 
+    /// The text of an entry, whoever wrote it.
+    fn entry(&self, key: &CellKey) -> Option<String> {
+        let mut text = String::new();
+        let file = match self.is_shared {
+            false => self.directory.file(name(key)).ok()??,
+            true => {
+                // No link is followed, and nobody is waited for who would write into a pipe.
+                let mut options = OpenOptions::new();
+                let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+                options.read(true).custom_flags(flags.bits());
+                let file = options.open(self.directory.path().join(name(key))).ok()?;
+                let found = file.metadata().ok()?;
+                (found.is_file() && found.len() <= LARGEST).then_some(file)?
+            }
+        };
+        file.take(LARGEST).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
     /// Keeps a result. The file has its name only when all of it is on the disk, so that a kill at any
     /// moment leaves none that is half written.
     ///
@@ -83,8 +119,12 @@ impl CellCache {
     pub fn keep(&self, key: &CellKey, result: &CellResult) -> io::Result<()> {
         let json = serde_json::to_string(result)?;
         let entry = format!("{}\n{json}", self.code(key, &json));
+        let mode = match self.is_shared {
+            true => usual_mode(),
+            false => ONLY_THE_USER,
+        };
         self.directory
-            .replace(name(key), ONLY_THE_USER, entry.as_bytes())
+            .replace(name(key), mode, entry.as_bytes())
             .map_err(io::Error::other)
     }
 
@@ -104,6 +144,8 @@ impl CellCache {
 }
 
 const ONLY_THE_USER: u32 = 0o600;
+/// No result is larger, in bytes.
+const LARGEST: u64 = 1 << 30;
 
 fn name(key: &CellKey) -> String {
     format!("{key}.json")
@@ -316,6 +358,36 @@ mod tests {
         assert_eq!(second, first);
         let other = run(counting(&runs), Some(&cache), &job(2));
         assert_eq!((runs.get(), other.from_cache), (2, false));
+    }
+
+    /// Whoever has the key is served with what others kept; whoever has another is not, and can give nothing.
+    #[test]
+    fn a_shared_cache_is_of_all_who_have_its_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let shared = |secret| CellCache::shared(&directory.path().join("cells"), [secret; SECRET]);
+        let runs = Cell::new(0);
+        let first = run(counting(&runs), Some(&shared(7).unwrap()), &job(1));
+        let second = run(counting(&runs), Some(&shared(7).unwrap()), &job(1));
+        assert_eq!(
+            (first.from_cache, second.from_cache, runs.get()),
+            (false, true, 1)
+        );
+        let other = run(counting(&runs), Some(&shared(8).unwrap()), &job(1));
+        assert!(!other.from_cache);
+        let again = run(counting(&runs), Some(&shared(7).unwrap()), &job(1));
+        assert!(
+            !again.from_cache,
+            "what somebody without the key wrote is none"
+        );
+        let path = path(&shared(7).unwrap(), &key(1));
+        fs::remove_file(&path).unwrap();
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let cache = shared(7).unwrap();
+        assert_eq!(
+            cache.find(&key(1), &job(1).test),
+            None,
+            "nobody waits for a pipe"
+        );
     }
 
     #[test]

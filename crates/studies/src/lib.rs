@@ -14,6 +14,7 @@ mod measured;
 mod published;
 mod reported;
 mod study;
+mod then_and_now;
 
 pub use evidence::{Comparison, Evidence, Known, Number, Order, Place};
 pub use figures::{Cell, Contender, Figure, Figures, Status};
@@ -21,3 +22,4 @@ pub use judge::{Judgement, Shown, Values, Verdict, Why, in_few, judge};
 pub use measured::Measured;
 pub use published::Published;
 pub use study::{Claim, Counterpart, Doubt, Part, Point, Study};
+pub use then_and_now::{ClaimTwice, ContenderTwice, Difference, FigureTwice, Side, ThenAndNow};

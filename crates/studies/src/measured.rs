@@ -444,6 +444,11 @@ fn digits(value: f64) -> String {
         large if large >= 1000.0 => format!("{value:.0}"),
         large if large >= 100.0 => format!("{value:.1}"),
         large if large >= 10.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        large if large >= 1.0 || large == 0.0 => format!("{value:.3}"),
+        // As many digits of what is small: 0.001234.
+        small => {
+            let zeros = -small.log10().floor() as usize;
+            format!("{value:.*}", (zeros + 3).min(9))
+        }
     }
 }

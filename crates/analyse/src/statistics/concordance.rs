@@ -40,6 +40,20 @@ impl Concordance {
     }
 }
 
+/// Kendall's tau-b over several pairs of series, of which pairs within one are compared: 1 where all orders are the same, −1
+/// where all are turned round; `None` where one side orders nothing. (M. G. Kendall, Biometrika 33, 1945.)
+pub fn tau_b(series: impl IntoIterator<Item = Vec<(f64, f64)>>) -> Option<f64> {
+    let mut counted = Concordance::default();
+    for pairs in series {
+        for (place, a) in pairs.iter().enumerate() {
+            for b in &pairs[place + 1..] {
+                counted.add(b.0 - a.0, b.1 - a.1);
+            }
+        }
+    }
+    counted.tau_b()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

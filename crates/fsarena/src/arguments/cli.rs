@@ -8,8 +8,10 @@ use clap_complete::Shell;
 use model::{Bytes, MetricPattern};
 use report::Format;
 
+use crate::arguments::batch_args::{CollectArgs, PlanArgs, WorkArgs};
 use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size};
 use crate::arguments::guest_args::GuestArgs;
+use crate::arguments::import_args::ImportArgs;
 use crate::arguments::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
 use crate::arguments::storage_args::StorageArgs;
@@ -86,6 +88,8 @@ Examples:
   fsarena run --dir /srv/data -s tree                 in a mounted directory, without root
   fsarena run --backend vm --profile smoke            every filesystem that guests support
   fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
+  fsarena run --backend vm -c xfs --on slurm --plan /shared/it
+                                                      on the nodes of a cluster
   fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read over more and more images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
@@ -98,6 +102,32 @@ Examples:
   sudo fsarena resume       the latest campaign
   sudo fsarena resume 7     campaign 7")]
     Resume(ResumeArgs),
+    /// Plan a campaign into a directory whose cells any number of hosts run, in virtual time.
+    #[command(after_help = "\
+Examples:
+  fsarena plan --backend vm -c ext4 -c xfs -o /shared/it   into a directory that all hosts see
+  seq 0 99 | parallel -S n1,n2 /shared/it/fsarena work /shared/it --index {}
+  fsarena collect /shared/it                               results into the store; says what is left
+
+Any program that starts processes will do: docs/many-machines.md has Slurm, HyperQueue, GNU parallel, Kubernetes and HTCondor.")]
+    Plan(Box<PlanArgs>),
+    /// Run cells that were planned, and write a file for each result (started on each host).
+    #[command(after_help = "\
+Examples:
+  /shared/it/fsarena work /shared/it --index 7             one entry
+  /shared/it/fsarena work /shared/it --index 40 --count 8  eight of them
+  /shared/it/fsarena work /shared/it --all                 all that is left, here
+
+What has a valid result is not run again. Exit codes: 0 if the results are there; 3 if something is missing here.")]
+    Work(WorkArgs),
+    /// Take the results of planned cells into the store, and say what is left to be run.
+    #[command(after_help = "\
+Examples:
+  fsarena collect /shared/it                               as often as you like
+  fsarena collect /shared/it --on slurm                    have Slurm run what is left, and follow it
+
+Files that are damaged, of another campaign or second results are named and not taken. Exit code 3 if results are missing.")]
+    Collect(CollectArgs),
     /// List filesystems, suites, profiles, studies, uses, disks, ages, aged states or campaigns.
     #[command(after_help = "\
 Examples:
@@ -128,6 +158,19 @@ Examples:
 Verdicts: supported; partly: for some of the figures, or with another size; contradicted; undecidable: no figure says,
 and why. docs/claims.md has the language in which claims are written.")]
     Claims(ClaimsArgs),
+    /// Run a published comparison again, and say which of its claims hold now.
+    #[command(after_help = "\
+Examples:
+  fsarena replicate bonnie-linux-2011 --profile quick --backend vm
+                                            its filesystems and tests in small, in guests in virtual time
+  sudo fsarena replicate debian-file-server-2006
+                                            in its own sizes, with its volume and its memory, on this machine
+  fsarena replicate bonnie-linux-2011 --campaign 7 -o page.html
+                                            campaign 7 beside the study, and the page `then and now`
+
+Claims are judged by what was published and by what was measured: with one round, or where intervals overlap, the verdict
+is `not enough rounds`. Seconds of then are never set against seconds of now, only orders and ratios.")]
+    Replicate(Box<ReplicateArgs>),
     /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
     #[command(after_help = "\
 Examples:
@@ -249,6 +292,20 @@ Examples:
   fsarena history bonnie-block/write:latency-p99 -c ext4
   fsarena history 'tree/*' -c xfs --json           every phase of a test")]
     History(HistoryArgs),
+    /// Take in what other programs measured, or the campaigns of another database.
+    #[command(after_help = "\
+Examples:
+  fsarena import bonnie.csv                   what bonnie++ printed: a contender for each machine name in it
+  fsarena import ext4=a.json xfs=b.json       what fio printed on two filesystems, as one campaign
+  fsarena import -c ext4 1.txt 2.txt 3.txt    three runs of one program: three rounds
+  iozone -Ra | fsarena import -c ext4 -       from standard input
+  fsarena import other.db                     every campaign of another machine's database
+  fsarena import composite.xml --dry-run      say what it holds, and store nothing
+
+Read are bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, mdtest, the Phoronix Test Suite (XML), hyperfine
+(JSON), filebench, dbench, and what fsarena itself wrote: reports in CSV and JSON, databases. Which it is, the content says.
+All files that hold no campaign of fsarena's become one; of what is damaged, nothing is stored.")]
+    Import(ImportArgs),
     /// Show which filesystems run here, and what the others need.
     #[command(after_help = "\
 Examples:
@@ -376,6 +433,25 @@ pub struct ClaimsArgs {
     /// Show only claims with this verdict.
     #[arg(long, value_name = "VERDICT", value_parser = verdict, requires = "study")]
     pub verdict: Option<studies::Verdict>,
+}
+
+/// Options of `replicate`.
+#[derive(Clone, Debug, Args)]
+// The study has its suites, and is one campaign on fresh filesystems.
+#[command(mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
+pub struct ReplicateArgs {
+    /// The study: `fsarena list studies` has all.
+    #[arg(value_name = "STUDY")]
+    pub of: String,
+    /// Set this campaign beside the study, which ran already, in place of running one.
+    #[arg(long, value_name = "ID", value_parser = campaign_number, help_heading = "Replicate")]
+    pub campaign: Option<i64>,
+    /// Write the page `then and now` to this file.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = path(), help_heading = "Replicate")]
+    pub output: Option<PathBuf>,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 fn verdict(text: &str) -> Result<studies::Verdict, String> {

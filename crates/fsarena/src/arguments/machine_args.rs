@@ -1,10 +1,23 @@
 //! Options of `run` that say what machine a guest is.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use model::{Clock, DiskCache, GuestMachine};
 
-use crate::arguments::cli_values::{up_to, words};
+use crate::arguments::cli_values::{path, up_to, words};
 use crate::arguments::guest_args::BuildOptions;
+
+/// A cache of cells that several people have.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SharedCache {
+    /// Reuse results of identical cells of all who keep theirs in this directory and have its key [default: your own].
+    #[arg(long, value_name = "DIR", requires = "cache_key", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub cache: Option<PathBuf>,
+    /// The key of that directory: a file of 32 random bytes or more, which nobody else may read.
+    #[arg(long, value_name = "FILE", requires = "cache", value_hint = ValueHint::FilePath, value_parser = path())]
+    pub cache_key: Option<PathBuf>,
+}
 
 /// What a guest is; what is not given comes from the campaign file, then from what this machine can do.
 #[derive(Clone, Debug, Default, Args)]
@@ -35,8 +48,11 @@ pub struct MachineArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     /// Do not reuse results of identical cells.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
+    /// Whose results are reused.
+    #[command(flatten)]
+    pub shared: SharedCache,
     /// What the guest is made of.
     #[command(flatten)]
     pub build: BuildOptions,

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use model::{Backend, Bytes, Campaign, Nanos, PerMille, Profile, Suite};
 
+use crate::arguments::batch_args::{CheckArgs, EngineArgs, OVER_HOSTS};
 use crate::arguments::cli_values::{
     campaign_number, fill, path, percent, size, text, time, up_to, words,
 };
 use crate::arguments::guest_args::BuildOptions;
-use crate::arguments::machine_args::MachineArgs;
+use crate::arguments::machine_args::{MachineArgs, SharedCache};
 use crate::arguments::storage_args::StorageArgs;
 use crate::request::chosen;
 use crate::request::contender_groups::{TypedGroup, typed};
@@ -39,7 +40,8 @@ pub struct RunArgs {
     /// A group of contenders to report together (journaling=ext4,xfs); repeatable.
     #[arg(long = "group", value_name = "NAME=CONTENDER,...", value_parser = typed)]
     pub groups: Vec<TypedGroup>,
-    /// A suite of tests, or one test of it (traces/mail); repeatable [default: the shootout's suites].
+    /// A suite of tests, or one test of it (traces/mail), or another program with its options (fio:my.fio,
+    /// bonnie++:'-s 64M'); repeatable [default: the shootout's suites].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
     /// Repeat a published comparison with its suites, sizes, volume, memory and filesystems; -c, --size, --memory and
@@ -129,6 +131,15 @@ pub struct RunArgs {
     /// What a guest is.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// What runs the cells, where that is not this machine.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Where the campaign is planned for it: a directory that all nodes see, empty or not there yet.
+    #[arg(long, value_name = "DIR", requires = "on", help_heading = OVER_HOSTS, value_hint = ValueHint::DirPath, value_parser = path())]
+    pub plan: Option<PathBuf>,
+    /// How cells are checked there.
+    #[command(flatten)]
+    pub checked: CheckArgs,
 }
 
 /// Options of `resume`.
@@ -147,8 +158,11 @@ pub struct ResumeArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     /// Do not reuse results of identical cells in virtual time.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
+    /// Whose results are reused.
+    #[command(flatten)]
+    pub shared: SharedCache,
     /// The most bytes the campaign may write until the next resume [default: its first limit].
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_written: Option<Bytes>,

@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,10 +15,12 @@ use model::{Campaign, Filesystem, Profile, Suite};
 use provision::{GuestContents, Machine, Need};
 use run::{CellCache, SECRET};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use sys::trusted::Directory;
 
 use crate::arguments::cli::Globals;
 use crate::arguments::guest_args::{BuildOptions, GuestAction, GuestArgs};
+use crate::arguments::machine_args::SharedCache;
 use crate::commands::selftest as selftest_command;
 use crate::commands::shell as shell_command;
 use crate::output::exit;
@@ -281,6 +285,33 @@ pub fn cells(unwanted: bool, note: &mut dyn FnMut(&str)) -> Option<CellCache> {
             None
         }
     }
+}
+
+/// The cache that several people have, where one is named.
+pub fn shared_cells(shared: &SharedCache) -> anyhow::Result<Option<CellCache>> {
+    let (Some(directory), Some(key)) = (&shared.cache, &shared.cache_key) else {
+        return Ok(None);
+    };
+    let directory = paths::absolute("--cache", directory)?;
+    Ok(Some(CellCache::shared(&directory, shared_secret(key)?)?))
+}
+
+/// What a key file comes to.
+fn shared_secret(key: &Path) -> anyhow::Result<[u8; SECRET]> {
+    const READ_BY_ALL: u32 = 0o007;
+    const LARGEST: u64 = 1 << 16;
+    let shown = key.display();
+    let file = File::open(key).with_context(|| format!("cannot open {shown}"))?;
+    if file.metadata()?.mode() & READ_BY_ALL != 0 {
+        return Err(Refused(format!("anybody can use the key {shown}: chmod o= {shown}")).into());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    if bytes.len() < SECRET {
+        let why = format!("{shown} is too short for a key: head -c 32 /dev/urandom > {shown}");
+        return Err(BadInput(why).into());
+    }
+    Ok(Sha256::digest(&bytes).into())
 }
 
 fn open_cells() -> anyhow::Result<CellCache> {

@@ -67,6 +67,7 @@ fn go_on(
         Ok(Arc::new(guest))
     };
     let kept = traces::directory(globals)?;
+    let shared = guest_command::shared_cells(&args.shared)?;
     let means = Means {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
@@ -76,7 +77,10 @@ fn go_on(
         },
         jobs: args.jobs,
         max_written: args.max_written,
-        cache: &|| guest_command::cells(args.no_cache, &mut |text| progress.note(text)),
+        cache: &|| {
+            let own = || guest_command::cells(args.no_cache, &mut |text| progress.note(text));
+            shared.clone().or_else(own)
+        },
         guest: &guest,
     };
     let asked = Asked {

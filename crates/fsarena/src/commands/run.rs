@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use batch::slurm::Cluster;
 use model::{Bytes, Campaign, Cell, Clock};
 use orchestrate::Ended;
 use plan::{Cost, Experience};
@@ -14,7 +15,9 @@ use store::Store;
 use crate::arguments::cli::Globals;
 use crate::arguments::run_args::RunArgs;
 use crate::campaign::{self, Means};
+use crate::commands::collect as collect_command;
 use crate::commands::guest as guest_command;
+use crate::commands::plan as plan_command;
 use crate::commands::report as report_command;
 use crate::experience;
 use crate::leftovers::{self, Searched};
@@ -34,6 +37,13 @@ use wire::machine::Kind;
 /// Plans a campaign, stores it, runs it and reports; as many times as sessions are asked for.
 pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
+    if args.engine.on.is_some() {
+        return on_scheduler(args, globals, &stop);
+    }
+    if args.checked.check.is_some() {
+        let why = "on one machine no cell is checked on another: --check goes with --on".to_owned();
+        return Err(BadInput(why).into());
+    }
     let sessions = match args.dry_run {
         true => 1,
         false => args.sessions.unwrap_or(1),
@@ -71,6 +81,23 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         );
     }
     Ok(worst)
+}
+
+/// Plans a campaign for a scheduler, and has it run.
+fn on_scheduler(
+    args: &RunArgs,
+    globals: &Globals,
+    stop: &Arc<AtomicBool>,
+) -> anyhow::Result<ExitCode> {
+    let progress = Progress::choose(globals.json, globals.quiet);
+    let Some(directory) = &args.plan else {
+        let why = "--on takes --plan DIR: a directory that all nodes see, empty or not there yet";
+        return Err(BadInput(why.to_owned()).into());
+    };
+    Cluster::require()?;
+    let options = collect_command::options(&args.engine, &args.machine.shared)?;
+    let batch = plan_command::make(args, directory, globals, &progress, stop)?;
+    collect_command::follow(&batch, options, args.strict, globals, &progress, stop)
 }
 
 /// What became of one session.
@@ -135,13 +162,18 @@ pub fn campaign(
     leftovers::remove(&store, &searched, None, globals, &note)?;
 
     let kept = traces::directory(globals)?;
+    let shared = guest_command::shared_cells(&args.machine.shared)?;
     let means = Means {
         traces: &kept,
         uses: catalog.uses().cloned().collect(),
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
         max_written: None,
-        cache: &|| guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text)),
+        cache: &|| {
+            let own =
+                || guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text));
+            shared.clone().or_else(own)
+        },
         guest: &|_| {
             guest
                 .as_ref()

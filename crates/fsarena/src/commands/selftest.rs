@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use anyhow::Context;
+use batch::same::{Difference, NamedValue, difference, values};
 use catalog::Catalog;
 use clap::ValueEnum;
 use guest::{Clock, Guest};
@@ -25,7 +26,6 @@ use crate::disturbance::Disturbance;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::text::{line, print, print_json, remark};
 use crate::paths;
-use crate::same::{Difference, NamedValue, difference, values};
 
 const SIZE: Bytes = Bytes::mib(512);
 /// An environment that nobody has.

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use batch::BatchError;
+use batch::slurm::SlurmError;
 use clap::error::ErrorKind;
 use store::StoreError;
 use wire::machine::Kind;
@@ -105,9 +107,19 @@ fn one_line(text: &str) -> String {
 /// Which kind of error this is, by the first type in its chain that says so.
 fn code(error: &anyhow::Error) -> Code {
     let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
+    let of_batch = |error: &(dyn std::error::Error + 'static)| {
+        if error.is::<SlurmError>() {
+            return Some(Code::Refused);
+        }
+        let error: &BatchError = error.downcast_ref()?;
+        Some(match error.is_input() {
+            true => Code::BadInput,
+            false => Code::Refused,
+        })
+    };
     error
         .chain()
-        .find_map(of_store)
+        .find_map(|error| of_store(error).or_else(|| of_batch(error)))
         .unwrap_or(match kind(error) {
             Kind::BadInput => Code::BadInput,
             Kind::Refused => Code::Refused,

@@ -9,5 +9,6 @@ pub mod erase_question;
 pub mod exit;
 pub mod output_file;
 pub mod progress;
+pub mod replicate_text;
 pub mod study_page;
 pub mod text;

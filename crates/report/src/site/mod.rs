@@ -7,6 +7,7 @@ mod changes;
 mod chart;
 mod history;
 mod index;
+mod then_and_now;
 
 use model::CampaignResults;
 
@@ -21,6 +22,7 @@ use crate::wording::{summary, words};
 pub use changes::{OverCampaigns, changes_page};
 pub use history::history_page;
 pub use index::{IndexEntry, StudyEntry, index_page, studies_page};
+pub use then_and_now::then_and_now_page;
 
 /// What these pages have beside the style of a campaign's page.
 const OWN_STYLE: &str = include_str!("../../../../web/style/site.css");
@@ -117,6 +119,25 @@ impl CampaignHead {
             rounds: words::counted(campaign.rounds, "round"),
             contenders: campaign.contenders.iter().map(|c| clean(&c.name)).collect(),
         }
+    }
+
+    /// Which it is, of what, when and where: `campaign 7, 3 filesystems …`.
+    pub fn in_words(&self) -> String {
+        let parts = [
+            &self.profile,
+            &self.rounds,
+            &self.clock,
+            &self.kernel,
+            &self.machine,
+        ];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        let parts: Vec<&str> = parts.map(String::as_str).collect();
+        format!(
+            "campaign {} of {}, {}",
+            self.id,
+            self.begun,
+            parts.join(", ")
+        )
     }
 
     /// The name, or what stands for one.

@@ -11,5 +11,6 @@ pub(crate) mod remarks;
 pub(crate) mod scale;
 pub(crate) mod summary;
 pub(crate) mod text;
+pub mod then_and_now;
 pub(crate) mod unlike;
 pub(crate) mod words;

@@ -1,0 +1,101 @@
+//! The names of plans and cells: what they are called follows from what they are.
+
+use std::fmt::{self, Write};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Bytes that are read at once.
+const PART: usize = 1 << 20;
+
+/// A digest (SHA-256), in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(String);
+
+impl Digest {
+    /// How long one is.
+    pub const LENGTH: usize = 64;
+
+    /// The digest of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self::written(Sha256::digest(bytes).as_ref())
+    }
+
+    /// The digest of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        let (mut file, mut part) = (File::open(path)?, vec![0; PART]);
+        let mut digest = Sha256::new();
+        loop {
+            match file.read(&mut part)? {
+                0 => return Ok(Self::written(digest.finalize().as_ref())),
+                length => digest.update(&part[..length]),
+            }
+        }
+    }
+
+    /// One that was written down; nothing where it is none.
+    pub fn read(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let is_one = text.len() == Self::LENGTH && text.bytes().all(is_digit);
+        is_one.then(|| Self(text.to_owned()))
+    }
+
+    /// Its first two digits: so many directories keep each of them small.
+    pub fn shelf(&self) -> &str {
+        &self.0[..2]
+    }
+
+    /// Its first digits, where a few will do.
+    pub fn short(&self) -> &str {
+        &self.0[..12]
+    }
+
+    fn written(bytes: &[u8]) -> Self {
+        let mut text = String::with_capacity(Self::LENGTH);
+        for byte in bytes {
+            write!(text, "{byte:02x}").expect("a string takes everything");
+        }
+        Self(text)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let digest = Digest::of(b"abc");
+        assert!(digest.to_string().starts_with("ba7816bf8f01cfea"));
+        assert_eq!(Digest::read(&digest.to_string()), Some(digest.clone()));
+        for other in [
+            &digest.to_string()[1..],
+            "",
+            &"G".repeat(64),
+            &"A".repeat(64),
+        ] {
+            assert_eq!(Digest::read(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_the_digest_of_its_bytes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let bytes = vec![7; PART + 1];
+        std::fs::write(file.path(), &bytes).unwrap();
+        assert_eq!(Digest::of_file(file.path()).unwrap(), Digest::of(&bytes));
+    }
+}

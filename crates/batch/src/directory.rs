@@ -1,0 +1,479 @@
+//! What is planned in a directory: the campaign, its cells as files, and what a worker needs.
+//!
+//! ```text
+//! plan.json               the campaign and what it is to run in; written last, so that it vouches for the rest
+//! index                   a line for each entry: the name of its cell; cells in the order of the plan, then checks
+//! cells/ab/NAME.json      a cell; its name is the digest of the plan and of the cell
+//! results/ab/NAME.json    its result; NAME.check.json that of its second run, on another host
+//! guest/, traces/         the guest and the traces of the campaign
+//! fsarena                 the program that planned it, which is also the worker
+//! log/                    what workers say, where whoever starts them wants to keep it
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use guest::{Carried, Guest, GuestError};
+use model::{Campaign, Cell, CellId, Environment, Nanos};
+use serde::{Deserialize, Serialize};
+use sys::trusted::{Directory, usual_mode};
+
+use crate::{BatchError, Digest};
+
+/// The version of what is in the directory.
+const FORMAT: u32 = 1;
+const PLAN: &str = "plan.json";
+const INDEX: &str = "index";
+const CELLS: &str = "cells";
+const RESULTS: &str = "results";
+const GUEST: &str = "guest";
+const TRACES: &str = "traces";
+const LOG: &str = "log";
+/// The program in the directory.
+pub const PROGRAM: &str = "fsarena";
+
+/// A program, so that another one is known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+    /// The digest of its file.
+    pub digest: Digest,
+}
+
+/// What is planned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    format: u32,
+    /// When, nanoseconds since 1970: two plans are never the same.
+    pub planned: Nanos,
+    /// Who planned, and works.
+    pub program: Program,
+    /// What cells run in.
+    pub guest: Carried,
+    /// What they run on, for the record.
+    pub environment: Environment,
+    /// How many cells there are.
+    pub cells: u32,
+    /// How many of them run on two hosts.
+    pub checks: u32,
+    /// The campaign.
+    pub campaign: Campaign,
+}
+
+/// What is planned, and which of its cells run on two hosts.
+pub struct Planned<'a> {
+    /// The campaign, of a fixed number of rounds.
+    pub campaign: &'a Campaign,
+    /// Its cells, numbered from 0.
+    pub cells: &'a [Cell],
+    /// What they run on, for the record.
+    pub environment: Environment,
+    /// Copies the guest in which they run into a directory.
+    pub guest: &'a Carry<'a>,
+    /// The program that works.
+    pub program: &'a Path,
+    /// Its version.
+    pub version: &'a str,
+    /// Traces of the campaign, as files.
+    pub traces: &'a [PathBuf],
+    /// Of a thousand cells, how many run on two hosts; of any, one at least.
+    pub checked: u32,
+    /// Now, nanoseconds since 1970.
+    pub now: Nanos,
+}
+
+/// Copies a guest into a directory.
+pub type Carry<'a> = dyn Fn(&Path) -> Result<Carried, GuestError> + 'a;
+
+/// Which run of a cell an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Half {
+    /// The run whose result counts.
+    First,
+    /// A second run, on another host, which must come to the same.
+    Check,
+}
+
+/// A cell to be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number in the directory.
+    pub index: u32,
+    /// The cell.
+    pub cell: Cell,
+    /// Its name.
+    pub name: Digest,
+    /// Which run of it.
+    pub half: Half,
+}
+
+/// Some entries that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The first.
+    pub first: u32,
+    /// How many, at most.
+    pub count: u32,
+}
+
+/// A directory with a plan.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    path: PathBuf,
+    name: Digest,
+    plan: Plan,
+}
+
+impl Batch {
+    /// Plans a campaign into a directory that is empty, or not there.
+    ///
+    /// # Errors
+    /// When it is not empty, or something cannot be read or written.
+    pub fn make(path: &Path, planned: &Planned<'_>) -> Result<Self, BatchError> {
+        let directory = Directory::make(path)?;
+        let path = directory.path();
+        let is_empty = fs::read_dir(path)
+            .map_err(BatchError::io("read", path))?
+            .next()
+            .is_none();
+        if !is_empty {
+            return Err(BatchError::NotEmpty(path.to_owned()));
+        }
+        let program = path.join(PROGRAM);
+        fs::copy(planned.program, &program).map_err(BatchError::io("write", &program))?;
+        let checks = checks(planned.cells.len(), planned.checked);
+        let plan = Plan {
+            format: FORMAT,
+            planned: planned.now,
+            program: Program {
+                version: planned.version.to_owned(),
+                digest: Digest::of_file(&program).map_err(BatchError::io("read", &program))?,
+            },
+            guest: (planned.guest)(directory.subdirectory(GUEST)?.path())?,
+            environment: planned.environment.clone(),
+            cells: number(planned.cells.len()),
+            checks: number(checks),
+            campaign: planned.campaign.clone(),
+        };
+        let traces = directory.subdirectory(TRACES)?;
+        for trace in planned.traces {
+            let to = traces.path().join(trace.file_name().unwrap_or_default());
+            fs::copy(trace, &to).map_err(BatchError::io("write", &to))?;
+        }
+        directory.subdirectory(LOG)?;
+        shelves(&directory.subdirectory(RESULTS)?)?;
+        let text = json(&plan);
+        let batch = Self {
+            path: path.to_owned(),
+            name: Digest::of(text.as_bytes()),
+            plan,
+        };
+        batch.write_cells(&directory, planned.cells, checks)?;
+        directory.replace(PLAN, usual_mode(), text.as_bytes())?;
+        Ok(batch)
+    }
+
+    fn write_cells(
+        &self,
+        directory: &Directory,
+        cells: &[Cell],
+        checks: usize,
+    ) -> Result<(), BatchError> {
+        let shelves = shelves(&directory.subdirectory(CELLS)?)?;
+        let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
+        for (cell, name) in cells.iter().zip(&names) {
+            // Not flushed one by one: what a machine loses that dies now is planned again, for there is no plan yet.
+            let path = shelves.join(name.shelf()).join(format!("{name}.json"));
+            fs::write(&path, json(cell)).map_err(BatchError::io("write", &path))?;
+        }
+        let path = self.path.join(INDEX);
+        let mut index = File::create_new(&path).map_err(BatchError::io("write", &path))?;
+        let checked = checked(&names, checks);
+        let lines = names.iter().chain(checked);
+        let lines: String = lines.map(|name| format!("{name}\n")).collect();
+        let written = index
+            .write_all(lines.as_bytes())
+            .and_then(|()| index.sync_all());
+        written.map_err(BatchError::io("write", &path))
+    }
+
+    /// The plan in a directory.
+    ///
+    /// # Errors
+    /// When there is none, it is of a version that this program does not know, or others could tamper with it.
+    pub fn open(path: &Path) -> Result<Self, BatchError> {
+        let file = path.join(PLAN);
+        let text = match fs::read(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(BatchError::NoPlan(path.to_owned()));
+            }
+            Err(error) => return Err(BatchError::io("read", &file)(error)),
+        };
+        // What is there is run.
+        let path = Directory::open(path)?.path().to_owned();
+        let damaged = |what: String| BatchError::Damaged {
+            path: path.clone(),
+            what,
+        };
+        let plan = serde_json::from_slice(&text);
+        let plan: Plan = plan.map_err(|error| damaged(format!("{PLAN}: {error}")))?;
+        if plan.format != FORMAT {
+            let what = format!("{PLAN} is of format {}, and this is {FORMAT}", plan.format);
+            return Err(damaged(what));
+        }
+        Ok(Self {
+            name: Digest::of(&text),
+            path,
+            plan,
+        })
+    }
+
+    /// What is planned.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The name of the plan, which no other has.
+    pub const fn name(&self) -> &Digest {
+        &self.name
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The program in it.
+    pub fn program(&self) -> PathBuf {
+        self.path.join(PROGRAM)
+    }
+
+    /// Where the output of workers may be kept.
+    pub fn log(&self) -> PathBuf {
+        self.path.join(LOG)
+    }
+
+    /// Where the traces of the campaign are.
+    pub fn traces(&self) -> PathBuf {
+        self.path.join(TRACES)
+    }
+
+    /// The directory of results.
+    pub(crate) fn results(&self) -> PathBuf {
+        self.path.join(RESULTS)
+    }
+
+    /// Where the result of a cell is, or would be.
+    pub(crate) fn result(&self, name: &Digest, half: Half) -> PathBuf {
+        let check = match half {
+            Half::First => "",
+            Half::Check => ".check",
+        };
+        let shelf = self.results().join(name.shelf());
+        shelf.join(format!("{name}{check}.json"))
+    }
+
+    /// The guest of the campaign.
+    ///
+    /// # Errors
+    /// When it is not what it was.
+    pub fn guest(&self) -> Result<Guest, BatchError> {
+        let guest = Guest::carried(&self.path.join(GUEST), &self.plan.guest);
+        guest.map_err(|error| self.damaged(error.to_string()))
+    }
+
+    /// Demands that this program is the one that planned.
+    ///
+    /// # Errors
+    /// When it is another one.
+    pub fn require_program(&self, version: &str, file: &Path) -> Result<(), BatchError> {
+        self.require_version(version)?;
+        let digest = Digest::of_file(file).map_err(BatchError::io("read", file))?;
+        if digest == self.plan.program.digest {
+            return Ok(());
+        }
+        Err(BatchError::OtherProgram {
+            path: self.path.clone(),
+            planned: format!("another build ({})", self.plan.program.digest.short()),
+            this: digest.short().to_owned(),
+        })
+    }
+
+    /// Demands that this program is of the version that planned.
+    ///
+    /// # Errors
+    /// When it is another one.
+    pub fn require_version(&self, version: &str) -> Result<(), BatchError> {
+        let planned = &self.plan.program.version;
+        if planned == version {
+            return Ok(());
+        }
+        Err(BatchError::OtherProgram {
+            path: self.path.clone(),
+            planned: format!("fsarena {planned}"),
+            this: format!("fsarena {version}"),
+        })
+    }
+
+    /// How many entries there are: cells, and checks behind them.
+    pub const fn entries(&self) -> u32 {
+        self.plan.cells + self.plan.checks
+    }
+
+    /// One entry, read from its file.
+    ///
+    /// # Errors
+    /// When there is none of this number, or it is damaged.
+    pub fn entry(&self, index: u32) -> Result<Entry, BatchError> {
+        self.require_index(index)?;
+        let name = self.listed(index, 1)?.remove(0);
+        let path = self
+            .path
+            .join(CELLS)
+            .join(name.shelf())
+            .join(format!("{name}.json"));
+        let text = fs::read(&path).map_err(BatchError::io("read", &path))?;
+        let cell = serde_json::from_slice::<Cell>(&text).ok();
+        let cell = cell.filter(|cell| self.name_of(cell) == name);
+        let cell = cell.ok_or_else(|| {
+            self.damaged(format!("{} is not the cell of its name", path.display()))
+        })?;
+        Ok(Entry {
+            half: self.half(index),
+            index,
+            cell,
+            name,
+        })
+    }
+
+    /// The entries of a part; those of one kind alone: of cells, or of checks.
+    ///
+    /// # Errors
+    /// As for [`Batch::entry`].
+    pub fn part(&self, part: Part) -> Result<Vec<Entry>, BatchError> {
+        self.require_index(part.first)?;
+        let end = match self.half(part.first) {
+            Half::First => self.plan.cells,
+            Half::Check => self.entries(),
+        };
+        let end = part.first.saturating_add(part.count).min(end);
+        (part.first..end).map(|index| self.entry(index)).collect()
+    }
+
+    /// All entries, from the campaign's own plan.
+    ///
+    /// # Errors
+    /// When the index is not that of the campaign.
+    pub fn all(&self) -> Result<Vec<Entry>, BatchError> {
+        let cells = plan::plan(&self.plan.campaign);
+        let names: Vec<Digest> = cells.iter().map(|cell| self.name_of(cell)).collect();
+        let is_it = number(cells.len()) == self.plan.cells;
+        let checked: Vec<&Digest> = checked(&names, self.plan.checks as usize).collect();
+        let listed = self.listed(0, self.entries())?;
+        if !is_it || !names.iter().chain(checked.iter().copied()).eq(&listed) {
+            return Err(self.damaged("its index is not that of its campaign".to_owned()));
+        }
+        let places: BTreeMap<&Digest, usize> = names.iter().zip(0..).collect();
+        let behind = checked.into_iter().map(|name| places[name]);
+        let entry = |(index, place): (usize, usize)| Entry {
+            index: number(index),
+            half: self.half(number(index)),
+            cell: cells[place].clone(),
+            name: names[place].clone(),
+        };
+        Ok((0..cells.len())
+            .chain(behind)
+            .enumerate()
+            .map(entry)
+            .collect())
+    }
+
+    fn require_index(&self, index: u32) -> Result<(), BatchError> {
+        if index < self.entries() {
+            return Ok(());
+        }
+        Err(BatchError::OutOfRange {
+            path: self.path.clone(),
+            index,
+            last: self.entries().saturating_sub(1),
+        })
+    }
+
+    const fn half(&self, index: u32) -> Half {
+        match index < self.plan.cells {
+            true => Half::First,
+            false => Half::Check,
+        }
+    }
+
+    /// Names in the index.
+    fn listed(&self, first: u32, count: u32) -> Result<Vec<Digest>, BatchError> {
+        const LINE: u64 = Digest::LENGTH as u64 + 1;
+        let path = self.path.join(INDEX);
+        let read = || {
+            let mut file = File::open(&path)?;
+            file.seek(SeekFrom::Start(u64::from(first) * LINE))?;
+            let mut text = String::new();
+            file.take(u64::from(count) * LINE)
+                .read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = read().map_err(BatchError::io("read", &path))?;
+        let names: Option<Vec<Digest>> = text.lines().map(Digest::read).collect();
+        let names = names.filter(|names| names.len() == count as usize);
+        names.ok_or_else(|| self.damaged(format!("{INDEX} has no such line")))
+    }
+
+    /// The name of a cell: all that its result follows from is in it.
+    fn name_of(&self, cell: &Cell) -> Digest {
+        Digest::of(format!("{}\n{}", self.name, json(cell)).as_bytes())
+    }
+
+    fn damaged(&self, what: String) -> BatchError {
+        BatchError::Damaged {
+            path: self.path.clone(),
+            what,
+        }
+    }
+}
+
+impl Entry {
+    /// The number of its cell.
+    pub const fn id(&self) -> CellId {
+        self.cell.id
+    }
+}
+
+/// How many cells run on two hosts.
+fn checks(cells: usize, of_a_thousand: u32) -> usize {
+    (cells * of_a_thousand as usize).div_ceil(1000).min(cells)
+}
+
+/// Those that do: as if drawn by lot, for names follow from everything.
+fn checked(names: &[Digest], count: usize) -> impl Iterator<Item = &Digest> {
+    let mut sorted: Vec<&Digest> = names.iter().collect();
+    sorted.sort();
+    sorted.into_iter().take(count)
+}
+
+/// Makes the directories in which files are spread.
+fn shelves(directory: &Directory) -> Result<PathBuf, BatchError> {
+    for shelf in 0..=u8::MAX {
+        directory.subdirectory(format!("{shelf:02x}"))?;
+    }
+    Ok(directory.path().to_owned())
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("plans hold only what JSON can say")
+}
+
+/// More cells than that are refused long before.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

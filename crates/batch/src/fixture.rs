@@ -1,0 +1,26 @@
+//! A result, for this crate's tests.
+
+use model::{CellResult, Nanos, PhaseResult, StepRecord};
+
+/// Of two phases and one step.
+pub fn result() -> CellResult {
+    let test = orchestrate::in_memory::test();
+    let result = orchestrate::in_memory::success(&test);
+    let phase = |name: &str| PhaseResult {
+        phase: name.to_owned(),
+        wall: Nanos(1000),
+        ..result.phases[0].clone()
+    };
+    CellResult {
+        phases: ["write", "rewrite"].map(phase).into(),
+        steps: vec![StepRecord {
+            step: "mkfs".into(),
+            command: vec!["mkfs.ext4".into()],
+            exit: Some(0),
+            signal: None,
+            elapsed: Nanos(5),
+            output: String::new(),
+        }],
+        ..result
+    }
+}

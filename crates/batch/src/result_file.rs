@@ -1,0 +1,158 @@
+//! A result as a file: whole, with a checksum, of one cell of one plan, and under a name that it gets once.
+//!
+//! The first line is the digest of all that follows, which is one object in JSON.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use model::CellResult;
+use serde::{Deserialize, Serialize};
+use sys::trusted::usual_mode;
+
+use crate::{Batch, Digest, Entry, Half};
+
+/// How the names begin of files that are not written to their ends.
+pub const PARTIAL: &str = ".partial-";
+
+/// What became of a cell, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultFile {
+    /// The plan.
+    pub plan: Digest,
+    /// The cell.
+    pub cell: Digest,
+    /// Which run of it.
+    pub half: Half,
+    /// The host that ran it.
+    pub host: String,
+    /// The result.
+    pub result: CellResult,
+}
+
+/// Why a file holds no result.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// It is not there.
+    None,
+    /// It is not as it was written.
+    Damaged,
+    /// It cannot be read.
+    Io(io::Error),
+}
+
+impl ResultFile {
+    /// The file at a path.
+    pub fn read(path: &Path) -> Result<Self, Unreadable> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unreadable::None),
+            Err(error) => return Err(Unreadable::Io(error)),
+        };
+        Self::parse(&bytes).ok_or(Unreadable::Damaged)
+    }
+
+    /// What bytes say, where they are as they were written.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (digest, text) = bytes.split_at_checked(Digest::LENGTH)?;
+        let text = text.strip_prefix(b"\n")?;
+        let is_whole = Digest::of(text).to_string().as_bytes() == digest;
+        is_whole.then(|| serde_json::from_slice(text).ok())?
+    }
+
+    /// The same as it is written.
+    pub fn text(&self) -> String {
+        let text = serde_json::to_string(self).expect("results hold only what JSON can say") + "\n";
+        format!("{}\n{text}", Digest::of(text.as_bytes()))
+    }
+
+    /// The result of an entry, where it is there and whole.
+    pub fn of(batch: &Batch, entry: &Entry, half: Half) -> Option<Self> {
+        let file = Self::read(&batch.result(&entry.name, half)).ok()?;
+        (file.plan == *batch.name() && file.cell == entry.name && file.half == half).then_some(file)
+    }
+
+    /// Writes it where it belongs, unless a valid one is there: then that stays, for both are of the same cell.
+    ///
+    /// # Errors
+    /// When it cannot be written; nothing of it is left then.
+    pub fn keep(&self, batch: &Batch, entry: &Entry) -> io::Result<()> {
+        let path = batch.result(&entry.name, entry.half);
+        let shelf = path.parent().unwrap_or(Path::new("/"));
+        let mut file = tempfile::Builder::new()
+            .prefix(PARTIAL)
+            .permissions(Permissions::from_mode(usual_mode()))
+            .tempfile_in(shelf)?;
+        file.write_all(self.text().as_bytes())?;
+        file.as_file().sync_all()?;
+        // By link(2), which gives a name on NFS, too, only where nobody has it.
+        if let Err(error) = file.persist_noclobber(&path) {
+            if error.error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(error.error);
+            }
+            if is_done(batch, entry) {
+                return Ok(());
+            }
+            error.file.persist(&path)?;
+        }
+        File::open(shelf)?.sync_all()
+    }
+}
+
+/// Whether an entry need not be run: its result is there, and is of another host than that of the cell's other run.
+pub fn is_done(batch: &Batch, entry: &Entry) -> bool {
+    let Some(own) = ResultFile::of(batch, entry, entry.half) else {
+        return false;
+    };
+    match entry.half {
+        Half::First => true,
+        Half::Check => {
+            let first = ResultFile::of(batch, entry, Half::First);
+            first.is_none_or(|first| first.host != own.host)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixture;
+
+    fn file() -> ResultFile {
+        ResultFile {
+            plan: Digest::of(b"plan"),
+            cell: Digest::of(b"cell"),
+            half: Half::First,
+            host: "n1".into(),
+            result: fixture::result(),
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        assert_eq!(ResultFile::parse(file().text().as_bytes()), Some(file()));
+    }
+
+    proptest! {
+        /// Wherever it was cut off or changed, it is damaged.
+        #[test]
+        fn a_file_that_was_changed_is_none(at in 0.0f64..1.0, byte in any::<u8>(), cut in any::<bool>()) {
+            let whole = file().text().into_bytes();
+            let mut bytes = whole.clone();
+            let at = (at * bytes.len() as f64) as usize;
+            match cut {
+                true => bytes.truncate(at),
+                false => bytes[at] = byte,
+            }
+            prop_assert_eq!(ResultFile::parse(&bytes).is_some(), bytes == whole);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(ResultFile::parse(&bytes).is_none());
+        }
+    }
+}

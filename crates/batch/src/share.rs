@@ -1,0 +1,153 @@
+//! What a worker keeps: a ledger whose results are files in the directory.
+
+use model::{
+    Calibration, Campaign, CampaignResults, Cell, CellResult, Environment, Status, StoredCell, Tool,
+};
+use orchestrate::Ledger;
+
+use crate::result_file::{self, ResultFile};
+use crate::{Batch, BatchError, Entry, Half};
+
+/// The step at which a cell ends that a host could not give what it needs.
+const PROVISION: &str = "provision";
+
+/// Some entries of a directory, to be run on one host. Those that have a valid result are left out.
+pub struct Share<'a> {
+    batch: &'a Batch,
+    campaign: Campaign,
+    entries: Vec<Entry>,
+    host: &'a str,
+}
+
+impl<'a> Share<'a> {
+    /// What of these entries is left to be run; `campaign` is that of the plan with this host's own paths. Entries of
+    /// which this host ran the other half are given back.
+    pub fn new(
+        batch: &'a Batch,
+        campaign: &Campaign,
+        entries: Vec<Entry>,
+        host: &'a str,
+    ) -> (Self, Vec<Entry>) {
+        let left = entries
+            .into_iter()
+            .filter(|entry| !result_file::is_done(batch, entry));
+        let (elsewhere, entries) = left.partition(|entry| {
+            let other = match entry.half {
+                Half::First => Half::Check,
+                Half::Check => Half::First,
+            };
+            let other = ResultFile::of(batch, entry, other);
+            other.is_some_and(|other| other.host == host)
+        });
+        let share = Self {
+            batch,
+            campaign: campaign.clone(),
+            entries,
+            host,
+        };
+        (share, elsewhere)
+    }
+
+    /// How many entries are to be run.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Which runs of cells its entries are, where they are of one kind.
+    pub fn half(&self) -> Option<Half> {
+        let half = self.entries.first()?.half;
+        self.entries
+            .iter()
+            .all(|entry| entry.half == half)
+            .then_some(half)
+    }
+
+    /// Whether nothing is to be run.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl Ledger for Share<'_> {
+    type Error = BatchError;
+
+    fn load(&self) -> Result<CampaignResults, BatchError> {
+        let cell = |entry: &Entry| StoredCell {
+            cell: entry.cell.clone(),
+            result: None,
+        };
+        Ok(CampaignResults {
+            id: 0,
+            started: self.batch.plan().planned,
+            campaign: self.campaign.clone(),
+            environments: Vec::new(),
+            calibration: None,
+            cells: self.entries.iter().map(cell).collect(),
+        })
+    }
+
+    /// Another emulator would come to other results.
+    fn begin_session(&mut self, environment: &Environment) -> Result<(), BatchError> {
+        let planned = &self.batch.plan().environment.tools;
+        if environment.tools == *planned {
+            return Ok(());
+        }
+        Err(BatchError::OtherTools {
+            host: self.host.to_owned(),
+            here: words(&environment.tools),
+            planned: words(planned),
+        })
+    }
+
+    /// What this host can do stands in no result.
+    fn calibrate(&mut self, _: &Calibration) -> Result<(), BatchError> {
+        Ok(())
+    }
+
+    /// A campaign of a fixed number of rounds gets no further cells.
+    fn extend_plan(&mut self, _: &[Cell]) -> Result<(), BatchError> {
+        Ok(())
+    }
+
+    fn record(&mut self, cell: &Cell, result: &CellResult) -> Result<(), BatchError> {
+        let entry = self.entries.iter().find(|entry| entry.cell == *cell);
+        let entry = entry.ok_or_else(|| BatchError::Damaged {
+            path: self.batch.path().to_owned(),
+            what: format!("cell {} is no entry of this worker's", cell.id.0),
+        })?;
+        // A contender that does not fit is unsupported on every host.
+        let failure = result.failure.as_ref().filter(|f| f.step == PROVISION);
+        if let Some(failure) = failure.filter(|_| result.status != Status::Unsupported) {
+            return Err(BatchError::NotRun {
+                cell: name(cell),
+                host: self.host.to_owned(),
+                reason: failure.reason.clone(),
+            });
+        }
+        let file = ResultFile {
+            plan: self.batch.name().clone(),
+            cell: entry.name.clone(),
+            half: entry.half,
+            host: self.host.to_owned(),
+            result: result.clone(),
+        };
+        let path = self.batch.result(&entry.name, entry.half);
+        file.keep(self.batch, entry)
+            .map_err(BatchError::io("write", &path))
+    }
+}
+
+/// A cell for people.
+pub fn name(cell: &Cell) -> String {
+    format!("{} × {}, round {}", cell.contender, cell.test, cell.round)
+}
+
+fn words(tools: &[Tool]) -> String {
+    match tools {
+        [] => "no QEMU".to_owned(),
+        tools => {
+            let versions: Vec<&str> = tools.iter().map(|tool| &*tool.version).collect();
+            versions.join(", ")
+        }
+    }
+}

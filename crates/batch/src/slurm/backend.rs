@@ -1,0 +1,351 @@
+//! The backend whose cells Slurm runs.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use model::{Calibration, Cell, CellId, Environment, Test};
+use orchestrate::{Backend, News, Stop};
+use wire::Stopped;
+
+use super::arrays::{self, Array, Task};
+use super::cluster::{Cluster, SlurmError, Submission};
+use super::queue;
+use crate::collected::ended;
+use crate::{Batch, Half, Results, State};
+
+/// How long the queue and the directory are left alone between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often Ctrl-C is noticed meanwhile.
+const ATTENTION: Duration = Duration::from_millis(100);
+/// After how many looks at the queue a task that is not in it has ended: a name in a directory on NFS takes a moment to be
+/// seen by other hosts.
+const LOOKS: u32 = 3;
+/// Cells that are handed over before they can run: their results come in another order.
+const AHEAD: usize = 1000;
+
+/// What became of an entry's task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is to be submitted.
+    Waits,
+    /// It is in the queue, or was a moment ago; so many looks have not found it.
+    Queued(u32),
+    /// It has left the queue without a result.
+    Gone,
+}
+
+/// Cells in the arrays of a cluster.
+pub struct Slurm<'r, 'a> {
+    batch: &'a Batch,
+    cluster: Cluster,
+    results: &'r mut Results<'a>,
+    /// Cells of a task.
+    each: u32,
+    /// Entries without a result.
+    places: BTreeMap<u32, Place>,
+    /// Cells that have begun and not ended.
+    begun: BTreeMap<CellId, (u32, Option<u32>)>,
+    checks: BTreeMap<CellId, u32>,
+    /// The last task of each entry, as Slurm calls it.
+    tasks: BTreeMap<u32, String>,
+    news: VecDeque<News>,
+    stop: Stop,
+    /// What was said last that Slurm complains of.
+    complaint: Option<String>,
+}
+
+impl<'r, 'a> Slurm<'r, 'a> {
+    /// The cells of a directory on a cluster. What of them is in its queue already stays there.
+    ///
+    /// # Errors
+    /// When the cluster does not answer.
+    pub fn new(
+        batch: &'a Batch,
+        results: &'r mut Results<'a>,
+        cluster: Cluster,
+        stop: &Stop,
+    ) -> Result<Self, SlurmError> {
+        let missing = results.missing();
+        let checks = results.entries().iter().filter(|e| e.half == Half::Check);
+        let checks = checks.map(|entry| (entry.id(), entry.index)).collect();
+        let mut slurm = Self {
+            each: arrays::cells_of_a_task(batch.plan().cells, cluster.processors),
+            places: missing
+                .into_iter()
+                .map(|entry| (entry, Place::Waits))
+                .collect(),
+            begun: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            news: VecDeque::new(),
+            complaint: None,
+            stop: Stop::clone(stop),
+            checks,
+            batch,
+            cluster,
+            results,
+        };
+        if batch.plan().checks > 0 && slurm.cluster.nodes.len() < 2 {
+            let why =
+                "cells are to be checked on a second node, and there is one: plan with --check 0%";
+            return Err(SlurmError::NoNode(why.to_owned()));
+        }
+        let queued = slurm.cluster.queued(slurm.plan())?;
+        if !queued.is_empty() {
+            let note = format!(
+                "{} tasks of this campaign are in Slurm's queue already",
+                queued.len()
+            );
+            slurm.news.push_back(News::Note(note));
+        }
+        // What an earlier session submitted and what this one submits is cut in the same places, so that none overlap.
+        let mut of_cells = queued.iter().map(|one| one.task);
+        if let Some(task) = of_cells.find(|task| task.first < batch.plan().cells) {
+            slurm.each = task.each;
+        }
+        slurm.see(&queued);
+        Ok(slurm)
+    }
+
+    /// Cancels what is in the queue.
+    ///
+    /// # Errors
+    /// When Slurm does not answer.
+    pub fn cancel(&self) -> Result<(), SlurmError> {
+        let queued = self.cluster.queued(self.plan())?;
+        let jobs: BTreeSet<String> = queued.into_iter().map(|queued| queued.job).collect();
+        self.cluster.cancel(&jobs.into_iter().collect::<Vec<_>>())
+    }
+
+    fn plan(&self) -> &str {
+        self.batch.name().short()
+    }
+
+    /// The entries of a task that are no others' and have no result.
+    fn entries_of(&self, task: Task) -> Vec<u32> {
+        let end = match task.first < self.batch.plan().cells {
+            true => self.batch.plan().cells,
+            false => self.batch.entries(),
+        };
+        let end = task.first.saturating_add(task.each).min(end);
+        let entries = self.places.range(task.first..end.max(task.first));
+        entries.map(|(entry, _)| *entry).collect()
+    }
+
+    /// Takes in what is in the queue.
+    fn see(&mut self, queued: &[queue::Queued]) {
+        let mut seen = BTreeSet::new();
+        for one in queued {
+            let entries = self.entries_of(one.task);
+            let name = format!("{}_{}", one.job, one.number);
+            self.tasks
+                .extend(entries.iter().map(|entry| (*entry, name.clone())));
+            seen.extend(entries);
+        }
+        for (entry, place) in &mut self.places {
+            match place {
+                _ if seen.contains(entry) => *place = Place::Queued(0),
+                Place::Queued(looks) if *looks + 1 >= LOOKS => *place = Place::Gone,
+                Place::Queued(looks) => *looks += 1,
+                Place::Waits | Place::Gone => {}
+            }
+        }
+    }
+
+    /// One look at everything: what came, what is queued, what is to be submitted.
+    fn look(&mut self) -> Result<(), SlurmError> {
+        let queued = self.cluster.queued(self.plan())?;
+        // Behind the look at the queue: what has left it since is there.
+        self.results.look()?;
+        let results = &*self.results;
+        self.places.retain(|entry, _| !results.has(*entry));
+        for entry in results.missing() {
+            // A result that was there may have been damaged.
+            self.places.entry(entry).or_insert(Place::Waits);
+        }
+        let held: Vec<String> = queued
+            .iter()
+            .filter(|one| one.held.is_some())
+            .map(|one| format!("{}_{}", one.job, one.number))
+            .collect();
+        self.cluster.cancel(&held)?;
+        self.see(&queued);
+        self.tell();
+        self.submit(queued.len())
+    }
+
+    /// What became of cells that have begun.
+    fn tell(&mut self) {
+        let begun: Vec<CellId> = self.begun.keys().copied().collect();
+        for cell in begun {
+            if self.results.state(cell) == State::Ready {
+                if let Some(news) = ended(self.results, cell) {
+                    self.begun.remove(&cell);
+                    self.news.push_back(news);
+                }
+                continue;
+            }
+            let (first, check) = self.begun[&cell];
+            let is_gone = |entry: &u32| self.places.get(entry) == Some(&Place::Gone);
+            if let Some(entry) = [Some(first), check].into_iter().flatten().find(is_gone) {
+                self.begun.remove(&cell);
+                let why = self.last_words(entry);
+                self.news.push_back(News::Lost(cell, why));
+            }
+        }
+    }
+
+    /// Why an entry has no result, as far as its task has said so.
+    fn last_words(&self, entry: u32) -> String {
+        let Some(task) = self.tasks.get(&entry) else {
+            return format!("Slurm's task of entry {entry} ended without a result");
+        };
+        let log = self.batch.log().join(format!("{task}.txt"));
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let line = text.lines().rev().find(|line| !line.trim().is_empty());
+        let line = line.unwrap_or("it said nothing");
+        format!("Slurm's task {task} ended without a result of entry {entry}: {line}")
+    }
+
+    /// Submits what waits, as far as the cluster takes it.
+    fn submit(&mut self, queued: usize) -> Result<(), SlurmError> {
+        let mut queued = u32::try_from(queued).unwrap_or(u32::MAX);
+        let waits = |(entry, place): (&u32, &Place)| (*place == Place::Waits).then_some(*entry);
+        let waiting: Vec<u32> = self.places.iter().filter_map(waits).collect();
+        let cells = self.batch.plan().cells;
+        let (first, checks): (Vec<u32>, Vec<u32>) =
+            waiting.iter().partition(|entry| **entry < cells);
+        let mut submissions: Vec<(Array, Option<String>)> = Vec::new();
+        let tasks = arrays::tasks(first, 0, self.each);
+        let all = arrays::arrays(&tasks, 0, self.cluster.limits, queued);
+        submissions.extend(all.into_iter().map(|array| (array, None)));
+        // A check runs where the cell did not.
+        let mut by_host: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for check in checks {
+            if let Some(host) = self.results.host_of_first(check) {
+                by_host.entry(host.to_owned()).or_default().push(check);
+            }
+        }
+        for (host, checks) in by_host {
+            let tasks = arrays::tasks(checks, cells, 1);
+            let all = arrays::arrays(&tasks, cells, self.cluster.limits, queued);
+            submissions.extend(all.into_iter().map(|array| (array, Some(host.clone()))));
+        }
+        for (array, but) in submissions {
+            let size = u32::try_from(array.tasks.len()).unwrap_or(u32::MAX);
+            let is_too_much = queued.saturating_add(size) > self.cluster.limits.queued;
+            // A limit of tasks at a time is one of each array.
+            if is_too_much || (queued > 0 && self.cluster.is_limited()) {
+                break;
+            }
+            self.submit_one(&array, but.as_deref())?;
+            queued += size;
+        }
+        Ok(())
+    }
+
+    fn submit_one(&mut self, array: &Array, but: Option<&str>) -> Result<(), SlurmError> {
+        let job = self.cluster.submit(&Submission {
+            name: queue::name(self.plan(), array.first, array.each),
+            directory: self.batch.path(),
+            program: self.batch.program(),
+            log: self.batch.log(),
+            array,
+            but,
+            worker: self.cluster.worker(),
+        })?;
+        for (task, number) in array.tasks().zip(&array.tasks) {
+            for entry in self.entries_of(task) {
+                self.places.insert(entry, Place::Queued(0));
+                self.tasks.insert(entry, format!("{job}_{number}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The user asked to stop.
+    fn stop(&mut self) {
+        if let Err(error) = self.cancel() {
+            let note = format!("{error}; what is in the queue goes on: scancel ends it");
+            self.news.push_back(News::Note(note));
+        }
+        for (cell, _) in std::mem::take(&mut self.begun) {
+            self.news
+                .push_back(News::Stopped(cell, Stopped::Interrupted));
+        }
+    }
+
+    /// Waits a moment, or until the user asks to stop.
+    fn pause(&self) {
+        let mut waited = Duration::ZERO;
+        while waited < PAUSE && !self.stop.load(Ordering::Relaxed) {
+            thread::sleep(ATTENTION);
+            waited += ATTENTION;
+        }
+    }
+}
+
+impl Backend for Slurm<'_, '_> {
+    type Error = SlurmError;
+
+    fn side_by_side(&self) -> usize {
+        self.cluster.processors as usize
+    }
+
+    fn handed_over(&self) -> usize {
+        AHEAD.max(2 * self.side_by_side() * self.each as usize)
+    }
+
+    fn environment(&mut self) -> Result<Environment, SlurmError> {
+        Ok(self.batch.plan().environment.clone())
+    }
+
+    fn calibrate(&mut self) -> Result<Option<Calibration>, SlurmError> {
+        Ok(None)
+    }
+
+    /// Begins a cell, or begins it again.
+    fn start(&mut self, cell: &Cell, _: &Test) {
+        let first = cell.id.0;
+        let first = self
+            .results
+            .entry_of(cell.id)
+            .map_or(first, |entry| entry.index);
+        let check = self.checks.get(&cell.id).copied();
+        for entry in [Some(first), check].into_iter().flatten() {
+            if self.places.get(&entry) == Some(&Place::Gone) {
+                self.places.insert(entry, Place::Waits);
+            }
+        }
+        self.begun.insert(cell.id, (first, check));
+    }
+
+    fn next(&mut self) -> News {
+        loop {
+            if let Some(news) = self.news.pop_front() {
+                return news;
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                self.stop();
+                continue;
+            }
+            match self.look() {
+                Ok(()) => self.complaint = None,
+                // The controller is restarted, or a limit of the user's is reached: both pass.
+                Err(error) => {
+                    let complaint = error.to_string();
+                    if self.complaint.as_ref() != Some(&complaint) {
+                        self.complaint = Some(complaint.clone());
+                        let note = format!("{complaint}; trying again");
+                        self.news.push_back(News::Note(note));
+                    }
+                }
+            }
+            if self.news.is_empty() {
+                self.pause();
+            }
+        }
+    }
+}

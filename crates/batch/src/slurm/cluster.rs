@@ -1,0 +1,333 @@
+//! Slurm's commands.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use model::Bytes;
+
+use super::arrays::{Array, Limits};
+use super::queue::{self, Node, Queued};
+use crate::{BatchError, ranges};
+
+/// The package of Debian's that brings the commands.
+const PACKAGE: &str = "slurm-client";
+
+/// Why Slurm cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SlurmError {
+    /// A command is not there.
+    #[error(
+        "{command} cannot be run ({source}): `apt-get install {PACKAGE}`, or run it where the cluster's commands are"
+    )]
+    NoCommand {
+        /// The command.
+        command: &'static str,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A command failed.
+    #[error("{command} says: {complaint}")]
+    Failed {
+        /// The command.
+        command: &'static str,
+        /// What it wrote.
+        complaint: String,
+    },
+    /// No node can run anything.
+    #[error("{0}")]
+    NoNode(String),
+    /// The directory is not as it must be.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+}
+
+/// What the user asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The partition.
+    pub partition: Option<String>,
+    /// Nodes, as Slurm writes them; no others are used.
+    pub nodes: Option<String>,
+    /// Tasks at a time, at most.
+    pub at_once: Option<u32>,
+    /// Further options of sbatch(1).
+    pub sbatch: Vec<String>,
+    /// Further options of `fsarena work`.
+    pub worker: Vec<String>,
+}
+
+/// A cluster, as it was found.
+pub struct Cluster {
+    options: Options,
+    /// What it takes.
+    pub limits: Limits,
+    /// Processors of those that are up.
+    pub processors: u32,
+    /// Nodes on which tasks may run, those among them that are down now.
+    pub nodes: Vec<String>,
+    /// Nodes of the partition that are not to be used.
+    excluded: Vec<String>,
+    /// What a task takes of memory, where the cluster counts that.
+    memory: Option<Bytes>,
+}
+
+/// What an array of workers needs to be told.
+pub struct Submission<'a> {
+    /// The array.
+    pub array: &'a Array,
+    /// Its name.
+    pub name: String,
+    /// The directory that is worked on.
+    pub directory: &'a Path,
+    /// The program in it.
+    pub program: PathBuf,
+    /// Where what it says is kept.
+    pub log: PathBuf,
+    /// A node that is not to run it.
+    pub but: Option<&'a str>,
+    /// Further options of the worker.
+    pub worker: Vec<String>,
+}
+
+impl Cluster {
+    /// Demands, before anything is planned, that there is a cluster.
+    ///
+    /// # Errors
+    /// When its commands are not there, or its controller does not answer.
+    pub fn require() -> Result<(), SlurmError> {
+        run("sbatch", &["--version"])?;
+        run("scontrol", &["ping"]).map(drop)
+    }
+
+    /// The cluster of this machine; a task takes so much memory.
+    ///
+    /// # Errors
+    /// When there is none, or none of its nodes can run anything.
+    pub fn find(options: &Options, memory: Bytes) -> Result<Self, SlurmError> {
+        let config = run("scontrol", &["show", "config"])?;
+        let mut words = vec!["--Node", "--noheader", "--format", queue::NODES];
+        if let Some(partition) = &options.partition {
+            words.extend(["--partition", partition]);
+        }
+        let all = queue::nodes(&run("sinfo", &words)?);
+        let wanted = match &options.nodes {
+            Some(list) => Some(run("scontrol", &["show", "hostnames", list])?),
+            None => None,
+        };
+        let wanted: Option<Vec<&str>> = wanted.as_ref().map(|text| text.lines().collect());
+        let is_wanted = |node: &Node| {
+            let wanted = wanted.as_ref();
+            wanted.is_none_or(|wanted| wanted.contains(&node.name.as_str()))
+        };
+        if let Some(unknown) = wanted.as_ref().and_then(|wanted| {
+            let is_known = |name: &&&str| !all.iter().any(|node| node.name == ***name);
+            wanted.iter().find(is_known)
+        }) {
+            let why = format!("the partition has no node {unknown}: `sinfo --Node` names them");
+            return Err(SlurmError::NoNode(why));
+        }
+        let (used, excluded): (Vec<Node>, Vec<Node>) = all.into_iter().partition(is_wanted);
+        let up = || used.iter().filter(|node| node.is_up);
+        if up().next().is_none() {
+            let why = "no node of the cluster can run anything now: `sinfo` says why";
+            return Err(SlurmError::NoNode(why.to_owned()));
+        }
+        let processors = up().map(|node| node.processors).sum();
+        let counts = up().any(|node| node.memory > 1);
+        Ok(Self {
+            limits: queue::limits(&config),
+            processors: options
+                .at_once
+                .map_or(processors, |most| processors.min(most)),
+            nodes: used.iter().map(|node| node.name.clone()).collect(),
+            excluded: excluded.into_iter().map(|node| node.name).collect(),
+            memory: counts.then_some(memory),
+            options: options.clone(),
+        })
+    }
+
+    /// The tasks of a plan in the queue.
+    ///
+    /// # Errors
+    /// When the controller does not answer.
+    pub fn queued(&self, plan: &str) -> Result<Vec<Queued>, SlurmError> {
+        let words = ["--me", "--array", "--noheader", "--format", queue::FORMAT];
+        Ok(queue::queued(&run("squeue", &words)?, plan))
+    }
+
+    /// Submits an array, and says which number it got.
+    ///
+    /// # Errors
+    /// When Slurm does not take it.
+    pub fn submit(&self, submission: &Submission<'_>) -> Result<String, SlurmError> {
+        let failed = |source| SlurmError::NoCommand {
+            command: "sbatch",
+            source,
+        };
+        let mut command = Command::new("sbatch");
+        command.args(self.words(submission));
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut input) = child.stdin.take() {
+            // Where it has ended already, it says why.
+            let _ = input.write_all(script(submission).as_bytes());
+        }
+        let output = child.wait_with_output().map_err(failed)?;
+        let said = said("sbatch", output)?;
+        // The name of the cluster may stand behind it.
+        Ok(said.split(';').next().unwrap_or_default().to_owned())
+    }
+
+    fn words(&self, submission: &Submission<'_>) -> Vec<String> {
+        let at_once = self.options.at_once;
+        let at_once = at_once.map_or_else(String::new, |most| format!("%{most}"));
+        let tasks = ranges(&submission.array.tasks);
+        let mut words = vec![
+            "--parsable".to_owned(),
+            "--requeue".to_owned(),
+            "--ntasks=1".to_owned(),
+            "--cpus-per-task=1".to_owned(),
+            format!("--array={tasks}{at_once}"),
+            format!("--job-name={}", submission.name),
+            format!("--output={}/%A_%a.txt", submission.log.display()),
+            "--open-mode=append".to_owned(),
+        ];
+        let memory = self.memory.map(|memory| memory.0.div_ceil(1 << 20));
+        words.extend(memory.map(|mebibytes| format!("--mem={mebibytes}M")));
+        let partition = self.options.partition.as_ref();
+        words.extend(partition.map(|partition| format!("--partition={partition}")));
+        let mut excluded: Vec<&str> = self.excluded.iter().map(String::as_str).collect();
+        excluded.extend(submission.but);
+        if !excluded.is_empty() {
+            words.push(format!("--exclude={}", excluded.join(",")));
+        }
+        words.extend(self.options.sbatch.iter().cloned());
+        words
+    }
+
+    /// Further options of workers.
+    pub fn worker(&self) -> Vec<String> {
+        self.options.worker.clone()
+    }
+
+    /// Whether so many tasks at a time were asked for, at most.
+    pub const fn is_limited(&self) -> bool {
+        self.options.at_once.is_some()
+    }
+
+    /// Cancels tasks: whole arrays where no number is given.
+    ///
+    /// # Errors
+    /// When Slurm does not.
+    pub fn cancel(&self, jobs: &[String]) -> Result<(), SlurmError> {
+        /// Longer command lines the kernel does not take.
+        const AT_ONCE: usize = 1000;
+        for jobs in jobs.chunks(AT_ONCE) {
+            let words: Vec<&str> = jobs.iter().map(String::as_str).collect();
+            run("scancel", &words)?;
+        }
+        Ok(())
+    }
+}
+
+/// What each task runs. A node is told apart by the name that Slurm gives it.
+fn script(submission: &Submission<'_>) -> String {
+    let Array { first, each, .. } = submission.array;
+    let quoted = |text: &str| format!(" '{}'", text.replace('\'', "'\\''"));
+    let path = |path: &Path| quoted(&path.to_string_lossy());
+    let worker: String = submission.worker.iter().map(|word| quoted(word)).collect();
+    format!(
+        "#!/bin/sh\nexec{program} work{directory} --index $(({first} + SLURM_ARRAY_TASK_ID * {each})) --count {each} \
+         --jobs 1 --as \"$SLURMD_NODENAME\"{worker}\n",
+        program = path(&submission.program),
+        directory = path(submission.directory),
+    )
+}
+
+fn run(command: &'static str, words: &[&str]) -> Result<String, SlurmError> {
+    let output = Command::new(command)
+        .args(words)
+        .stdin(Stdio::null())
+        .output();
+    said(
+        command,
+        output.map_err(|source| SlurmError::NoCommand { command, source })?,
+    )
+}
+
+/// What a command has printed, unless it failed.
+fn said(command: &'static str, output: Output) -> Result<String, SlurmError> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() {
+        return Ok(text(&output.stdout));
+    }
+    let complaint = text(&output.stderr);
+    let last = complaint.lines().last().unwrap_or("nothing");
+    Err(SlurmError::Failed {
+        command,
+        complaint: last.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(options: Options, but: Option<&str>) -> (String, String) {
+        let cluster = Cluster {
+            limits: Limits {
+                array: 1001,
+                queued: 10,
+            },
+            processors: 2,
+            nodes: vec!["n1".into()],
+            excluded: vec!["n3".into()],
+            memory: Some(Bytes::mib(800)),
+            options,
+        };
+        let array = Array {
+            first: 4004,
+            each: 4,
+            tasks: vec![0, 1, 2, 9],
+        };
+        let submission = Submission {
+            array: &array,
+            name: queue::name("abc", 4004, 4),
+            directory: Path::new("/it's"),
+            program: "/it's/fsarena".into(),
+            log: "/it's/log".into(),
+            but,
+            worker: vec!["--cache".into(), "/c d".into()],
+        };
+        (cluster.words(&submission).join(" "), script(&submission))
+    }
+
+    #[test]
+    fn sbatch_is_told_all_of_it() {
+        let (plain, script) = words(Options::default(), None);
+        assert_eq!(
+            plain,
+            "--parsable --requeue --ntasks=1 --cpus-per-task=1 --array=0-2,9 --job-name=fsarena-abc-4004-4 \
+             --output=/it's/log/%A_%a.txt --open-mode=append --mem=800M --exclude=n3"
+        );
+        let line = "exec '/it'\\''s/fsarena' work '/it'\\''s' --index $((4004 + SLURM_ARRAY_TASK_ID * 4)) --count 4";
+        assert!(script.contains(line), "{script}");
+        assert!(script.ends_with(" '--cache' '/c d'\n"), "{script}");
+        let options = Options {
+            partition: Some("short".into()),
+            at_once: Some(7),
+            sbatch: vec!["--account=fs".into()],
+            ..Options::default()
+        };
+        let (all, _) = words(options, Some("n1"));
+        assert!(all.contains("--array=0-2,9%7 "), "{all}");
+        assert!(
+            all.ends_with("--partition=short --exclude=n3,n1 --account=fs"),
+            "{all}"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! What Slurm prints: the queue, its limits, its nodes. Pure.
+
+use super::arrays::{Limits, Task};
+
+/// What `squeue --format` is asked for: number of the array, number of the task, state, node, reason, name.
+pub const FORMAT: &str = "%F|%K|%T|%N|%r|%j";
+/// What `sinfo --Node --format` is asked for: node, processors, memory in MiB, state.
+pub const NODES: &str = "%N|%c|%m|%T";
+
+/// A task of ours in the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The number of its array.
+    pub job: String,
+    /// Its number in that.
+    pub number: u32,
+    /// What it runs.
+    pub task: Task,
+    /// Why it will never begin, where it will not.
+    pub held: Option<String>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Its processors.
+    pub processors: u32,
+    /// Its memory in MiB; 1 where the cluster does not say.
+    pub memory: u64,
+    /// Whether jobs can run there.
+    pub is_up: bool,
+}
+
+/// What an array of a plan is called: what its tasks run stands in its name, so that it is known again.
+pub fn name(plan: &str, first: u32, each: u32) -> String {
+    format!("fsarena-{plan}-{first}-{each}")
+}
+
+/// The tasks of a plan in what squeue(1) prints.
+pub fn queued(text: &str, plan: &str) -> Vec<Queued> {
+    text.lines().filter_map(|line| one(line, plan)).collect()
+}
+
+fn one(line: &str, plan: &str) -> Option<Queued> {
+    let mut fields = line.splitn(6, '|');
+    let (job, number) = (fields.next()?, fields.next()?.parse().ok()?);
+    let (_state, _node, reason) = (fields.next()?, fields.next()?, fields.next()?);
+    let name = fields.next()?.trim();
+    let name = name.strip_prefix("fsarena-")?.strip_prefix(plan)?;
+    let (first, each) = name.strip_prefix('-')?.split_once('-')?;
+    let (first, each) = (first.parse::<u32>().ok()?, each.parse::<u32>().ok()?);
+    let first = first.checked_add(each.checked_mul(number)?)?;
+    let is_held = reason.to_ascii_lowercase().contains("held");
+    Some(Queued {
+        job: job.to_owned(),
+        number,
+        task: Task { first, each },
+        held: is_held.then(|| reason.to_owned()),
+    })
+}
+
+/// The limits in what `scontrol show config` prints; those of slurm.conf(5) where it says none.
+pub fn limits(text: &str) -> Limits {
+    let value = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        let (_, value) = lines.find(|(name, _)| name.trim() == key)?;
+        value.trim().parse::<u32>().ok()
+    };
+    Limits {
+        array: value("MaxArraySize").unwrap_or(1001).max(1),
+        queued: (value("MaxJobCount").unwrap_or(10_000) / 2).max(1),
+    }
+}
+
+/// The nodes in what sinfo(1) prints, each once.
+pub fn nodes(text: &str) -> Vec<Node> {
+    let mut nodes: Vec<Node> = text.lines().filter_map(node).collect();
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    nodes.dedup_by(|a, b| a.name == b.name);
+    nodes
+}
+
+fn node(line: &str) -> Option<Node> {
+    const DOWN: [&str; 6] = ["down", "drain", "fail", "maint", "power", "unk"];
+    let mut fields = line.trim().split('|');
+    let (name, processors) = (fields.next()?, fields.next()?.parse().ok()?);
+    let memory = fields.next()?.trim_end_matches('+').parse().ok()?;
+    let state = fields.next()?.to_ascii_lowercase();
+    Some(Node {
+        name: name.to_owned(),
+        processors,
+        memory,
+        is_up: !DOWN.iter().any(|word| state.contains(word)) && !state.ends_with('*'),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn tasks_of_a_plan_are_known_by_their_names() {
+        let text = "5|2|PENDING||Resources|fsarena-abc-0-4\n\
+                    5|0|RUNNING|n1|None|fsarena-abc-0-4\n\
+                    6|1|PENDING||launch failed requeued held|fsarena-abc-4004-1\n\
+                    7|0|RUNNING|n1|None|fsarena-other-0-4\n\
+                    8|N/A|RUNNING|n2|None|wrap\n";
+        let found = queued(text, "abc");
+        let tasks: Vec<_> = found.iter().map(|q| (q.task.first, q.task.each)).collect();
+        assert_eq!(tasks, [(8, 4), (0, 4), (4005, 1)]);
+        assert_eq!(found[0].held, None);
+        assert!(found[2].held.is_some());
+        assert_eq!((found[2].job.as_str(), found[2].number), ("6", 1));
+        assert_eq!(name("abc", 4004, 1), "fsarena-abc-4004-1");
+    }
+
+    #[test]
+    fn limits_are_those_of_the_cluster_or_the_usual_ones() {
+        let text = "MaxArraySize            = 21\nMaxDBDMsgs = 20\nMaxJobCount             = 100\n";
+        assert_eq!(
+            limits(text),
+            Limits {
+                array: 21,
+                queued: 50
+            }
+        );
+        assert_eq!(
+            limits(""),
+            Limits {
+                array: 1001,
+                queued: 5000
+            }
+        );
+    }
+
+    #[test]
+    fn nodes_are_up_unless_they_say_otherwise() {
+        let text = "n1|2|1|idle\nn2|64|256000+|drained\nn3|4|1|mixed\nn3|4|1|mixed\nn4|4|1|idle*\n";
+        let nodes = nodes(text);
+        let up: Vec<_> = nodes.iter().filter(|n| n.is_up).map(|n| &*n.name).collect();
+        assert_eq!(up, ["n1", "n3"]);
+        assert_eq!((nodes[1].processors, nodes[1].memory), (64, 256_000));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_passed_over(text in "(\\PC|\n){0,200}") {
+            queued(&text, "abc");
+            nodes(&text);
+            limits(&text);
+        }
+    }
+}

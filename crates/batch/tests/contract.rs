@@ -1,0 +1,459 @@
+//! Plan, work and collect, with workers that exist only in memory: each cell is taken once, whatever lies in the directory.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use batch::{
+    Batch, BatchError, Collected, Entry, Half, Part, Planned, Results, Share, State, Untaken,
+};
+use catalog::Catalog;
+use guest::Carried;
+use model::{Campaign, Cell, CellResult, Environment, Failure, Nanos, Status, Test, Tool};
+use orchestrate::in_memory::{self, Cells};
+use orchestrate::{Ended, Error, Limits, Stop};
+use proptest::prelude::*;
+
+/// Two contenders in so many rounds.
+fn campaign(rounds: u32) -> Campaign {
+    let catalog = Catalog::builtin().unwrap();
+    let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
+    in_memory::campaign(contenders.into(), rounds)
+}
+
+/// Where flushing costs nothing, if there is such a place.
+fn in_memory_directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() {
+        memory.to_owned()
+    } else {
+        std::env::temp_dir()
+    };
+    tempfile::tempdir_in(place).unwrap()
+}
+
+fn plan_in(directory: &Path, rounds: u32, checked: u32) -> Batch {
+    let campaign = campaign(rounds);
+    let carry = |_: &Path| {
+        Ok(Carried {
+            name: "guest-1".into(),
+            manifest: String::new(),
+            add_ons: Vec::new(),
+        })
+    };
+    let planned = Planned {
+        campaign: &campaign,
+        cells: &plan::plan(&campaign),
+        environment: in_memory::environment(),
+        guest: &carry,
+        program: Path::new("/bin/true"),
+        version: "1",
+        traces: &[],
+        checked,
+        now: Nanos(7),
+    };
+    Batch::make(&directory.join("it"), &planned).unwrap()
+}
+
+/// What a cell comes to in virtual time: a function of the cell.
+fn outcome(cell: &Cell, test: &Test) -> CellResult {
+    let mut result = in_memory::success(test);
+    result.phases[0].wall = Nanos(1000 + u64::from(cell.id.0));
+    result
+}
+
+/// Runs entries on a host; says how many were run.
+fn work(batch: &Batch, entries: Vec<Entry>, host: &str) -> Result<usize, BatchError> {
+    work_as(batch, entries, host, outcome)
+}
+
+fn work_as(
+    batch: &Batch,
+    entries: Vec<Entry>,
+    host: &str,
+    outcome: impl Fn(&Cell, &Test) -> CellResult,
+) -> Result<usize, BatchError> {
+    let runs = RefCell::new(0);
+    let mut cells = Cells::new(|cell: &Cell, test: &Test| {
+        *runs.borrow_mut() += 1;
+        outcome(cell, test)
+    });
+    let (mut share, _) = Share::new(batch, &batch.plan().campaign, entries, host);
+    let ended = orchestrate::run(
+        &mut share,
+        &mut cells,
+        &Limits::default(),
+        &(),
+        &Stop::default(),
+    );
+    match ended {
+        Ok(ended) => assert_eq!(ended, Ended::Complete),
+        Err(Error::Ledger(error)) => return Err(error),
+        Err(error) => panic!("{error}"),
+    }
+    drop(cells);
+    Ok(runs.into_inner())
+}
+
+fn entries(batch: &Batch, half: Half) -> Vec<Entry> {
+    let all = batch.all().unwrap();
+    all.into_iter().filter(|entry| entry.half == half).collect()
+}
+
+/// Collects what is there.
+fn collect(results: &Results<'_>, store: &mut in_memory::Results) -> Result<Ended, String> {
+    let mut backend = Collected::new(results, &Environment::default());
+    let ended = orchestrate::run(
+        store,
+        &mut backend,
+        &Limits::default(),
+        &(),
+        &Stop::default(),
+    );
+    ended.map_err(|error| error.to_string())
+}
+
+fn taken(store: &in_memory::Results) -> BTreeMap<u32, CellResult> {
+    let cells = store.read().cells.iter();
+    let taken = cells.filter_map(|c| Some((c.cell.id.0, c.result.clone()?)));
+    taken.collect()
+}
+
+fn path_of(batch: &Batch, entry: &Entry) -> PathBuf {
+    let name = entry.name.to_string();
+    let check = match entry.half {
+        Half::First => "",
+        Half::Check => ".check",
+    };
+    batch
+        .path()
+        .join(format!("results/{}/{name}{check}.json", &name[..2]))
+}
+
+#[test]
+fn cells_of_two_hosts_are_taken_once_and_are_those_of_one() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 10, 50);
+    assert_eq!((batch.plan().cells, batch.plan().checks), (20, 1));
+    let cells = entries(&batch, Half::First);
+    for (entry, host) in cells.iter().zip(["n1", "n2"].into_iter().cycle()) {
+        assert_eq!(batch.entry(entry.index).unwrap(), *entry);
+        assert_eq!(work(&batch, vec![entry.clone()], host).unwrap(), 1);
+    }
+    // What has a valid result is not run again, by whomever.
+    assert_eq!(work(&batch, cells.clone(), "n3").unwrap(), 0);
+    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let results = Results::of(&batch).unwrap();
+    assert_eq!(results.missing(), [20].into());
+    assert_eq!(
+        collect(&results, &mut store),
+        Ok(Ended::Interrupted),
+        "one is to be checked"
+    );
+    assert_eq!(taken(&store).len(), 19);
+    assert_eq!(work(&batch, entries(&batch, Half::Check), "n3").unwrap(), 1);
+    let results = Results::of(&batch).unwrap();
+    assert_eq!(collect(&results, &mut store), Ok(Ended::Complete));
+    let mut alone = in_memory::Results::new(&batch.plan().campaign);
+    let ended = orchestrate::run(
+        &mut alone,
+        &mut Cells::new(outcome),
+        &Limits::default(),
+        &(),
+        &Stop::default(),
+    );
+    assert_eq!(ended.unwrap(), Ended::Complete);
+    assert_eq!(taken(&store), taken(&alone));
+    assert_eq!(results.untaken().count(), 0);
+}
+
+#[test]
+fn a_cell_that_differs_between_hosts_stops_the_campaign_and_names_both() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 1);
+    work(&batch, entries(&batch, Half::First), "n1").unwrap();
+    let other = |cell: &Cell, test: &Test| {
+        let mut result = outcome(cell, test);
+        result.phases[0].wall.0 += 1;
+        result
+    };
+    work_as(&batch, entries(&batch, Half::Check), "n2", other).unwrap();
+    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    let error = collect(&Results::of(&batch).unwrap(), &mut store).unwrap_err();
+    let checked = entries(&batch, Half::Check)[0].cell.id.0;
+    let (one, two) = (1000 + checked, 1001 + checked);
+    let told = format!("write.wall is {one} on n1 and {two} on n2");
+    assert!(error.contains(&told), "{error}");
+    assert!(!taken(&store).contains_key(&checked));
+}
+
+#[test]
+fn a_check_is_of_another_host() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 1);
+    let checks = entries(&batch, Half::Check);
+    work(&batch, entries(&batch, Half::First), "n1").unwrap();
+    let (share, elsewhere) = Share::new(&batch, &batch.plan().campaign, checks.clone(), "n1");
+    assert!(share.is_empty());
+    assert_eq!(elsewhere, checks);
+    // Both ran at once, on the same host: that of the check gives way.
+    let first = path_of(
+        &batch,
+        &Entry {
+            half: Half::First,
+            ..checks[0].clone()
+        },
+    );
+    let (aside, path) = (fs::read(&first).unwrap(), path_of(&batch, &checks[0]));
+    fs::remove_file(&first).unwrap();
+    work(&batch, checks.clone(), "n1").unwrap();
+    fs::write(&first, aside).unwrap();
+    let results = Results::of(&batch).unwrap();
+    let untaken: Vec<&Untaken> = results.untaken().collect();
+    assert_eq!(untaken, [&Untaken::SameHost(path)]);
+    assert_eq!(results.missing(), [2].into());
+    assert_eq!(results.host_of_first(2), Some("n1"));
+    assert_eq!(work(&batch, checks, "n2").unwrap(), 1);
+    assert_eq!(Results::of(&batch).unwrap().untaken().count(), 0);
+}
+
+#[test]
+fn files_that_are_no_results_are_told_and_not_taken_and_what_is_missing_is_run_again() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 2, 0);
+    let cells = entries(&batch, Half::First);
+    work(&batch, cells.clone(), "n1").unwrap();
+    let other = in_memory_directory();
+    let foreign = plan_in(other.path(), 3, 0);
+    assert_ne!(foreign.name(), batch.name());
+    work(&foreign, entries(&foreign, Half::First), "n1").unwrap();
+    let results = batch.path().join("results");
+    let [damaged, whole] = [0, 1].map(|n| path_of(&batch, &cells[n]));
+    fs::write(&damaged, &fs::read(&damaged).unwrap()[1..]).unwrap();
+    let doubled = whole.with_extension("json.1");
+    fs::copy(&whole, &doubled).unwrap();
+    let strange = results.join("strange.json");
+    fs::copy(
+        path_of(&foreign, &entries(&foreign, Half::First)[0]),
+        &strange,
+    )
+    .unwrap();
+    fs::write(results.join("00/.partial-x"), "half of").unwrap();
+
+    let mut found = Results::of(&batch).unwrap();
+    let untaken: Vec<Untaken> = found.untaken().cloned().collect();
+    for expected in [
+        Untaken::Damaged(damaged),
+        Untaken::Doubled(doubled),
+        Untaken::Foreign(strange),
+    ] {
+        assert!(
+            untaken.contains(&expected),
+            "{expected} is not in {untaken:?}"
+        );
+    }
+    assert_eq!(untaken.len(), 3);
+    let mut store = in_memory::Results::new(&batch.plan().campaign);
+    assert_eq!(collect(&found, &mut store), Ok(Ended::Interrupted));
+    assert_eq!(taken(&store).len(), 3);
+    assert_eq!(
+        work(&batch, cells.clone(), "n2").unwrap(),
+        1,
+        "the one that was damaged"
+    );
+    found.look().unwrap();
+    assert_eq!(found.state(cells[0].id()), State::Ready);
+    assert_eq!(collect(&found, &mut store), Ok(Ended::Complete));
+    assert_eq!(found.untaken().count(), 2);
+}
+
+#[test]
+fn what_a_host_cannot_run_is_no_result() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let broken = |_: &Cell, test: &Test| {
+        let mut result = in_memory::success(test);
+        (result.status, result.failure) = (
+            Status::Failed,
+            Some(Failure {
+                step: "provision".into(),
+                reason: "No space left on device".into(),
+                ..Failure::default()
+            }),
+        );
+        result
+    };
+    let cells = entries(&batch, Half::First);
+    let error = work_as(&batch, cells, "n1", broken)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("could not be run on n1: No space left on device"),
+        "{error}"
+    );
+    assert_eq!(Results::of(&batch).unwrap().missing().len(), 2);
+}
+
+#[test]
+fn another_emulator_is_refused_before_the_first_cell() {
+    let directory = in_memory_directory();
+    let batch = plan_in(directory.path(), 1, 0);
+    let (mut share, _) = Share::new(
+        &batch,
+        &batch.plan().campaign,
+        entries(&batch, Half::First),
+        "n1",
+    );
+    let newer = Environment {
+        tools: vec![Tool {
+            program: "qemu-system-x86_64".into(),
+            version: "QEMU 99".into(),
+        }],
+        ..Environment::default()
+    };
+    let error = orchestrate::Ledger::begin_session(&mut share, &newer).unwrap_err();
+    assert!(error.to_string().starts_with("n1 has QEMU 99"), "{error}");
+}
+
+#[test]
+fn each_bad_directory_has_its_line() {
+    let directory = in_memory_directory();
+    let error = |result: Result<Batch, BatchError>| {
+        let error = result.err().unwrap();
+        assert!(error.is_input());
+        error.to_string()
+    };
+    let none = error(Batch::open(&directory.path().join("none")));
+    assert!(none.contains("holds no plan: `fsarena plan"), "{none}");
+    assert!(error(Batch::open(directory.path())).contains("holds no plan"));
+    let batch = plan_in(directory.path(), 1, 0);
+    let index = batch.entry(2).unwrap_err().to_string();
+    assert!(
+        index.ends_with("has entries 0 to 1: there is no entry 2"),
+        "{index}"
+    );
+    let far = Part { first: 2, count: 9 };
+    assert!(batch.part(far).is_err());
+    assert_eq!(
+        batch
+            .part(Part {
+                first: 1,
+                count: u32::MAX
+            })
+            .unwrap()
+            .len(),
+        1
+    );
+    let other = batch
+        .require_program("2", Path::new("/bin/true"))
+        .unwrap_err();
+    assert!(
+        other
+            .to_string()
+            .contains("planned by fsarena 1, and this is fsarena 2"),
+        "{other}"
+    );
+    let other = batch
+        .require_program("1", Path::new("/bin/false"))
+        .unwrap_err();
+    assert!(other.to_string().contains("another build"), "{other}");
+    batch.require_program("1", Path::new("/bin/true")).unwrap();
+    let file = batch.path().join("plan.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"seed\":1", "\"seed\":2")).unwrap();
+    let changed = Batch::open(batch.path()).unwrap();
+    assert!(
+        changed
+            .entry(0)
+            .unwrap_err()
+            .to_string()
+            .contains("is damaged")
+    );
+    assert!(
+        changed
+            .all()
+            .unwrap_err()
+            .to_string()
+            .contains("is damaged")
+    );
+    fs::write(&file, &text[1..]).unwrap();
+    assert!(error(Batch::open(batch.path())).contains("is damaged"));
+}
+
+/// What happens in a directory between two looks at it.
+#[derive(Clone, Debug)]
+enum Happens {
+    /// A worker runs entries, twice where two had the same to do.
+    Works { first: u32, count: u32, host: usize },
+    /// A file loses its end.
+    IsDamaged { entry: u32 },
+    /// A worker was killed while it wrote.
+    IsLeft { entry: u32 },
+    /// Somebody copies a file.
+    IsCopied { entry: u32 },
+    /// What is there is collected.
+    IsCollected,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    let entry = 0..14u32;
+    prop_oneof![
+        4 => (entry.clone(), 1..6u32, 0..3usize).prop_map(|(first, count, host)| Happens::Works { first, count, host }),
+        1 => entry.clone().prop_map(|entry| Happens::IsDamaged { entry }),
+        1 => entry.clone().prop_map(|entry| Happens::IsLeft { entry }),
+        1 => entry.prop_map(|entry| Happens::IsCopied { entry }),
+        2 => Just(Happens::IsCollected),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Whatever happens, no result is taken twice (a store refuses that), none that was not written, and at last all are.
+    #[test]
+    fn in_the_end_every_cell_is_taken_once(story in proptest::collection::vec(happens(), 0..30)) {
+        const HOSTS: [&str; 3] = ["n1", "n2", "n3"];
+        let directory = in_memory_directory();
+        let batch = plan_in(directory.path(), 6, 100);
+        let all = batch.all().unwrap();
+        let mut store = in_memory::Results::new(&batch.plan().campaign);
+        let mut results = Results::of(&batch).unwrap();
+        for happens in story {
+            match happens {
+                Happens::Works { first, count, host } => {
+                    let part = batch.part(Part { first, count }).unwrap();
+                    work(&batch, part, HOSTS[host]).unwrap();
+                }
+                Happens::IsDamaged { entry } => {
+                    let path = path_of(&batch, &all[entry as usize]);
+                    if let Ok(bytes) = fs::read(&path) {
+                        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+                    }
+                }
+                Happens::IsLeft { entry } => {
+                    let shelf = path_of(&batch, &all[entry as usize]).with_file_name(".partial-1");
+                    fs::write(shelf, "half").unwrap();
+                }
+                Happens::IsCopied { entry } => {
+                    let path = path_of(&batch, &all[entry as usize]);
+                    let _ = fs::copy(&path, path.with_extension("copy"));
+                }
+                Happens::IsCollected => {
+                    results.look().unwrap();
+                    collect(&results, &mut store).unwrap();
+                }
+            }
+        }
+        for host in HOSTS {
+            for half in [Half::First, Half::Check] {
+                work(&batch, entries(&batch, half), host).unwrap();
+            }
+        }
+        results.look().unwrap();
+        prop_assert_eq!(collect(&results, &mut store), Ok(Ended::Complete));
+        let of = |result: &CellResult| result.phases[0].wall.0;
+        let taken: Vec<u64> = taken(&store).values().map(of).collect();
+        prop_assert_eq!(taken, (1000..1012).collect::<Vec<u64>>());
+    }
+}

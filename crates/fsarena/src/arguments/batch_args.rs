@@ -1,0 +1,132 @@
+//! Options of what spreads a campaign over hosts: `plan`, `work`, `collect`, and `run --on`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::arguments::cli_values::{path, share, text, up_to, words};
+use crate::arguments::machine_args::SharedCache;
+use crate::arguments::run_args::RunArgs;
+
+/// The heading of their options in help.
+pub const OVER_HOSTS: &str = "Options of campaigns over hosts";
+/// The most cells that a command can name at once.
+const MOST: u32 = 1_000_000;
+
+/// Options of `plan`.
+#[derive(Clone, Debug, Args)]
+pub struct PlanArgs {
+    /// The directory that hosts share: empty, or not there yet.
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub output: PathBuf,
+    /// The campaign.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// How much is run twice.
+#[derive(Clone, Debug, Default, Args)]
+pub struct CheckArgs {
+    /// Run this share of the cells on two hosts, which must come to the same; 0% where there is one host alone
+    /// [default: 5%].
+    #[arg(long, value_name = "PERCENT", value_parser = share, help_heading = OVER_HOSTS)]
+    pub check: Option<f64>,
+}
+
+impl CheckArgs {
+    /// Of a thousand cells, how many run on two hosts.
+    pub fn of_a_thousand(&self) -> u32 {
+        const USUAL: f64 = 0.05;
+        (self.check.unwrap_or(USUAL).min(1.0) * 1000.0).round() as u32
+    }
+}
+
+/// Options of `work`.
+#[derive(Clone, Debug, Args)]
+pub struct WorkArgs {
+    /// The directory that `fsarena plan` made.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub directory: PathBuf,
+    /// Run this entry, from 0 on.
+    #[arg(long, value_name = "N", required_unless_present = "all")]
+    pub index: Option<u32>,
+    /// Run so many entries from there on.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "index", value_parser = up_to(MOST))]
+    pub count: u32,
+    /// Run all that is left to be run.
+    #[arg(long, conflicts_with = "index")]
+    pub all: bool,
+    /// The name of this host, by which cells are checked on another [default: the machine's].
+    #[arg(long = "as", value_name = "HOST", value_parser = text)]
+    pub host: Option<String>,
+    /// Run this many cells in parallel [default: the number of processors].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+    /// Whose results of identical cells are taken instead; checks are always run.
+    #[command(flatten)]
+    pub shared: SharedCache,
+    /// A directory of this host's own for what guests need while they run [default: TMPDIR, or /tmp].
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub work_dir: Option<PathBuf>,
+}
+
+/// Options of `collect`.
+#[derive(Clone, Debug, Args)]
+pub struct CollectArgs {
+    /// The directory that `fsarena plan` made.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, value_parser = path())]
+    pub directory: PathBuf,
+    /// Exit with 1 if any cell is not ok.
+    #[arg(long)]
+    pub strict: bool,
+    /// Whose results of identical cells workers take instead; checks are always run.
+    #[command(flatten)]
+    pub shared: SharedCache,
+    /// What runs the cells that have no result.
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+/// What runs cells on other hosts.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = OVER_HOSTS)]
+pub struct EngineArgs {
+    /// Have a scheduler run the cells on its nodes, and follow it to the end; only virtual time is the same on all of them.
+    #[arg(long, value_name = "SCHEDULER", value_parser = words::<Engine>(["slurm"]))]
+    pub on: Option<Engine>,
+    /// The partition [default: the cluster's].
+    #[arg(long, value_name = "NAME", requires = "on", value_parser = text)]
+    pub partition: Option<String>,
+    /// Use these nodes alone, as Slurm writes them (n[1-4,7]) [default: all of the partition].
+    #[arg(long, value_name = "LIST", requires = "on", value_parser = text)]
+    pub nodes: Option<String>,
+    /// Run at most this many tasks at a time; each takes one processor [default: no limit].
+    #[arg(long, value_name = "N", requires = "on", value_parser = up_to(MOST))]
+    pub at_once: Option<u32>,
+    /// A further option of sbatch (--sbatch=--account=fs); repeatable.
+    #[arg(
+        long,
+        value_name = "OPTION",
+        requires = "on",
+        allow_hyphen_values = true
+    )]
+    pub sbatch: Vec<String>,
+}
+
+/// A scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Slurm.
+    Slurm,
+}
+
+impl std::str::FromStr for Engine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "slurm" => Ok(Self::Slurm),
+            _ => Err(format!("`{text}` is not a scheduler: slurm")),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `fsarena plan`: a campaign as a directory whose cells any number of hosts run.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use batch::{Batch, Planned};
+use guest::Guest;
+use machine::fit::Misfits;
+use machine::{GuestMeans, Held, Local};
+use model::{Backend, Campaign, CampaignId, Clock, Environment};
+use orchestrate::{Backend as _, Stop};
+use serde_json::json;
+use sys::clock;
+
+use crate::arguments::batch_args::PlanArgs;
+use crate::arguments::cli::Globals;
+use crate::arguments::run_args::RunArgs;
+use crate::output::erase_question::Asked;
+use crate::output::exit::{BadInput, Code};
+use crate::output::progress::Progress;
+use crate::output::text::{print, print_json};
+use crate::paths;
+use crate::request::read as request;
+use crate::request::read::Request;
+use crate::stop;
+use crate::traces;
+
+/// The version that plans and works.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Plans, and says what is to be run.
+pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let stop = stop::on_signals()?;
+    let progress = Progress::choose(globals.json, globals.quiet);
+    if args.run.engine.on.is_some() {
+        let why =
+            "a plan is run by whatever you start: leave --on out, or use `fsarena run --on slurm`";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    let batch = make(&args.run, &args.output, globals, &progress, &stop)?;
+    let (directory, program) = (batch.path(), batch.program());
+    let plan = batch.plan();
+    if globals.json {
+        print_json(&json!({
+            "directory": directory,
+            "program": program,
+            "plan": batch.name(),
+            "cells": plan.cells,
+            "checks": plan.checks,
+            "entries": batch.entries(),
+        }))?;
+        return Ok(Code::Done.into());
+    }
+    let (directory, program) = (directory.display(), program.display());
+    let checks = match plan.checks {
+        0 => String::new(),
+        checks => format!(", {checks} of which run on two hosts"),
+    };
+    print(&format!(
+        "{directory}: {} cells{checks}\n\
+         on hosts with qemu-system-x86: {program} work {directory} --index N, for each N from 0 to {}\n\
+         then, and at any time before: fsarena collect {directory}\n",
+        plan.cells,
+        batch.entries().saturating_sub(1),
+    ))?;
+    Ok(Code::Done.into())
+}
+
+/// Plans a campaign into a directory.
+pub fn make(
+    args: &RunArgs,
+    output: &Path,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Batch> {
+    if args.sessions.is_some() || args.dry_run || args.host.is_some() {
+        let why = "a campaign over hosts takes no --sessions, --dry-run or --host";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    let output = paths::absolute("--output", output)?;
+    let catalog = paths::catalog(globals)?;
+    let reach = paths::reach(None)?;
+    let Request { campaign, guest } =
+        request::read(args, globals, &catalog, &*reach, progress, stop)?;
+    require_spreadable(&campaign)?;
+    for misfit in Misfits::of(&campaign, None)?.lines() {
+        progress.note(&format!("unsupported: {misfit}"));
+    }
+    let guest = guest.context("the campaign has no guest")?;
+    let asked = Asked {
+        progress,
+        yes: false,
+        stop,
+    };
+    let cells = plan::plan(&campaign);
+    Ok(Batch::make(
+        &output,
+        &Planned {
+            environment: environment(&campaign, &guest, &asked, stop)?,
+            campaign: &campaign,
+            cells: &cells,
+            guest: &|to| guest.carry(to),
+            program: &std::env::current_exe().context("cannot find this program")?,
+            version: VERSION,
+            traces: &traces_of(&campaign, &traces::directory(globals)?),
+            checked: args.checked.of_a_thousand(),
+            now: clock::calendar(),
+        },
+    )?)
+}
+
+/// What a host does stands in no result of virtual time; all else would compare hosts.
+fn require_spreadable(campaign: &Campaign) -> Result<(), BadInput> {
+    let refuse = |why: &str| Err(BadInput(why.to_owned()));
+    if campaign.backend != Backend::Vm || campaign.clock != Clock::Virtual {
+        return refuse(
+            "results of different hosts can be compared in virtual time alone: --backend vm --clock virtual",
+        );
+    }
+    if campaign.until.is_some() || campaign.budget.is_some() {
+        return refuse(
+            "a campaign over hosts has a fixed number of rounds: leave --budget and --until-width out, and give --rounds",
+        );
+    }
+    if !campaign.archives.is_empty()
+        || campaign
+            .suites
+            .iter()
+            .any(|suite| !suite.archives.is_empty())
+    {
+        return refuse(
+            "suites that unpack archives of sources stay on one machine: leave them out (-s)",
+        );
+    }
+    Ok(())
+}
+
+/// What cells run on: in virtual time, the same on every host.
+fn environment(
+    campaign: &Campaign,
+    guest: &Arc<Guest>,
+    asked: &Asked<'_>,
+    stop: &Stop,
+) -> anyhow::Result<Environment> {
+    let means = GuestMeans {
+        guest: Arc::clone(guest),
+        cache: None,
+        jobs: None,
+        sampling: None,
+        saves: false,
+    };
+    let held = Held::take(campaign, None, asked)?;
+    let id = CampaignId(i64::from(std::process::id()));
+    let mut local = Local::guests(id, campaign, held, means, stop)?;
+    let environment = local.environment();
+    local.clear()?;
+    Ok(environment?)
+}
+
+/// The files of a campaign's traces.
+fn traces_of(campaign: &Campaign, directory: &Path) -> Vec<PathBuf> {
+    let names = traces::files_of(campaign);
+    names.map(|name| directory.join(name)).collect()
+}

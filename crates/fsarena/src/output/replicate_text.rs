@@ -1,0 +1,104 @@
+//! A study beside the campaign that repeats it, as text.
+
+use report::then_and_now::{summary, times};
+use studies::{ClaimTwice, ContenderTwice, FigureTwice, Side, Study, ThenAndNow, Verdict, in_few};
+
+use crate::output::text::{beside, filled, line, table};
+
+/// Columns before the text of a claim.
+const MARGIN: usize = 4;
+
+/// What comes of it first, then what differs, the figures, and the claims with both verdicts.
+pub fn text(study: &Study, campaign: i64, twice: &ThenAndNow) -> String {
+    let head = format!(
+        "{} ({}) beside campaign {campaign}. {}",
+        line(&study.name),
+        study.figures.year,
+        summary(twice).join(" ")
+    );
+    let mut text = filled("", &head);
+    text += "\nWhat is not as it was:\n";
+    for one in &twice.differences {
+        let words = format!("{} → {}", line(&one.then), line(&one.now));
+        text += &beside(&format!("  {:<10} ", one.what), &words);
+    }
+    if !twice.figures.is_empty() {
+        text += "\nWho was best and who is, each as many times the best of its own time:\n";
+        let rows: Vec<[String; 4]> = twice.figures.iter().map(row).collect();
+        text += &table(
+            ["figure", "best then", "best now", "rank correlation"],
+            &rows,
+        );
+    }
+    text += "\nClaims, then → now:\n";
+    for claim in &twice.claims {
+        text += &one(claim);
+    }
+    text
+}
+
+/// A figure: who was best and what became of it, who is best and what it was.
+fn row(figure: &FigureTwice) -> [String; 4] {
+    let tau = figure
+        .tau_b
+        .map_or_else(|| "–".to_owned(), |tau| format!("{tau:.2}"));
+    [
+        line(&figure.path),
+        first(figure, |one| (&one.then, &one.now), "now"),
+        first(figure, |one| (&one.now, &one.then), "then"),
+        tau,
+    ]
+}
+
+/// Who was first on one side, and what it takes on the other: `jfs (now 1.32×)`.
+fn first(
+    figure: &FigureTwice,
+    sides: fn(&ContenderTwice) -> (&Side, &Side),
+    other: &str,
+) -> String {
+    let is_first = |one: &&ContenderTwice| matches!(sides(one).0, Side::Ratio { rank: 1, .. });
+    let firsts: Vec<String> = figure
+        .contenders
+        .iter()
+        .filter(is_first)
+        .map(|one| match sides(one).1 {
+            Side::Ratio { times: by, .. } => {
+                format!("{} ({other} {})", line(&one.name), times(*by))
+            }
+            Side::Alone | Side::Word(_) => line(&one.name),
+        })
+        .collect();
+    firsts.join(", ")
+}
+
+fn one(claim: &ClaimTwice) -> String {
+    let margin = " ".repeat(MARGIN);
+    let [then, now] = [&claim.then, &claim.now].map(|side| side.verdict.name());
+    let head = format!("{then} → {now}: ");
+    let said = format!("{head}{}: {}", claim.claim.id, line(&claim.claim.text));
+    let mut text = beside("  ", &said);
+    let mut add = |words: &str| text += &beside(&margin, &line(words));
+    if !claim.now.off.is_empty() {
+        add(&format!("now off: {}", in_few(&claim.now.off)));
+    }
+    match claim.now.verdict {
+        Verdict::Undecidable => {}
+        Verdict::NotMeasured | Verdict::NotEnoughRounds => {
+            claim
+                .now
+                .why
+                .iter()
+                .take(1)
+                .for_each(|why| add(&why.to_string()));
+        }
+        Verdict::Supported | Verdict::Partly | Verdict::Contradicted => {
+            claim
+                .now
+                .lines()
+                .iter()
+                .take(3)
+                .for_each(|values| add(values));
+        }
+    }
+    text
+}

@@ -1,0 +1,160 @@
+//! The page of a study that was run again: then and now, figure by figure and claim by claim.
+
+use std::fmt::Write as _;
+
+use askama::Template;
+use studies::{ContenderTwice, FigureTwice, Judgement, Side, Study, ThenAndNow, Verdict, in_few};
+
+use crate::site::Frame;
+use crate::wording::text::clean;
+use crate::wording::then_and_now::{summary, times};
+
+/// The chart of ranks.
+const WIDTH: f64 = 460.0;
+const TOP: f64 = 32.0;
+const STEP: f64 = 20.0;
+const LEFT: f64 = 150.0;
+const RIGHT: f64 = 310.0;
+
+#[derive(Template)]
+#[template(path = "then_and_now.html")]
+struct Page<'a> {
+    frame: Frame,
+    study: &'a Study,
+    campaign: String,
+    summary: Vec<String>,
+    twice: &'a ThenAndNow,
+    claims: Vec<ClaimView>,
+    figures: Vec<FigureView>,
+}
+
+struct ClaimView {
+    id: String,
+    text: String,
+    /// Then and now.
+    sides: [VerdictView; 2],
+}
+
+struct VerdictView {
+    word: &'static str,
+    class: &'static str,
+    lines: Vec<String>,
+}
+
+struct FigureView {
+    path: String,
+    agreement: String,
+    chart: String,
+    rows: Vec<[String; 5]>,
+}
+
+/// The page of a study and the campaign that repeats it; `campaign` says which that is.
+pub fn then_and_now_page(study: &Study, campaign: &str, twice: &ThenAndNow) -> String {
+    let claims = twice.claims.iter().map(|one| ClaimView {
+        id: clean(&one.claim.id),
+        text: clean(&one.claim.text),
+        sides: [&one.then, &one.now].map(verdict),
+    });
+    let page = Page {
+        frame: Frame::new(&format!("{}: then and now", clean(&study.title)), None),
+        study,
+        campaign: clean(campaign),
+        summary: summary(twice),
+        claims: claims.collect(),
+        figures: twice.figures.iter().map(figure).collect(),
+        twice,
+    };
+    page.render().expect("writing to a string does not fail")
+}
+
+fn verdict(judgement: &Judgement) -> VerdictView {
+    let mut lines = judgement.lines();
+    if !judgement.off.is_empty() {
+        lines.insert(0, in_few(&judgement.off));
+    }
+    if lines.is_empty() {
+        lines.extend(judgement.why.iter().take(2).map(ToString::to_string));
+    }
+    VerdictView {
+        word: judgement.verdict.name(),
+        class: match judgement.verdict {
+            Verdict::Supported => "better",
+            Verdict::Contradicted => "worse",
+            _ => "",
+        },
+        lines: lines.iter().map(|line| clean(line)).collect(),
+    }
+}
+
+fn figure(figure: &FigureTwice) -> FigureView {
+    let row = |one: &ContenderTwice| {
+        let [then, now] = [&one.then, &one.now].map(shown);
+        [clean(&one.name), then.0, then.1, now.0, now.1]
+    };
+    FigureView {
+        path: clean(&figure.path),
+        agreement: match figure.tau_b {
+            Some(tau) => format!("rank correlation {tau:.2}"),
+            None => "nothing to rank".to_owned(),
+        },
+        chart: slopes(figure),
+        rows: figure.contenders.iter().map(row).collect(),
+    }
+}
+
+/// A multiple and a rank.
+fn shown(side: &Side) -> (String, String) {
+    match side {
+        Side::Ratio { times: by, rank } => (times(*by), rank.to_string()),
+        Side::Alone => ("on this side alone".to_owned(), String::new()),
+        Side::Word(word) => (clean(word), String::new()),
+    }
+}
+
+/// Ranks then at the left and now at the right, with a line for each contender between them. Who shares a rank stands below
+/// the other.
+fn slopes(figure: &FigureTwice) -> String {
+    let ranks = |of: fn(&ContenderTwice) -> &Side| -> Vec<(usize, f64)> {
+        let all = figure.contenders.iter().enumerate();
+        let mut ranked: Vec<(usize, usize)> = all
+            .filter_map(|(place, one)| match of(one) {
+                Side::Ratio { rank, .. } => Some((*rank, place)),
+                Side::Alone | Side::Word(_) => None,
+            })
+            .collect();
+        ranked.sort_unstable();
+        let rows = ranked.into_iter().enumerate();
+        rows.map(|(row, (_, place))| (place, TOP + STEP * row as f64))
+            .collect()
+    };
+    let (then, now) = (ranks(|one| &one.then), ranks(|one| &one.now));
+    let height = TOP + STEP * then.len() as f64;
+    let mut out = format!(
+        "<svg class=\"chart slopes\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Ranks then and now; the table has \
+         them\"><text class=\"end\" x=\"{LEFT}\" y=\"12\">then</text><text x=\"{RIGHT}\" y=\"12\">now</text>"
+    );
+    for (place, from) in then {
+        let Some((_, to)) = now.iter().find(|(other, _)| *other == place) else {
+            continue;
+        };
+        let name = clean(&figure.contenders[place].name);
+        let name = askama::filters::escape(&name, askama::filters::Html)
+            .map(|text| text.to_string())
+            .unwrap_or_default();
+        let class = match () {
+            () if *to < from => "better",
+            () if *to > from => "worse",
+            () => "same",
+        };
+        let _ = write!(
+            out,
+            "<path class=\"{class}\" d=\"M{} {from:.0}L{} {to:.0}\"/><text class=\"end\" x=\"{LEFT}\" y=\"{:.0}\">{name}</text>\
+             <text x=\"{RIGHT}\" y=\"{:.0}\">{name}</text>",
+            LEFT + 6.0,
+            RIGHT - 6.0,
+            from + 4.0,
+            to + 4.0
+        );
+    }
+    out + "</svg>"
+}

@@ -1,0 +1,70 @@
+//! What comes of a study that was run again, in sentences; the same in the terminal and on the page.
+
+use studies::{ThenAndNow, Verdict};
+
+/// How far claims and orders of then hold now.
+pub fn summary(twice: &ThenAndNow) -> Vec<String> {
+    let decided = |verdict: Verdict| {
+        !matches!(
+            verdict,
+            Verdict::Undecidable | Verdict::NotMeasured | Verdict::NotEnoughRounds
+        )
+    };
+    let claims = twice.claims.iter();
+    let both: Vec<_> = claims.filter(|one| decided(one.now.verdict)).collect();
+    let count = |verdict| both.iter().filter(|one| one.now.verdict == verdict).count();
+    let all = twice.claims.len();
+    let then = |verdict| {
+        both.iter()
+            .filter(|one| one.then.verdict == verdict)
+            .count()
+    };
+    let mut sentences = vec![match both.len() {
+        0 => format!("Of {all} claims none can be judged by what was measured."),
+        some => format!(
+            "Of {all} claims {some} can be judged by what was measured: {} hold, {} hold in part, {} do not. By what \
+             was published {} of these hold, {} in part.",
+            count(Verdict::Supported),
+            count(Verdict::Partly),
+            count(Verdict::Contradicted),
+            then(Verdict::Supported),
+            then(Verdict::Partly),
+        ),
+    }];
+    let few = twice.claims.iter();
+    let few = few.filter(|one| one.now.verdict == Verdict::NotEnoughRounds);
+    match few.count() {
+        0 => {}
+        1 => sentences.push("For one, more rounds are needed.".to_owned()),
+        open => sentences.push(format!("For {open}, more rounds are needed.")),
+    }
+    sentences.push(match twice.tau_b {
+        Some(tau) => format!(
+            "Then and now filesystems stand in {}: rank correlation {tau:.2} over {} figures.",
+            likeness(tau),
+            twice.figures.len()
+        ),
+        None => "No figure has numbers of two filesystems on both sides.".to_owned(),
+    });
+    sentences
+}
+
+/// A rank correlation in words.
+fn likeness(tau: f64) -> &'static str {
+    match tau {
+        0.8.. => "nearly the same order",
+        0.5.. => "much the same order",
+        0.2.. => "a somewhat similar order",
+        -0.2.. => "orders that have little in common",
+        _ => "rather the reverse order",
+    }
+}
+
+/// `1.00×`, with as many digits as matter.
+pub fn times(by: f64) -> String {
+    match by {
+        ..10.0 => format!("{by:.2}×"),
+        ..100.0 => format!("{by:.1}×"),
+        _ => format!("{by:.0}×"),
+    }
+}

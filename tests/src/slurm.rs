@@ -1,0 +1,259 @@
+//! A Slurm cluster on this machine: a controller and two nodes, each with the real daemon, none with a database. Nothing
+//! of it is left when it is dropped, or the test is killed.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// How long a daemon may take to do what it is waited for: longer than ever seen.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(50);
+/// The names of the nodes.
+pub const NODES: [&str; 2] = ["n1", "n2"];
+
+/// The cluster. When it is dropped, all that it runs is killed.
+#[derive(Debug)]
+pub struct Slurm {
+    directory: TempDir,
+    daemons: Vec<(String, Child)>,
+}
+
+impl Slurm {
+    /// Starts one.
+    ///
+    /// # Panics
+    /// When a daemon cannot be started, or no node comes up.
+    pub fn start() -> Self {
+        let directory = tempfile::Builder::new().prefix("fsarena-slurm-").tempdir();
+        let mut slurm = Self {
+            directory: directory.expect("the directory for temporary files is writable"),
+            daemons: Vec::new(),
+        };
+        for sub in ["state", "spool-n1", "spool-n2"] {
+            fs::create_dir(slurm.path(sub)).expect("it is new");
+        }
+        // Whoever checks credentials comes by this way.
+        let all_may_enter = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(slurm.directory.path(), all_may_enter).expect("it is ours");
+        let mut key = fs::File::open("/dev/urandom").expect("it is always there");
+        let mut bytes = [0; 1024];
+        std::io::Read::read_exact(&mut key, &mut bytes).expect("it never ends");
+        fs::write(slurm.path("munge.key"), bytes).expect("it is writable");
+        let only_ours = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(slurm.path("munge.key"), only_ours).expect("it is ours");
+        fs::write(slurm.config(), slurm.text()).expect("it is writable");
+        slurm.munge();
+        slurm.control();
+        NODES.iter().for_each(|node| slurm.node(node));
+        for node in NODES {
+            slurm.wait_for(&format!("{node} is up"), |slurm| {
+                slurm.state(node).starts_with("idle")
+            });
+        }
+        slurm
+    }
+
+    /// The file that tells Slurm's commands where it is, for `SLURM_CONF`.
+    pub fn config(&self) -> PathBuf {
+        self.path("slurm.conf")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn text(&self) -> String {
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("it is always there");
+        let (host, place) = (host.trim(), self.directory.path().display());
+        let [control, one, two] = ports();
+        format!(
+            "ClusterName=fsarena\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={control}\nSlurmUser=root\n\
+             AuthType=auth/munge\nAuthInfo=socket={place}/munge.socket,cred_expire=1\nCredType=cred/munge\n\
+             StateSaveLocation={place}/state\nSlurmdSpoolDir={place}/spool-%n\n\
+             SlurmctldPidFile={place}/control.pid\nSlurmdPidFile={place}/%n.pid\n\
+             SlurmctldLogFile={place}/control.log\nSlurmdLogFile={place}/%n.log\n\
+             SlurmdParameters=config_overrides\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+             SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nReturnToService=2\n\
+             SlurmdTimeout=3\nKillWait=1\nMinJobAge=2\nMpiDefault=none\n\
+             JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n\
+             JobCompType=jobcomp/none\nSchedulerParameters=sched_interval=1,bf_interval=1\nMaxArraySize=6\n\
+             NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={one} CPUs=1\n\
+             NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={two} CPUs=1\n\
+             PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP\n"
+        )
+    }
+
+    fn munge(&mut self) {
+        let option = |name: &str| {
+            format!(
+                "--{name}-file={}",
+                self.path(&format!("munge.{name}")).display()
+            )
+        };
+        let socket = format!("--socket={}", self.path("munge.socket").display());
+        let mut command = Command::new("munged");
+        command.args(["--foreground", "--force", &socket]);
+        command.args(["key", "pid", "log", "seed"].map(option));
+        self.daemon("munged", &command);
+        self.wait_for("munged answers", |slurm| {
+            slurm.path("munge.socket").exists()
+        });
+    }
+
+    /// Starts the controller, or starts it again.
+    ///
+    /// # Panics
+    /// When it does not come up.
+    pub fn control(&mut self) {
+        let mut command = Command::new("slurmctld");
+        command.args(["-D", "-f"]).arg(self.config());
+        self.daemon("slurmctld", &command);
+        self.wait_for("the controller answers", |slurm| {
+            slurm
+                .run("scontrol", &["ping"])
+                .is_some_and(|text| text.contains("UP"))
+        });
+    }
+
+    /// Starts a node, or starts it again: processes of its own, which die with its first one.
+    pub fn node(&mut self, name: &str) {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
+        command
+            .args(["slurmd", "-D", "-N", name, "-f"])
+            .arg(self.config());
+        self.daemon(name, &command);
+    }
+
+    fn daemon(&mut self, name: &str, command: &Command) {
+        let output = fs::File::create(self.path(&format!("{name}.out"))).expect("it is writable");
+        let errors = output.try_clone().expect("it is open");
+        // Where the test is killed, so is this.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .env("SLURM_CONF", self.config())
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .spawn();
+        let child = child.expect("scripts/test-packages names slurm-wlm and munge");
+        self.daemons.push((name.to_owned(), child));
+    }
+
+    /// Kills a daemon, and with a node all that runs on it.
+    ///
+    /// # Panics
+    /// When it does not run.
+    pub fn kill(&mut self, name: &str) {
+        let at = self.daemons.iter().position(|(own, _)| own == name);
+        let (_, child) = self.daemons.remove(at.expect("it runs"));
+        end(child);
+    }
+
+    /// Runs one of Slurm's commands; what it printed, where it did not fail.
+    ///
+    /// # Panics
+    /// When it is not there.
+    pub fn run(&self, command: &str, words: &[&str]) -> Option<String> {
+        let output = Command::new(command)
+            .args(words)
+            .env("SLURM_CONF", self.config())
+            .output()
+            .expect("scripts/test-packages names slurm-wlm");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then_some(text)
+    }
+
+    /// The state of a node.
+    pub fn state(&self, node: &str) -> String {
+        let state = self.run("sinfo", &["--noheader", "--nodes", node, "--format", "%T"]);
+        state.unwrap_or_default().trim().to_owned()
+    }
+
+    /// What is in the queue, a line for each task: number, state, node.
+    pub fn queue(&self) -> String {
+        let queue = self.run(
+            "squeue",
+            &["--array", "--noheader", "--format", "%i %T %N %j"],
+        );
+        queue.unwrap_or_default()
+    }
+
+    /// Waits until something is so.
+    ///
+    /// # Panics
+    /// When it never is.
+    #[track_caller]
+    pub fn wait_for(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        wait_for(what, || is_so(self), || self.said());
+    }
+
+    /// The ends of what the daemons have written.
+    fn said(&self) -> String {
+        let logs = [
+            "control.log",
+            "n1.log",
+            "n2.log",
+            "slurmctld.out",
+            "n1.out",
+            "munged.out",
+        ];
+        let log = |name: &&str| {
+            let text = fs::read_to_string(self.path(name)).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().rev().take(15).collect();
+            format!("{name}:\n{}", lines.join("\n"))
+        };
+        logs.iter().map(log).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Waits until something is so.
+///
+/// # Panics
+/// When it never is, with what `said` says.
+#[track_caller]
+pub fn wait_for(what: &str, is_so: impl Fn() -> bool, said: impl Fn() -> String) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < PATIENCE, "not so: {what}\n{}", said());
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Whether anything runs whose command line names a path.
+pub fn runs_in(path: &Path) -> bool {
+    let path = path.to_string_lossy().into_owned();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(&path))
+}
+
+fn end(mut child: Child) {
+    // Who has ended already is waited for all the same.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Three ports that nobody has.
+fn ports() -> [u16; 3] {
+    let listeners =
+        [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").expect("there are free ports"));
+    listeners.map(|listener| listener.local_addr().expect("it is bound").port())
+}
+
+impl Drop for Slurm {
+    fn drop(&mut self) {
+        // Nodes before the controller, which else waits for nobody.
+        while let Some((_, child)) = self.daemons.pop() {
+            end(child);
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! A campaign over hosts: planned into a directory, worked on by GNU parallel, and by Slurm while its nodes, its controller
+//! and fsarena itself are killed. Each cell is taken once, and comes to what it comes to on one machine.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use end_to_end::slurm::{runs_in, wait_for};
+use end_to_end::{Ended, Sandbox, Slurm, program, run, succeed};
+use model::{CampaignResults, CellId, Nanos, Status};
+
+/// Four cells that run, and four of a filesystem that is larger than the disk, which end at once.
+const CAMPAIGN: [&str; 16] = [
+    "--backend",
+    "vm",
+    "--clock",
+    "virtual",
+    "--profile",
+    "smoke",
+    "--suite",
+    "trial",
+    "--contender",
+    "minix",
+    "--contender",
+    "xfs",
+    "--size",
+    "48MiB",
+    "--memory",
+    "320MiB",
+];
+
+/// fsarena with an argument behind its name.
+fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
+    let mut fsarena = sandbox.fsarena();
+    fsarena.arg(command);
+    fsarena.env("XDG_CACHE_HOME", program::cache());
+    // Workers get it from here.
+    fsarena.env("TMPDIR", sandbox.path("tmp"));
+    fsarena
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("tmp")).unwrap();
+    sandbox
+}
+
+/// A campaign planned for hosts.
+fn planned(sandbox: &Sandbox, contenders: &[&str], rounds: &str, check: &str) -> PathBuf {
+    let directory = sandbox.path("planned");
+    let mut plan = fsarena(sandbox, "plan");
+    plan.args(&CAMPAIGN[..8]).args(&CAMPAIGN[12..]);
+    for contender in contenders {
+        plan.args(["--contender", contender]);
+    }
+    plan.args(["--rounds", rounds, "--check", check, "--work-dir"]);
+    plan.arg(sandbox.path("work")).arg("-o").arg(&directory);
+    run(&mut plan).with(0);
+    directory
+}
+
+fn collect(sandbox: &Sandbox, directory: &Path) -> Ended {
+    run(fsarena(sandbox, "collect").arg(directory))
+}
+
+/// What two runs of a campaign have in common: all but when and how long they ran here.
+fn lasting(mut results: CampaignResults) -> String {
+    (results.id, results.started) = (0, Nanos(0));
+    results.environments.dedup();
+    for cell in &mut results.cells {
+        let result = cell.result.as_mut().expect("no cell is left out");
+        (result.started, result.elapsed) = (Nanos(0), Nanos(0));
+    }
+    serde_json::to_string_pretty(&results).unwrap()
+}
+
+/// fsarena that follows Slurm, ended with the test.
+struct Following(Child);
+
+impl Following {
+    fn start(command: &mut Command, slurm: &Slurm, log: &Path) -> Self {
+        let log = fs::File::create(log).unwrap();
+        let errors = log.try_clone().unwrap();
+        command.env("SLURM_CONF", slurm.config());
+        command.stdout(log).stderr(errors).stdin(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    fn code(&mut self) -> Option<i32> {
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A node is killed while it runs cells, another drained, the controller killed and started again, fsarena itself killed; what
+/// comes out is to the byte what one machine comes to.
+#[test]
+fn every_cell_is_taken_once_whatever_happens_to_the_cluster_and_is_what_one_machine_comes_to() {
+    let sandbox = sandbox();
+    let mut slurm = Slurm::start();
+    let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
+    let said = || fs::read_to_string(&log).unwrap_or_default();
+    let mut command = fsarena(&sandbox, "run");
+    command
+        .args(CAMPAIGN)
+        .args(["--rounds", "4", "--work-dir"])
+        .arg(sandbox.path("work"));
+    command
+        .args(["--on", "slurm", "--json", "--plan"])
+        .arg(&directory);
+    let mut first = Following::start(&mut command, &slurm, &log);
+    let runs_on = |node: &str| {
+        let running = format!("RUNNING {node} ");
+        move |slurm: &Slurm| slurm.queue().contains(&running)
+    };
+    slurm.wait_for(&format!("n1 runs a cell\n{}", said()), runs_on("n1"));
+    slurm.kill("n1");
+    assert!(
+        slurm
+            .run(
+                "scontrol",
+                &["update", "nodename=n2", "state=drain", "reason=test"]
+            )
+            .is_some()
+    );
+    slurm.kill("slurmctld");
+    first.0.kill().unwrap();
+    first.code();
+    slurm.control();
+    slurm.node("n1");
+
+    let resumed = sandbox.path("resumed");
+    let mut command = fsarena(&sandbox, "collect");
+    command.arg(&directory).args(["--on", "slurm", "--json"]);
+    slurm.wait_for("n1 is back", |slurm| !slurm.state("n1").contains("down"));
+    let mut second = Following::start(&mut command, &slurm, &resumed);
+    slurm.wait_for("n1 works again", runs_on("n1"));
+    slurm.wait_for("n2 has nothing to do", |slurm| {
+        slurm.state("n2") == "drained"
+    });
+    assert!(
+        slurm
+            .run("scontrol", &["update", "nodename=n2", "state=resume"])
+            .is_some()
+    );
+    let code = second.code();
+    let text = fs::read_to_string(&resumed).unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("\"event\":\"complete\""), "{text}");
+    wait_for(
+        "the queue is empty",
+        || slurm.queue().is_empty(),
+        String::new,
+    );
+
+    let spread = sandbox.results();
+    assert_eq!(spread.cells.len(), 8);
+    let hosts = hosts(&directory);
+    assert_eq!(hosts.len(), 9, "eight cells and a check: {hosts:?}");
+    assert!(
+        ["n1", "n2"]
+            .iter()
+            .all(|node| hosts.iter().any(|host| host == node)),
+        "{hosts:?}"
+    );
+    let mut alone = fsarena(&sandbox, "run");
+    alone
+        .args(CAMPAIGN)
+        .args(["--rounds", "4", "--no-cache", "--work-dir"]);
+    run(alone.arg(sandbox.path("work"))).with(0);
+    assert_eq!(lasting(spread), lasting(sandbox.results()));
+    // What the killed worker has left, the next one has removed.
+    let work = sandbox.path("tmp/fsarena-work-0");
+    assert_eq!(fs::read_dir(work).unwrap().count(), 0);
+    assert!(!runs_in(&directory));
+}
+
+/// The hosts that results name.
+fn hosts(directory: &Path) -> Vec<String> {
+    let shelves = fs::read_dir(directory.join("results")).unwrap();
+    let files = shelves.flat_map(|shelf| fs::read_dir(shelf.unwrap().path()).unwrap());
+    let host = |path: PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let (_, json) = text.split_once('\n').unwrap();
+        let file: serde_json::Value = serde_json::from_str(json).unwrap();
+        file["host"].as_str().unwrap().to_owned()
+    };
+    files.map(|file| host(file.unwrap().path())).collect()
+}
+
+/// A filesystem of a few kilobytes, unmounted with the test.
+struct Small(PathBuf);
+
+impl Small {
+    fn mount(path: PathBuf) -> Self {
+        fs::create_dir(&path).unwrap();
+        let mut mount = Command::new("mount");
+        succeed(
+            mount
+                .args(["-t", "tmpfs", "-o", "size=2m", "small"])
+                .arg(&path),
+        );
+        Self(path)
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// Results have nowhere to go: no cell is taken, and all are once there is room. Nothing is left in the queue when fsarena
+/// gives up, nor after Ctrl-C.
+#[test]
+fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
+    let sandbox = sandbox();
+    let small = Small::mount(sandbox.path("small"));
+    let slurm = Slurm::start();
+    let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
+    let results = directory.join("results");
+    for shelf in fs::read_dir(&results).unwrap() {
+        fs::create_dir(small.0.join(shelf.unwrap().file_name())).unwrap();
+    }
+    fs::remove_dir_all(&results).unwrap();
+    symlink(&small.0, &results).unwrap();
+    let filler = small.0.join("filler");
+    let mut fill = Command::new("dd");
+    fill.args(["if=/dev/zero", "bs=4k"])
+        .arg(format!("of={}", filler.display()));
+    assert!(!fill.output().unwrap().status.success(), "it is full");
+    let on_slurm = || {
+        let mut command = fsarena(&sandbox, "collect");
+        command.arg(&directory).args(["--on", "slurm", "--json"]);
+        command.env("SLURM_CONF", slurm.config());
+        command
+    };
+    let full = run(&mut on_slurm()).with(3);
+    assert!(
+        full.stderr.contains("lost 2 times") && full.stderr.contains("No space left"),
+        "{}",
+        full.stderr
+    );
+    wait_for(
+        "the queue is empty",
+        || slurm.queue().is_empty(),
+        || slurm.queue(),
+    );
+    let logs = fs::read_dir(directory.join("log")).unwrap();
+    let mut logs = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap());
+    assert!(logs.any(|log| log.contains("No space left on device")));
+    fs::remove_file(filler).unwrap();
+    let partial = hosts_of(&small.0);
+    assert_eq!(
+        partial, 0,
+        "what could not be written to its end is not there"
+    );
+
+    // Nobody runs anything, until Ctrl-C.
+    for node in end_to_end::slurm::NODES {
+        let name = format!("nodename={node}");
+        assert!(
+            slurm
+                .run("scontrol", &["update", &name, "state=drain", "reason=test"])
+                .is_some()
+        );
+    }
+    let none = run(&mut on_slurm()).with(3);
+    assert!(
+        none.stderr.contains("no node of the cluster"),
+        "{}",
+        none.stderr
+    );
+    for node in end_to_end::slurm::NODES {
+        let name = format!("nodename={node}");
+        assert!(
+            slurm
+                .run("scontrol", &["update", &name, "state=resume"])
+                .is_some()
+        );
+    }
+    assert!(
+        slurm
+            .run("scontrol", &["update", "partitionname=all", "state=down"])
+            .is_some()
+    );
+    let log = sandbox.path("log");
+    let mut waiting = Following::start(&mut on_slurm(), &slurm, &log);
+    slurm.wait_for("tasks wait", |slurm| slurm.queue().contains("PENDING"));
+    succeed(Command::new("kill").args(["-INT", &waiting.0.id().to_string()]));
+    assert_eq!(
+        waiting.code(),
+        Some(130),
+        "{}",
+        fs::read_to_string(&log).unwrap()
+    );
+    wait_for(
+        "the queue is empty",
+        || slurm.queue().is_empty(),
+        || slurm.queue(),
+    );
+    assert!(
+        slurm
+            .run("scontrol", &["update", "partitionname=all", "state=up"])
+            .is_some()
+    );
+
+    run(&mut on_slurm()).with(0);
+    let all = sandbox.results();
+    let statuses = all.cells.iter().map(|c| c.result.as_ref().unwrap().status);
+    let mut statuses: Vec<Status> = statuses.collect();
+    statuses.sort();
+    assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
+    fs::remove_file(&results).unwrap();
+}
+
+/// Files that are results, below a directory.
+fn hosts_of(directory: &Path) -> usize {
+    let shelves = fs::read_dir(directory).unwrap();
+    let shelves = shelves
+        .map(|shelf| shelf.unwrap().path())
+        .filter(|path| path.is_dir());
+    shelves
+        .map(|shelf| fs::read_dir(shelf).unwrap().count())
+        .sum()
+}
+
+#[test]
+fn gnu_parallel_drives_the_same_contract_and_collecting_says_what_is_left() {
+    let sandbox = sandbox();
+    let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
+    let worker = directory.join("fsarena");
+    let nothing = collect(&sandbox, &directory).with(3);
+    assert!(
+        nothing.stderr.contains("to be run: entries 0-1"),
+        "{}",
+        nothing.stderr
+    );
+    let mut parallel = Command::new("parallel");
+    parallel
+        .args(["--will-cite", "--jobs", "2"])
+        .arg(&worker)
+        .arg("work")
+        .arg(&directory);
+    parallel
+        .args(["--as", "n1", "--index", "{}", ":::", "0", "1"])
+        .env("TMPDIR", sandbox.path("tmp"));
+    run(&mut parallel).with(0);
+    let again = run(Command::new(&worker)
+        .arg("work")
+        .arg(&directory)
+        .arg("--all"))
+    .with(0);
+    assert_eq!(
+        (again.stdout.as_str(), again.stderr.as_str()),
+        ("", ""),
+        "nothing is left to be run"
+    );
+    collect(&sandbox, &directory).with(0);
+    let results = sandbox.results();
+    let cell = |id| {
+        results
+            .cells
+            .iter()
+            .find(|c| c.cell.id == CellId(id))
+            .unwrap()
+    };
+    let statuses = [0, 1].map(|id| cell(id).result.as_ref().unwrap().status);
+    assert!(statuses.contains(&Status::Ok) && statuses.contains(&Status::Unsupported));
+    // Again, to no effect.
+    collect(&sandbox, &directory).with(0);
+    assert_eq!(sandbox.results().environments.len(), 1);
+    sandbox.assert_clean();
+}
+
+#[test]
+fn each_bad_input_of_hosts_has_its_line() {
+    let sandbox = sandbox();
+    let directory = planned(&sandbox, &["xfs", "minix"], "1", "0%");
+    let worker = directory.join("fsarena");
+    let work = |path: &Path, words: &[&str]| {
+        run(Command::new(&worker).arg("work").arg(path).args(words))
+            .with(2)
+            .stderr
+    };
+    for (path, words, told) in [
+        (
+            sandbox.root(),
+            &["--all"][..],
+            "holds no plan: `fsarena plan",
+        ),
+        (
+            &directory,
+            &["--index", "9"],
+            "has entries 0 to 1: there is no entry 9",
+        ),
+        (&directory, &[], "--index"),
+    ] {
+        let stderr = work(path, words);
+        assert!(
+            stderr.contains(told) && stderr.lines().count() == 1,
+            "{stderr}"
+        );
+    }
+    let mut on_none = fsarena(&sandbox, "collect");
+    on_none
+        .arg(&directory)
+        .args(["--on", "slurm"])
+        .env("PATH", sandbox.root());
+    let told = run(&mut on_none).with(3).stderr;
+    assert!(told.contains("`apt-get install slurm-client`"), "{told}");
+    let mut twice = fsarena(&sandbox, "plan");
+    twice.args(CAMPAIGN).arg("-o").arg(&directory);
+    let told = run(&mut twice).with(2).stderr;
+    assert!(told.contains("is not empty: give a directory"), "{told}");
+    let mut real = fsarena(&sandbox, "plan");
+    real.args(["-c", "ext4", "--backend", "loop", "-o"])
+        .arg(sandbox.path("other"));
+    let told = run(&mut real).with(2).stderr;
+    assert!(told.contains("in virtual time alone"), "{told}");
+}
