@@ -124,7 +124,14 @@ impl Slurm {
     /// Starts a node, or starts it again: processes of its own, which die with its first one.
     pub fn node(&mut self, name: &str) {
         let mut command = Command::new("unshare");
-        command.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
+        // What others unmount goes there, too.
+        command.args([
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "--propagation=slave",
+        ]);
         command
             .args(["slurmd", "-D", "-N", name, "-f"])
             .arg(self.config());

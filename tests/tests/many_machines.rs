@@ -40,8 +40,9 @@ fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
     fsarena
 }
 
+/// One at a time: nodes keep what is mounted when they start.
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     fs::create_dir(sandbox.path("tmp")).unwrap();
     sandbox
 }
