@@ -11,6 +11,7 @@ mod events;
 mod guest_files;
 pub mod mutation;
 mod oops;
+mod printed;
 mod proc;
 mod property;
 mod sample;
@@ -31,7 +32,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target {
         name: "campaign",
         run: campaign::run,
@@ -91,6 +92,12 @@ pub const TARGETS: [Target; 10] = [
         run: trace_file::run,
         seeds: trace_file::seeds,
         longest: 4096,
+    },
+    Target {
+        name: "import",
+        run: printed::run,
+        seeds: printed::seeds,
+        longest: 8192,
     },
 ];
 

@@ -54,6 +54,11 @@ fn events_and_jobs() {
 }
 
 #[test]
+fn what_other_programs_printed() {
+    replay("import", 6_000);
+}
+
+#[test]
 fn what_the_kernel_tells() {
     replay("proc", 6_000);
 }

@@ -16,6 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("format", &["model"]),
     ("store", &["model"]),
     ("analyse", &["model"]),
+    ("import", &["model"]),
     ("report", &["model", "analyse", "studies"]),
     ("studies", &["model", "analyse", "catalog"]),
     ("provision", &["model", "sys"]),
@@ -23,7 +24,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("engine", &["model", "sys", "trace"]),
     (
         "agent",
-        &["model", "sys", "engine", "wire", "trace", "disk", "format"],
+        &[
+            "model", "sys", "engine", "wire", "trace", "disk", "format", "import",
+        ],
     ),
     ("record", &["model", "sys", "trace"]),
     ("guest", &["model", "sys", "disk"]),
@@ -62,6 +65,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "engine",
             "format",
             "guest",
+            "import",
             "machine",
             "model",
             "orchestrate",
@@ -84,6 +88,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "analyse",
             "catalog",
             "guest",
+            "import",
             "model",
             "plan",
             "provision",
@@ -113,7 +118,7 @@ const EDGES: &[(&str, &[&str])] = &[
 
 /// Crates that compute and nothing else.
 const PURE: &[&str] = &[
-    "model", "wire", "plan", "analyse", "report", "format", "studies", "trace",
+    "model", "wire", "plan", "analyse", "report", "import", "format", "studies", "trace",
 ];
 
 /// What a pure crate must not touch: files, clocks, the environment, processes, the network.

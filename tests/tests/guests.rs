@@ -11,3 +11,4 @@ mod vm_explain;
 mod vm_journal;
 mod vm_own_kernel;
 mod vm_real_time;
+mod vm_replicate;

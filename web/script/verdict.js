@@ -122,7 +122,7 @@ function noAdvice(use, { tested, missing, untried }) {
   const allRan = suites.every((suite) => inference.suites.includes(suite));
   const what = allRan ? `a larger --budget than ${inference.budget}` : `\`${options.join(" ")}\``;
   // What ran and has no result failed.
-  const helps = !allRan || (inference.budget !== undefined && suites.length > 0);
+  const helps = (data.command !== "" && !allRan) || (inference.budget !== undefined && suites.length > 0);
   const run = helps ? `: run the same with ${what}` : "";
   return `no advice, since ${why.join("; ")}${run}.`;
 }

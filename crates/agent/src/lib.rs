@@ -14,6 +14,7 @@ mod guest;
 mod heartbeat;
 mod isolation;
 mod kernel_symbols;
+mod printed;
 mod programs;
 mod sandbox;
 mod scaling;

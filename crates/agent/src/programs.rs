@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::{fmt, fs};
 
 use engine::OpError;
@@ -12,6 +13,7 @@ use wire::Event;
 
 use crate::command::{self, record};
 use crate::event_writer::EventWriter;
+use crate::printed::Printed;
 use crate::sandbox::Runner;
 
 /// The step that evidence of a command stands under.
@@ -26,15 +28,23 @@ pub struct Programs {
     events: EventWriter,
     /// Where archives of sources lie.
     archives: Option<PathBuf>,
+    /// What the last of them printed, where phases are read from that.
+    printed: Arc<Printed>,
 }
 
 impl Programs {
     /// Commands are run so, and what they said goes there.
-    pub const fn new(runner: Runner, events: EventWriter, archives: Option<PathBuf>) -> Self {
+    pub const fn new(
+        runner: Runner,
+        events: EventWriter,
+        archives: Option<PathBuf>,
+        printed: Arc<Printed>,
+    ) -> Self {
         Self {
             runner,
             events,
             archives,
+            printed,
         }
     }
 }
@@ -77,7 +87,14 @@ impl engine::Programs for Programs {
         let record = record(STEP, &words, status, sys::clock::since(start), &output);
         let reason = complaint(program, &record);
         self.events.send(&Event::Step(record));
-        reason.map_or(Ok(()), |reason| Err(failed(reason)))
+        if let Some(reason) = reason {
+            return Err(failed(reason));
+        }
+        match self.printed.is_wanted() {
+            true => (self.printed.take(program, &output))
+                .map_err(|why| failed(format!("`{program}`: {why}"))),
+            false => Ok(()),
+        }
     }
 }
 

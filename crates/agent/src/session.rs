@@ -23,6 +23,7 @@ use crate::event_writer::EventWriter;
 use crate::footprint::Footprint;
 use crate::heartbeat::Heartbeat;
 use crate::kernel_symbols::KernelSymbols;
+use crate::printed::Printed;
 use crate::programs::Programs;
 use crate::sandbox::Runner;
 use crate::source;
@@ -43,6 +44,8 @@ pub struct Session<'a> {
     workspace: Workspace,
     /// What runs commands.
     programs: Arc<dyn engine::Programs>,
+    /// What the program of a phase has printed, for the phases behind it.
+    printed: Arc<Printed>,
     footprint: Footprint,
     features: Features,
     /// The step that died; what follows is skipped.
@@ -118,8 +121,10 @@ impl<'a> Session<'a> {
                 (None, path.as_path(), Some(place))
             }
         };
-        let programs: Arc<dyn engine::Programs> =
-            Arc::new(Programs::new(runner, events.clone(), job.archives.clone()));
+        let printed = Arc::new(Printed::of(&job.test));
+        let archives = job.archives.clone();
+        let programs = Programs::new(runner, events.clone(), archives, Arc::clone(&printed));
+        let programs: Arc<dyn engine::Programs> = Arc::new(programs);
         let device = match &job.target {
             Target::Volume(volume) => DeviceStat::of(volume.devices()).ok(),
             Target::Directory { .. } => None,
@@ -132,6 +137,7 @@ impl<'a> Session<'a> {
             volume,
             workspace: Workspace::new(root, job.seed).with_programs(programs.clone()),
             programs,
+            printed,
             footprint,
             features: Features::default(),
             died: None,

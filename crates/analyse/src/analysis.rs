@@ -30,6 +30,9 @@ pub struct Analysis {
     pub contenders: Vec<String>,
     /// How many cells came to what.
     pub counts: Counts,
+    /// Whether another program measured it, so that fsarena cannot run more of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub measured_elsewhere: bool,
     /// What is of no relevance: a contender that costs up to this share more than another is as good.
     #[serde(default)]
     pub margin: Margin,
@@ -145,6 +148,7 @@ pub fn analyse_with(results: &CampaignResults, margin: Margin, withheld: &[Withh
         stop: Stop::of(results, &counts, &rows),
         budget: results.campaign.budget,
         counts,
+        measured_elsewhere: results.campaign.measured_by.is_some(),
         phase_counts: phase_counts::phase_counts(&contenders, &rows),
         contenders,
         sweeps: sweep::sweeps(results, &rows),

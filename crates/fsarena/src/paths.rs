@@ -15,6 +15,7 @@ use sys::trusted::{Directory, Untrusted};
 
 use crate::arguments::cli::Globals;
 use crate::output::exit::{BadInput, Refused};
+use crate::request::peers;
 
 /// What a database is called of which nobody says where it is.
 const USUAL: &str = "fsarena";
@@ -87,7 +88,8 @@ pub fn programs(catalog: &Catalog) -> BTreeSet<String> {
     let suites = catalog.suites(Profile::Quick);
     let of_suites = suites.into_iter().flat_map(|s| &s.requires.programs);
     let all = of_filesystems.chain(of_suites).cloned();
-    all.chain([guest::QEMU.to_owned()]).collect()
+    let peers = peers::programs().map(str::to_owned);
+    all.chain(peers).chain([guest::QEMU.to_owned()]).collect()
 }
 
 /// How the machine is reached on which cells run.

@@ -26,7 +26,9 @@ impl PhaseResult {
             return Vec::new();
         }
         let mut numbers = Vec::with_capacity(20);
-        match self.stated.is_empty() {
+        // Of what others measured, and could not time, counts of zero would say something.
+        let is_ours = self.stated.is_empty() && self.ends != End::Unstated;
+        match is_ours {
             true => self.follow_from_counts(&mut numbers),
             false => {
                 self.latencies(&mut numbers);

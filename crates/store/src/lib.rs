@@ -6,6 +6,7 @@
 
 mod error;
 mod follow;
+mod import;
 mod open;
 mod read;
 mod row;
@@ -15,6 +16,7 @@ mod write;
 
 pub use error::StoreError;
 pub use follow::Followed;
+pub use import::{ImportSource, Taken};
 pub use model::CampaignId;
 pub use open::Store;
 pub use summary::CampaignSummary;

@@ -81,6 +81,11 @@ impl Store {
         Self::of_reader(reader, path)
     }
 
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn of_reader(
         (connection, found): (Connection, u32),
         path: PathBuf,

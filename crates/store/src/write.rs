@@ -132,12 +132,13 @@ impl Store {
 }
 
 /// The key that SQLite would choose: a row's digest is over its key, too, and so has to know it before.
-fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
+pub fn next_id(connection: &Connection, table: &str) -> rusqlite::Result<i64> {
     let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
     connection.query_row(&sql, [], |row| row.get(0))
 }
 
-fn insert_plan(
+/// Stores the cells of a plan.
+pub fn insert_plan(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     plan: &[Cell],
@@ -188,7 +189,8 @@ fn require_open(
     }
 }
 
-fn insert_phase(
+/// Stores a phase, and the numbers that follow from it, for queries.
+pub fn insert_phase(
     transaction: &Transaction<'_>,
     campaign: CampaignId,
     cell: &Cell,
@@ -230,16 +232,17 @@ fn insert_phase(
 }
 
 /// A quantity as SQLite's integer. Only for queries: the JSON beside it is exact.
-fn integer(n: Nanos) -> Value {
+pub fn integer(n: Nanos) -> Value {
     i64::try_from(n.0).unwrap_or(i64::MAX).into()
 }
 
-fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, Trouble> {
+/// A value as its JSON.
+pub fn json<T: Serialize>(what: &'static str, value: &T) -> Result<String, Trouble> {
     let text = serde_json::to_string(value);
     text.map_err(|source| StoreError::NotJson { what, source }.into())
 }
 
 /// The word by which a type of the model is written in results.
-fn word<T: Serialize>(value: &T) -> Result<String, Trouble> {
+pub fn word<T: Serialize>(value: &T) -> Result<String, Trouble> {
     Ok(json("word", value)?.trim_matches('"').to_owned())
 }

@@ -292,6 +292,14 @@ impl Finding {
         }
     }
 
+    fn unknown(who: &str, reason: &str) -> Self {
+        let (who, reason) = (vec![who.to_owned()], reason.to_owned());
+        Self {
+            why: vec![Why { who, reason }],
+            ..Self::new(Truth::Unknown)
+        }
+    }
+
     fn open(reason: String) -> Self {
         let who = Vec::new();
         Self {
@@ -299,6 +307,14 @@ impl Finding {
             ..Self::new(Truth::Open)
         }
     }
+}
+
+/// Why a number that is said says nothing of what was measured since.
+const OF_ITS_MACHINE: &str = "a number of the study's own machine says nothing of another";
+
+/// Whether numbers in this unit are as much the machine's as the filesystem's: times and rates, and no shares or counts.
+fn is_of_its_machine(unit: &str) -> bool {
+    unit == "s" || unit == "us" || unit.ends_with("/s")
 }
 
 struct Judge<'a> {
@@ -627,6 +643,10 @@ impl Judge<'_> {
             };
             let (low, high) = (number.low, number.high);
             match () {
+                // Seconds and rates of one machine say nothing of those of another.
+                () if self.evidence.is_measured() && is_of_its_machine(&number.unit) => {
+                    Finding::unknown(one, OF_ITS_MACHINE)
+                }
                 () if low >= amount.low && high <= amount.high => Finding::new(Truth::Holds),
                 () if high < amount.low || low > amount.high => Finding::off(
                     Truth::Fails,

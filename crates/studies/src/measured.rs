@@ -6,8 +6,8 @@
 //! ([`analyse::inference`]).
 
 use analyse::inference::{Beside, Compared, Costs, Estimates, Pairing, RowCosts, overall, pairs};
-use analyse::{Analysis, Margin, Row, Verdict, median};
-use model::{CampaignResults, Clock, Direction, Metric, Phase, Test, Unit};
+use analyse::{Analysis, Margin, RoundOutcome, RoundValue, Row, Verdict, median};
+use model::{CampaignResults, Clock, Direction, Metric, Phase, Test};
 
 use crate::evidence::{Comparison, Evidence, Known, Number, Order, Place};
 use crate::study::{Part, Point};
@@ -34,7 +34,8 @@ pub struct Measured {
 struct Measurements {
     path: String,
     higher: bool,
-    unit: Unit,
+    /// The study's, in which values are.
+    unit: String,
     /// For each contender its value in each round, or why it has none.
     values: Vec<Result<Vec<Option<f64>>, Known>>,
 }
@@ -117,7 +118,7 @@ impl Measured {
                     low: ends(f64::INFINITY, f64::min),
                     high: ends(0.0, f64::max),
                     shown: digits(middle),
-                    unit: figure.unit.symbol().to_owned(),
+                    unit: figure.unit.clone(),
                 })
             }
         }
@@ -374,6 +375,7 @@ fn measurements(
     contenders: &[(String, String)],
     rounds: usize,
 ) -> Measurements {
+    let unit = figure.scale().unwrap_or(1.0);
     let values = contenders.iter().map(|(_, name)| {
         let failed = parts.iter().flatten().find_map(|row| why_none(row, name));
         if let Some(known) = failed {
@@ -388,17 +390,14 @@ fn measurements(
                 let logs = logs?;
                 Some((logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp())
             });
-            sums.sum::<Option<f64>>()
+            Some(sums.sum::<Option<f64>>()? / unit)
         };
         Ok((1..=rounds).map(round).collect())
     });
     Measurements {
         path: figure.path(),
         higher: figure.direction == Direction::Higher,
-        unit: parts
-            .first()
-            .and_then(|rows| rows.first())
-            .map_or(Unit::Count, |row| row.unit),
+        unit: figure.unit.clone(),
         values: values.collect(),
     }
 }
@@ -428,11 +427,18 @@ fn why_none(row: &Row, contender: &str) -> Option<Known> {
         .rounds
         .iter()
         .find(|round| round.outcome.is_failure());
+    let word = |round: &RoundValue| round.outcome.name().to_owned();
     match bad {
-        Some(round) => Some(Known::Outcome(
-            round.outcome.name().to_owned(),
-            String::new(),
-        )),
+        // What could not be tried says nothing of how good a filesystem is.
+        Some(round)
+            if matches!(
+                round.outcome,
+                RoundOutcome::Unsupported | RoundOutcome::Skipped
+            ) =>
+        {
+            Some(Known::Nothing(word(round)))
+        }
+        Some(round) => Some(Known::Outcome(word(round), String::new())),
         None if result.estimate.is_none() => Some(Known::Nothing("not measured".to_owned())),
         None => None,
     }
@@ -444,6 +450,11 @@ fn digits(value: f64) -> String {
         large if large >= 1000.0 => format!("{value:.0}"),
         large if large >= 100.0 => format!("{value:.1}"),
         large if large >= 10.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        large if large >= 1.0 || large == 0.0 => format!("{value:.3}"),
+        // As many digits of what is small: 0.001234.
+        small => {
+            let zeros = -small.log10().floor() as usize;
+            format!("{value:.*}", (zeros + 3).min(9))
+        }
     }
 }

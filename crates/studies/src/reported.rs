@@ -45,8 +45,8 @@ impl Study {
         });
         Some(Reported {
             name: self.name.clone(),
-            program: self.title.clone(),
-            source: self.source.clone(),
+            program: format!("its authors, {}", self.figures.year),
+            source: format!("{}; {}", self.title, self.source),
             started: None,
             environment: self.environment(),
             contenders: contenders.collect(),

@@ -41,6 +41,10 @@ impl Session<'_> {
             let found = engine::role_result(&self.workspace, role, result);
             return found.map_err(|error| self.judge(&error));
         }
+        if let Op::Elsewhere(_) = &phase.op {
+            let read = self.printed.write(&phase.name, result);
+            return read.map_err(Trouble::Unsupported);
+        }
         result.cache = self.prepare_cache(phase.cache, Remounts::Said)?;
         self.began_with = result.cache;
         self.measure_operation(phase, result)

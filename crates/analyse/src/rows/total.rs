@@ -238,10 +238,14 @@ fn add_above(contenders: &mut [ContenderTotal], baseline: Option<usize>) {
     }
 }
 
-/// Probes answer yes or no, the space left to files is no time, and the time of a role is that of its mix.
+/// Probes answer yes or no, the space left to files is no time, and the time of a role is that of its mix. Of what others
+/// measured, only times were meant as such.
 fn takes_time(op: &Op) -> bool {
-    let is_time = !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity);
-    is_time && !matches!(op, Op::MixRole(_))
+    match op {
+        Op::MixRole(_) => false,
+        Op::Elsewhere(op) => op.metric == Metric::Elapsed,
+        op => !matches!(op.primary_metric(), Metric::Supported | Metric::Capacity),
+    }
 }
 
 fn attempts(round: u32, cell: Option<&CellResult>, steps: &[&Phase]) -> Vec<Attempt> {

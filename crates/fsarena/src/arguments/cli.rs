@@ -11,6 +11,7 @@ use report::Format;
 use crate::arguments::batch_args::{CollectArgs, PlanArgs, WorkArgs};
 use crate::arguments::cli_values::{campaign_number, cell_number, path, share, size};
 use crate::arguments::guest_args::GuestArgs;
+use crate::arguments::import_args::ImportArgs;
 use crate::arguments::journal_args::{ExplainArgs, JournalArgs, ReplayArgs, ValidateArgs};
 use crate::arguments::run_args::{ResumeArgs, RunArgs};
 use crate::arguments::storage_args::StorageArgs;
@@ -291,6 +292,20 @@ Examples:
   fsarena history bonnie-block/write:latency-p99 -c ext4
   fsarena history 'tree/*' -c xfs --json           every phase of a test")]
     History(HistoryArgs),
+    /// Take in what other programs measured, or the campaigns of another database.
+    #[command(after_help = "\
+Examples:
+  fsarena import bonnie.csv                   what bonnie++ printed: a contender for each machine name in it
+  fsarena import ext4=a.json xfs=b.json       what fio printed on two filesystems, as one campaign
+  fsarena import -c ext4 1.txt 2.txt 3.txt    three runs of one program: three rounds
+  iozone -Ra | fsarena import -c ext4 -       from standard input
+  fsarena import other.db                     every campaign of another machine's database
+  fsarena import composite.xml --dry-run      say what it holds, and store nothing
+
+Read are bonnie++ (CSV), IOzone, fio (JSON, json+), tiobench, fs_mark, IOR, mdtest, the Phoronix Test Suite (XML), hyperfine
+(JSON), filebench, dbench, and what fsarena itself wrote: reports in CSV and JSON, databases. Which it is, the content says.
+All files that hold no campaign of fsarena's become one; of what is damaged, nothing is stored.")]
+    Import(ImportArgs),
     /// Show which filesystems run here, and what the others need.
     #[command(after_help = "\
 Examples:

@@ -4,6 +4,7 @@ pub mod batch_args;
 pub mod cli;
 pub mod cli_values;
 pub mod guest_args;
+pub mod import_args;
 pub mod journal_args;
 pub mod machine_args;
 pub mod run_args;

@@ -40,7 +40,8 @@ pub struct RunArgs {
     /// A group of contenders to report together (journaling=ext4,xfs); repeatable.
     #[arg(long = "group", value_name = "NAME=CONTENDER,...", value_parser = typed)]
     pub groups: Vec<TypedGroup>,
-    /// A suite of tests, or one test of it (traces/mail); repeatable [default: the shootout's suites].
+    /// A suite of tests, or one test of it (traces/mail), or another program with its options (fio:my.fio,
+    /// bonnie++:'-s 64M'); repeatable [default: the shootout's suites].
     #[arg(short, long = "suite", value_name = "NAME")]
     pub suites: Vec<String>,
     /// Repeat a published comparison with its suites, sizes, volume, memory and filesystems; -c, --size, --memory and

@@ -15,6 +15,7 @@ pub mod format;
 pub mod guard;
 pub mod guest;
 pub mod history;
+pub mod import;
 pub mod journal;
 pub mod list;
 pub mod man;

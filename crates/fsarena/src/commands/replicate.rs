@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use analyse::analyse;
-use model::CampaignResults;
+use model::{Backend, CampaignResults};
 use orchestrate::Ended;
 use report::{CampaignHead, then_and_now_page};
 use serde_json::json;
@@ -29,7 +29,7 @@ pub fn run(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
         return beside(&study, &results, args, globals);
     }
     let stop = stop::on_signals()?;
-    match run::campaign(&campaign(args)?, 0, globals, &stop)? {
+    match run::campaign(&campaign(args, globals)?, 0, globals, &stop)? {
         Ran::Planned(code) => Ok(code),
         Ran::Campaign {
             ended: Ok(Ended::Complete),
@@ -48,7 +48,7 @@ pub fn run(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<ExitCode> 
 }
 
 /// The campaign of the study.
-fn campaign(args: &ReplicateArgs) -> anyhow::Result<RunArgs> {
+fn campaign(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<RunArgs> {
     let refused = |why: &str| Err(BadInput(why.to_owned()).into());
     let run = &args.run;
     if run.study.is_some() {
@@ -62,10 +62,17 @@ fn campaign(args: &ReplicateArgs) -> anyhow::Result<RunArgs> {
             "a study is one campaign on fresh filesystems: leave --sessions and --age out",
         );
     }
-    Ok(RunArgs {
+    let mut run = RunArgs {
         study: Some(args.of.clone()),
         ..run.clone()
-    })
+    };
+    if run.backend == Some(Backend::Vm) {
+        let study = paths::catalog(globals)?.study(&args.of)?;
+        let with_programs = study.suites.iter().filter(|s| !s.requires.are_none());
+        let with = with_programs.map(|suite| suite.name.clone());
+        run.machine.build.with.extend(with);
+    }
+    Ok(run)
 }
 
 /// Prints both, and writes the page where one is asked for.

@@ -195,6 +195,10 @@ pub fn indented(margin: &str, text: &str) -> String {
 
 /// A moment, given as nanoseconds since 1970: `2026-03-14 15:09 UTC`.
 pub fn moment(since_1970: Nanos) -> String {
+    // Who measured elsewhere need not have said when.
+    if since_1970 == Nanos(0) {
+        return "unknown".to_owned();
+    }
     Timestamp::from_nanosecond(i128::from(since_1970.0)).map_or_else(
         |_| since_1970.0.to_string(),
         |moment| moment.strftime("%Y-%m-%d %H:%M UTC").to_string(),

@@ -7,6 +7,7 @@ pub mod chosen;
 pub mod contender_choice;
 pub mod contender_groups;
 pub mod guest_request;
+pub mod peers;
 pub mod published;
 pub mod read;
 pub mod several_disks;

@@ -27,6 +27,7 @@ use crate::request::campaign_text;
 use crate::request::contender_choice::Choice;
 use crate::request::contender_groups;
 use crate::request::guest_request::{self, Load, Wishes};
+use crate::request::peers;
 use crate::request::several_disks;
 use crate::request::source_choice;
 use crate::traces;
@@ -125,6 +126,7 @@ pub fn read(
             stop,
         )?,
     };
+    peers::refuse_missing(&suites, backend, &setting.machine)?;
     let contenders = match backend {
         Backend::Dir => mounted(&directories, &setting.directories, catalog)?,
         Backend::Loop | Backend::Vm | Backend::Elsewhere => {
@@ -638,7 +640,13 @@ fn suites(
             .cloned()
             .collect());
     }
-    Ok(catalog.chosen_suites(names, profile)?)
+    let (peers, names) = peers::taken(names)?;
+    let mut suites = match names.as_slice() {
+        [] => Vec::new(),
+        names => catalog.chosen_suites(names, profile)?,
+    };
+    suites.extend(peers);
+    Ok(suites)
 }
 
 /// Two of one name would look the same in every table.

@@ -11,7 +11,7 @@ use crate::wording::then_and_now::{summary, times};
 
 /// The chart of ranks.
 const WIDTH: f64 = 460.0;
-const TOP: f64 = 22.0;
+const TOP: f64 = 32.0;
 const STEP: f64 = 20.0;
 const LEFT: f64 = 150.0;
 const RIGHT: f64 = 310.0;

@@ -117,6 +117,7 @@ fn sentence(advice: &Advice, contenders: &[String], results: &CampaignResults) -
     let ran = Ran {
         suites: suites.map(|suite| suite.name.as_str()).collect(),
         budget: results.campaign.budget,
+        elsewhere: results.campaign.measured_by.is_some(),
     };
     let text = of_use(advice, contenders, &ran);
     match advice.recommendation {

@@ -201,6 +201,8 @@ pub(crate) struct Ran<'a> {
     pub suites: BTreeSet<&'a str>,
     /// The time that it had, where that was limited.
     pub budget: Option<Nanos>,
+    /// Whether another program measured it.
+    pub elsewhere: bool,
 }
 
 impl<'a> Ran<'a> {
@@ -208,6 +210,7 @@ impl<'a> Ran<'a> {
         Self {
             suites: analysis.rows.iter().map(|row| row.suite.as_str()).collect(),
             budget: analysis.budget,
+            elsewhere: analysis.measured_elsewhere,
         }
     }
 }
@@ -317,7 +320,7 @@ fn no_advice(advice: &Advice, ran: &Ran<'_>) -> String {
 /// The suites to run. Those of another campaign do not come into this one's answer: the whole set runs again. Tests of its
 /// own suites that have no result did not fit into its budget.
 fn run_again(missing: &BTreeSet<&str>, ran: &Ran<'_>) -> String {
-    if missing.is_empty() {
+    if missing.is_empty() || ran.elsewhere {
         return String::new();
     }
     if missing.is_subset(&ran.suites) {

@@ -14,13 +14,21 @@ pub fn summary(twice: &ThenAndNow) -> Vec<String> {
     let both: Vec<_> = claims.filter(|one| decided(one.now.verdict)).collect();
     let count = |verdict| both.iter().filter(|one| one.now.verdict == verdict).count();
     let all = twice.claims.len();
+    let then = |verdict| {
+        both.iter()
+            .filter(|one| one.then.verdict == verdict)
+            .count()
+    };
     let mut sentences = vec![match both.len() {
         0 => format!("Of {all} claims none can be judged by what was measured."),
         some => format!(
-            "Of {all} claims {some} can be judged by what was measured: {} hold, {} hold in part, {} do not.",
+            "Of {all} claims {some} can be judged by what was measured: {} hold, {} hold in part, {} do not. By what \
+             was published {} of these hold, {} in part.",
             count(Verdict::Supported),
             count(Verdict::Partly),
             count(Verdict::Contradicted),
+            then(Verdict::Supported),
+            then(Verdict::Partly),
         ),
     }];
     let few = twice.claims.iter();

@@ -1,0 +1,319 @@
+//! `fsarena import`: what other programs measured, and the campaigns of other databases, into this one.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use catalog::Catalog;
+use import::{Format, Found, Naming};
+use model::CampaignResults;
+use serde_json::{Value, json};
+use store::{CampaignId, ImportSource, Store, Taken};
+
+use crate::arguments::cli::Globals;
+use crate::arguments::import_args::ImportArgs;
+use crate::output::exit::{BadInput, Code};
+use crate::output::text::{line, print, print_json};
+use crate::paths;
+
+/// The largest file that is read: of what programs print, ten thousand runs are less.
+const LARGEST: u64 = 64 << 20;
+/// Standard input.
+const STANDARD_INPUT: &str = "-";
+/// How every SQLite database begins (SQLite's file format, §1.3).
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// A word of the command line: a file, and what the contender in it is called.
+struct Input {
+    path: PathBuf,
+    contender: Option<String>,
+}
+
+/// What an input turned out to be.
+enum Content {
+    /// A database of campaigns.
+    Database(Store),
+    /// A report in JSON: a whole campaign.
+    Campaign(Box<CampaignResults>),
+    /// What another program printed.
+    Printed(Box<Found>),
+}
+
+/// Reads all of it, and only then stores all of it.
+pub fn run(args: &ImportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
+    let mut databases = Vec::new();
+    let mut campaigns = Vec::new();
+    let mut printed = Vec::new();
+    let inputs = inputs(args)?;
+    for input in &inputs {
+        match read(input, args.from)? {
+            Content::Database(store) => databases.push(store),
+            Content::Campaign(results) => campaigns.push(*results),
+            Content::Printed(found) => printed.push(*found),
+        }
+    }
+    let mut left_out = Vec::new();
+    if !printed.is_empty() {
+        let found = joined(printed, &inputs, &paths::catalog(globals)?)?;
+        left_out.clone_from(&found.left_out);
+        campaigns.insert(
+            0,
+            found.into_results().map_err(|e| BadInput(e.to_string()))?,
+        );
+    }
+    let sources = campaigns.iter().map(ImportSource::Results);
+    let sources: Vec<_> = sources
+        .chain(databases.iter().map(ImportSource::Database))
+        .collect();
+    let taken = match args.dry_run {
+        true => None,
+        false => Some(paths::store(globals)?.import(&sources)?),
+    };
+    tell(&campaigns, &databases, taken.as_deref(), &left_out, globals)
+}
+
+/// The files, each with its contender's name where one was given.
+fn inputs(args: &ImportArgs) -> anyhow::Result<Vec<Input>> {
+    let mut inputs: Vec<Input> = args.files.iter().map(|word| named(word)).collect();
+    let unnamed = inputs
+        .iter()
+        .filter(|input| input.contender.is_none())
+        .count();
+    let standard = inputs
+        .iter()
+        .filter(|i| i.path == Path::new(STANDARD_INPUT));
+    if standard.count() > 1 {
+        return Err(BadInput("standard input can be read once: give one `-`".to_owned()).into());
+    }
+    match args.contenders.as_slice() {
+        [] => {}
+        [one] => inputs
+            .iter_mut()
+            .for_each(|input| input.contender = input.contender.take().or(Some(one.clone()))),
+        several if several.len() == unnamed => {
+            let open = inputs.iter_mut().filter(|input| input.contender.is_none());
+            for (input, name) in open.zip(several) {
+                input.contender = Some(name.clone());
+            }
+        }
+        several => {
+            let count = several.len();
+            let what = format!(
+                "{count} contenders are named for {unnamed} files: give one, or one for each file"
+            );
+            return Err(BadInput(what).into());
+        }
+    }
+    Ok(inputs)
+}
+
+/// `NAME=FILE`, unless there is a file that is called so.
+fn named(word: &Path) -> Input {
+    let text = word.to_str().unwrap_or_default();
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !name.contains('/') && !word.exists() => Input {
+            path: file.into(),
+            contender: Some(name.to_owned()),
+        },
+        _ => Input {
+            path: word.to_owned(),
+            contender: None,
+        },
+    }
+}
+
+/// The input in a sentence.
+fn shown(path: &Path) -> String {
+    match path == Path::new(STANDARD_INPUT) {
+        true => "standard input".to_owned(),
+        false => line(&path.display().to_string()),
+    }
+}
+
+fn read(input: &Input, from: Option<Format>) -> anyhow::Result<Content> {
+    let shown = shown(&input.path);
+    let bytes = match input.path == Path::new(STANDARD_INPUT) {
+        true => limited(io::stdin().lock(), &shown)?,
+        false => match contents(&input.path, &shown)? {
+            Some(bytes) => bytes,
+            None => return Ok(Content::Database(paths::foreign_store(&input.path)?)),
+        },
+    };
+    if from.is_none() && is_report(&bytes) {
+        let results = report::read_json(&bytes).map_err(|why| {
+            BadInput(format!(
+                "{shown} is no whole report of `fsarena report --format json`: {why}"
+            ))
+        })?;
+        return Ok(Content::Campaign(Box::new(results)));
+    }
+    let format = from.or_else(|| import::recognise(&bytes)).ok_or_else(|| {
+        let all = Format::ALL.map(Format::name).join(", ");
+        BadInput(format!(
+            "{shown} is nothing that is read here: a database or a report in JSON of fsarena, or what one of these printed: \
+             {all}; --from says which"
+        ))
+    })?;
+    let stem = input.path.file_stem().unwrap_or_default().to_string_lossy();
+    let naming = Naming {
+        given: input.contender.clone(),
+        otherwise: match &*stem {
+            STANDARD_INPUT => "unnamed".to_owned(),
+            stem => stem.to_owned(),
+        },
+    };
+    let found = import::read(format, &bytes, &naming)
+        .map_err(|error| BadInput(format!("{shown}, read as {format}: {error}")))?;
+    Ok(Content::Printed(Box::new(found)))
+}
+
+/// The bytes of a file; nothing where it is a database, which is not read as a whole.
+fn contents(path: &Path, shown: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    let cannot = |error| BadInput(format!("cannot read {shown}: {error}"));
+    // Whoever opens a pipe waits for somebody to write, and a device may never end.
+    if !fs::metadata(path).map_err(cannot)?.is_file() {
+        return Err(BadInput(format!("{shown} is no file; `-` reads standard input")).into());
+    }
+    let mut file = File::open(path).map_err(cannot)?;
+    let mut begin = Vec::new();
+    let mut beginning = file.by_ref().take(SQLITE.len() as u64);
+    beginning.read_to_end(&mut begin).map_err(cannot)?;
+    match begin == SQLITE {
+        true => Ok(None),
+        false => Ok(Some(limited(begin.as_slice().chain(file), shown)?)),
+    }
+}
+
+fn limited(input: impl Read, shown: &str) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = input.take(LARGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| BadInput(format!("cannot read {shown}: {error}")))?;
+    match bytes.len() as u64 > LARGEST {
+        true => {
+            let most = LARGEST >> 20;
+            Err(BadInput(format!(
+                "{shown} has more than {most} MiB: import it in parts"
+            ))
+            .into())
+        }
+        false => Ok(bytes),
+    }
+}
+
+/// Whether it is a report in JSON, whole or not.
+fn is_report(bytes: &[u8]) -> bool {
+    let begin = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    begin.trim_start().starts_with('{') && begin.contains("\"fsarena-report/")
+}
+
+/// Everything that programs printed as one campaign. Contenders that the catalog knows are its filesystems.
+fn joined(printed: Vec<Found>, inputs: &[Input], catalog: &Catalog) -> anyhow::Result<Found> {
+    let mut found = import::join(printed).map_err(|error| BadInput(error.to_string()))?;
+    let names: Vec<String> = inputs.iter().map(|input| shown(&input.path)).collect();
+    found.reported.source = names.join(", ");
+    for contender in &mut found.reported.contenders {
+        contender.filesystem = catalog.filesystem(&contender.name).ok().cloned();
+    }
+    Ok(found)
+}
+
+/// A line for each campaign, with the command that shows it.
+fn tell(
+    campaigns: &[CampaignResults],
+    databases: &[Store],
+    taken: Option<&[Taken]>,
+    left_out: &[String],
+    globals: &Globals,
+) -> anyhow::Result<ExitCode> {
+    let mut all: Vec<Told> = campaigns.iter().map(Told::of_results).collect();
+    for store in databases {
+        for known in store.campaigns()? {
+            all.push(Told::of_results(&store.load(known.id)?));
+        }
+    }
+    for (told, taken) in all.iter_mut().zip(taken.unwrap_or_default()) {
+        told.campaign = Some(taken.id);
+        told.is_new = taken.is_new;
+    }
+    if globals.json {
+        let values: Vec<Value> = all.iter().map(Told::json).collect();
+        print_json(&json!({ "campaigns": values, "left_out": left_out }))?;
+        return Ok(Code::Done.into());
+    }
+    let mut text: String = all.iter().map(|told| told.text() + "\n").collect();
+    if !globals.quiet {
+        for what in left_out {
+            text += &format!("left out: {}\n", line(what));
+        }
+    }
+    print(&text)?;
+    Ok(Code::Done.into())
+}
+
+/// What is told of a campaign.
+struct Told {
+    campaign: Option<CampaignId>,
+    is_new: bool,
+    name: String,
+    program: String,
+    contenders: Vec<String>,
+    tests: usize,
+    rounds: u32,
+    values: usize,
+}
+
+impl Told {
+    fn of_results(results: &CampaignResults) -> Self {
+        let campaign = &results.campaign;
+        let phases = results.cells.iter().filter_map(|cell| cell.result.as_ref());
+        let phases = phases.flat_map(|result| &result.phases);
+        let measured_by = campaign.measured_by.as_ref().map(|by| by.program.clone());
+        Self {
+            campaign: None,
+            is_new: true,
+            name: campaign.name.clone(),
+            program: measured_by.unwrap_or_else(|| "fsarena".to_owned()),
+            contenders: campaign.contenders.iter().map(|c| c.name.clone()).collect(),
+            tests: campaign.suites.iter().map(|suite| suite.tests.len()).sum(),
+            rounds: campaign.rounds,
+            values: phases.map(|phase| phase.measurements().len()).sum(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let count = |n: usize, what: &str| match n {
+            1 => format!("1 {what}"),
+            n => format!("{n} {what}s"),
+        };
+        let name = line(&self.name);
+        let what = format!(
+            "“{name}” of {}: {}, {}, {}, {}",
+            line(&self.program),
+            count(self.contenders.len(), "contender"),
+            count(self.tests, "test"),
+            count(self.rounds as usize, "round"),
+            count(self.values, "value"),
+        );
+        match self.campaign {
+            None => format!("would import {what}"),
+            Some(id) if self.is_new => {
+                format!("campaign {id} {what}; `fsarena report {id}` shows it")
+            }
+            Some(id) => format!("is here already, as campaign {id}: {what}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "campaign": self.campaign,
+            "new": self.is_new,
+            "name": self.name,
+            "program": self.program,
+            "contenders": self.contenders,
+            "tests": self.tests,
+            "rounds": self.rounds,
+            "values": self.values,
+        })
+    }
+}

@@ -1,0 +1,243 @@
+//! `-s fio:my.fio`, `-s bonnie++:'-s 64M -n 4'`: other programs as suites. They run as a command in the filesystem, and
+//! what they print becomes phases of the test.
+
+use std::path::Path;
+
+use import::{Expected, Format};
+use model::op::Elsewhere;
+use model::{Backend, Bytes, CacheState, End, Exec, Op, Phase, Programs, Suite, Test, check_name};
+use nix::unistd::geteuid;
+use provision::Machine;
+
+use crate::output::exit::{BadInput, Refused};
+use crate::traces;
+
+/// The suite that they are in.
+const SUITE: &str = "peers";
+/// Room for what a program writes that does not say how much.
+const ROOM: Bytes = Bytes::mib(256);
+
+/// A program, and how it is started in the current directory.
+struct Peer {
+    format: Format,
+    program: &'static str,
+    package: &'static str,
+    /// What stands before the user's own options.
+    first: &'static str,
+}
+
+const PEERS: [Peer; 6] = [
+    peer(Format::Bonnie, "bonnie++", "bonnie++", "-d . -q"),
+    peer(Format::Iozone, "iozone", "iozone3", "-f iozone.tmp"),
+    peer(
+        Format::Fio,
+        "fio",
+        "fio",
+        "--output-format=json+ --directory=.",
+    ),
+    peer(Format::FsMark, "fs_mark", "fsmark", "-d ."),
+    peer(Format::Mdtest, "mdtest", "ior", "-d ."),
+    peer(Format::Dbench, "dbench", "dbench", "-D ."),
+];
+
+const fn peer(
+    format: Format,
+    program: &'static str,
+    package: &'static str,
+    first: &'static str,
+) -> Peer {
+    Peer {
+        format,
+        program,
+        package,
+        first,
+    }
+}
+
+/// Their names, so that a machine can be asked which it has.
+pub fn programs() -> impl Iterator<Item = &'static str> {
+    PEERS.iter().map(|peer| peer.program)
+}
+
+/// Refuses a campaign whose programs are not there, before anything runs.
+///
+/// # Errors
+/// When one is missing, or cells run where they cannot be brought.
+pub fn refuse_missing(
+    suites: &[Suite],
+    backend: Backend,
+    machine: &Machine,
+) -> Result<(), Refused> {
+    let Some(suite) = suites.iter().find(|suite| suite.name == SUITE) else {
+        return Ok(());
+    };
+    if backend == Backend::Vm {
+        let why = "guests have no other programs: run those on images or in mounted directories";
+        return Err(Refused(why.to_owned()));
+    }
+    match provision::missing_programs(suite, machine) {
+        None => Ok(()),
+        Some(need) => Err(Refused(format!(
+            "{} is missing, which a suite runs: {}",
+            need.what, need.command
+        ))),
+    }
+}
+
+/// The suite of the words that name other programs, and the words that are left.
+///
+/// # Errors
+/// When a program cannot be run so.
+pub fn taken(names: &[String]) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
+    let (mut tests, mut left) = (Vec::<Test>::new(), Vec::new());
+    let mut requires = Programs::default();
+    for name in names {
+        let Some((program, options)) = name.split_once(':') else {
+            left.push(name.clone());
+            continue;
+        };
+        let peer = PEERS
+            .iter()
+            .find(|peer| peer.program == program)
+            .ok_or_else(|| {
+                let all = PEERS.map(|peer| peer.program).join(", ");
+                BadInput(format!(
+                    "`{program}` cannot be run as a suite: one of {all}"
+                ))
+            })?;
+        requires.packages.push(peer.package.to_owned());
+        requires.programs.push(peer.program.to_owned());
+        let mut test = test(peer, options)?;
+        let same = tests
+            .iter()
+            .filter(|t| t.name.starts_with(&test.name))
+            .count();
+        if same > 0 {
+            test.name = format!("{}-{}", test.name, same + 1);
+        }
+        tests.push(test);
+    }
+    let suite = (!tests.is_empty()).then(|| Suite {
+        name: SUITE.to_owned(),
+        title: "Other programs, as they are".to_owned(),
+        source: "the programs themselves; what they print is read as `fsarena import` reads it"
+            .to_owned(),
+        requires,
+        archives: Vec::new(),
+        baseline: None,
+        tests,
+    });
+    Ok((suite, left))
+}
+
+/// One program with its options as a test: a command, and the phases of what it prints.
+fn test(peer: &Peer, options: &str) -> anyhow::Result<Test> {
+    let wrong = |why: String| BadInput(format!("-s {}:{options}: {why}", peer.program));
+    let own = match peer.format {
+        Format::Fio => {
+            let bytes = traces::bytes(Path::new(options))?;
+            let arguments = import::fio_arguments(&bytes);
+            arguments.map_err(|error| BadInput(format!("{options}: {error}")))?
+        }
+        _ => words(options).map_err(wrong)?,
+    };
+    let borrowed: Vec<&str> = own.iter().map(String::as_str).collect();
+    let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
+    let mut command = vec![peer.program.to_owned(), peer.first.to_owned()];
+    if peer.format == Format::Bonnie {
+        command.extend(for_bonnie(&borrowed));
+    }
+    command.extend(own.iter().map(|word| quoted(word)));
+    let exec = Op::Exec(Exec {
+        command: command.join(" "),
+        writes: Some(ROOM),
+        frees: None,
+        packages: vec![peer.package.to_owned()],
+    });
+    exec.descriptor().check().map_err(wrong)?;
+    let phases = expected.into_iter().map(read);
+    Ok(Test {
+        name: name(peer, options),
+        suite: SUITE.to_owned(),
+        title: format!("{} {options}", peer.program),
+        rationale: "What another program does and says of it, on filesystems that are made for it."
+            .to_owned(),
+        space: ROOM,
+        sweep: None,
+        phases: std::iter::once(phase("run", exec, CacheState::Warm, End::Syncfs))
+            .chain(phases)
+            .collect(),
+    })
+}
+
+/// A phase that is read from what the program printed.
+fn read(expected: Expected) -> Phase {
+    let Expected {
+        phase: name,
+        metric,
+        group,
+    } = expected;
+    let op = Op::Elsewhere(Elsewhere { metric, group });
+    phase(&name, op, CacheState::Unstated, End::Unstated)
+}
+
+fn phase(name: &str, op: Op, cache: CacheState, ends: End) -> Phase {
+    Phase {
+        name: name.to_owned(),
+        cache,
+        ends,
+        at_most: None,
+        scaling: None,
+        step: None,
+        needs: None,
+        op,
+    }
+}
+
+/// bonnie++ asks root to say that it means it, and for a file of twice the memory unless it is told that there is less.
+fn for_bonnie(options: &[&str]) -> Vec<String> {
+    let has = |option: &str| options.iter().any(|word| word.starts_with(option));
+    let mut more = Vec::new();
+    if !has("-u") && geteuid().is_root() {
+        more.push("-u root".to_owned());
+    }
+    if !has("-r") {
+        more.push("-r 1".to_owned());
+    }
+    more
+}
+
+/// `peer-fio-my`, `peer-iozone`.
+fn name(peer: &Peer, options: &str) -> String {
+    let of_file = Path::new(options)
+        .file_stem()
+        .filter(|_| peer.format == Format::Fio);
+    let stem = of_file
+        .and_then(|stem| stem.to_str())
+        .unwrap_or_default()
+        .to_lowercase();
+    let name = format!("peer-{}-{stem}", peer.program);
+    match check_name(&name) {
+        Ok(()) if !stem.is_empty() => name,
+        _ => format!("peer-{}", peer.program),
+    }
+}
+
+/// Words as a command line has them, quotes and all.
+fn words(options: &str) -> Result<Vec<String>, String> {
+    let exec = Exec {
+        command: format!("program {options}"),
+        writes: None,
+        frees: None,
+        packages: Vec::new(),
+    };
+    Ok(exec.arguments()?.split_off(1))
+}
+
+/// A word as one that stays together.
+fn quoted(word: &str) -> String {
+    match word.contains(char::is_whitespace) {
+        true => format!("'{word}'"),
+        false => word.to_owned(),
+    }
+}

@@ -1,0 +1,161 @@
+//! `fsarena import`: what other programs printed, and other databases, become campaigns; what is bad changes nothing.
+
+mod told;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use told::assert_told;
+
+fn sample(name: &str) -> PathBuf {
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples");
+    Path::new(samples).join(name)
+}
+
+/// A directory with a database that is not there yet.
+fn home() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn fsarena(home: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
+    let database = home.path().join("results.db");
+    command.arg("--db").arg(database).args(arguments);
+    command.stdin(Stdio::null());
+    command
+}
+
+fn run(home: &TempDir, arguments: &[&str]) -> Output {
+    fsarena(home, arguments).output().unwrap()
+}
+
+#[track_caller]
+fn said(home: &TempDir, arguments: &[&str]) -> String {
+    let output = run(home, arguments);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn count(home: &TempDir) -> usize {
+    let listed = said(home, &["list", "campaigns", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    listed.as_array().unwrap().len()
+}
+
+#[test]
+fn what_a_program_printed_is_a_campaign_that_is_reported_on() {
+    let home = home();
+    let bonnie = sample("bonnie-2.00.csv");
+    let bonnie = bonnie.to_str().unwrap();
+    let would = said(&home, &["import", bonnie, "--dry-run"]);
+    assert_eq!(
+        would,
+        "would import “bonnie++” of bonnie++ 2.00a: 1 contender, 3 tests, 2 rounds, 6 values\n"
+    );
+    assert!(!home.path().join("results.db").exists());
+    let told = said(&home, &["import", bonnie]);
+    assert!(
+        told.starts_with("campaign 1 “bonnie++” of bonnie++ 2.00a: "),
+        "{told}"
+    );
+    assert!(told.ends_with("; `fsarena report 1` shows it\n"), "{told}");
+    let again = said(&home, &["import", bonnie]);
+    assert!(
+        again.starts_with("is here already, as campaign 1: "),
+        "{again}"
+    );
+    assert_eq!(count(&home), 1);
+    let show: Value = serde_json::from_str(&said(&home, &["show", "1", "--json"])).unwrap();
+    let contender = &show["campaign"]["contenders"][0];
+    assert_eq!(
+        contender["filesystem"]["title"], "ext4",
+        "it is the catalog's"
+    );
+    assert_eq!(show["environments"][0]["kernel"], "");
+    for format in ["table", "markdown", "html", "csv", "json"] {
+        assert!(said(&home, &["report", "1", "--format", format]).contains("bonnie"));
+    }
+}
+
+#[test]
+fn files_of_several_contenders_are_one_campaign_and_names_win() {
+    let home = home();
+    let files = [sample("fio-3.33-plus.json"), sample("fio-3.33-plus.json")];
+    let files = files.map(|file| file.display().to_string());
+    let named = format!("xfs={}", files[1]);
+    let told = said(&home, &["import", &files[0], &named, "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let campaign = &told["campaigns"][0];
+    assert_eq!(campaign["contenders"], serde_json::json!(["ext4", "xfs"]));
+    assert_eq!(
+        (&campaign["campaign"], &campaign["rounds"]),
+        (&1.into(), &1.into())
+    );
+    let mut piped = fsarena(&home, &["import", "-c", "btrfs", "-"]);
+    piped.stdin(File::open(&files[0]).unwrap());
+    assert!(piped.status().unwrap().success());
+    said(&home, &["import", "-c", "jfs", &files[0], &files[1]]);
+    let show: Value = serde_json::from_str(&said(&home, &["show", "3", "--json"])).unwrap();
+    assert_eq!(show["campaign"]["rounds"], 2);
+    let told = run(&home, &["import", "-c", "a", "-c", "b", &files[0]]);
+    assert_told(&told, 2, "2 contenders are named for 1 files");
+}
+
+#[test]
+fn a_report_and_a_database_come_in_as_they_were() {
+    let (ours, theirs) = (home(), home());
+    let grid = sample("iozone-489-grid.txt").display().to_string();
+    said(&theirs, &["import", &grid]);
+    let report = theirs.path().join("report.json").display().to_string();
+    said(&theirs, &["report", "1", "--format", "json", "-o", &report]);
+    let database = theirs.path().join("results.db").display().to_string();
+    assert!(said(&ours, &["import", &report]).starts_with("campaign 1 "));
+    let told = said(&ours, &["import", &database]);
+    assert!(told.starts_with("is here already, as campaign 1"), "{told}");
+    let show = |home: &TempDir| said(home, &["show", "1", "--json"]);
+    assert_eq!(show(&ours), show(&theirs));
+    let sheet = said(&ours, &["report", "1", "--format", "iozone"]);
+    assert!(sheet.contains("\"Writer report\""), "{sheet}");
+}
+
+#[test]
+fn what_is_bad_is_one_line_and_nothing_changes() {
+    let home = home();
+    let bad = |name: &str, content: &[u8]| {
+        let path = home.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let good = sample("dbench-4.00.txt").display().to_string();
+    said(&home, &["import", &good]);
+    let whole = fs::read(sample("fio-3.33.json")).unwrap();
+    let cases = [
+        (bad("a", b""), "is nothing that is read here"),
+        (bad("b", &whole[..whole.len() / 2]), "cut off"),
+        (
+            bad("c", b"IOR-3\naccess bw(MiB/s)\nwrite \xff\n"),
+            "line 3: it is not UTF-8",
+        ),
+        (bad("d", b"SQLite format 3\0 and no more"), "database"),
+        (
+            bad("e", b"{\"schema\": \"fsarena-report/1\", \"results\": 1}"),
+            "is no whole report",
+        ),
+        (home.path().display().to_string(), "is no file"),
+        ("/dev/zero".to_owned(), "is no file"),
+        ("/nowhere/at-all".to_owned(), "cannot read"),
+    ];
+    for (file, words) in &cases {
+        let output = run(&home, &["import", &good, file]);
+        let code = output.status.code().unwrap();
+        assert!([2, 3].contains(&code), "{file}: {code}");
+        assert_told(&output, code, words);
+    }
+    let forced = run(&home, &["import", "--from", "fio", &good]);
+    assert_told(&forced, 2, "read as fio: there is no JSON in it");
+    assert_eq!(count(&home), 1);
+}

@@ -1,0 +1,80 @@
+//! Other programs as suites: what they print becomes phases.
+
+mod told;
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use told::assert_told;
+
+fn fsarena(home: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fsarena"));
+    let database = home.path().join("results.db");
+    command.arg("--db").arg(database).args(arguments);
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn what_a_program_prints_is_phases_of_its_test() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let job = home.path().join("My job.fio");
+    fs::write(
+        &job,
+        "[global]\nsize=64k\n[a]\nrw=write\n[b]\nrw=randrw\nstonewall\n",
+    )
+    .unwrap();
+    let suite = format!("fio:{}", job.display());
+    let directory = place.display().to_string();
+    let run = [
+        "run", "--rounds", "1", "-q", "--dir", &directory, "-s", &suite,
+    ];
+    let output = fsarena(&home, &run);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let show = fsarena(&home, &["show", "1", "--json"]).stdout;
+    let show: Value = serde_json::from_slice(&show).unwrap();
+    let phases = show["cells"][0]["result"]["phases"].as_array().unwrap();
+    let seen: Vec<_> = phases
+        .iter()
+        .map(|phase| {
+            let field = |name: &str| phase[name].as_str().unwrap().to_owned();
+            assert_eq!(field("status"), "ok");
+            (field("phase"), field("primary_metric"))
+        })
+        .collect();
+    let name = |phase: &str, metric: &str| (phase.to_owned(), metric.to_owned());
+    assert_eq!(
+        seen,
+        [
+            name("run", "elapsed"),
+            name("a", "throughput"),
+            name("b-read", "rate"),
+            name("b-write", "rate")
+        ]
+    );
+    assert!(phases[1]["stated"][0]["value"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn what_cannot_run_is_refused_in_one_line() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = home.path().join("elsewhere.fio");
+    fs::write(&elsewhere, "[a]\nfilename=/dev/sda\n").unwrap();
+    let elsewhere = format!("fio:{}", elsewhere.display());
+    let directory = home.path().display().to_string();
+    for (suite, code, words) in [
+        ("tiobench:x", 2, "`tiobench` cannot be run as a suite"),
+        ("iozone:-a", 2, "give -s and -r"),
+        ("fio:/nowhere.fio", 2, "cannot read /nowhere.fio"),
+        (&elsewhere, 2, "line 2: `filename` names a place"),
+        ("bonnie++:'", 2, "that is not closed"),
+    ] {
+        let output = fsarena(&home, &["run", "--dir", &directory, "-s", suite]);
+        assert_told(&output, code, words);
+    }
+    assert!(!home.path().join("results.db").exists());
+}

@@ -1,0 +1,177 @@
+//! The lines of bonnie++ for spreadsheets: one for each run.
+//!
+//! Source of the format: bon_csv2html(1) and the output of bonnie++ 2.00a for versions 1.96 and later, whose first
+//! column is that of the format (48 columns until 1.97, 50 from 1.98 on, which adds the number of seeks and of
+//! seeking processes); the manual page of bonnie++ 1.03 for its 27 columns, which begin with the name of the machine.
+//! Rates of a file are KiB/s, others operations per second. `+++++` is what was too quick to be timed: it was done, and
+//! has no value. Empty columns were not asked for.
+
+use model::Metric;
+
+use crate::gathering::{Gathering, figure};
+use crate::number::{number, seconds};
+use crate::text::lines;
+use crate::{Format, Found, ImportError, Naming};
+
+/// Tests, phases and what their rate counts, in the order of the columns.
+pub const RESULTS: [(&str, &str, Metric); 12] = [
+    ("bonnie-chars", "write-chars", Metric::Throughput),
+    ("bonnie-block", "write", Metric::Throughput),
+    ("bonnie-block", "rewrite", Metric::Throughput),
+    ("bonnie-chars", "read-chars", Metric::Throughput),
+    ("bonnie-block", "read", Metric::Throughput),
+    ("bonnie-block", "seek", Metric::Rate),
+    ("bonnie-files", "create-seq", Metric::Rate),
+    ("bonnie-files", "stat-seq", Metric::Rate),
+    ("bonnie-files", "delete-seq", Metric::Rate),
+    ("bonnie-files", "create-random", Metric::Rate),
+    ("bonnie-files", "stat-random", Metric::Rate),
+    ("bonnie-files", "delete-random", Metric::Rate),
+];
+
+/// Where the columns of a version are.
+struct Layout {
+    name: usize,
+    /// The first rate of a file.
+    file: usize,
+    /// The first rate of many files.
+    files: usize,
+    latency: Option<usize>,
+    columns: usize,
+}
+
+const VERSION_1_03: Layout = Layout {
+    name: 0,
+    file: 2,
+    files: 15,
+    latency: None,
+    columns: 27,
+};
+
+fn layout(columns: &[&str]) -> Option<Layout> {
+    let version: Option<u32> = columns[0].strip_prefix("1.").and_then(|v| v.parse().ok());
+    match version {
+        // Without a file (-s 0), 1.96 leaves a column out.
+        Some(93..=97) if columns.len() == 47 && columns[5].is_empty() => Some(Layout {
+            name: 2,
+            file: 6,
+            files: 23,
+            latency: Some(35),
+            columns: 47,
+        }),
+        Some(93..=97) => Some(Layout {
+            name: 2,
+            file: 7,
+            files: 24,
+            latency: Some(36),
+            columns: 48,
+        }),
+        Some(98..=99) => Some(Layout {
+            name: 2,
+            file: 9,
+            files: 26,
+            latency: Some(38),
+            columns: 50,
+        }),
+        Some(_) => None,
+        None => Some(VERSION_1_03),
+    }
+}
+
+/// Whether a line is one of these.
+pub fn is_result(line: &str) -> bool {
+    let columns: Vec<&str> = line.trim_end().split(',').collect();
+    let is_version = |text: &str| text.starts_with("1.9") || text.starts_with("2.");
+    match layout(&columns) {
+        Some(Layout { name: 0, .. }) => {
+            let size = columns.get(1).and_then(|size| size.split(':').next());
+            let digits = size.map(|size| size.trim_end_matches(['M', 'G', 'k']));
+            let is_size = digits.is_some_and(|digits| digits.parse::<u64>().is_ok());
+            columns.len() == VERSION_1_03.columns && is_size
+        }
+        Some(_) => columns.len() > 30 && is_version(columns[1]),
+        None => false,
+    }
+}
+
+/// Reads every line of it; others are what bonnie++ shows people.
+pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+    let mut gathering = Gathering::new(Format::Bonnie, "bonnie++", naming);
+    for (line, text) in lines(bytes)? {
+        let columns: Vec<&str> = text.trim_end().split(',').collect();
+        match layout(&columns) {
+            Some(layout) if is_result(text) => result(&mut gathering, line, &columns, &layout)?,
+            None if columns.len() > 30 => {
+                let what = format!(
+                    "format {} of bonnie++ is unknown: 1.93 to 1.99 and that of 1.03 are read",
+                    columns[0]
+                );
+                return Err(ImportError::at(line, what));
+            }
+            _ if columns.len() > 20 => {
+                let count = columns.len();
+                let what = format!("{count} columns are none of bonnie++'s: the line is cut off");
+                return Err(ImportError::at(line, what));
+            }
+            _ => {}
+        }
+    }
+    gathering.finish()
+}
+
+fn result(
+    gathering: &mut Gathering<'_>,
+    line: usize,
+    columns: &[&str],
+    layout: &Layout,
+) -> Result<(), ImportError> {
+    if columns.len() != layout.columns {
+        let what = format!(
+            "{} columns where this version of bonnie++ has {}: the line is cut off",
+            columns.len(),
+            layout.columns
+        );
+        return Err(ImportError::at(line, what));
+    }
+    gathering.set_program(&match layout.name {
+        0 => "bonnie++ 1.03".to_owned(),
+        _ => format!("bonnie++ {}", columns[1]),
+    });
+    let name = columns[layout.name].trim();
+    let contender = gathering.contender((!name.is_empty()).then_some(name))?;
+    for (index, (test, phase, metric)) in RESULTS.into_iter().enumerate() {
+        let at = match index {
+            0..6 => layout.file + 2 * index,
+            _ => layout.files + 2 * (index - 6),
+        };
+        if columns[at].is_empty() {
+            continue;
+        }
+        let mut values = Vec::new();
+        if !is_too_quick(columns[at]) {
+            let factor = if metric == Metric::Throughput {
+                1024.0
+            } else {
+                1.0
+            };
+            values.push((metric, factor * number(columns[at], line)?));
+            let share = columns[at + 1];
+            if !share.is_empty() && !is_too_quick(share) {
+                values.push((Metric::Cpu, number(share, line)?));
+            }
+        }
+        // Of what has no rate it would stand in the place of one.
+        let longest = layout.latency.map(|first| columns[first + index]);
+        if let Some(longest) = longest.and_then(seconds).filter(|_| !values.is_empty()) {
+            values.push((Metric::LatencyMax, longest));
+        }
+        gathering.rank_by(test, phase, metric);
+        gathering.add(line, figure(&contender, test, phase, values))?;
+    }
+    Ok(())
+}
+
+/// What took so short a time that bonnie++ does not give a rate.
+fn is_too_quick(column: &str) -> bool {
+    column.len() > 1 && column.bytes().all(|byte| byte == b'+')
+}

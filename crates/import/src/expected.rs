@@ -1,0 +1,218 @@
+//! What a program will print, before it runs: the phases that its output has, by the options that it is started with.
+
+use model::{Group, Metric};
+
+use crate::gathering::group;
+use crate::names::Names;
+use crate::text::option;
+use crate::{Format, bonnie, iozone};
+
+/// A phase that the output of a program will have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expected {
+    /// Its name.
+    pub phase: String,
+    /// The number by which it is ranked.
+    pub metric: Metric,
+    /// What it asks of the filesystem.
+    pub group: Option<Group>,
+}
+
+impl Expected {
+    fn new(phase: &str, metric: Metric) -> Self {
+        Self {
+            phase: phase.to_owned(),
+            metric,
+            group: group(phase),
+        }
+    }
+}
+
+/// The phases that a program's output will have, in their order.
+///
+/// # Errors
+/// When its output cannot be foreseen; in a line that says what to do.
+pub fn expected(format: Format, arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    match format {
+        Format::Bonnie => Ok(bonnie::RESULTS
+            .into_iter()
+            .filter(|(test, ..)| !leaves_out(arguments, test))
+            .map(|(_, phase, metric)| Expected::new(phase, metric))
+            .collect()),
+        Format::Iozone => of_iozone(arguments),
+        Format::Fio => of_fio(arguments),
+        Format::FsMark => Ok(vec![Expected {
+            group: Some(match option(arguments, "-S") {
+                Some("0") => Group::ManyFiles,
+                _ => Group::Durable,
+            }),
+            ..Expected::new("create", Metric::Rate)
+        }]),
+        Format::Mdtest => Ok(of_mdtest(arguments)),
+        Format::Dbench => Ok(vec![Expected::new("all", Metric::Throughput)]),
+        other => {
+            let title = other.title();
+            Err(format!(
+                "{title} cannot be run as a suite: import what it prints"
+            ))
+        }
+    }
+}
+
+/// Whether options of bonnie++ leave a test out: `-f` those byte by byte, sizes and numbers of 0 the others.
+fn leaves_out(arguments: &[&str], test: &str) -> bool {
+    let is_none = |name: &str| option(arguments, name).is_some_and(|value| value == "0");
+    match test {
+        "bonnie-chars" => is_none("-s") || arguments.contains(&"-f"),
+        "bonnie-block" => is_none("-s"),
+        _ => is_none("-n"),
+    }
+}
+
+/// One point only: a grid would be a test for each.
+fn of_iozone(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    let is_grid = arguments
+        .iter()
+        .any(|word| word.starts_with("-a") || word.starts_with("-t"));
+    if is_grid || option(arguments, "-s").is_none() || option(arguments, "-r").is_none() {
+        return Err("iozone runs one file size and one record size as a suite: give -s and -r, and neither -a nor -t".into());
+    }
+    let chosen: Vec<&str> = arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| **word == "-i")
+        .filter_map(|(at, _)| arguments.get(at + 1).copied())
+        .collect();
+    let test = |column: usize| match column {
+        0 | 1 => "0",
+        2 | 3 => "1",
+        4 | 5 => "2",
+        6 => "3",
+        7 => "4",
+        8 => "5",
+        9 | 10 => "6",
+        _ => "7",
+    };
+    let phases = iozone::PHASES.iter().enumerate();
+    let phases = phases.filter(|(column, _)| chosen.is_empty() || chosen.contains(&test(*column)));
+    Ok(phases
+        .map(|(_, (phase, ..))| Expected::new(phase, Metric::Throughput))
+        .collect())
+}
+
+/// Jobs as a command line gives them: `--name=` begins one, and those of `global` come before it.
+fn of_fio(arguments: &[&str]) -> Result<Vec<Expected>, String> {
+    let mut names = Names::default();
+    let mut global = "read";
+    let mut jobs: Vec<(&str, &str)> = Vec::new();
+    for word in arguments {
+        if let Some(name) = word.strip_prefix("--name=") {
+            jobs.push((name, global));
+        }
+        let mode = ["--rw=", "--readwrite="]
+            .iter()
+            .find_map(|key| word.strip_prefix(key));
+        match (mode, jobs.last_mut()) {
+            (Some(mode), Some(("global", _)) | None) => global = mode,
+            (Some(mode), Some((_, own))) => *own = mode,
+            (None, _) => {}
+        }
+    }
+    let mut all = Vec::new();
+    for (name, mode) in jobs.into_iter().filter(|(name, _)| *name != "global") {
+        let mode = mode.split(':').next().unwrap_or_default();
+        let sides: &[&str] = match mode {
+            "read" | "randread" => &["read"],
+            "write" | "randwrite" => &["write"],
+            "rw" | "readwrite" | "randrw" => &["read", "write"],
+            other => {
+                return Err(format!(
+                    "job `{name}` has rw={other}: fio's reads and writes run as a suite"
+                ));
+            }
+        };
+        let is_random = mode.starts_with("rand");
+        for side in sides {
+            let called = if sides.len() > 1 {
+                format!("{name}-{side}")
+            } else {
+                name.to_owned()
+            };
+            let metric = if is_random {
+                Metric::Rate
+            } else {
+                Metric::Throughput
+            };
+            let group = crate::fio::group(side, is_random);
+            let phase = names.word(&called);
+            all.push(Expected {
+                phase,
+                metric,
+                group,
+            });
+        }
+    }
+    match all.is_empty() {
+        true => Err("there is no job in it: a section such as [write]".to_owned()),
+        false => Ok(all),
+    }
+}
+
+fn of_mdtest(arguments: &[&str]) -> Vec<Expected> {
+    let kinds: &[(&str, &[&str])] = &[
+        ("directory", &["creation", "stat", "removal"]),
+        ("file", &["creation", "stat", "read", "removal"]),
+    ];
+    let left_out = |kind: &str| match kind {
+        "directory" => arguments.contains(&"-F"),
+        _ => arguments.contains(&"-D"),
+    };
+    let mut all = Vec::new();
+    for (kind, actions) in kinds.iter().filter(|(kind, _)| !left_out(kind)) {
+        for action in *actions {
+            all.push(Expected::new(&format!("{kind}-{action}"), Metric::Rate));
+        }
+    }
+    all.extend(["tree-creation", "tree-removal"].map(|phase| Expected::new(phase, Metric::Rate)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phases(format: Format, arguments: &str) -> Vec<String> {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let expected = expected(format, &words).unwrap();
+        expected.into_iter().map(|one| one.phase).collect()
+    }
+
+    #[test]
+    fn options_choose_the_phases() {
+        assert_eq!(
+            phases(Format::Bonnie, "-s 8M -n 0 -f"),
+            ["write", "rewrite", "read", "seek"]
+        );
+        assert_eq!(phases(Format::Bonnie, "-s 0").len(), 6);
+        assert_eq!(
+            phases(Format::Iozone, "-s 64k -r 4k -i 0 -i 2"),
+            ["write", "rewrite", "random-read", "random-write"]
+        );
+        let fio = "--name=global --rw=write --name=a --name=b --rw=randrw";
+        assert_eq!(phases(Format::Fio, fio), ["a", "b-read", "b-write"]);
+        assert_eq!(phases(Format::Mdtest, "-F -n 3").len(), 6);
+    }
+
+    #[test]
+    fn what_cannot_be_foreseen_is_refused() {
+        for (format, words) in [
+            (Format::Iozone, "-a"),
+            (Format::Fio, "--rw=read"),
+            (Format::Phoronix, ""),
+        ] {
+            let words: Vec<&str> = words.split(' ').collect();
+            let error = expected(format, &words).unwrap_err();
+            assert_eq!(error.lines().count(), 1);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The summary of filebench: operations per second of each kind and over all.
+//!
+//! Source of the format: `stats.c` of filebench 1.5-alpha3, which prints it, and outputs in its issues. Megabytes are
+//! of 2^20 bytes. Its workload (`… personality successfully loaded`) is the test.
+
+use model::{Figure, Metric};
+
+use crate::gathering::{Gathering, figure};
+use crate::number::with_unit;
+use crate::text::{lines, words};
+use crate::{Format, Found, ImportError, Naming};
+
+/// Reads all summaries in it.
+pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+    let mut gathering = Gathering::new(Format::Filebench, "filebench", naming);
+    let mut workload = "filebench".to_owned();
+    let mut is_table = false;
+    for (line, text) in lines(bytes)? {
+        let words = words(text);
+        match words.as_slice() {
+            ["Filebench", "Version", version, ..] => {
+                gathering.set_program(&format!("filebench {version}"));
+            }
+            [_, called @ .., "personality", "successfully", "loaded"] => {
+                let called = called
+                    .split(|word| *word == "Version")
+                    .next()
+                    .unwrap_or_default();
+                workload = called.join(" ");
+            }
+            [_, "Per-Operation", "Breakdown"] => is_table = true,
+            [_, "IO", "Summary:", rest @ ..] => {
+                is_table = false;
+                result(&mut gathering, line, &workload, "all", rest)?;
+            }
+            [operation, rest @ ..] if is_table => {
+                result(&mut gathering, line, &workload, operation, rest)?;
+            }
+            _ => {}
+        }
+    }
+    gathering.finish()
+}
+
+fn result(
+    gathering: &mut Gathering<'_>,
+    line: usize,
+    workload: &str,
+    operation: &str,
+    words: &[&str],
+) -> Result<(), ImportError> {
+    let Some(values) = values(words) else {
+        return Err(ImportError::at(
+            line,
+            "it gives no number of operations per second",
+        ));
+    };
+    let contender = gathering.contender(None)?;
+    let test = gathering.test(workload);
+    let phase = gathering.phase(&test, operation);
+    let taken: Figure = figure(&contender, &test, &phase, values);
+    gathering.add(line, taken)
+}
+
+/// Numbers by the unit right behind them, or in the word behind: `46ops/s`, `92.019 ops/s`, `[0.00ms - 0.38ms]`.
+fn values(words: &[&str]) -> Option<Vec<(Metric, f64)>> {
+    let (mut rate, mut bytes, mut mean, mut longest) = (None, None, None, None);
+    let mut before = None;
+    for word in words {
+        let word = word.trim_matches(['[', ']', ',', '(', ')']);
+        let (number, unit) = match with_unit(word) {
+            Some((number, unit)) => (Some(number), unit),
+            None => (before, word),
+        };
+        before = number.filter(|_| unit.is_empty());
+        let Some(number) = number else { continue };
+        match unit {
+            "ops/s" => rate = Some(number),
+            "mb/s" => bytes = Some(number * 1024.0 * 1024.0),
+            "ms/op" => mean = Some(number / 1e3),
+            // Shortest and longest, in this order.
+            "ms" => longest = Some(number / 1e3),
+            _ => {}
+        }
+    }
+    let mut values = vec![(Metric::Rate, rate?)];
+    let bytes = bytes.filter(|rate| *rate > 0.0);
+    values.extend(bytes.map(|rate| (Metric::Throughput, rate)));
+    values.extend(mean.map(|time| (Metric::LatencyMean, time)));
+    values.extend(longest.map(|time| (Metric::LatencyMax, time)));
+    Some(values)
+}

@@ -1,0 +1,194 @@
+//! The formats, and how one is told by what it holds.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A format that some program prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// The lines of bonnie++ for spreadsheets.
+    Bonnie,
+    /// The table, the spreadsheet or the throughput test of IOzone.
+    Iozone,
+    /// `fio --output-format=json` or `json+`.
+    Fio,
+    /// The report of tiobench.pl.
+    Tiobench,
+    /// The table of fs_mark.
+    FsMark,
+    /// The results of IOR.
+    Ior,
+    /// The summary of mdtest.
+    Mdtest,
+    /// composite.xml of the Phoronix Test Suite.
+    Phoronix,
+    /// `hyperfine --export-json`.
+    Hyperfine,
+    /// The summary of filebench.
+    Filebench,
+    /// The summary of dbench.
+    Dbench,
+    /// `fsarena report --format csv`.
+    Csv,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 12] = [
+        Self::Bonnie,
+        Self::Iozone,
+        Self::Fio,
+        Self::Tiobench,
+        Self::FsMark,
+        Self::Ior,
+        Self::Mdtest,
+        Self::Phoronix,
+        Self::Hyperfine,
+        Self::Filebench,
+        Self::Dbench,
+        Self::Csv,
+    ];
+
+    /// The word on the command line, and of the suite in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bonnie => "bonnie++",
+            Self::Iozone => "iozone",
+            Self::Fio => "fio",
+            Self::Tiobench => "tiobench",
+            Self::FsMark => "fs_mark",
+            Self::Ior => "ior",
+            Self::Mdtest => "mdtest",
+            Self::Phoronix => "phoronix",
+            Self::Hyperfine => "hyperfine",
+            Self::Filebench => "filebench",
+            Self::Dbench => "dbench",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// What it is, for people.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Bonnie => "bonnie++ (CSV)",
+            Self::Iozone => "IOzone (table or spreadsheet)",
+            Self::Fio => "fio (JSON)",
+            Self::Tiobench => "tiobench",
+            Self::FsMark => "fs_mark",
+            Self::Ior => "IOR",
+            Self::Mdtest => "mdtest",
+            Self::Phoronix => "the Phoronix Test Suite (XML)",
+            Self::Hyperfine => "hyperfine (JSON)",
+            Self::Filebench => "filebench",
+            Self::Dbench => "dbench",
+            Self::Csv => "fsarena (CSV)",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|format| format.name() == text);
+        named.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("`{text}` is no format: one of {names}")
+        })
+    }
+}
+
+/// How far one looks for a sign of a format: behind what a shell, or MPI, may have printed before it.
+const LOOKED_AT: usize = 1 << 20;
+
+/// The format of an input, by what it holds; nothing where no sign of one is found.
+pub fn recognise(bytes: &[u8]) -> Option<Format> {
+    let begin = &bytes[..bytes.len().min(LOOKED_AT)];
+    let text = String::from_utf8_lossy(begin);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text.starts_with('{') {
+        return of_json(text);
+    }
+    if text.starts_with('<') {
+        return text
+            .contains("<PhoronixTestSuite")
+            .then_some(Format::Phoronix);
+    }
+    if text.starts_with("campaign,campaign_name,contender,") {
+        return Some(Format::Csv);
+    }
+    text.lines().find_map(of_line)
+}
+
+fn of_json(text: &str) -> Option<Format> {
+    if text.contains("\"fio version\"") {
+        Some(Format::Fio)
+    } else if text.contains("\"results\"") && text.contains("\"command\"") {
+        Some(Format::Hyperfine)
+    } else {
+        None
+    }
+}
+
+fn of_line(line: &str) -> Option<Format> {
+    let words: Vec<&str> = line.split_whitespace().take(5).collect();
+    let begins = |with: &[&str]| words.starts_with(with);
+    if crate::bonnie::is_result(line) {
+        Some(Format::Bonnie)
+    } else if begins(&["Iozone:"])
+        || begins(&["kB", "reclen"])
+        || begins(&["KB", "reclen"])
+        || begins(&["Excel", "output", "is", "below:"])
+        || begins(&["\"Writer", "report\""])
+    {
+        Some(Format::Iozone)
+    } else if begins(&["Identifier", "Size", "Size", "Thr"]) {
+        Some(Format::Tiobench)
+    } else if begins(&["FSUse%", "Count", "Size"]) || begins(&["#", "fs_mark"]) {
+        Some(Format::FsMark)
+    } else if line.starts_with("IOR-") || begins(&["access", "bw(MiB/s)"]) {
+        Some(Format::Ior)
+    } else if line.starts_with("mdtest-") || begins(&["SUMMARY", "rate"]) || begins(&["SUMMARY:"]) {
+        Some(Format::Mdtest)
+    } else if line.contains("IO Summary:") || begins(&["Filebench", "Version"]) {
+        Some(Format::Filebench)
+    } else if begins(&["dbench", "version"]) {
+        Some(Format::Dbench)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_a_word_that_reads_back() {
+        for format in Format::ALL {
+            assert_eq!(format.name().parse(), Ok(format));
+        }
+        assert!("iozon".parse::<Format>().unwrap_err().contains("iozone"));
+    }
+
+    #[test]
+    fn what_shows_no_sign_of_a_format_is_none() {
+        for other in [
+            "",
+            "hello",
+            "{}",
+            "<html>",
+            "{\"results\": 1}",
+            "1,2,3",
+            "\0\u{1}",
+        ] {
+            assert_eq!(recognise(other.as_bytes()), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! What the parsers find, gathered: results with names that fit, rounds that are counted, and no more than a campaign
+//! can hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Campaign, CampaignResults, Environment, Figure, Group, Metric, Nanos, Op, Reported,
+    ReportedContender, Stated, Status, Suite, SweepPoint,
+};
+
+use crate::names::Names;
+use crate::{Format, ImportError};
+
+/// The most results that one campaign takes from outside.
+pub const MOST_RESULTS: usize = 200_000;
+
+/// What contenders are called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Naming {
+    /// What the user calls the one contender of the input, whatever it says itself.
+    pub given: Option<String>,
+    /// What it is called where the input does not say; such as the file.
+    pub otherwise: String,
+}
+
+/// What an input holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The suite of its tests: what the program is called.
+    pub suite: String,
+    /// The campaign.
+    pub reported: Reported,
+    /// The suite of each test that is of another one than the program's, by the name of the test.
+    pub suites: BTreeMap<String, String>,
+    /// Where each test that is a point of a sweep lies in it, by the name of the test.
+    pub points: BTreeMap<String, SweepPoint>,
+    /// By what phases are ranked that may have no number at all, by test and phase.
+    pub ranked_by: BTreeMap<(String, String), Metric>,
+    /// What was left out, and why; a line for each kind.
+    pub left_out: Vec<String>,
+}
+
+/// Results on their way into a campaign.
+#[derive(Debug)]
+pub struct Gathering<'a> {
+    naming: &'a Naming,
+    found: Found,
+    contenders: Names,
+    /// What the contenders are called in the input.
+    called: BTreeSet<String>,
+    tests: Names,
+    phases: BTreeMap<String, Names>,
+    /// The last round of each phase of each test of each contender.
+    rounds: BTreeMap<(String, String, String), u32>,
+    left_out: BTreeMap<String, usize>,
+}
+
+impl<'a> Gathering<'a> {
+    /// Nothing yet; `program` with its version, where it says that.
+    pub fn new(format: Format, program: impl Into<String>, naming: &'a Naming) -> Self {
+        let program = program.into();
+        let reported = Reported {
+            name: format.name().to_owned(),
+            source: format!("what {program} printed"),
+            program,
+            started: None,
+            environment: Environment::default(),
+            contenders: Vec::new(),
+            figures: Vec::new(),
+        };
+        Self {
+            naming,
+            found: Found {
+                suite: word_of(format).to_owned(),
+                reported,
+                suites: BTreeMap::new(),
+                points: BTreeMap::new(),
+                ranked_by: BTreeMap::new(),
+                left_out: Vec::new(),
+            },
+            contenders: Names::default(),
+            called: BTreeSet::new(),
+            tests: Names::default(),
+            phases: BTreeMap::new(),
+            rounds: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    /// The program, with its version, where that is found later.
+    pub fn set_program(&mut self, program: &str) {
+        let program: String = program
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(80)
+            .collect();
+        self.found.reported.source = format!("what {program} printed");
+        self.found.reported.program = program;
+    }
+
+    /// The name of the campaign.
+    pub fn set_name(&mut self, name: &str) {
+        if !name.trim().is_empty() {
+            self.found.reported.name = name.chars().take(200).collect();
+        }
+    }
+
+    /// When it was begun.
+    pub fn set_started(&mut self, started: Option<Nanos>) {
+        self.found.reported.started = started;
+    }
+
+    /// What it ran on, to be filled where the input says it.
+    pub fn environment(&mut self) -> &mut Environment {
+        &mut self.found.reported.environment
+    }
+
+    /// The contender that the input calls so, or has no name for.
+    ///
+    /// # Errors
+    /// When the user gave a name for one, and there are several.
+    pub fn contender(&mut self, called: Option<&str>) -> Result<String, ImportError> {
+        let called = called.unwrap_or(&self.naming.otherwise);
+        self.called.insert(called.to_owned());
+        match &self.naming.given {
+            Some(_) if self.called.len() > 1 => {
+                let names: Vec<&str> = self.called.iter().map(String::as_str).collect();
+                Err(ImportError::whole(format!(
+                    "it holds several contenders ({}), and one name was given: leave that out",
+                    names.join(", ")
+                )))
+            }
+            Some(given) => Ok(self.contenders.contender(given)),
+            None => Ok(self.contenders.contender(called)),
+        }
+    }
+
+    /// Whether the user named the contender, so that nothing else has to.
+    pub fn is_named(&self) -> bool {
+        self.naming.given.is_some()
+    }
+
+    /// The name of a test that the input calls so.
+    pub fn test(&mut self, called: &str) -> String {
+        self.tests.word(called)
+    }
+
+    /// The name of a test that is called like others, but has options of its own.
+    pub fn variant(&mut self, called: &str, options: &str) -> String {
+        self.tests.variant(called, options)
+    }
+
+    /// The name of a phase of a test.
+    pub fn phase(&mut self, test: &str, called: &str) -> String {
+        self.phases.entry(test.to_owned()).or_default().word(called)
+    }
+
+    /// Says that a test is of another suite than the program's.
+    pub fn of_suite(&mut self, test: &str, suite: &str) {
+        self.found.suites.insert(test.to_owned(), suite.to_owned());
+    }
+
+    /// Says by what a phase is ranked, whether it has that number or not.
+    pub fn rank_by(&mut self, test: &str, phase: &str, metric: Metric) {
+        let key = (test.to_owned(), phase.to_owned());
+        self.found.ranked_by.insert(key, metric);
+    }
+
+    /// Says that a test is a point of a sweep.
+    pub fn at(&mut self, test: &str, point: SweepPoint) {
+        self.found.points.insert(test.to_owned(), point);
+    }
+
+    /// Takes a result that was found in this line. Round 0 is the next one of this phase.
+    ///
+    /// # Errors
+    /// When there are more than a campaign can hold.
+    pub fn add(&mut self, line: usize, mut figure: Figure) -> Result<(), ImportError> {
+        let key = (
+            figure.contender.clone(),
+            figure.test.clone(),
+            figure.phase.clone(),
+        );
+        let last = self.rounds.entry(key).or_insert(0);
+        if figure.round == 0 {
+            figure.round = *last + 1;
+        }
+        *last = figure.round.max(*last);
+        if figure.round > Campaign::MOST_ROUNDS {
+            let most = Campaign::MOST_ROUNDS;
+            let (test, phase) = (&figure.test, &figure.phase);
+            return Err(ImportError::at(
+                line,
+                format!(
+                    "{test}/{phase} has more than {most} rounds, which no campaign has: import a part"
+                ),
+            ));
+        }
+        if self.found.reported.figures.len() == MOST_RESULTS {
+            let what = format!("it holds more than {MOST_RESULTS} results: import it in parts");
+            return Err(ImportError::at(line, what));
+        }
+        self.found.reported.figures.push(figure);
+        Ok(())
+    }
+
+    /// Says what is left out, and why; the same is said once, with how often.
+    pub fn leave_out(&mut self, what: impl Into<String>) {
+        const MOST: usize = 50;
+        let what = what.into();
+        if self.left_out.len() < MOST || self.left_out.contains_key(&what) {
+            *self.left_out.entry(what).or_insert(0) += 1;
+        }
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// When it would be a campaign of more cells than can be.
+    pub fn finish(mut self) -> Result<Found, ImportError> {
+        let lines = self.left_out.into_iter();
+        self.found.left_out = lines
+            .map(|(what, times)| match times {
+                1 => what,
+                times => format!("{what} ({times} times)"),
+            })
+            .collect();
+        complete(self.found)
+    }
+}
+
+/// A format as the name of a suite.
+const fn word_of(format: Format) -> &'static str {
+    match format {
+        Format::Csv => "fsarena",
+        other => other.name(),
+    }
+}
+
+impl Found {
+    /// As a campaign with its results.
+    ///
+    /// # Errors
+    /// When it is none, as [`Reported::into_results`] says.
+    pub fn into_results(self) -> Result<CampaignResults, ImportError> {
+        let results = self.reported.into_results(&self.suite);
+        let mut results = results.map_err(ImportError::whole)?;
+        for test in results
+            .campaign
+            .suites
+            .iter_mut()
+            .flat_map(|suite| &mut suite.tests)
+        {
+            test.sweep = self.points.get(&test.name).cloned();
+            if let Some(point) = &test.sweep {
+                let at = point.at.iter();
+                let at: Vec<_> = at
+                    .map(|(axis, value)| format!("{axis} {}", axis.show(*value)))
+                    .collect();
+                test.title = format!("{}: {}", point.of, at.join(", "));
+            }
+            for phase in &mut test.phases {
+                let key = (test.name.clone(), phase.name.clone());
+                if let (Op::Elsewhere(op), Some(metric)) = (&mut phase.op, self.ranked_by.get(&key))
+                {
+                    op.metric = *metric;
+                }
+            }
+        }
+        into_suites(&mut results, &self.suites);
+        Ok(results)
+    }
+}
+
+/// Gives each test to its own suite, where that is known.
+fn into_suites(results: &mut CampaignResults, suites: &BTreeMap<String, String>) {
+    if suites.is_empty() {
+        return;
+    }
+    let all = results.campaign.suites.pop();
+    let Some(all) = all else { return };
+    let mut own: Vec<Suite> = Vec::new();
+    for mut test in all.tests.clone() {
+        let name = suites.get(&test.name).unwrap_or(&all.name);
+        test.suite.clone_from(name);
+        match own.iter_mut().find(|suite| suite.name == *name) {
+            Some(suite) => suite.tests.push(test),
+            None => own.push(Suite {
+                name: name.clone(),
+                tests: vec![test],
+                ..all.clone()
+            }),
+        }
+    }
+    for stored in &mut results.cells {
+        if let Some(name) = suites.get(&stored.cell.test) {
+            stored.cell.suite.clone_from(name);
+        }
+    }
+    results.campaign.suites = own;
+}
+
+/// Names the contenders in the order in which they came, and counts the cells.
+pub fn complete(mut found: Found) -> Result<Found, ImportError> {
+    let mut seen = BTreeSet::new();
+    let mut tests = BTreeSet::new();
+    let reported = &mut found.reported;
+    let known = std::mem::take(&mut reported.contenders);
+    for figure in &reported.figures {
+        tests.insert(figure.test.as_str());
+        if seen.insert(figure.contender.as_str()) {
+            let known = known.iter().find(|c| c.name == figure.contender);
+            reported.contenders.push(ReportedContender {
+                name: figure.contender.clone(),
+                filesystem: known.and_then(|c| c.filesystem.clone()),
+            });
+        }
+    }
+    let rounds = reported.figures.iter().map(|f| f.round as usize).max();
+    let cells = seen.len().saturating_mul(tests.len());
+    if cells.saturating_mul(rounds.unwrap_or(0)) > MOST_RESULTS {
+        return Err(ImportError::whole(format!(
+            "contenders, tests and rounds make more than {MOST_RESULTS} cells: import it in parts"
+        )));
+    }
+    Ok(found)
+}
+
+/// A result that is ok.
+pub fn figure(contender: &str, test: &str, phase: &str, values: Vec<(Metric, f64)>) -> Figure {
+    Figure {
+        contender: contender.to_owned(),
+        test: test.to_owned(),
+        phase: phase.to_owned(),
+        round: 0,
+        group: group(phase),
+        status: Status::Ok,
+        reason: None,
+        values: values
+            .into_iter()
+            .map(|(metric, value)| Stated { metric, value })
+            .collect(),
+        latency: Vec::new(),
+    }
+}
+
+/// What a phase asks of a filesystem that is called as one of the suites.
+pub fn group(phase: &str) -> Option<Group> {
+    Some(match phase {
+        "write" | "rewrite" | "fwrite" | "frewrite" | "write-chars" => Group::StreamWrite,
+        "read" | "reread" | "fread" | "freread" | "read-chars" | "backward-read"
+        | "strided-read" => Group::StreamRead,
+        "random-read" | "seek" => Group::RandomRead,
+        "random-write" | "record-rewrite" => Group::RandomWrite,
+        "create-seq" | "delete-seq" | "create-random" | "delete-random" => Group::ManyFiles,
+        "stat-seq" | "stat-random" => Group::Names,
+        _ => return None,
+    })
+}
+
+/// A result that there is none of, with the reason.
+pub fn failed(contender: &str, test: &str, phase: &str, reason: impl Into<String>) -> Figure {
+    Figure {
+        status: Status::Failed,
+        reason: Some(reason.into()),
+        ..figure(contender, test, phase, Vec::new())
+    }
+}

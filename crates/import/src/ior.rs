@@ -1,0 +1,106 @@
+//! What IOR prints: bandwidth of each repetition, which is a round.
+//!
+//! Source of the format: the output of IOR 3.3.0 and 4.0.0 as its users publish it, and "Getting started" of its
+//! documentation. Columns go by their headings, which versions before 3.3 have fewer of; `bw(MiB/s)` is over opening,
+//! moving and closing. Runs with other options are tests of their own.
+
+use model::Metric;
+
+use crate::gathering::{Gathering, figure};
+use crate::number::number;
+use crate::text::{lines, place, words};
+use crate::{Format, Found, ImportError, Naming};
+
+struct Reader<'a> {
+    gathering: Gathering<'a>,
+    place: Option<String>,
+    /// The options of the run, as they are printed.
+    options: String,
+    columns: Option<Vec<String>>,
+}
+
+/// Reads the results of all runs in it.
+pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+    let mut reader = Reader {
+        gathering: Gathering::new(Format::Ior, "IOR", naming),
+        place: None,
+        options: String::new(),
+        columns: None,
+    };
+    for (line, text) in lines(bytes)? {
+        reader.line(line, text)?;
+    }
+    reader.gathering.finish()
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        if let Some(version) = text.strip_prefix("IOR-") {
+            let version = version.split(':').next().unwrap_or_default();
+            self.gathering.set_program(&format!("IOR {version}"));
+            self.options.clear();
+            self.columns = None;
+            return Ok(());
+        }
+        let words = words(text);
+        match words.as_slice() {
+            ["access", bandwidth, ..] if bandwidth.starts_with("bw(") => {
+                self.columns = Some(words.iter().map(|&word| word.to_owned()).collect());
+            }
+            ["write" | "read" | "remove", _, ..] if self.columns.is_some() => {
+                self.row(line, &words)?;
+            }
+            // Behind the rows comes a summary of them.
+            ["Summary", "of", ..] | ["Max", "Write:", ..] => self.columns = None,
+            [first, ..] if self.columns.is_none() && !first.starts_with('-') => self.option(text),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// `xfersize            : 1 MiB`.
+    fn option(&mut self, text: &str) {
+        let Some((key, value)) = text.split_once(" : ") else {
+            return;
+        };
+        let (key, value) = (key.trim(), value.trim());
+        match key {
+            "Path" | "test filename" | "Test filename" => {
+                self.place = place(value, true).or(self.place.take());
+            }
+            "Began" | "StartTime" | "Finished" | "Command line" | "Machine" | "FS" | "TestID" => {}
+            _ if self.options.len() < 4096 => self.options += &format!("{key}={value};"),
+            _ => {}
+        }
+    }
+
+    fn row(&mut self, line: usize, words: &[&str]) -> Result<(), ImportError> {
+        let columns = self.columns.as_deref().unwrap_or_default();
+        if words.len() != columns.len() {
+            let (count, wanted) = (words.len(), columns.len());
+            let what = format!("{count} columns below {wanted} headings: the line is cut off");
+            return Err(ImportError::at(line, what));
+        }
+        let value = |name: &str, factor: f64| {
+            let column = columns.iter().position(|column| column == name);
+            let word = column
+                .map(|column| words[column])
+                .filter(|word| *word != "-");
+            word.map(|word| Ok(number(word, line)? * factor))
+                .transpose()
+        };
+        let metrics = [
+            (Metric::Throughput, value("bw(MiB/s)", 1024.0 * 1024.0)?),
+            (Metric::Rate, value("IOPS", 1.0)?),
+            (Metric::LatencyMean, value("Latency(s)", 1.0)?),
+            (Metric::Elapsed, value("total(s)", 1.0)?),
+        ];
+        let metrics = metrics.into_iter();
+        let values = metrics.filter_map(|(metric, value)| Some((metric, value?)));
+        let values = values.collect();
+        let contender = self.gathering.contender(self.place.as_deref())?;
+        let test = self.gathering.variant("ior", &self.options);
+        self.gathering
+            .add(line, figure(&contender, &test, words[0], values))
+    }
+}

@@ -1,0 +1,303 @@
+//! What IOzone prints: the table of `iozone -a` and single points, the spreadsheet of `-R`, and the throughput test of
+//! `-t`. A point of the grid of file sizes and record sizes is a test of a sweep, as in suite `iozone`.
+//!
+//! Source of the format: the output of IOzone 3.489 with `-a`, `-Ra`, `-i 0 -i 2`, `-O` and `-t`. Sizes are kB of 1024
+//! bytes, rates kB/s, or operations per second (`-O`) or microseconds for each (`-N`). A value right below the end of
+//! a heading belongs to it; what was not asked for is blank in the table, and 0 in the spreadsheet. The spreadsheet
+//! that fsarena writes has a line that names the contender before each.
+
+use std::collections::BTreeMap;
+
+use model::{Axis, Metric, SweepPoint};
+
+use crate::gathering::{Gathering, figure};
+use crate::number::{number, optional};
+use crate::text::{lines, option, place, words};
+use crate::{Format, Found, ImportError, Naming};
+
+/// Phases of suite `iozone`, in the order of the table's columns, with what the spreadsheet and the throughput test
+/// call them.
+pub const PHASES: [(&str, &str, &str); 13] = [
+    ("write", "Writer", "initial writers"),
+    ("rewrite", "Re-writer", "rewriters"),
+    ("read", "Reader", "readers"),
+    ("reread", "Re-Reader", "re-readers"),
+    ("random-read", "Random read", "random readers"),
+    ("random-write", "Random write", "random writers"),
+    ("backward-read", "Backward read", "reverse readers"),
+    ("record-rewrite", "Record rewrite", "record rewriters"),
+    ("strided-read", "Stride read", "stride readers"),
+    ("fwrite", "Fwrite", "fwriters"),
+    ("frewrite", "Re-Fwrite", "frewriters"),
+    ("fread", "Fread", "freaders"),
+    ("freread", "Re-Fread", "frereaders"),
+];
+
+/// The most columns that a table has: file size, record size and all operations.
+const COLUMNS: usize = 2 + PHASES.len();
+
+/// Where the headings of a table end, in characters.
+type Ends = Vec<usize>;
+
+struct Reader<'a> {
+    gathering: Gathering<'a>,
+    contender: Option<String>,
+    /// What values are, by what is said of them.
+    unit: (Metric, f64),
+    table: Option<Ends>,
+    /// Whether a table was read, of which the spreadsheet says the same again.
+    has_table: bool,
+    spreadsheet: Spreadsheet,
+}
+
+/// The block of a spreadsheet that is being read.
+#[derive(Default)]
+struct Spreadsheet {
+    phase: Option<String>,
+    records: Vec<u64>,
+}
+
+/// Reads all of it.
+pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+    let mut reader = Reader {
+        gathering: Gathering::new(Format::Iozone, "IOzone", naming),
+        contender: None,
+        unit: (Metric::Throughput, 1024.0),
+        table: None,
+        has_table: false,
+        spreadsheet: Spreadsheet::default(),
+    };
+    for (line, text) in lines(bytes)? {
+        reader.line(line, text)?;
+    }
+    reader.gathering.finish()
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let words = words(text);
+        match words.as_slice() {
+            ["Version", "$Revision:", version, ..] => {
+                self.gathering.set_program(&format!("IOzone {version}"));
+            }
+            ["Command", "line", "used:", command @ ..] => {
+                let file = option(command, "-f").or_else(|| option(command, "-F"));
+                self.contender = file.and_then(|file| place(file, true));
+            }
+            ["Output", "is", "in", unit, ..] => self.set_unit(unit),
+            ["kB" | "KB", "reclen", ..] => self.table = Some(ends(text)),
+            ["Children", "see", "throughput", "for", rest @ ..] => self.throughput(line, rest)?,
+            [first, ..] if first.starts_with('"') => self.sheet(line, text)?,
+            [] => {}
+            _ if self.table.is_some() => self.row(line, text)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_unit(&mut self, unit: &str) {
+        self.unit = match unit {
+            "ops/sec" => (Metric::Rate, 1.0),
+            "microseconds/op" | "microseconds" => (Metric::LatencyMean, 1e-6),
+            "Mbytes/sec" => (Metric::Throughput, 1024.0 * 1024.0),
+            _ => (Metric::Throughput, 1024.0),
+        };
+    }
+
+    /// A line of the table; the first that is none ends it.
+    fn row(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let values = with_ends(text);
+        if values.iter().any(|(word, _)| optional(word).is_none()) {
+            self.table = None;
+            return Ok(());
+        }
+        let ends = self.table.clone().unwrap_or_default();
+        if values.len() > ends.len() || values.len() < 2 {
+            let count = values.len();
+            let what = format!("{count} values stand below {} headings", ends.len());
+            return Err(ImportError::at(line, what));
+        }
+        self.has_table = true;
+        let size = size(values[0].0, line)?;
+        let record = size_of_record(values[1].0, line)?;
+        let are_all = values.len() == ends.len();
+        for (index, (word, end)) in values.iter().enumerate().skip(2) {
+            let column = match are_all {
+                true => index,
+                false => nearest(&ends, *end),
+            };
+            if let Some((phase, ..)) = PHASES.get(column.saturating_sub(2)) {
+                self.point(line, phase, size, record, number(word, line)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line of the spreadsheet: the name of an operation, its record sizes, or a file size with its rates.
+    fn sheet(&mut self, line: usize, text: &str) -> Result<(), ImportError> {
+        let (quoted, plain) = quoted(text);
+        if let [title] = quoted.as_slice()
+            && plain.is_empty()
+        {
+            self.title(title);
+            return Ok(());
+        }
+        if self.has_table {
+            return Ok(());
+        }
+        let Some(phase) = self.spreadsheet.phase.clone() else {
+            return Ok(());
+        };
+        if plain.is_empty() {
+            let records = quoted.iter().map(|record| size_of_record(record, line));
+            self.spreadsheet.records = records.collect::<Result<_, _>>()?;
+            return Ok(());
+        }
+        let records = self.spreadsheet.records.clone();
+        let [file] = quoted.as_slice() else {
+            return Err(ImportError::at(
+                line,
+                "a line of the spreadsheet has one file size",
+            ));
+        };
+        if plain.len() > records.len() {
+            let what = format!(
+                "{} rates stand below {} record sizes",
+                plain.len(),
+                records.len()
+            );
+            return Err(ImportError::at(line, what));
+        }
+        let file = size(file, line)?;
+        for (word, record) in plain.iter().zip(records) {
+            let rate = number(word, line)?;
+            if rate > 0.0 {
+                self.point(line, &phase, file, record, rate)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line of one quoted text: the operation of what follows, the contender (as fsarena writes it), or the one record
+    /// size that there is.
+    fn title(&mut self, title: &str) {
+        if let Some(named) = title.strip_prefix("Contender ") {
+            let end = named.rfind(", test ").unwrap_or(named.len());
+            self.contender = Some(named[..end].to_owned());
+            self.spreadsheet = Spreadsheet::default();
+        } else if let Some(operation) = title.strip_suffix(" report") {
+            let known = PHASES.iter().find(|(_, called, _)| *called == operation);
+            let phase = known.map_or(operation, |(phase, ..)| phase);
+            self.spreadsheet = Spreadsheet {
+                phase: Some(phase.to_owned()),
+                records: Vec::new(),
+            };
+        } else if let Some(record) = optional(title).and_then(kilobytes) {
+            self.spreadsheet.records = vec![record];
+        }
+    }
+
+    /// `2 initial writers = 1013707.25 kB/sec`, behind how many processes do it together.
+    fn throughput(&mut self, line: usize, rest: &[&str]) -> Result<(), ImportError> {
+        let equals = rest.iter().position(|word| *word == "=");
+        let (Some(equals), Some(threads)) = (equals, rest.first()) else {
+            return Ok(());
+        };
+        let threads: u32 = threads
+            .parse()
+            .map_err(|_| ImportError::at(line, "it does not say how many processes there are"))?;
+        let called = rest[1..equals.max(1)].join(" ");
+        let known = PHASES.iter().find(|(.., plural)| *plural == called);
+        let phase = known.map_or(called.as_str(), |(phase, ..)| phase);
+        let value = rest.get(equals + 1).copied().unwrap_or_default();
+        let value = number(value, line)?;
+        let sweep = "iozone-throughput";
+        let test = format!("{sweep}-{}", Axis::Threads.short(threads.into()));
+        let at = BTreeMap::from([(Axis::Threads, u64::from(threads))]);
+        self.take(line, sweep, &test, at, phase, value)
+    }
+
+    fn point(
+        &mut self,
+        line: usize,
+        phase: &str,
+        size: u64,
+        record: u64,
+        value: f64,
+    ) -> Result<(), ImportError> {
+        let test = format!(
+            "iozone-{}-{}",
+            Axis::Size.short(size),
+            Axis::Block.short(record)
+        );
+        let at = BTreeMap::from([(Axis::Size, size), (Axis::Block, record)]);
+        self.take(line, "iozone", &test, at, phase, value)
+    }
+
+    fn take(
+        &mut self,
+        line: usize,
+        of: &str,
+        test: &str,
+        at: BTreeMap<Axis, u64>,
+        phase: &str,
+        value: f64,
+    ) -> Result<(), ImportError> {
+        let contender = self.gathering.contender(self.contender.as_deref())?;
+        let of = of.to_owned();
+        self.gathering.at(test, SweepPoint { of, at });
+        let phase = self.gathering.phase(test, phase);
+        let (metric, factor) = self.unit;
+        let value = vec![(metric, factor * value)];
+        self.gathering
+            .add(line, figure(&contender, test, &phase, value))
+    }
+}
+
+/// Words of a line, each with the character behind its end.
+fn with_ends(text: &str) -> Vec<(&str, usize)> {
+    let begin = text.as_ptr() as usize;
+    let words = text.split_whitespace().take(COLUMNS + 1);
+    words
+        .map(|word| (word, word.as_ptr() as usize - begin + word.len()))
+        .collect()
+}
+
+fn ends(text: &str) -> Ends {
+    let words = with_ends(text).into_iter().take(COLUMNS);
+    words.map(|(_, end)| end).collect()
+}
+
+/// The heading below which a value ends.
+fn nearest(ends: &[usize], end: usize) -> usize {
+    let distances = ends.iter().map(|heading| heading.abs_diff(end));
+    let nearest = distances.enumerate().min_by_key(|(_, distance)| *distance);
+    nearest.map_or(0, |(column, _)| column)
+}
+
+/// What is between quotes, and the words that are not.
+fn quoted(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut within, mut outside) = (Vec::new(), Vec::new());
+    for (index, part) in text.split('"').enumerate() {
+        match index % 2 {
+            1 => within.push(part),
+            _ => outside.extend(part.split_whitespace()),
+        }
+    }
+    (within, outside)
+}
+
+fn kilobytes(count: f64) -> Option<u64> {
+    let is_whole = count.fract() == 0.0 && count >= 1.0 && count < (1u64 << 43) as f64;
+    is_whole.then(|| count as u64 * 1024)
+}
+
+fn size(text: &str, line: usize) -> Result<u64, ImportError> {
+    let size = optional(text).and_then(kilobytes);
+    size.ok_or_else(|| ImportError::at(line, "the size of the file is no number of kB"))
+}
+
+fn size_of_record(text: &str, line: usize) -> Result<u64, ImportError> {
+    let size = optional(text).and_then(kilobytes);
+    size.ok_or_else(|| ImportError::at(line, "the size of a record is no number of kB"))
+}

@@ -1,0 +1,66 @@
+//! Several inputs as one campaign: what has one name in several of them has further rounds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::gathering::{MOST_RESULTS, complete};
+use crate::{Found, ImportError};
+use model::Campaign;
+
+/// Puts inputs together, in their order. Rounds of a later one come behind those of the earlier ones, by contender and
+/// test.
+///
+/// # Errors
+/// When there is none, or more than a campaign can hold.
+pub fn join(inputs: Vec<Found>) -> Result<Found, ImportError> {
+    let mut inputs = inputs.into_iter();
+    let first = inputs.next();
+    let mut all = first.ok_or_else(|| ImportError::whole("there is nothing to import"))?;
+    let mut programs = BTreeSet::from([all.reported.program.clone()]);
+    for next in inputs {
+        let before = last_rounds(&all);
+        let already = all.reported.figures.len();
+        for mut figure in next.reported.figures {
+            let key = (figure.contender.clone(), figure.test.clone());
+            figure.round += before.get(&key).copied().unwrap_or(0);
+            if figure.round > Campaign::MOST_ROUNDS || all.reported.figures.len() == MOST_RESULTS {
+                return Err(ImportError::whole(
+                    "the files hold more than one campaign can: import them in parts",
+                ));
+            }
+            all.reported.figures.push(figure);
+        }
+        programs.insert(next.reported.program);
+        if next.suite != all.suite {
+            let tests = all.reported.figures[already..]
+                .iter()
+                .map(|figure| &figure.test);
+            all.suites
+                .extend(tests.map(|test| (test.clone(), next.suite.clone())));
+        }
+        all.suites.extend(next.suites);
+        all.points.extend(next.points);
+        all.ranked_by.extend(next.ranked_by);
+        all.left_out.extend(next.left_out);
+        // Of several machines, none is the campaign's.
+        if all.reported.environment != next.reported.environment {
+            all.reported.environment = Default::default();
+        }
+        let started = [all.reported.started, next.reported.started];
+        all.reported.started = started.into_iter().flatten().min();
+    }
+    let programs: Vec<String> = programs.into_iter().collect();
+    all.reported.program = programs.join(", ");
+    all.reported.source = format!("what {} printed", all.reported.program);
+    complete(all)
+}
+
+/// The last round of each test of each contender.
+fn last_rounds(found: &Found) -> BTreeMap<(String, String), u32> {
+    let mut rounds = BTreeMap::new();
+    for figure in &found.reported.figures {
+        let key = (figure.contender.clone(), figure.test.clone());
+        let last = rounds.entry(key).or_insert(0);
+        *last = figure.round.max(*last);
+    }
+    rounds
+}

@@ -1,0 +1,92 @@
+//! Numbers as programs print them: what no measurement can be is refused.
+
+use model::Nanos;
+
+use crate::ImportError;
+
+/// The largest value of any metric that is taken: more bytes or nanoseconds than there are.
+const LARGEST: f64 = 1e24;
+
+/// A number from zero on.
+pub fn number(text: &str, line: usize) -> Result<f64, ImportError> {
+    optional(text).ok_or_else(|| {
+        let shown: String = text.chars().take(40).collect();
+        ImportError::at(
+            line,
+            format!("`{shown}` is no number from 0 on: the file is damaged or of another format"),
+        )
+    })
+}
+
+/// The same, where it is one.
+pub fn optional(text: &str) -> Option<f64> {
+    let is_plain = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let value: f64 = match is_number && text.chars().all(is_plain) {
+        true => text.parse().ok()?,
+        false => return None,
+    };
+    sound(value)
+}
+
+/// A number that was read already, where it can be one of a measurement.
+pub fn sound(value: f64) -> Option<f64> {
+    (value.is_finite() && (0.0..=LARGEST).contains(&value)).then_some(value)
+}
+
+/// A number with what stands right behind it: `12us`, `0.38ms]`.
+pub fn with_unit(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+    let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
+    Some((optional(digits)?, unit))
+}
+
+/// Seconds of a time with its unit.
+pub fn seconds(text: &str) -> Option<f64> {
+    let (value, unit) = with_unit(text)?;
+    let factor = match unit {
+        "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "ns" => 1e-9,
+        _ => return None,
+    };
+    Some(value * factor)
+}
+
+/// Seconds since 1970 as a time, where that is one after 1990: programs were run then.
+pub fn since_1970(seconds: u64) -> Option<Nanos> {
+    const YEAR_1990: u64 = 631_152_000;
+    let nanos = seconds.checked_mul(1_000_000_000)?;
+    (seconds >= YEAR_1990 && i64::try_from(nanos).is_ok()).then_some(Nanos(nanos))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_measurement_can_be_is_no_number() {
+        for bad in [
+            "", "-1", "nan", "NaN", "inf", "1e400", "1e25", "0x1", "1,5", "+1", "١",
+        ] {
+            assert_eq!(optional(bad), None, "{bad}");
+        }
+        for (good, value) in [("0", 0.0), ("1.5", 1.5), ("1e3", 1000.0), (".5", 0.5)] {
+            assert_eq!(optional(good), Some(value));
+        }
+        assert!(
+            number("x", 7)
+                .unwrap_err()
+                .to_string()
+                .starts_with("line 7: `x` is no")
+        );
+    }
+
+    #[test]
+    fn times_are_seconds() {
+        assert_eq!(seconds("12us"), Some(12e-6));
+        assert_eq!(seconds("3s"), Some(3.0));
+        assert_eq!(seconds("3"), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! composite.xml of the Phoronix Test Suite: a test for each of its profiles, a phase for each description.
+//!
+//! Source of the format: results that are published on openbenchmarking.org, and `pts_result_file*.php` of the suite.
+//! Single runs stand in `RawString`, apart by colons, and are rounds; without it, the value is one. `MB/s` is 10^6 bytes,
+//! as the suite says it, whatever the program below meant. A scale that no metric has is left out by name. A document
+//! with a DTD is refused: entities of it could be of any size.
+
+use model::{Environment, Metric};
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::gathering::{Gathering, figure};
+use crate::number::optional;
+use crate::text::whole;
+use crate::{Format, Found, ImportError, MOST_RESULTS, Naming};
+
+/// The most elements of a document: all that 200,000 results can have, and less memory than one has.
+const MOST_NODES: u32 = 8 * MOST_RESULTS as u32;
+
+/// Reads all results.
+pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+    let options = ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: MOST_NODES,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(whole(bytes)?, options).map_err(|error| {
+        let what: String = error.to_string().chars().take(200).collect();
+        ImportError::at(
+            error.pos().row as usize,
+            format!("it is no XML that is read: {what}"),
+        )
+    })?;
+    let root = document.root_element();
+    if root.tag_name().name() != "PhoronixTestSuite" {
+        return Err(ImportError::whole(
+            "it is no result of the Phoronix Test Suite",
+        ));
+    }
+    let mut gathering = Gathering::new(Format::Phoronix, "Phoronix Test Suite", naming);
+    if let Some(generated) = child(root, "Generated") {
+        gathering.set_name(text(generated, "Title"));
+        let version = text(generated, "TestClient");
+        if !version.is_empty() {
+            gathering.set_program(version);
+        }
+    }
+    let systems: Vec<Environment> = children(root, "System").map(environment).collect();
+    if let [first, others @ ..] = systems.as_slice()
+        && others.iter().all(|other| other == first)
+    {
+        *gathering.environment() = first.clone();
+    }
+    for node in children(root, "Result") {
+        let line = document.text_pos_at(node.range().start).row as usize;
+        result(&mut gathering, line, node)?;
+    }
+    gathering.finish()
+}
+
+fn children<'a>(node: Node<'a, 'a>, name: &'static str) -> impl Iterator<Item = Node<'a, 'a>> {
+    let named = move |child: &Node<'_, '_>| child.tag_name().name() == name;
+    node.children().filter(named)
+}
+
+fn child<'a>(node: Node<'a, 'a>, name: &'static str) -> Option<Node<'a, 'a>> {
+    children(node, name).next()
+}
+
+fn text<'a>(node: Node<'a, 'a>, name: &'static str) -> &'a str {
+    let text = child(node, name).and_then(|child| child.text());
+    text.unwrap_or_default().trim()
+}
+
+/// `Processor: …, Memory: …` and `OS: …, Kernel: …`.
+fn environment(system: Node<'_, '_>) -> Environment {
+    let part = |list: &str, name: &str| {
+        let parts = list.split(", ");
+        let part = parts.filter_map(|part| part.strip_prefix(name)).next();
+        let part = part
+            .and_then(|part| part.strip_prefix(": "))
+            .unwrap_or_default();
+        part.chars().take(200).collect::<String>()
+    };
+    let child = |name: &'static str| {
+        let text = children(system, name).next().and_then(|child| child.text());
+        text.unwrap_or_default().to_owned()
+    };
+    let (hardware, software) = (child("Hardware"), child("Software"));
+    Environment {
+        cpu: part(&hardware, "Processor"),
+        device: part(&hardware, "Disk"),
+        kernel: part(&software, "Kernel"),
+        distribution: part(&software, "OS"),
+        ..Environment::default()
+    }
+}
+
+fn result(
+    gathering: &mut Gathering<'_>,
+    line: usize,
+    result: Node<'_, '_>,
+) -> Result<(), ImportError> {
+    let field = |name: &'static str| {
+        let found = result
+            .children()
+            .find(|child| child.tag_name().name() == name);
+        found
+            .and_then(|child| child.text())
+            .unwrap_or_default()
+            .trim()
+    };
+    let (profile, title, scale) = (field("Identifier"), field("Title"), field("Scale"));
+    let called = if profile.is_empty() { title } else { profile };
+    let called = called.rsplit('/').next().unwrap_or_default();
+    let Some((metric, factor)) = metric(scale, field("Proportion")) else {
+        gathering.leave_out(format!("{title} in “{scale}”, which no metric has"));
+        return Ok(());
+    };
+    let described = [field("Description"), field("Arguments"), title];
+    let described = described.into_iter().find(|text| !text.is_empty());
+    let data = result
+        .children()
+        .find(|child| child.tag_name().name() == "Data");
+    let entries = data.into_iter().flat_map(|data| data.children());
+    for entry in entries.filter(|entry| entry.tag_name().name() == "Entry") {
+        let field = |name: &str| {
+            let found = entry
+                .children()
+                .find(|child| child.tag_name().name() == name);
+            found
+                .and_then(|child| child.text())
+                .unwrap_or_default()
+                .trim()
+        };
+        let (system, value, runs) = (field("Identifier"), field("Value"), field("RawString"));
+        let contender = gathering.contender((!system.is_empty()).then_some(system))?;
+        let test = gathering.test(called);
+        let phase = gathering.phase(&test, described.unwrap_or("result"));
+        let runs = if runs.is_empty() { value } else { runs };
+        for run in runs.split(':') {
+            // A run that gave none is empty.
+            match optional(run) {
+                Some(run) => {
+                    let values = vec![(metric, run * factor)];
+                    gathering.add(line, figure(&contender, &test, &phase, values))?;
+                }
+                None => gathering.leave_out(format!("a value of {title} that is no number")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The metric of a scale, and what its value times makes one in our unit; nothing where the better end is another one.
+fn metric(scale: &str, proportion: &str) -> Option<(Metric, f64)> {
+    const RATES: [(&str, f64); 8] = [
+        ("b/s", 1.0),
+        ("kb/s", 1e3),
+        ("mb/s", 1e6),
+        ("gb/s", 1e9),
+        ("kib/s", 1024.0),
+        ("mib/s", 1024.0 * 1024.0),
+        ("gib/s", 1024.0 * 1024.0 * 1024.0),
+        ("mb/sec", 1e6),
+    ];
+    const TIMES: [(&str, f64); 8] = [
+        ("seconds", 1.0),
+        ("s", 1.0),
+        ("sec", 1.0),
+        ("milliseconds", 1e-3),
+        ("ms", 1e-3),
+        ("microseconds", 1e-6),
+        ("us", 1e-6),
+        ("nanoseconds", 1e-9),
+    ];
+    let scale = scale.to_ascii_lowercase();
+    let of = |list: &[(&str, f64)]| {
+        list.iter()
+            .find(|(name, _)| *name == scale)
+            .map(|(_, f)| *f)
+    };
+    let is_rate = scale == "iops"
+        || ["/s", "/sec", " per second"]
+            .iter()
+            .any(|end| scale.ends_with(end));
+    let found = if let Some(factor) = of(&RATES) {
+        (Metric::Throughput, factor)
+    } else if let Some(factor) = of(&TIMES) {
+        (Metric::Elapsed, factor)
+    } else if scale.ends_with(" per op") {
+        let factor = of_first(&scale, &TIMES)?;
+        (Metric::LatencyMean, factor)
+    } else if is_rate && !scale.ends_with("b/s") && !scale.ends_with("bit/s") {
+        (Metric::Rate, 1.0)
+    } else {
+        return None;
+    };
+    let better = match found.0.direction() {
+        model::Direction::Higher => "HIB",
+        _ => "LIB",
+    };
+    (proportion.is_empty() || proportion == better).then_some(found)
+}
+
+/// The factor of the first word of a scale: `Microseconds Per Op`.
+fn of_first(scale: &str, list: &[(&str, f64)]) -> Option<f64> {
+    let first = scale.split(' ').next()?;
+    list.iter()
+        .find(|(name, _)| *name == first)
+        .map(|(_, factor)| *factor)
+}

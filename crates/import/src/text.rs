@@ -1,0 +1,75 @@
+//! Lines of a text that somebody gave.
+
+use std::path::{Component, Path};
+
+use crate::ImportError;
+
+/// Lines with their numbers, from 1.
+///
+/// # Errors
+/// When a line is not UTF-8.
+pub fn lines(bytes: &[u8]) -> Result<Vec<(usize, &str)>, ImportError> {
+    let text = whole(bytes)?;
+    Ok((1..).zip(text.lines()).collect())
+}
+
+/// The text, without a byte order mark.
+pub fn whole(bytes: &[u8]) -> Result<&str, ImportError> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        ImportError::at(
+            line,
+            "it is not UTF-8: the file is damaged or of another format",
+        )
+    })?;
+    Ok(text.trim_start_matches('\u{feff}'))
+}
+
+/// Words of a line.
+pub fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// What the place is called below which a program worked: the last part of a directory's path, or of that of the
+/// directory of a file.
+pub fn place(path: &str, is_file: bool) -> Option<String> {
+    let path = Path::new(path);
+    let path = if is_file { path.parent()? } else { path };
+    let last = path.components().next_back()?;
+    match last {
+        Component::Normal(name) => Some(name.to_str()?.to_owned()),
+        _ => None,
+    }
+}
+
+/// The word behind an option of a command line: `-d DIR` or `-dDIR`.
+pub fn option<'a>(words: &[&'a str], option: &str) -> Option<&'a str> {
+    let at = words.iter().position(|word| word.starts_with(option))?;
+    match words[at].strip_prefix(option) {
+        Some("") => words.get(at + 1).copied(),
+        attached => attached,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_the_last_part_of_a_path() {
+        assert_eq!(place("/mnt/ext4", false).unwrap(), "ext4");
+        assert_eq!(place("/mnt/ext4/", false).unwrap(), "ext4");
+        assert_eq!(place("/mnt/ext4/iozone.tmp", true).unwrap(), "ext4");
+        for none in ["", "/", "..", "."] {
+            assert_eq!(place(none, false), None, "{none}");
+        }
+        assert_eq!(place("file", true), None);
+    }
+
+    #[test]
+    fn the_line_that_is_not_utf8_is_named() {
+        let error = lines(b"a\nb\n\xff\n").unwrap_err();
+        assert_eq!(error.line, Some(3));
+    }
+}

@@ -1,0 +1,93 @@
+//! The report of tiobench.pl: rates and latencies by number of threads.
+//!
+//! Source of the format: the output of tiobench 0.5.0 as its own script prints it: four tables of which each line has
+//! an identifier, the size of all files in MiB, the block in bytes, threads, MiB/s, the processor's share in percent,
+//! mean and worst latency in ms, and the shares in percent of what took longer than 2 s and 10 s. Without
+//! `--identifier` the identifier is the kernel's release, which is no contender.
+
+use std::collections::BTreeMap;
+
+use model::{Axis, Metric, SweepPoint};
+
+use crate::gathering::{Gathering, figure};
+use crate::number::{number, optional};
+use crate::text::{lines, words};
+use crate::{Format, Found, ImportError, Naming};
+
+const TABLES: [(&str, &str); 4] = [
+    ("Sequential Reads", "read"),
+    ("Random Reads", "random-read"),
+    ("Sequential Writes", "write"),
+    ("Random Writes", "random-write"),
+];
+
+/// Columns behind the identifier.
+const COLUMNS: usize = 10;
+
+/// Reads its four tables.
+pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
+    let mut gathering = Gathering::new(Format::Tiobench, "tiobench", naming);
+    let mut table = None;
+    for (line, text) in lines(bytes)? {
+        let title = TABLES.iter().find(|(title, _)| text.trim() == *title);
+        if let Some((_, phase)) = title {
+            table = Some(*phase);
+        }
+        let words = words(text);
+        let Some(phase) = table.filter(|_| words.len() > 2 && is_result(&words)) else {
+            continue;
+        };
+        result(&mut gathering, line, phase, &words)?;
+    }
+    gathering.finish()
+}
+
+/// Neither a heading nor a rule: something that ends in numbers.
+fn is_result(words: &[&str]) -> bool {
+    let last = words.last().copied().unwrap_or_default();
+    optional(last).is_some() && !words.contains(&"=")
+}
+
+fn result(
+    gathering: &mut Gathering<'_>,
+    line: usize,
+    phase: &str,
+    words: &[&str],
+) -> Result<(), ImportError> {
+    let Some(first) = words.len().checked_sub(COLUMNS).filter(|first| *first > 0) else {
+        let what = format!(
+            "{} columns where tiobench has 11: the line is cut off",
+            words.len()
+        );
+        return Err(ImportError::at(line, what));
+    };
+    let identifier = words[..first].join(" ");
+    let columns = &words[first..];
+    let threads: u32 = columns[2]
+        .parse()
+        .map_err(|_| ImportError::at(line, "the number of threads is none"))?;
+    let is_kernel =
+        identifier.starts_with(|c: char| c.is_ascii_digit()) && identifier.contains('.');
+    if is_kernel {
+        gathering.environment().kernel = format!("Linux {identifier}");
+    }
+    let contender = gathering.contender((!is_kernel).then_some(&identifier))?;
+    let test = format!("tiobench-{}", Axis::Threads.short(threads.into()));
+    gathering.at(
+        &test,
+        SweepPoint {
+            of: "tiobench".to_owned(),
+            at: BTreeMap::from([(Axis::Threads, u64::from(threads))]),
+        },
+    );
+    let value = |column: usize| number(columns[column].trim_end_matches('%'), line);
+    let values = vec![
+        (Metric::Throughput, value(3)? * 1024.0 * 1024.0),
+        (Metric::Cpu, value(4)?),
+        (Metric::LatencyMean, value(5)? / 1e3),
+        (Metric::LatencyMax, value(6)? / 1e3),
+        (Metric::LatencyAbove2s, value(7)?),
+        (Metric::LatencyAbove10s, value(8)?),
+    ];
+    gathering.add(line, figure(&contender, &test, phase, values))
+}

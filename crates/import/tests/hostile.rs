@@ -1,0 +1,160 @@
+//! What nobody would print: any bytes, numbers that are none, and more of everything than there can be.
+
+use import::{Format, ImportError, MOST_RESULTS, Naming, read, recognise};
+use proptest::prelude::*;
+
+fn told(format: Format, text: &str) -> String {
+    let naming = Naming {
+        given: None,
+        otherwise: "here".to_owned(),
+    };
+    let error: ImportError = read(format, text.as_bytes(), &naming).unwrap_err();
+    let told = error.to_string();
+    assert!(told.lines().count() == 1 && told.len() < 2000, "{told}");
+    told
+}
+
+fn try_all(bytes: &[u8]) {
+    let naming = Naming::default();
+    recognise(bytes);
+    for format in Format::ALL {
+        if let Ok(found) = read(format, bytes, &naming) {
+            found.into_results().unwrap();
+        }
+    }
+}
+
+/// Pieces that parsers look for, so that random inputs come far.
+const PIECES: [&str; 40] = [
+    "kB reclen write rewrite read\n",
+    "64 4 1 2 3\n",
+    "\"Writer report\"\n",
+    "\"4\" \"8\"\n",
+    "\"64\" 1 2\n",
+    "Children see throughput for 2 readers = 1.5 kB/sec\n",
+    "Output is in ops/sec\n",
+    "{\"fio version\":\"fio-3\",",
+    "\"jobs\":[{\"jobname\":\"a\",\"read\":{\"total_ios\":1}}]}",
+    "{\"results\":[{\"command\":\"a\",\"times\":[1]}]}",
+    "Sequential Reads\n",
+    "a 16 4096 1 78.55 33.10% 0.049 4.50 0.0 0.0 237\n",
+    "FSUse% Count Size\n",
+    "76 50 4096 236.0 383\n",
+    "IOR-3.3.0: MPI\n",
+    "access bw(MiB/s) total(s) iter\n",
+    "write 1 2 0\n",
+    "SUMMARY rate (of 3 iterations)\n",
+    "File creation : 1 2 3 4\n",
+    "1.0: Per-Operation Breakdown\n",
+    "a 1ops 2ops/s 3mb/s 4ms/op\n",
+    "1: IO Summary: 5 ops 6 ops/s\n",
+    "Operation Count AvgLat MaxLat\n",
+    "Close 1 2 3\n",
+    "Throughput 3 MB/sec 2 clients\n",
+    "<PhoronixTestSuite><Result>",
+    "<Scale>IOPS</Scale><Data><Entry><Value>1</Value></Entry></Data></Result></PhoronixTestSuite>",
+    "\"",
+    ",",
+    "\n",
+    "nan",
+    "1e400",
+    "-1",
+    "+++++",
+    "99999999999999999999",
+    "é",
+    "\u{0}",
+    "1.98,2.00,",
+    " ",
+    "0",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_bytes_are_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        try_all(&bytes);
+    }
+
+    #[test]
+    fn no_pieces_are_a_panic(pieces in prop::collection::vec(prop::sample::select(PIECES.as_slice()), 0..20)) {
+        try_all(pieces.concat().as_bytes());
+    }
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_with_their_line() {
+    for bad in ["nan", "inf", "-1", "1e400", "1e99", "0x10"] {
+        let line = format!("1.98,2,a,1,1,8M,,1,1,,,{bad},1{}", ",".repeat(37));
+        let told = told(Format::Bonnie, &format!("\n{line}\n"));
+        assert!(told.starts_with("line 2: "), "{told}");
+    }
+    let fio = |value: &str| {
+        format!(
+            "{{\"fio version\":\"3\",\n\"jobs\":[{{\"jobname\":\"a\",\"read\":{{\"total_ios\":1,\"bw\":{value}}}}}]}}"
+        )
+    };
+    assert!(told(Format::Fio, &fio("1e400")).starts_with("line 2: number out of range"));
+    let sizes = "kB reclen write\n99999999999999999999999 4 1\n";
+    assert!(told(Format::Iozone, sizes).contains("the size of the file"));
+    assert!(told(Format::Fio, &fio("NaN")).starts_with("line 2: "));
+}
+
+#[test]
+fn what_is_cut_off_is_told_as_that() {
+    assert!(told(Format::Fio, "{\"fio version\":\"3\",\"jobs\":[").contains("cut off"));
+    assert!(
+        told(
+            Format::Bonnie,
+            "1.98,2.00,a,1,1,8M,,1,1,,,1,1,,,,,,,,,,,,,,,,,,,,,,,"
+        )
+        .contains("cut off")
+    );
+    assert!(told(Format::Tiobench, "Random Reads\na b 3").contains("cut off"));
+    assert!(told(Format::FsMark, "FSUse% Count\n1 2 3").contains("columns where fs_mark"));
+}
+
+#[test]
+fn what_is_nested_or_repeated_without_end_is_refused() {
+    let deep = format!(
+        "{{\"fio version\":\"3\",\"global options\":{{\"x\":{}",
+        "[".repeat(100_000)
+    );
+    assert!(told(Format::Fio, &deep).contains("recursion"));
+    let deep = "<a>".repeat(50_000);
+    assert!(told(Format::Phoronix, &deep).starts_with("line 1: it is no XML"));
+    let laughs = "<!DOCTYPE a [<!ENTITY b \"ha\"><!ENTITY c \"&b;&b;\">]><PhoronixTestSuite>&c;</PhoronixTestSuite>";
+    assert!(told(Format::Phoronix, laughs).contains("DTD"));
+    let wide = ",".repeat(1 << 20);
+    assert!(told(Format::Bonnie, &wide).contains("columns"));
+    assert!(told(Format::Csv, &wide).contains("columns"));
+    assert!(
+        told(
+            Format::Iozone,
+            &format!("kB reclen\n{}", "4 ".repeat(1 << 20))
+        )
+        .contains("headings")
+    );
+}
+
+#[test]
+fn more_than_a_campaign_holds_is_refused() {
+    let line = "76 50 4096 236.0 383\n";
+    let many = format!("FSUse% Count Size\n{}", line.repeat(1001));
+    assert!(
+        told(Format::FsMark, &many).starts_with("line 1002: fs-mark/create has more than 1000")
+    );
+    // Few results, and cells without end.
+    let lines = (0..500).map(|n| format!("c{n},s,t{n},p,1,rate,2,ok\n"));
+    let header = "contender,suite,test,phase,round,metric,value,status\n";
+    let many = header.to_owned() + &lines.collect::<String>();
+    assert!(told(Format::Csv, &many).contains(&format!("more than {MOST_RESULTS} cells")));
+}
+
+#[test]
+fn names_never_run_into_each_other() {
+    let text =
+        "{\"results\":[{\"command\":\"a b\",\"times\":[1]},{\"command\":\"a  b\",\"times\":[2]}]}";
+    let found = read(Format::Hyperfine, text.as_bytes(), &Naming::default()).unwrap();
+    assert_eq!(found.into_results().unwrap().campaign.contenders.len(), 2);
+}

@@ -1,0 +1,162 @@
+//! What programs really printed, read whole: a file of `samples/` each.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use import::{Format, Found, Naming, join, read, recognise};
+use model::{Figure, Status};
+
+fn samples() -> Vec<PathBuf> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    let entries = fs::read_dir(directory).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+fn naming() -> Naming {
+    Naming {
+        given: None,
+        otherwise: "here".to_owned(),
+    }
+}
+
+fn sample(name: &str) -> Found {
+    let path = samples()
+        .into_iter()
+        .find(|path| stem(path) == name)
+        .unwrap();
+    let bytes = fs::read(path).unwrap();
+    read(recognise(&bytes).unwrap(), &bytes, &naming()).unwrap()
+}
+
+/// A line for each result.
+fn shown(found: &Found) -> String {
+    let reported = &found.reported;
+    let mut text = format!("{} ({})\n", reported.program, found.suite);
+    for figure in &reported.figures {
+        let Figure {
+            contender,
+            test,
+            phase,
+            round,
+            ..
+        } = figure;
+        let _ = write!(text, "{contender} {test}/{phase} {round}:");
+        if figure.status != Status::Ok {
+            let _ = write!(
+                text,
+                " {} ({})",
+                figure.status,
+                figure.reason.as_deref().unwrap()
+            );
+        }
+        for stated in &figure.values {
+            let _ = write!(text, " {}={}", stated.metric, stated.value);
+        }
+        if !figure.latency.is_empty() {
+            let count: u64 = figure.latency.iter().map(|bucket| bucket.1).sum();
+            let _ = write!(text, " {} buckets of {count}", figure.latency.len());
+        }
+        text.push('\n');
+    }
+    for line in &found.left_out {
+        let _ = writeln!(text, "left out: {line}");
+    }
+    text
+}
+
+#[test]
+fn every_sample_is_recognised_and_read() {
+    for path in samples() {
+        let bytes = fs::read(&path).unwrap();
+        let name = stem(&path);
+        let format = recognise(&bytes).unwrap_or_else(|| panic!("{name} is not recognised"));
+        let begin = name.split(['-', '.']).next().unwrap();
+        assert!(
+            format.name().starts_with(begin),
+            "{name} is taken for {format}"
+        );
+        let found = read(format, &bytes, &naming()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        insta::assert_snapshot!(name.clone(), shown(&found));
+        found
+            .into_results()
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+/// Wherever it is cut off, it is read as far as it goes or refused in a line.
+#[test]
+fn no_sample_that_is_cut_off_or_damaged_is_a_panic() {
+    for path in samples() {
+        let bytes = fs::read(&path).unwrap();
+        let format = recognise(&bytes).unwrap();
+        let step = bytes.len() / 200 + 1;
+        for end in (0..bytes.len()).step_by(step) {
+            let _ = read(format, &bytes[..end], &naming());
+            let mut damaged = bytes.clone();
+            damaged[end] ^= 0x15;
+            if let Err(error) = read(format, &damaged, &naming()) {
+                assert_eq!(error.to_string().lines().count(), 1, "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_name_in_several_files_has_further_rounds() {
+    let all = join(vec![sample("bonnie-1.03"), sample("bonnie-1.03")]).unwrap();
+    let results = all.into_results().unwrap();
+    assert_eq!(results.campaign.rounds, 4);
+    assert_eq!(results.campaign.contenders.len(), 1);
+}
+
+#[test]
+fn one_name_is_for_one_contender() {
+    let naming = Naming {
+        given: Some("ext4".to_owned()),
+        ..naming()
+    };
+    let bytes = fs::read(samples().iter().find(|p| stem(p) == "phoronix").unwrap()).unwrap();
+    let error = read(Format::Phoronix, &bytes, &naming).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("several contenders (btrfs, ext4)"),
+        "{error}"
+    );
+    let bytes = fs::read(samples().iter().find(|p| stem(p) == "bonnie-1.03").unwrap()).unwrap();
+    let found = read(Format::Bonnie, &bytes, &naming).unwrap();
+    assert_eq!(found.reported.contenders[0].name, "ext4");
+}
+
+#[test]
+fn what_ended_too_soon_to_be_timed_is_done_and_has_no_number() {
+    let results = sample("bonnie-1.03").into_results().unwrap();
+    let cell = results
+        .cells
+        .iter()
+        .find(|c| c.cell.test == "bonnie-files")
+        .unwrap();
+    let phase = &cell.result.as_ref().unwrap().phases[0];
+    assert_eq!(
+        (phase.phase.as_str(), phase.status),
+        ("create-seq", Status::Ok)
+    );
+    assert_eq!(phase.measurements(), []);
+}
+
+#[test]
+fn points_of_a_grid_are_a_sweep() {
+    let results = sample("iozone-489-grid").into_results().unwrap();
+    let again = sample("iozone-489-spreadsheet").into_results().unwrap();
+    let tests = &results.campaign.suites[0].tests;
+    assert_eq!(tests.len(), 6);
+    assert!(tests.iter().all(|test| test.of_sweep() == "iozone"));
+    assert_eq!(&again.campaign.suites[0].tests, tests);
+}
