@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a daemon may take to do what it is waited for: longer than ever seen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(50);
 /// The names of the nodes.
 pub const NODES: [&str; 2] = ["n1", "n2"];
@@ -74,7 +74,7 @@ impl Slurm {
         let [control, one, two] = ports();
         format!(
             "ClusterName=fsarena\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={control}\nSlurmUser=root\n\
-             AuthType=auth/munge\nAuthInfo=socket={place}/munge.socket,cred_expire=1\nCredType=cred/munge\n\
+             AuthType=auth/munge\nAuthInfo=socket={place}/munge.socket,cred_expire=5\nCredType=cred/munge\n\
              StateSaveLocation={place}/state\nSlurmdSpoolDir={place}/spool-%n\n\
              SlurmctldPidFile={place}/control.pid\nSlurmdPidFile={place}/%n.pid\n\
              SlurmctldLogFile={place}/control.log\nSlurmdLogFile={place}/%n.log\n\
@@ -124,7 +124,14 @@ impl Slurm {
     /// Starts a node, or starts it again: processes of its own, which die with its first one.
     pub fn node(&mut self, name: &str) {
         let mut command = Command::new("unshare");
-        command.args(["--pid", "--fork", "--kill-child", "--mount-proc"]);
+        // What others unmount goes there, too.
+        command.args([
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "--propagation=slave",
+        ]);
         command
             .args(["slurmd", "-D", "-N", name, "-f"])
             .arg(self.config());
@@ -176,6 +183,11 @@ impl Slurm {
     pub fn state(&self, node: &str) -> String {
         let state = self.run("sinfo", &["--noheader", "--nodes", node, "--format", "%T"]);
         state.unwrap_or_default().trim().to_owned()
+    }
+
+    /// Whether a node answers, and can run something or does.
+    pub fn answers(&self, node: &str) -> bool {
+        ["idle", "mixed", "allocated", "completing"].contains(&&*self.state(node))
     }
 
     /// What is in the queue, a line for each task: number, state, node.

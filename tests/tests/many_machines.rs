@@ -40,8 +40,9 @@ fn fsarena(sandbox: &Sandbox, command: &str) -> Command {
     fsarena
 }
 
+/// One at a time: nodes keep what is mounted when they start.
 fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::alone();
     fs::create_dir(sandbox.path("tmp")).unwrap();
     sandbox
 }
@@ -139,7 +140,7 @@ fn every_cell_is_taken_once_whatever_happens_to_the_cluster_and_is_what_one_mach
     let resumed = sandbox.path("resumed");
     let mut command = fsarena(&sandbox, "collect");
     command.arg(&directory).args(["--on", "slurm", "--json"]);
-    slurm.wait_for("n1 is back", |slurm| !slurm.state("n1").contains("down"));
+    slurm.wait_for("n1 is back", |slurm| slurm.answers("n1"));
     let mut second = Following::start(&mut command, &slurm, &resumed);
     slurm.wait_for("n1 works again", runs_on("n1"));
     slurm.wait_for("n2 has nothing to do", |slurm| {
@@ -286,6 +287,11 @@ fn a_full_disk_loses_no_result_and_ctrl_c_leaves_nothing_in_the_queue() {
                 .is_some()
         );
     }
+    slurm.wait_for("the nodes answer", |slurm| {
+        end_to_end::slurm::NODES
+            .iter()
+            .all(|node| slurm.answers(node))
+    });
     assert!(
         slurm
             .run("scontrol", &["update", "partitionname=all", "state=down"])

@@ -83,7 +83,7 @@ pub fn nodes(text: &str) -> Vec<Node> {
 }
 
 fn node(line: &str) -> Option<Node> {
-    const DOWN: [&str; 6] = ["down", "drain", "fail", "maint", "power", "unk"];
+    const DOWN: [&str; 4] = ["down", "drain", "fail", "maint"];
     let mut fields = line.trim().split('|');
     let (name, processors) = (fields.next()?, fields.next()?.parse().ok()?);
     let memory = fields.next()?.trim_end_matches('+').parse().ok()?;
@@ -92,7 +92,8 @@ fn node(line: &str) -> Option<Node> {
         name: name.to_owned(),
         processors,
         memory,
-        is_up: !DOWN.iter().any(|word| state.contains(word)) && !state.ends_with('*'),
+        // One that does not answer (`*`) may be about to, as after a restart of the controller.
+        is_up: !DOWN.iter().any(|word| state.contains(word)),
     })
 }
 
@@ -139,10 +140,10 @@ mod tests {
 
     #[test]
     fn nodes_are_up_unless_they_say_otherwise() {
-        let text = "n1|2|1|idle\nn2|64|256000+|drained\nn3|4|1|mixed\nn3|4|1|mixed\nn4|4|1|idle*\n";
+        let text = "n1|2|1|idle\nn2|64|256000+|drained\nn3|4|1|mixed\nn3|4|1|mixed\nn4|4|1|idle*\nn5|4|1|down*\n";
         let nodes = nodes(text);
         let up: Vec<_> = nodes.iter().filter(|n| n.is_up).map(|n| &*n.name).collect();
-        assert_eq!(up, ["n1", "n3"]);
+        assert_eq!(up, ["n1", "n3", "n4"]);
         assert_eq!((nodes[1].processors, nodes[1].memory), (64, 256_000));
     }
 
