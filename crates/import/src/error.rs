@@ -29,9 +29,27 @@ impl ImportError {
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.what),
-            None => f.write_str(&self.what),
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
         }
+        // What stands in the file is shown as it is, but for what a terminal would act on.
+        for letter in self.what.chars() {
+            match letter.is_control() {
+                true => write!(f, "{}", letter.escape_default())?,
+                false => fmt::Write::write_char(f, letter)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_act_on_is_shown_as_an_escape() {
+        let error = ImportError::at(3, "`1\u{1b}[2J` is no number");
+        assert_eq!(error.to_string(), "line 3: `1\\u{1b}[2J` is no number");
     }
 }
