@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn known_moments() {
         let shown = |seconds| moment(Nanos::from_secs(seconds));
-        assert_eq!(shown(0), "1970-01-01 00:00 UTC");
+        assert_eq!(shown(0), "not stated");
+        assert_eq!(shown(60), "1970-01-01 00:01 UTC");
         assert_eq!(shown(951_782_399), "2000-02-28 23:59 UTC");
         assert_eq!(shown(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(shown(1_760_000_000), "2025-10-09 08:53 UTC");
