@@ -19,7 +19,9 @@ fn a_study_is_run_again_in_small_and_its_claims_are_judged_twice() {
     };
     let small = ["--profile", "smoke", "--backend", "vm", "-c", "ext3", "-c"];
     let said = replicate(&[&small[..], &["xfs", "--json"]].concat()).with(0);
-    let said: Value = serde_json::from_str(said.stdout.lines().last().unwrap()).unwrap();
+    // Events come before it, a line each.
+    let answer = said.stdout.find("\n{\n").expect("an answer");
+    let said: Value = serde_json::from_str(&said.stdout[answer..]).unwrap();
     let twice = &said["then_and_now"];
     let figures = twice["figures"].as_array().unwrap();
     let copied = figures

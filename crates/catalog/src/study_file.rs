@@ -10,7 +10,7 @@ use crate::parameters::Instead;
 use crate::publication::{self, Publication};
 use crate::{Catalog, CatalogError, suite_file};
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "name",
     "title",
     "source",
@@ -21,6 +21,7 @@ const KEYS: [&str; 11] = [
     "size",
     "memory",
     "rounds",
+    "machine",
     "parameters",
 ];
 
@@ -45,6 +46,8 @@ pub struct Study {
     pub memory: Option<Bytes>,
     /// How often it ran each test, where it states that.
     pub rounds: Option<u32>,
+    /// The machine of the catalog that is like its own, for guests in virtual time.
+    pub machine: Option<String>,
     /// Its figures and claims, where there are any beside the campaign.
     pub published: Option<Publication>,
 }
@@ -101,6 +104,7 @@ pub(crate) fn read(text: &StudyText, catalog: &Catalog) -> Result<Study, Catalog
         size: top.need("size")?.size()?,
         memory: top.read("memory", |v| v.size())?,
         rounds: top.read("rounds", |v| rounds(&v))?,
+        machine: top.read("machine", |v| machine(&v, catalog))?,
         published: published.transpose()?,
     };
     for test in study.suites.iter().flat_map(|suite| &suite.tests) {
@@ -112,6 +116,14 @@ pub(crate) fn read(text: &StudyText, catalog: &Catalog) -> Result<Study, Catalog
         }
     }
     Ok(study)
+}
+
+fn machine(value: &Value<'_>, catalog: &Catalog) -> Result<String, CatalogError> {
+    let name = value.name()?;
+    match catalog.machine(&name) {
+        Ok(_) => Ok(name),
+        Err(error) => Err(value.error(error.to_string())),
+    }
 }
 
 fn contenders(top: &Table<'_>, catalog: &Catalog) -> Result<Vec<String>, CatalogError> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use analyse::analyse;
-use model::{Backend, CampaignResults};
+use model::{Backend, CampaignResults, Clock};
 use orchestrate::Ended;
 use report::{CampaignHead, then_and_now_page};
 use serde_json::json;
@@ -68,6 +68,11 @@ fn campaign(args: &ReplicateArgs, globals: &Globals) -> anyhow::Result<RunArgs> 
     };
     if run.backend == Some(Backend::Vm) {
         let study = paths::catalog(globals)?.study(&args.of)?;
+        // Its own machine, where nobody asks for another, or for real time, which has none.
+        let machine = &mut run.machine;
+        if machine.clock != Some(Clock::Real) && machine.processors.is_none() {
+            machine.machine = machine.machine.take().or(study.machine);
+        }
         let with_programs = study.suites.iter().filter(|s| !s.requires.are_none());
         let with = with_programs.map(|suite| suite.name.clone());
         run.machine.build.with.extend(with);
