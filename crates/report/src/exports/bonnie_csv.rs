@@ -23,8 +23,9 @@ const TESTS: [&str; 3] = ["bonnie-chars", "bonnie-block", "bonnie-files"];
 /// The longest name: the readers take lines of at most 1023 bytes.
 const LONGEST_NAME: usize = 60;
 
-/// A pair of columns: which operation it reports, and by which result.
-type Column = (fn(&Op) -> bool, Metric);
+/// A pair of columns: which operation it reports, by which result, and what the phase is called where nobody knows its
+/// operation, since another program did it.
+type Column = (fn(&Op) -> bool, Metric, &'static str);
 
 /// Reads and writes of one large file, in bonnie++'s order.
 const INPUT_OUTPUT: [Column; 6] = [
@@ -39,9 +40,18 @@ const INPUT_OUTPUT: [Column; 6] = [
             )
         },
         Metric::Throughput,
+        "write-chars",
     ),
-    (|op| access(op) == Some(Access::Write), Metric::Throughput),
-    (|op| access(op) == Some(Access::Rewrite), Metric::Throughput),
+    (
+        |op| access(op) == Some(Access::Write),
+        Metric::Throughput,
+        "write",
+    ),
+    (
+        |op| access(op) == Some(Access::Rewrite),
+        Metric::Throughput,
+        "rewrite",
+    ),
     (
         |op| {
             matches!(
@@ -53,22 +63,44 @@ const INPUT_OUTPUT: [Column; 6] = [
             )
         },
         Metric::Throughput,
+        "read-chars",
     ),
-    (|op| access(op) == Some(Access::Read), Metric::Throughput),
+    (
+        |op| access(op) == Some(Access::Read),
+        Metric::Throughput,
+        "read",
+    ),
     (
         |op| matches!(access(op), Some(Access::Seek { .. })),
         Metric::Rate,
+        "seek",
     ),
 ];
 
 /// Work on many files, in bonnie++'s order.
 const FILES: [Column; 6] = [
-    (|op| creates(op, Order::Sequential), Metric::Rate),
-    (|op| stats(op, Order::Sequential), Metric::Rate),
-    (|op| removes(op, Order::Sequential), Metric::Rate),
-    (|op| creates(op, Order::Random), Metric::Rate),
-    (|op| stats(op, Order::Random), Metric::Rate),
-    (|op| removes(op, Order::Random), Metric::Rate),
+    (
+        |op| creates(op, Order::Sequential),
+        Metric::Rate,
+        "create-seq",
+    ),
+    (|op| stats(op, Order::Sequential), Metric::Rate, "stat-seq"),
+    (
+        |op| removes(op, Order::Sequential),
+        Metric::Rate,
+        "delete-seq",
+    ),
+    (
+        |op| creates(op, Order::Random),
+        Metric::Rate,
+        "create-random",
+    ),
+    (|op| stats(op, Order::Random), Metric::Rate, "stat-random"),
+    (
+        |op| removes(op, Order::Random),
+        Metric::Rate,
+        "delete-random",
+    ),
 ];
 
 fn access(op: &Op) -> Option<Access> {
@@ -166,14 +198,18 @@ fn set_shape(results: &CampaignResults) -> [String; 5] {
 }
 
 /// The test and phase that a column reports: the first of that operation in bonnie's own tests.
-fn find(results: &CampaignResults, (is_it, _): Column) -> Option<(&Test, &Phase)> {
+fn find(results: &CampaignResults, (is_it, _, name): Column) -> Option<(&Test, &Phase)> {
+    let is_it = |phase: &&Phase| match &phase.op {
+        Op::Elsewhere(_) => phase.name == name,
+        op => is_it(op),
+    };
     results
         .campaign
         .suites
         .iter()
         .flat_map(|suite| &suite.tests)
         .filter(|test| TESTS.contains(&test.name.as_str()))
-        .find_map(|test| Some((test, test.phases.iter().find(|p| is_it(&p.op))?)))
+        .find_map(|test| Some((test, test.phases.iter().find(is_it)?)))
 }
 
 fn op(results: &CampaignResults, column: Column) -> Option<&Op> {
