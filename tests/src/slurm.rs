@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a daemon may take to do what it is waited for: longer than ever seen.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIME_LIMIT: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(50);
 /// The names of the nodes.
 pub const NODES: [&str; 2] = ["n1", "n2"];
@@ -235,7 +235,7 @@ impl Slurm {
 pub fn wait_for(what: &str, is_so: impl Fn() -> bool, said: impl Fn() -> String) {
     let since = Instant::now();
     while !is_so() {
-        assert!(since.elapsed() < PATIENCE, "not so: {what}\n{}", said());
+        assert!(since.elapsed() < TIME_LIMIT, "not so: {what}\n{}", said());
         thread::sleep(PAUSE);
     }
 }

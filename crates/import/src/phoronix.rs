@@ -95,20 +95,22 @@ fn environment(system: Node<'_, '_>) -> Environment {
     }
 }
 
+/// The text of the first child of this name; empty where there is none.
+fn text_of<'a>(node: Node<'a, '_>, name: &str) -> &'a str {
+    let mut children = node.children();
+    let found = children.find(|child| child.tag_name().name() == name);
+    found
+        .and_then(|child| child.text())
+        .unwrap_or_default()
+        .trim()
+}
+
 fn result(
     gathering: &mut Gathering<'_>,
     line: usize,
     result: Node<'_, '_>,
 ) -> Result<(), ImportError> {
-    let field = |name: &'static str| {
-        let found = result
-            .children()
-            .find(|child| child.tag_name().name() == name);
-        found
-            .and_then(|child| child.text())
-            .unwrap_or_default()
-            .trim()
-    };
+    let field = |name| text_of(result, name);
     let (profile, title, scale) = (field("Identifier"), field("Title"), field("Scale"));
     let called = if profile.is_empty() { title } else { profile };
     let called = called.rsplit('/').next().unwrap_or_default();
@@ -123,15 +125,7 @@ fn result(
         .find(|child| child.tag_name().name() == "Data");
     let entries = data.into_iter().flat_map(|data| data.children());
     for entry in entries.filter(|entry| entry.tag_name().name() == "Entry") {
-        let field = |name: &str| {
-            let found = entry
-                .children()
-                .find(|child| child.tag_name().name() == name);
-            found
-                .and_then(|child| child.text())
-                .unwrap_or_default()
-                .trim()
-        };
+        let field = |name| text_of(entry, name);
         let (system, value, runs) = (field("Identifier"), field("Value"), field("RawString"));
         let contender = gathering.contender((!system.is_empty()).then_some(system))?;
         let test = gathering.test(called);

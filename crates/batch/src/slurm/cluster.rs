@@ -234,7 +234,7 @@ impl Cluster {
     }
 }
 
-/// What each task runs. A node is told apart by the name that Slurm gives it.
+/// What each task runs. A node goes by the name that Slurm gives it.
 fn script(submission: &Submission<'_>) -> String {
     let Array { first, each, .. } = submission.array;
     let quoted = |text: &str| format!(" '{}'", text.replace('\'', "'\\''"));

@@ -438,7 +438,7 @@ pub struct ClaimsArgs {
 /// Options of `replicate`.
 #[derive(Clone, Debug, Args)]
 // The study has its suites, and is one campaign on fresh filesystems.
-#[command(mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
+#[command(mut_arg("file", |a| a.hide(true)), mut_arg("study", |a| a.hide(true)), mut_arg("suites", |a| a.hide(true)), mut_arg("sessions", |a| a.hide(true)), mut_arg("age", |a| a.hide(true)))]
 pub struct ReplicateArgs {
     /// The study: `fsarena list studies` has all.
     #[arg(value_name = "STUDY")]
