@@ -81,11 +81,8 @@ fn environment(system: Node<'_, '_>) -> Environment {
             .unwrap_or_default();
         part.chars().take(200).collect::<String>()
     };
-    let child = |name: &'static str| {
-        let text = children(system, name).next().and_then(|child| child.text());
-        text.unwrap_or_default().to_owned()
-    };
-    let (hardware, software) = (child("Hardware"), child("Software"));
+    let [hardware, software] =
+        ["Hardware", "Software"].map(|name| text_of(system, name).to_owned());
     Environment {
         cpu: part(&hardware, "Processor"),
         device: part(&hardware, "Disk"),
@@ -96,13 +93,9 @@ fn environment(system: Node<'_, '_>) -> Environment {
 }
 
 /// The text of the first child of this name; empty where there is none.
-fn text_of<'a>(node: Node<'a, '_>, name: &str) -> &'a str {
-    let mut children = node.children();
-    let found = children.find(|child| child.tag_name().name() == name);
-    found
-        .and_then(|child| child.text())
-        .unwrap_or_default()
-        .trim()
+fn text_of<'a>(node: Node<'a, 'a>, name: &'static str) -> &'a str {
+    let text = child(node, name).and_then(|child| child.text());
+    text.unwrap_or_default().trim()
 }
 
 fn result(
