@@ -70,7 +70,7 @@ fn quick_file(bench: &Bench) -> model::Test {
 fn want_of_memory_ends_the_guest_and_is_named_with_who_asked() {
     let bench = Bench::new(SIZE);
     let mut executor = bench.model("minix");
-    executor.machine.memory = Bytes::mib(192);
+    executor.machine.memory = Bytes::mib(256);
     let mut job = bench.job("minix", &executor, &tree(&bench));
     let eaters = "eat() { x=0123456789abcdef; n=0; while [ $n -lt 20 ]; do x=$x$x; n=$((n+1)); done
                           sleep 600; }
