@@ -17,6 +17,7 @@ pub struct Share<'a> {
     campaign: Campaign,
     entries: Vec<Entry>,
     host: &'a str,
+    send: Option<&'a dyn Fn(&str)>,
 }
 
 impl<'a> Share<'a> {
@@ -44,8 +45,27 @@ impl<'a> Share<'a> {
             campaign: campaign.clone(),
             entries,
             host,
+            send: None,
         };
         (share, elsewhere)
+    }
+
+    /// All of these entries, each result of which is sent, as its file would be, and not kept: on a host that does not
+    /// share the directory.
+    pub fn sent(
+        batch: &'a Batch,
+        campaign: &Campaign,
+        entries: Vec<Entry>,
+        host: &'a str,
+        send: &'a dyn Fn(&str),
+    ) -> Self {
+        Self {
+            batch,
+            campaign: campaign.clone(),
+            entries,
+            host,
+            send: Some(send),
+        }
     }
 
     /// How many entries are to be run.
@@ -131,6 +151,10 @@ impl Ledger for Share<'_> {
             host: self.host.to_owned(),
             result: result.clone(),
         };
+        if let Some(send) = self.send {
+            send(&file.text());
+            return Ok(());
+        }
         let path = self.batch.result(&entry.name, entry.half);
         file.keep(self.batch, entry)
             .map_err(BatchError::io("write", &path))

@@ -4,4 +4,5 @@ pub(crate) mod agreement;
 pub(crate) mod agreement_causes;
 pub(crate) mod difference;
 pub(crate) mod history;
+pub(crate) mod over_hosts;
 pub(crate) mod settings;
