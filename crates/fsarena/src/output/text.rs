@@ -180,7 +180,7 @@ fn filled_within(columns: Option<usize>, margin: &str, text: &str) -> String {
         .collect()
 }
 
-/// Lines that have no room go on below themselves, two columns further in; a table that is too wide stays readable by that.
+/// Lines that have no room go on below themselves.
 fn folded(text: &str, columns: Option<usize>) -> String {
     let Some(columns) = columns else {
         return text.to_owned();
@@ -194,12 +194,14 @@ fn folded_line(line: &str, columns: usize) -> String {
         return line.to_owned();
     }
     let margin = line.len() - line.trim_start_matches(' ').len();
-    // What is as wide as the terminal has no column left for a margin.
-    let further = " ".repeat(
-        Some(margin + 2)
+    // A paragraph stays one; a list has its entries set in; and a margin may leave no room.
+    let further = match margin {
+        0 => 0,
+        set_in => Some(set_in + 2)
             .filter(|m| m + LEAST_ROOM <= columns)
             .unwrap_or(0),
-    );
+    };
+    let further = " ".repeat(further);
     let (mut text, mut used) = (line[..margin].to_owned(), margin);
     let mut begins = true;
     for word in line[margin..].split(' ') {
