@@ -259,7 +259,7 @@ pub fn indented(margin: &str, text: &str) -> String {
 pub fn moment(since_1970: Nanos) -> String {
     // Who measured elsewhere need not have said when.
     if since_1970 == Nanos(0) {
-        return "unknown".to_owned();
+        return "not stated".to_owned();
     }
     Timestamp::from_nanosecond(i128::from(since_1970.0)).map_or_else(
         |_| since_1970.0.to_string(),
