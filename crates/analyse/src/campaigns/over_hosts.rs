@@ -78,7 +78,7 @@ pub fn compare_over_hosts(
         found.next().map(|(_, contender)| contender)
     });
     let settings = match contenders {
-        [Some(before), Some(after)] => settings::of_contenders(before, after),
+        [Some(before), Some(after)] => settings::of_contenders(first.results, before, after),
         _ => Vec::new(),
     };
     Ok(Differences {
