@@ -289,6 +289,9 @@ pub(crate) fn verdict(found: &Differences) -> String {
     }
     text += &of_sessions(found);
     text += &of_hosts(found);
+    if found.settings.iter().any(|setting| setting.what == "host") {
+        text += " They ran on different hosts, which may be all that differs: `fsarena run --hosts` compares contenders over hosts.";
+    }
     text + " In brackets below is the 95 % interval of a result alone; what it comes to allows for all of them."
 }
 
@@ -542,6 +545,20 @@ mod tests {
     fn what_could_have_been_seen_is_said() {
         let text = shown(3, TEXT).replace('\n', " ");
         assert!(text.contains("would have been called worse"), "{text}");
+    }
+
+    #[test]
+    fn campaigns_of_different_hosts_are_told_to_be() {
+        let (before, mut after) = sides(3);
+        let said = |after: &CampaignResults| {
+            let (old, new) = (analyse(&before), analyse(after));
+            let [old, new] = [(&before, &old), (after, &new)].map(|(r, a)| Analysed::new(r, a));
+            let found = compare_campaigns(old, new, &Wanted::default()).unwrap();
+            verdict(&found).contains("They ran on different hosts")
+        };
+        assert!(!said(&after));
+        after.campaign.host = Some("n2".to_owned());
+        assert!(said(&after));
     }
 
     #[test]
