@@ -67,9 +67,6 @@ pub struct RunArgs {
     /// differ: see `compare`.
     #[arg(long, value_name = "N", value_parser = up_to(chosen::MOST_SESSIONS))]
     pub sessions: Option<u32>,
-    /// Divide --rounds among --hosts, in place of running all on each; a host that goes away loses its rounds to the others.
-    #[arg(long, requires_all = ["hosts", "rounds"], conflicts_with = "on", help_heading = OVER_HOSTS)]
-    pub divide: bool,
     /// Refuse a machine that does something else, and end the campaign where one begins to.
     #[arg(long)]
     pub exclusive: bool,
@@ -143,6 +140,9 @@ pub struct RunArgs {
     /// Where the campaign is planned for it: a directory, empty or not there yet, which with Slurm all nodes see.
     #[arg(long, value_name = "DIR", requires = "on", help_heading = OVER_HOSTS, value_hint = ValueHint::DirPath, value_parser = path())]
     pub plan: Option<PathBuf>,
+    /// Divide --rounds among --hosts, in place of running all on each; a host that goes away loses its rounds to the others.
+    #[arg(long, requires_all = ["hosts", "rounds"], conflicts_with = "on", help_heading = OVER_HOSTS)]
+    pub divide: bool,
     /// How cells are checked there.
     #[command(flatten)]
     pub checked: CheckArgs,
