@@ -96,7 +96,7 @@ Examples:
   fsarena run --backend vm -c xfs --on ssh --hosts n1,n2 --plan it
                                                       on hosts that ssh reaches, in virtual time
   fsarena run -c ext4 -c xfs --hosts n1,n2,n3 --name shop --exclusive
-                                                      in real time on each of three hosts, then over all of them
+                                                      in real time on each, then over all of them
   fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read over more and more images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
