@@ -24,10 +24,12 @@ pub use campaigns::agreement::{
     Agreement, Disagreement, GroupAgreement, PairCounts, PhaseAgreement, Quartiles, agreement,
 };
 pub use campaigns::agreement_causes::Cause;
+pub use campaigns::bisection::{Bisection, Seen};
 pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
-    compare_campaigns, compare_contenders, compare_sessions,
+    compare_campaigns, compare_contenders, compare_sessions, compare_versions,
 };
+pub use campaigns::first_worse::{FirstWorse, Other, Target, Tried, explain_by_disk};
 pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };

@@ -32,6 +32,13 @@ pub fn explanation_text(explanation: &Explanation) -> String {
     format!("{}\n{}", sides.sentences(), sides.tables())
 }
 
+/// Where a difference comes from, a sentence each; none where there is as good as none.
+pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
+    let sentences = Sides::of(explanation).sentences();
+    let behind_the_first = sentences.lines().skip(1);
+    behind_the_first.map(str::to_owned).collect()
+}
+
 /// An explanation, and who of the two is slower.
 struct Sides<'a> {
     explanation: &'a Explanation,
@@ -98,9 +105,18 @@ impl<'a> Sides<'a> {
             .map(|(part, times)| {
                 let (shown, difference) = self.in_one_unit(Unit::Seconds, seconds(*times));
                 let [slow, fast] = [&shown[self.slow], &shown[self.fast]];
-                format!("{} {difference} ({slow} against {fast})", word(*part))
+                let word = self.word(*part);
+                format!("{word} {difference} ({slow} against {fast})")
             })
             .collect()
+    }
+
+    /// A part of the time as the subject of a sentence: without samples nobody knows whose the processor was.
+    fn word(&self, part: Part) -> &'static str {
+        match (part, self.explanation.samples) {
+            (Part::Kernel, [0, 0]) => "CPU",
+            (part, _) => word(part),
+        }
     }
 
     /// What the disk is asked for much more, or much less, by the slower one.
@@ -120,7 +136,7 @@ impl<'a> Sides<'a> {
     fn tables(&self) -> String {
         let explanation = self.explanation;
         let parts = explanation.parts.iter();
-        let parts = parts.map(|(part, times)| (word(*part).to_owned(), *times));
+        let parts = parts.map(|(part, times)| (self.word(*part).to_owned(), *times));
         let all = ("all".to_owned(), explanation.elapsed);
         let time = self.time_table("where the time went", parts.chain([all]));
         let mut text = format!("{time}\n{}", self.count_table());
