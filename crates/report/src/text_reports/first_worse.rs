@@ -33,7 +33,7 @@ pub fn first_worse_text(found: &FirstWorse, form: Form) -> String {
         true => notes,
         false => format!("\n{notes}"),
     };
-    title + &notes + &report.others() + &report.versions()
+    title + &notes + &report.others() + &report.versions() + &report.every_result()
 }
 
 struct Report<'a> {
@@ -128,6 +128,7 @@ impl Report<'_> {
         };
         let mut notes = vec![format!("What changed from {before} to {after}: {changed}.")];
         let Some(target) = &found.target else {
+            notes.extend(self.most_of_all());
             return notes;
         };
         let explanation = found.explanation.as_ref();
@@ -152,6 +153,17 @@ impl Report<'_> {
             )
         }));
         notes
+    }
+
+    /// The result that comes nearest to being worse.
+    fn most_of_all(&self) -> Option<String> {
+        let changes = self.found.step.changes.iter();
+        let costs = |a: &&Change, b: &&Change| a.compared.ratio.total_cmp(&b.compared.ratio);
+        let most = changes.max_by(costs)?;
+        (most.compared.ratio > 1.0).then(|| {
+            let name = clean(&format!("{}/{}", most.test, most.phase));
+            format!("The largest difference: {name} {}.", difference(most))
+        })
     }
 
     /// No version alone need be worse by so much than the one before.
@@ -204,34 +216,38 @@ impl Report<'_> {
         }
     }
 
-    /// What was run of the list.
+    /// What was run of the list, and the value by which it was looked at.
     fn versions(&self) -> String {
-        let target = self.found.target.as_ref();
-        let of_result = target.map_or_else(|| "result".to_owned(), result);
-        let mut table = PlainTable::new(&["version", "campaign", ">", "what it comes to"]);
-        if target.is_some() {
-            table = PlainTable::new(&[
-                "version",
-                "campaign",
-                &format!(">{of_result}"),
-                "what it comes to",
-            ]);
-        }
+        let Some(target) = &self.found.target else {
+            return String::new();
+        };
+        let heading = format!(">{}", result(target));
+        let mut table = PlainTable::new(&["version", ">campaign", &heading, "what it comes to"]);
         let versions = self.found.versions.iter().enumerate();
         for (at, version) in versions.filter(|(_, version)| version.seen != Seen::NotRun) {
-            let campaign = version
-                .campaign
-                .map_or_else(String::new, |id| id.to_string());
-            let value = target.and_then(|target| self.value(at, target));
-            let says = self.says(at, version);
             table.push(vec![
                 clean(&version.name),
-                campaign,
-                value.unwrap_or_default(),
-                says,
+                version
+                    .campaign
+                    .map_or_else(String::new, |id| id.to_string()),
+                self.value(at, target).unwrap_or_default(),
+                self.says(at, version),
             ]);
         }
         self.form.heading("Versions that were run") + &self.table(&table)
+    }
+
+    /// The command that shows all of it.
+    fn every_result(&self) -> String {
+        let campaign = |at: usize| self.found.versions.get(at)?.campaign;
+        let [before, after] = self.found.between.map(campaign);
+        match before.zip(after) {
+            Some((before, after)) => {
+                let every = format!("Every result of the two: fsarena compare {before} {after}");
+                format!("\n{}", self.paragraph(&every))
+            }
+            None => String::new(),
+        }
     }
 
     fn says(&self, at: usize, version: &Tried) -> String {
@@ -311,9 +327,199 @@ fn in_words(setting: &SettingChange) -> String {
     }
 }
 
+/// A value; a kernel by its release alone.
 fn shown(value: &str) -> String {
-    match value {
+    let release = value.strip_prefix("Linux ").unwrap_or(value);
+    match release.strip_suffix(" in a guest").unwrap_or(release) {
         "" => "none".to_owned(),
         value => clean(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analyse::{Analysed, Wanted, analyse, compare_versions, explain_by_disk, fixture};
+    use model::{CampaignResults, Clock, Nanos, Status};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TEXT: Form = Form::Text { columns: None };
+
+    /// A version in which `slow` writes and reads in these milliseconds; nothing is a failure.
+    fn version(id: i64, options: &str, times: [u64; 2]) -> CampaignResults {
+        let mut results = fixture::plain();
+        results.id = id;
+        results.campaign.clock = Clock::Virtual;
+        let contenders = &mut results.campaign.contenders;
+        let slow = contenders.iter_mut().find(|c| c.name == "slow").unwrap();
+        slow.mount_options = options.split(',').map(str::to_owned).collect();
+        for stored in &mut results.cells {
+            let phases = &mut stored.result.as_mut().unwrap().phases;
+            for (phase, time) in phases.iter_mut().zip(times) {
+                match time {
+                    0 => phase.status = Status::Failed,
+                    time => phase.wall = Nanos(time * 1_000_000),
+                }
+            }
+        }
+        results
+    }
+
+    /// What is found in a list of which some were run, between two of them.
+    fn found(list: &[(&str, Option<(CampaignResults, Seen)>)], between: [usize; 2]) -> FirstWorse {
+        let run: Vec<_> = { list.iter() }
+            .map(|(_, run)| run.as_ref().map(|(results, _)| (results, analyse(results))))
+            .collect();
+        let side = |at: usize| {
+            let (results, analysis) = run[at].as_ref().unwrap();
+            (Analysed::new(results, analysis), "slow")
+        };
+        let wanted = Wanted::default();
+        let beside_first = |at: usize| match at {
+            0 => None,
+            at => run[at]
+                .as_ref()
+                .and_then(|_| compare_versions(side(0), side(at), &wanted).ok()),
+        };
+        let tried = list.iter().enumerate().map(|(at, (name, run))| Tried {
+            name: (*name).to_owned(),
+            campaign: run.as_ref().map(|(results, _)| results.id),
+            seen: run.as_ref().map_or(Seen::NotRun, |(_, seen)| *seen),
+            why: matches!(run, Some((_, Seen::Skipped))).then(|| "it does not boot".to_owned()),
+            beside_first: beside_first(at),
+        });
+        let tried: Vec<Tried> = tried.collect();
+        let whole = tried
+            .last()
+            .and_then(|last| last.beside_first.clone())
+            .unwrap();
+        let target = Target::worst(&whole);
+        let sides = between.map(side);
+        let step = compare_versions(sides[0], sides[1], &wanted).unwrap();
+        let names = between.map(|at| list[at].0);
+        let explained = target
+            .as_ref()
+            .and_then(|target| explain_by_disk(target, sides, names));
+        FirstWorse::new(tried, target, between, step, explained)
+    }
+
+    fn worse() -> FirstWorse {
+        let run = |id, options, times, seen| Some((version(id, options, times), seen));
+        let list = [
+            ("v1", run(11, "noatime", [200, 100], Seen::NotWorse)),
+            ("v2", None),
+            ("v3", run(14, "noatime", [204, 120], Seen::NotWorse)),
+            ("v4", run(13, "noatime", [0, 0], Seen::Skipped)),
+            ("v5", run(15, "noatime,sync", [400, 120], Seen::Worse)),
+            ("v6", None),
+            ("v7", run(12, "noatime,sync", [500, 120], Seen::Worse)),
+        ];
+        found(&list, [2, 4])
+    }
+
+    #[test]
+    fn the_first_worse_version_as_text() {
+        let text = first_worse_text(&worse(), TEXT);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= COLUMNS),
+            "{text}"
+        );
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_first_worse_version_as_markdown() {
+        insta::assert_snapshot!(first_worse_text(&worse(), Form::Markdown));
+    }
+
+    #[test]
+    fn where_nothing_is_worse_the_largest_difference_is_told() {
+        let run = |id, times| Some((version(id, "noatime", times), Seen::NotWorse));
+        let list = [("6.1", run(1, [200, 100])), ("6.12", run(2, [206, 100]))];
+        insta::assert_snapshot!(first_worse_text(&found(&list, [0, 1]), TEXT));
+    }
+
+    #[test]
+    fn a_phase_that_fails_is_worse_than_any_that_is_slow() {
+        let run = |id, times, seen| Some((version(id, "noatime", times), seen));
+        let list = [
+            ("v1", run(1, [200, 100], Seen::NotWorse)),
+            ("v2", run(2, [900, 0], Seen::Worse)),
+        ];
+        let found = found(&list, [0, 1]);
+        assert_eq!(found.target.as_ref().unwrap().metric, None);
+        let text = first_worse_text(&found, TEXT).replace('\n', " ");
+        assert!(
+            text.starts_with("First worse: v2 (2 of 2 versions run): file/read is failed"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_worse_any_more_behind_the_first_worse_one_is_told() {
+        let run = |id, times, seen| Some((version(id, "noatime", times), seen));
+        let list = [
+            ("v1", run(1, [200, 100], Seen::NotWorse)),
+            ("v2", run(2, [100, 200], Seen::NotWorse)),
+            ("v3", run(3, [300, 100], Seen::Worse)),
+            ("v4", run(4, [400, 110], Seen::Worse)),
+        ];
+        let found = found(&list, [1, 2]);
+        let text = first_worse_text(&found, TEXT).replace('\n', " ");
+        assert!(
+            text.contains("With v2 it costs less than with v1: a bisect supposes"),
+            "{text}"
+        );
+        assert!(
+            text.contains("file/read is worse with v2 and not with v3 behind it"),
+            "{text}"
+        );
+        assert!(
+            text.contains("v4 costs another 33 % more than v3"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_changed_is_told_by_the_words_that_came_and_went() {
+        let told = |what: &str, before: &str, after: &str| {
+            in_words(&SettingChange {
+                what: what.to_owned(),
+                before: before.to_owned(),
+                after: after.to_owned(),
+            })
+        };
+        assert_eq!(
+            told("mount options", "noatime", "noatime,sync"),
+            "mount options sync added"
+        );
+        let journal = told("mkfs options", "-O ^has_journal -b 4096", "-b 4096");
+        assert_eq!(journal, "mkfs options -O ^has_journal removed");
+        let other = told("mkfs", "mke2fs -t ext3 D", "mke2fs -t ext4 D");
+        assert_eq!(other, "mkfs ext4 in the place of ext3");
+        let kernel = told(
+            "kernel",
+            "Linux 6.1.0 in a guest",
+            "Linux 6.12.1 in a guest",
+        );
+        assert_eq!(kernel, "kernel 6.1.0 → 6.12.1");
+        assert_eq!(
+            told("mount options", "a,b", "b,a"),
+            "mount options a,b → b,a"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn names_from_outside_stay_what_they_are(name in "\\PC{0,20}", why in any::<String>()) {
+            let mut found = worse();
+            found.versions[4].name = name;
+            found.versions[3].why = Some(why);
+            for form in [TEXT, Form::Markdown] {
+                let text = first_worse_text(&found, form);
+                prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+            }
+        }
     }
 }
