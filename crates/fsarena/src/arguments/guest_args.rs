@@ -52,7 +52,7 @@ pub struct BuildOptions {
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
     /// Also build a driver that comes as source (zfs; takes five minutes and more), or bring in the programs that a suite's
-    /// commands need.
+    /// commands need, or one that runs as a suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
     /// Debian's kernel of this release (6.12, 6.1.0-50), of several the newest that has headers; its drivers are taken as
