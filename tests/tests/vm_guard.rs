@@ -50,12 +50,24 @@ fn a_guard_over_a_list_ends_at_the_change_that_was_put_there_and_runs_nothing_tw
     let found: Value = serde_json::from_str(again.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(found["between"], serde_json::json!([2, 3]));
     let seen = found["versions"].as_array().unwrap().iter();
-    let seen: Vec<&str> = seen.map(|version| version["seen"].as_str().unwrap()).collect();
-    let all = ["not-worse", "not-run", "not-worse", "worse", "not-run", "worse"];
+    let seen: Vec<&str> = seen
+        .map(|version| version["seen"].as_str().unwrap())
+        .collect();
+    let all = [
+        "not-worse",
+        "not-run",
+        "not-worse",
+        "worse",
+        "not-run",
+        "worse",
+    ];
     assert_eq!(seen, all);
     for side in ["before", "after"] {
         let estimate = &found["step"]["changes"][0][side]["median"];
-        assert!(estimate.as_f64().is_some_and(|value| value > 0.0), "{found}");
+        assert!(
+            estimate.as_f64().is_some_and(|value| value > 0.0),
+            "{found}"
+        );
     }
     // Where only what is not worse is left, the first and the last are run.
     let better = ["v4", "v5", "v6", file.to_str().unwrap()];
@@ -75,14 +87,22 @@ fn what_is_no_list_is_refused_in_one_line_before_anything_runs() {
     refused(&["ext4"], 2, "a guard compares two contenders or more");
     refused(&["ext4", "--over", "6.1"], 2, "is one version alone");
     refused(&["ext4", "xfs", "--over", "6.1,6.12"], 2, "name one, not 2");
-    refused(&["ext4", "--over", "6.1,nowhere"], 2, "give a release of Debian's kernel");
+    refused(
+        &["ext4", "--over", "6.1,nowhere"],
+        2,
+        "give a release of Debian's kernel",
+    );
     refused(&["ext4", "--over", "6.1,6.99"], 3, "apt has no kernel 6.99");
     let root = sandbox.path("catalog");
     let empty = format!("6.1,{}", root.display());
     refused(&["ext4", "--over", &empty], 2, "there is no kernel");
     let real = ["ext4", "xfs", "jfs", "--backend", "loop"];
     refused(&real, 2, "is searched in virtual time");
-    refused(&["ext4", "xfs", "ext4"], 2, "the version `ext4` is named twice");
+    refused(
+        &["ext4", "xfs", "ext4"],
+        2,
+        "the version `ext4` is named twice",
+    );
     refused(&["ext4", "xfs", "exxt"], 2, "there is no filesystem `exxt`");
     sandbox.assert_clean();
 }

@@ -54,7 +54,9 @@ impl Kernel {
 fn programs_without_journal(sandbox: &Sandbox) -> PathBuf {
     let tree = sandbox.path("programs");
     let mut copy = Command::new("cp");
-    copy.arg("-r").arg(guest().directory().join("tools")).arg(&tree);
+    copy.arg("-r")
+        .arg(guest().directory().join("tools"))
+        .arg(&tree);
     assert!(copy.status().unwrap().success());
     let settings = tree.join("etc/mke2fs.conf");
     let text = fs::read_to_string(&settings).unwrap();
@@ -137,10 +139,24 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
     let (old, new) = (programs_without_journal(&sandbox), &kernel.headers);
     let over = format!("old={},new={}", old.display(), new.display());
     let mut guard = sandbox.fsarena();
-    let options = ["guard", "ext4", "--suite", "durable", "--disk", "hdd-2003-7200"];
-    guard.args(options).args(["--profile", "smoke", "--over", &over]);
+    let options = [
+        "guard",
+        "ext4",
+        "--suite",
+        "durable",
+        "--disk",
+        "hdd-2003-7200",
+    ];
+    guard
+        .args(options)
+        .args(["--profile", "smoke", "--over", &over]);
     guard.arg("--work-dir").arg(sandbox.path("work"));
-    let told = run(guard.env("XDG_CACHE_HOME", program::cache())).with(1).stdout;
-    assert!(told.starts_with("First worse: new (2 of 2 versions run)"), "{told}");
+    let told = run(guard.env("XDG_CACHE_HOME", program::cache()))
+        .with(1)
+        .stdout;
+    assert!(
+        told.starts_with("First worse: new (2 of 2 versions run)"),
+        "{told}"
+    );
     sandbox.assert_clean();
 }

@@ -29,7 +29,9 @@ pub use campaigns::difference::{
     Analysed, Change, Differences, NewFailure, NotTheSame, OverallChange, Wanted,
     compare_campaigns, compare_contenders, compare_sessions, compare_versions,
 };
-pub use campaigns::first_worse::{FirstWorse, Other, Target, Tried, explain_by_disk};
+pub use campaigns::first_worse::{
+    FirstWorse, Other, Target, Tried, cell_of, explain_step, is_of_the_processor,
+};
 pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };

@@ -1,7 +1,7 @@
 //! The first version of a list that is worse, as a guard found it: by which result it was looked for, what of the list was
 //! run, and where other results became worse, as far as was seen.
 
-use model::{CampaignResults, Clock, CpuProfile, Metric, PhaseResult, Status};
+use model::{CampaignResults, Clock, CpuProfile, Metric, Nanos, PhaseResult, Status, StoredCell};
 use serde::Serialize;
 
 use crate::campaigns::bisection::Seen;
@@ -108,7 +108,7 @@ pub struct FirstWorse {
     pub between: [usize; 2],
     /// What differs between these two.
     pub step: Differences,
-    /// Where the difference of the result comes from, as far as the disk knows it.
+    /// Where the difference of the result comes from.
     pub explanation: Option<Explanation>,
     /// Other results that are worse in the last version, the worst first.
     pub others: Vec<Other>,
@@ -178,12 +178,14 @@ fn others(versions: &[Tried], last: &Differences, target: Option<&Target>) -> Ve
     others
 }
 
-/// Where the difference of a result between two versions comes from, by what their disks say: in virtual time, where the
-/// phase is timed. Each is a campaign with the name of its contender; `names` are those of the versions.
-pub fn explain_by_disk(
+/// Where the difference of a result between two versions comes from: in virtual time, where the phase is timed. Each is a
+/// campaign with the name of its contender; `names` are those of the versions. Without profiles of the processor it is
+/// what the disks say.
+pub fn explain_step(
     target: &Target,
     sides: [(Analysed<'_>, &str); 2],
     names: [&str; 2],
+    profiles: [&CpuProfile; 2],
 ) -> Option<Explanation> {
     target.metric?;
     let is_virtual =
@@ -191,28 +193,42 @@ pub fn explain_by_disk(
     if !sides.iter().all(is_virtual) {
         return None;
     }
-    let phase = |side: usize| phase_of(sides[side].0.results, sides[side].1, target);
-    let results = [phase(0)?, phase(1)?];
-    let unsampled = CpuProfile::default();
+    let results = [0, 1].map(|side| phase_of(sides[side].0.results, sides[side].1, target));
+    let results = [results[0]?, results[1]?];
     let contested = |side: usize| Contested {
         name: names[side],
         result: results[side],
-        profile: &unsampled,
+        profile: profiles[side],
         forced: 0,
     };
     let result = format!("{}/{}", target.test, target.phase);
     Some(explain(&result, [contested(0), contested(1)]))
 }
 
-/// The phase in the first round.
+/// Whether most of what a step costs more is the processor's: then its functions tell more than the disk.
+pub fn is_of_the_processor(explanation: &Explanation) -> bool {
+    let more = |[before, after]: [Nanos; 2]| after.0.saturating_sub(before.0);
+    2 * more(explanation.processor) > more(explanation.elapsed)
+}
+
+/// The cell of a result in the first round.
+pub fn cell_of<'a>(
+    results: &'a CampaignResults,
+    contender: &str,
+    target: &Target,
+) -> Option<&'a StoredCell> {
+    let cells = results.cells.iter();
+    let cells = cells.filter(|c| c.cell.contender == contender && c.cell.test == target.test);
+    cells.min_by_key(|c| c.cell.round)
+}
+
+/// The phase there, where it is ok and the disk is simulated.
 fn phase_of<'a>(
     results: &'a CampaignResults,
     contender: &str,
     target: &Target,
 ) -> Option<&'a PhaseResult> {
-    let cells = results.cells.iter();
-    let cells = cells.filter(|c| c.cell.contender == contender && c.cell.test == target.test);
-    let first = cells.min_by_key(|c| c.cell.round)?.result.as_ref()?;
+    let first = cell_of(results, contender, target)?.result.as_ref()?;
     let mut phases = first.phases.iter();
     phases.find(|p| p.phase == target.phase && p.status == Status::Ok && p.disk.is_some())
 }

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use analyse::{
     Analysed, Analysis, Bisection, CannotCompare, Differences, FirstWorse, Margin, Seen, Target,
-    Tried, Wanted, analyse, compare_versions, explain_by_disk,
+    Tried, Wanted, analyse, cell_of, compare_versions, explain_step, is_of_the_processor,
 };
 use batch::slurm::Cluster;
-use model::{CampaignResults, Clock};
+use model::{CampaignResults, Clock, CpuProfile, Nanos};
 use orchestrate::Ended;
 use report::{Form, first_worse_text};
 use serde_json::json;
@@ -21,13 +21,15 @@ use crate::arguments::cli::{Globals, GuardArgs};
 use crate::arguments::run_args::RunArgs;
 use crate::commands::collect::{self, Followed};
 use crate::commands::run::{self, Ran};
-use crate::commands::{compare, plan as plan_command};
+use crate::commands::{compare, explain, guest, plan as plan_command};
+use crate::output::erase_question::Asked;
 use crate::output::exit::{self, BadInput, Code, Refused};
 use crate::output::progress::Progress;
 use crate::output::text::{line, print, print_json, remark, terminal_width};
-use crate::paths;
 use crate::request::read;
 use crate::request::versions::{self, Version};
+use crate::sampled::{self, Means};
+use crate::{paths, traces};
 
 /// What came of a version that was run.
 struct Measured {
@@ -142,7 +144,7 @@ impl Guard<'_> {
                     .note(&format!("{name} is skipped: {}", line(why)));
             }
         }
-        let found = search.found(target, &bisection, &self.wanted)?;
+        let found = self.found(search, target, &bisection)?;
         self.show(&found)?;
         Ok(Code::NotAllOk.into())
     }
@@ -185,6 +187,73 @@ impl Guard<'_> {
             Followed::Complete(store, id) => measured(&store, id),
             Followed::Left(code) => Ok(Outcome::Over(code)),
         }
+    }
+
+    /// Puts together what was found, with what explains it.
+    fn found(
+        &self,
+        search: Search<'_>,
+        target: Target,
+        bisection: &Bisection,
+    ) -> anyhow::Result<FirstWorse> {
+        let between = bisection.between();
+        let sides = between.map(|at| search.side(at));
+        let names = between.map(|at| search.versions[at].name.as_str());
+        let step = compare_versions(sides[0], sides[1], &self.wanted).map_err(compare::refused)?;
+        let none = CpuProfile::default();
+        let mut explanation = explain_step(&target, sides, names, [&none; 2]);
+        if explanation.as_ref().is_some_and(is_of_the_processor) {
+            self.progress
+                .note("running both once more, with the processor sampled");
+            let mut profiles = [none.clone(), none];
+            for (at, profile) in between.iter().zip(&mut profiles) {
+                *profile = self.profile(&search, *at, &target)?;
+            }
+            explanation = explain_step(&target, sides, names, profiles.each_ref());
+        }
+        Ok(FirstWorse::new(
+            search.tried,
+            Some(target),
+            between,
+            step,
+            explanation,
+        ))
+    }
+
+    /// Where the processor was in the phase of a version; empty where the kernel does not say, or cells run elsewhere.
+    fn profile(
+        &self,
+        search: &Search<'_>,
+        at: usize,
+        target: &Target,
+    ) -> anyhow::Result<CpuProfile> {
+        let (side, contender) = search.side(at);
+        let (results, run) = (side.results, &search.versions[at].run);
+        let Some(cell) = cell_of(results, contender, target) else {
+            return Ok(CpuProfile::default());
+        };
+        let mut silent = |_: &str| {};
+        let catalog = paths::catalog(self.globals)?;
+        let (build, campaign) = (&run.machine.build, &results.campaign);
+        let guest = guest::obtain_again(&catalog, build, campaign, self.stop, &mut silent)?;
+        let phases = || cell.result.iter().flat_map(|result| &result.phases);
+        let took = phases().find(|phase| phase.phase == target.phase);
+        let means = Means {
+            guest: Arc::new(guest),
+            cache: guest::cells(run.machine.no_cache, &mut silent),
+            traces: &traces::directory(self.globals)?,
+            sampling: explain::sampling(&target.phase, took.map_or(Nanos(0), |phase| phase.wall)),
+        };
+        let asked = Asked {
+            progress: &self.progress,
+            yes: false,
+            stop: self.stop,
+        };
+        let id = CampaignId(results.id);
+        let again = sampled::again(id, campaign, &[&cell.cell], means, &asked, self.stop)?;
+        let phases = again.into_iter().flat_map(|cell| cell.phases);
+        let phase = { phases }.find(|phase| phase.phase == target.phase);
+        Ok(phase.and_then(|phase| phase.profile).unwrap_or_default())
     }
 
     fn show(&self, found: &FirstWorse) -> anyhow::Result<()> {
@@ -288,25 +357,5 @@ impl<'a> Search<'a> {
             .into(),
             (error, _) => compare::refused(error),
         }
-    }
-
-    fn found(
-        self,
-        target: Target,
-        bisection: &Bisection,
-        wanted: &Wanted,
-    ) -> anyhow::Result<FirstWorse> {
-        let between = bisection.between();
-        let sides = between.map(|at| self.side(at));
-        let names = between.map(|at| self.versions[at].name.as_str());
-        let step = compare_versions(sides[0], sides[1], wanted).map_err(compare::refused)?;
-        let explanation = explain_by_disk(&target, sides, names);
-        Ok(FirstWorse::new(
-            self.tried,
-            Some(target),
-            between,
-            step,
-            explanation,
-        ))
     }
 }

@@ -149,10 +149,7 @@ fn from_directory(directory: &Path, build: &mut BuildOptions) -> Result<(), BadI
     if build.kernel.is_none() {
         build.kernel = only_image(&below("boot"));
     }
-    build.rootfs = PROGRAMS
-        .iter()
-        .any(|name| there(name))
-        .then(|| directory.to_owned());
+    build.rootfs = PROGRAMS.iter().any(there).then(|| directory.to_owned());
     if build.kernel.is_none() && build.rootfs.is_none() {
         return Err(BadInput(format!(
             "--over {0}: there is no kernel (bzImage, boot/vmlinuz-…, with lib/modules) in {0} and there are no programs \

@@ -36,7 +36,11 @@ pub fn explanation_text(explanation: &Explanation) -> String {
 pub(crate) fn causes(explanation: &Explanation) -> Vec<String> {
     let sentences = Sides::of(explanation).sentences();
     let behind_the_first = sentences.lines().skip(1);
-    behind_the_first.map(str::to_owned).collect()
+    let functions = Sides::of(explanation).functions();
+    behind_the_first
+        .map(str::to_owned)
+        .chain(functions)
+        .collect()
 }
 
 /// An explanation, and who of the two is slower.
@@ -109,6 +113,24 @@ impl<'a> Sides<'a> {
                 format!("{word} {difference} ({slow} against {fast})")
             })
             .collect()
+    }
+
+    /// The functions of the kernel in which the slower one spends more, the most first.
+    fn functions(&self) -> Option<String> {
+        let (slow, fast) = (self.slow, self.fast);
+        let least = SHOWN_FROM * self.explanation.elapsed[slow].0 as f64;
+        let more = |times: [Nanos; 2]| Nanos(times[slow].0.saturating_sub(times[fast].0));
+        let functions = self.explanation.by_own.iter();
+        let functions = functions.filter(|function| more(function.own).0 as f64 >= least);
+        let named: Vec<String> = functions
+            .take(NAMED)
+            .map(|function| {
+                let name = clean(&function.function);
+                format!("{name} +{}", more(function.own))
+            })
+            .collect();
+        let all = named.join(", ");
+        (!named.is_empty()).then(|| format!("In functions of the kernel, in themselves: {all}."))
     }
 
     /// A part of the time as the subject of a sentence: without samples nobody knows whose the processor was.

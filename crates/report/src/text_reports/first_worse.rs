@@ -338,8 +338,8 @@ fn shown(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analyse::{Analysed, Wanted, analyse, compare_versions, explain_by_disk, fixture};
-    use model::{CampaignResults, Clock, Nanos, Status};
+    use analyse::{Analysed, Wanted, analyse, compare_versions, explain_step, fixture};
+    use model::{CampaignResults, Clock, CpuProfile, Nanos, Status};
     use proptest::prelude::*;
 
     use super::*;
@@ -400,7 +400,7 @@ mod tests {
         let names = between.map(|at| list[at].0);
         let explained = target
             .as_ref()
-            .and_then(|target| explain_by_disk(target, sides, names));
+            .and_then(|target| explain_step(target, sides, names, [&CpuProfile::default(); 2]));
         FirstWorse::new(tried, target, between, step, explained)
     }
 
