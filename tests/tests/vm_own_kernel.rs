@@ -10,6 +10,8 @@ use serde_json::Value;
 
 /// The kernel, its modules, and its headers as packages unpack them.
 struct Kernel {
+    /// The directory that holds the first two.
+    tree: PathBuf,
     image: PathBuf,
     modules: PathBuf,
     headers: PathBuf,
@@ -36,11 +38,13 @@ impl Kernel {
         }
         let image = tree.join("bzImage");
         fs::copy(guest.kernel(), &image).unwrap();
-        unpack_headers(&tree);
+        let headers = sandbox.path("headers");
+        unpack_headers(&headers);
         Self {
             image,
             modules,
-            headers: tree,
+            headers,
+            tree,
         }
     }
 
@@ -136,7 +140,8 @@ fn a_kernel_of_the_users_own_has_simulated_disks_where_its_headers_are_known() {
     assert_eq!(replayed["disks"][0]["same_as_journal"], true, "{replayed}");
 
     // The cell of this kernel is there; before it came another mkfs, on Debian's.
-    let (old, new) = (programs_without_journal(&sandbox), &kernel.headers);
+    let (old, new) = (programs_without_journal(&sandbox), &kernel.tree);
+    fs::rename(kernel.headers.join("usr"), new.join("usr")).unwrap();
     let over = format!("old={},new={}", old.display(), new.display());
     let mut guard = sandbox.fsarena();
     let options = [
