@@ -10,14 +10,14 @@ function filterBar(host) {
   );
   host.append(reset);
   host.hidden = false;
+  let hidden = [];
   const draw = () => {
     reset.hidden = chosen().isEverything;
     document.documentElement.classList.toggle("selected", !reset.hidden);
-    const hidden = new Set(state.hidden);
-    for (const node of document.querySelectorAll("[data-c]")) {
-      const isOut = hidden.has(Number(node.dataset.c));
-      if (node.hidden !== isOut) node.hidden = isOut;
-    }
+    // Of a large page every contender has hundreds of places: only those of who came or went are looked up.
+    for (const c of [...without(hidden, state.hidden), ...without(state.hidden, hidden)])
+      for (const node of document.querySelectorAll(`[data-c="${c}"]`)) node.hidden = !isShown(c);
+    hidden = state.hidden;
     const { off } = chosen();
     for (const node of document.querySelectorAll("section[data-test]"))
       node.hidden = off.has(Number(node.dataset.test));
@@ -29,14 +29,20 @@ function filterBar(host) {
   if (!chosen().isEverything) draw();
   else reset.hidden = true;
   closeMenus(host);
-  minded(host);
 }
 
 const OF = NARROW ? "/" : " of ";
 
 // What lies below the bar is to be seen when one is led there.
 function minded(host) {
-  const set = () => document.documentElement.style.setProperty("--sticky", `${host.offsetHeight}px`);
+  // All that the page has is styled again when this changes.
+  let height = null;
+  const set = () => {
+    if (height === host.offsetHeight) return;
+    height = host.offsetHeight;
+    document.documentElement.style.setProperty("--sticky", `${height}px`);
+  };
+  set();
   new ResizeObserver(set).observe(host);
 }
 

@@ -7,6 +7,7 @@ function heatMap(grid) {
     head: gridCells(grid.tHead.rows[0]),
     rows: [...grid.tBodies].flatMap((body) => [...body.rows].map((tr) => heatRow(tr, body))),
     flat: grid.createTBody(),
+    order: contenders.map((_, c) => c),
   };
   grid.setAttribute("role", "grid");
   for (const row of map.rows) if (row.cells.length > 0) rowButton(row);
@@ -99,7 +100,8 @@ function orderColumns(map) {
     if (state.order === `p${phase}`) sort.setAttribute("aria-pressed", "true");
     else sort.removeAttribute("aria-pressed");
   }
-  if (isSame(order, map.order ?? contenders.map((_, c) => c))) return;
+  // Where those that nobody sees stand does not matter.
+  if (isSame(order.filter(isShown), map.order.filter(isShown))) return;
   map.order = order;
   map.head[0]?.parentNode.append(...order.map((c) => map.head[c]));
   for (const { tr, cells } of map.rows) if (cells.length > 0) tr.append(...order.map((c) => cells[c].td));

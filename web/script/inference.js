@@ -16,7 +16,8 @@ function erfc(x) {
   }
   let tail = x;
   if (x > 27) return 0;
-  for (let n = 40; n > 0; n--) tail = x + n / 2 / tail;
+  // So many terms leave an error below 1e-13.
+  for (let n = Math.ceil(8 + 130 / (x * x)); n > 0; n--) tail = x + n / 2 / tail;
   return Math.exp(-x * x) / (Math.sqrt(Math.PI) * tail);
 }
 
@@ -186,9 +187,9 @@ function tailOf(variance, deviations) {
 }
 
 // Where a function that falls from 0 on comes down to a level, to more digits than are shown: by the Illinois variant of regula
-// falsi on logarithms (Dowell and Jarratt, 1971), and by halves where a line leads nowhere.
-function fallsTo(level, of, precision = 1e-7) {
-  let [low, high] = [0, 1];
+// falsi on logarithms (Dowell and Jarratt, 1971), and by halves where a line leads nowhere. It is looked for about `scale` first.
+function fallsTo(level, of, scale = 1, precision = 1e-7) {
+  let [low, high] = [0, Number.isFinite(scale) ? scale : 1];
   while (of(high) > level && high < 1e150) [low, high] = [high, 2 * high];
   const gapAt = (x) => Math.log(of(x) / level);
   let [below, above] = [gapAt(low), gapAt(high)];
@@ -256,7 +257,7 @@ function worseThan(sum, { comparable, limit, margin }) {
   const chance = (error) => among(comparable, sum.chanceAbove(error), above);
   const room = sum.value - margin;
   if (room <= 0 || chance(room) > limit) return null;
-  return { worse: sum.value - (sum.variance > 0 ? Math.min(fallsTo(limit, chance), room) : 0) };
+  return { worse: sum.value - (sum.variance > 0 ? Math.min(fallsTo(limit, chance, Math.sqrt(sum.variance)), room) : 0) };
 }
 
 function equalTo(sum, { comparable, limit, margin, rounds }) {
@@ -400,6 +401,6 @@ function verdictOn(one, first, others, beside, asked) {
 function intervalOf95(sum) {
   if (!sum) return null;
   if (sum.variance === 0) return [sum.value, sum.value];
-  const reach = fallsTo(inference.falseLimit / 2, sum.chanceAbove, 1e-4);
+  const reach = fallsTo(inference.falseLimit / 2, sum.chanceAbove, Math.sqrt(sum.variance), 1e-4);
   return Number.isFinite(sum.variance) && reach < 1e100 ? [sum.value - reach, sum.value + reach] : null;
 }

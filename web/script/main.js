@@ -4,7 +4,10 @@
 function begin() {
   document.documentElement.classList.add("js");
   state = readAddress();
-  filterBar(document.getElementById("filter"));
+  const bar = document.getElementById("filter");
+  filterBar(bar);
+  measureTables();
+  minded(bar);
   const uses = document.getElementById("uses");
   if (uses) usesSection(uses);
   heatMap(document.getElementById("heat"));

@@ -3,6 +3,15 @@
 
 const PAGED_COLUMN = NARROW ? 62 : 74;
 
+// How wide there is room for each, asked of all at once before they are changed: every question lays the page out again.
+const pagedTables = () =>
+  [...document.querySelectorAll("table.overview")].filter((grid) => grid.tHead?.rows[0].querySelector("[data-c]"));
+const roomOf = new Map();
+
+function measureTables() {
+  for (const grid of pagedTables()) roomOf.set(grid, grid.closest(".scroll").clientWidth);
+}
+
 function columnPager(grid) {
   const scroll = grid.closest(".scroll");
   const words = element("span");
@@ -14,7 +23,7 @@ function columnPager(grid) {
   const on = button("›", { "aria-label": "More contenders" }, turn(1));
   const bar = element("div", { class: "pager" }, back, words, on);
   scroll.after(bar);
-  let [page, now, wide] = [0, null, scroll.clientWidth];
+  let [page, now, wide] = [0, contenders.map((_, c) => c), roomOf.get(grid)];
   const draw = () => {
     const heads = [...grid.tHead.rows[0].querySelectorAll("[data-c]")];
     const order = heads.map((cell) => Number(cell.dataset.c)).filter(isShown);
@@ -28,12 +37,14 @@ function columnPager(grid) {
     back.disabled = begin === 0;
     on.disabled = begin + room >= order.length;
     words.textContent = `contenders ${begin + 1}–${begin + seen.size} of ${order.length}`;
-    if (isSame([...seen], now)) return;
-    now = [...seen];
+    const all = [...seen];
+    const changed = [...without(now, all), ...without(all, now)];
+    if (changed.length === 0) return;
+    now = all;
     const lead = grid.tHead.rows[0].cells.length - heads.length;
     for (const cell of grid.querySelectorAll("[colspan]")) cell.colSpan = lead + seen.size;
-    for (const cell of grid.querySelectorAll("[data-c]"))
-      cell.classList.toggle("paged", !seen.has(Number(cell.dataset.c)));
+    for (const c of changed)
+      for (const cell of grid.querySelectorAll(`[data-c="${c}"]`)) cell.classList.toggle("paged", !seen.has(c));
   };
   // To ask how wide it is while everything changes would lay the page out each time.
   new ResizeObserver(() => {
@@ -48,8 +59,8 @@ const FIRST_COLUMN = NARROW ? 132 : 230;
 
 // Every other table of that kind.
 function pageColumns() {
-  for (const grid of document.querySelectorAll("table.overview:not(#heat)")) {
-    if (!grid.tHead?.rows[0].querySelector("[data-c]")) continue;
+  for (const grid of pagedTables()) {
+    if (grid.id === "heat") continue;
     const pager = columnPager(grid);
     onChange(["hidden"], pager.draw);
     pager.draw();

@@ -85,7 +85,7 @@ pub use results::{CampaignResults, StoredCell};
 pub use rng::SeededRng;
 pub use source::{Source, SourceContents, source_image_size};
 pub use source_archive::{HeldArchive, SourceArchive};
-pub use suite::{CacheState, End, Phase, Programs, Scaling, Suite, Test};
+pub use suite::{CacheState, End, PEERS, Phase, Programs, Scaling, Suite, Test};
 pub use sweep::{Axis, SweepPoint};
 pub use units::{Bytes, Nanos, ParseUnitError, percentage};
 pub use user_directory::{NoUserDirectory, UserDirectory};

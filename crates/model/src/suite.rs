@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Axis, Bytes, Mkfs, Nanos, Op, SourceArchive, SweepPoint};
 
+/// The suite of other programs that are run as they are (`-s fio:my.fio`); no catalog has it.
+pub const PEERS: &str = "peers";
+
 /// An ordered list of tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -28,6 +31,17 @@ pub struct Suite {
     pub baseline: Option<String>,
     /// Its tests, in the order in which they run.
     pub tests: Vec<Test>,
+}
+
+impl Suite {
+    /// One of its tests as the command line names it: `tree/tree`, `fio:my.fio`. The title of another program's test is its
+    /// command line.
+    pub fn word_for(&self, test: &Test) -> String {
+        match self.name == PEERS {
+            true => test.title.replacen(' ', ":", 1),
+            false => format!("{}/{}", self.name, test.name),
+        }
+    }
 }
 
 /// Programs that the commands of a suite need.

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::checks::Check;
 use crate::figures::Figures;
-use crate::judge::{Judgement, judge};
+use crate::judge::judge;
+use crate::judgement::Judgement;
 use crate::language::{RESERVED, Statement, Vocabulary, parse, parse_cells};
 use crate::{Evidence, Published};
 

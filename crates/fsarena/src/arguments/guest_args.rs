@@ -51,7 +51,7 @@ pub struct BuildOptions {
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,
     /// Also build a driver that comes as source (zfs; takes five minutes and more), or bring in the programs that a suite's
-    /// commands need.
+    /// commands need, or one that runs as a suite (fio).
     #[arg(long, value_name = "NAME")]
     pub with: Vec<String>,
     /// A kernel of your own: bzImage, or an ELF file built with CONFIG_PVH.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::arguments::cli::{AgreeArgs, Globals};
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json, terminal_width};
+use crate::output::text::{print, print_json, print_whole, terminal_width};
 use crate::paths;
 use crate::request::analysed::analysed;
 use crate::request::chosen;
@@ -43,12 +43,14 @@ pub fn run(args: &AgreeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         before: &before,
         after: &after,
     };
-    let form = if args.markdown {
-        Form::Markdown
-    } else {
-        Form::Text {
-            columns: terminal_width(),
-        }
+    let (form, print): (_, fn(&str) -> _) = match args.markdown {
+        true => (Form::Markdown, print_whole),
+        false => (
+            Form::Text {
+                columns: terminal_width(),
+            },
+            print,
+        ),
     };
     print(&report::agreement_text(&found, sides, form))?;
     Ok(Code::Done.into())

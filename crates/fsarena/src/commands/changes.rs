@@ -15,7 +15,7 @@ use crate::arguments::cli::{Globals, ReportArgs};
 use crate::commands::compare::refused;
 use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;
-use crate::output::text::{print, print_json};
+use crate::output::text::{print_json, print_whole};
 use crate::paths;
 
 /// Writes the page, or what it says as JSON.
@@ -54,7 +54,7 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     });
     match &args.output {
         Some(path) => output_file::write(path, page.as_bytes())?,
-        None => print(&page)?,
+        None => print_whole(&page)?,
     }
     Ok(Code::Done.into())
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::arguments::cli::{CompareArgs, Globals};
 use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{line, print, print_json, terminal_width};
+use crate::output::text::{line, print, print_json, print_whole, terminal_width};
 use crate::request::chosen;
 
 /// Writes the comparison; ends with 1 where a threshold is given and passed.
@@ -180,12 +180,14 @@ fn show(
         return Ok(());
     }
     let sides = Sides { before, after };
-    let form = if args.markdown {
-        Form::Markdown
-    } else {
-        Form::Text {
-            columns: terminal_width(),
-        }
+    let (form, print): (_, fn(&str) -> _) = match args.markdown {
+        true => (Form::Markdown, print_whole),
+        false => (
+            Form::Text {
+                columns: terminal_width(),
+            },
+            print,
+        ),
     };
     print(&report::compare_text(found, sides, form))?;
     Ok(())

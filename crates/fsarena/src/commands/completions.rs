@@ -6,13 +6,13 @@ use clap::{Command, CommandFactory};
 
 use crate::arguments::cli::{Cli, CompletionsArgs};
 use crate::output::exit::Code;
-use crate::output::text::print;
+use crate::output::text::print_whole;
 
 /// Writes the script.
 pub fn run(args: &CompletionsArgs) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut visible(), "fsarena", &mut script);
-    print(&String::from_utf8(script)?)?;
+    print_whole(&String::from_utf8(script)?)?;
     Ok(Code::Done.into())
 }
 

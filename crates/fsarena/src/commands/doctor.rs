@@ -14,7 +14,7 @@ use crate::arguments::cli::{DoctorArgs, Globals};
 use crate::commands::guest as guest_command;
 use crate::leftovers::{self, Searched};
 use crate::output::exit::{self, Code};
-use crate::output::text::{filled, line, print, print_json, remark, table};
+use crate::output::text::{filled, line, print, print_json, print_whole, remark, table};
 use crate::paths;
 
 const BACKENDS: [Backend; 3] = [Backend::Loop, Backend::Dir, Backend::Vm];
@@ -34,7 +34,7 @@ pub fn run(args: &DoctorArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     match (args.packages, globals.json) {
         (true, false) => {
             let packages: Vec<String> = packages(&catalog, &machine).into_iter().collect();
-            print(&format!("{}\n", packages.join(" ")))?;
+            print_whole(&format!("{}\n", packages.join(" ")))?;
         }
         (true, true) => print_json(&json!(packages(&catalog, &machine)))?,
         (false, true) => {

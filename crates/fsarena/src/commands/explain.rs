@@ -505,13 +505,13 @@ fn notes(
     });
     let shifted = match shifted {
         true => {
-            " Sampling changed\nwhat happened: take the functions for a hint, and the times above for what was measured."
+            " Sampling changed what happened: take the functions for a hint, and the times above for what was measured."
         }
         false => "",
     };
     format!(
-        "Times and counts are those of round {} of campaign {id}. CPU is the time in which no request was in the disk. Which\n\
-         functions spent it comes from a second run, whose processor was sampled; it took {} and {}.{shifted} Time with\n\
+        "Times and counts are those of round {} of campaign {id}. CPU is the time in which no request was in the disk. Which \
+         functions spent it comes from a second run, whose processor was sampled; it took {} and {}.{shifted} Time with \
          interrupts disabled is attributed to the function that enables them again, such as _raw_spin_unlock_irqrestore.\n\n\
          A flame graph of CPU time and a map of the disk for each:\n",
         sides[0].cell.cell.round, took[0], took[1]

@@ -28,6 +28,7 @@ use crate::output::exit;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::text::{filled, line, print, print_json, remark, table};
 use crate::paths;
+use crate::request::peers;
 use crate::stop;
 
 /// Does what is asked.
@@ -187,9 +188,12 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         mirror: options.mirror.clone(),
         ..suites_with_programs(catalog)
             .filter(|suite| with.contains(&suite.name))
-            .fold(Recipe::of(catalog.filesystems(), with), |recipe, suite| {
-                recipe.with_programs(&suite.requires)
-            })
+            .map(|suite| suite.requires.clone())
+            .chain(with.iter().filter_map(|name| peers::required(name)))
+            .fold(
+                Recipe::of(catalog.filesystems(), with),
+                |recipe, programs| recipe.with_programs(&programs),
+            )
     };
     Ok(sets.iter().map(recipe).collect())
 }
@@ -209,12 +213,12 @@ fn suites_with_programs(catalog: &Catalog) -> impl Iterator<Item = &Suite> {
         .filter(|suite| !suite.requires.are_none())
 }
 
-/// The names of contenders whose drivers are to be built, and of suites whose programs are to be in the guest.
+/// The names of contenders whose drivers are to be built, of suites whose programs are to be in the guest, and of such programs.
 fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>> {
     let come_as_source = come_as_source(catalog);
     let suites: Vec<&str> = suites_with_programs(catalog).map(|s| &*s.name).collect();
     let name = |word: &String| {
-        if suites.contains(&word.as_str()) {
+        if suites.contains(&word.as_str()) || peers::required(word).is_some() {
             return Ok(word.clone());
         }
         let found = catalog.filesystem(word).map(|f| f.name.clone());
@@ -222,7 +226,7 @@ fn with(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<String>
         found.ok().filter(known).ok_or_else(|| {
             let known = come_as_source.join(", ");
             anyhow::Error::from(BadInput(format!(
-                "`--with {word}`: name a driver that comes as source ({known}) or a suite that needs programs"
+                "`--with {word}`: name a driver that comes as source ({known}) a suite that needs programs, or one that runs as a suite (fio)"
             )))
         })
     };

@@ -15,7 +15,7 @@ use crate::journals::{self, Journal, regions};
 #[cfg(not(feature = "parquet"))]
 use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{line, print, print_json, table};
+use crate::output::text::{line, print_json, print_whole, table};
 use crate::output::{disk_map, output_file};
 use crate::paths;
 
@@ -129,7 +129,7 @@ fn require_directory(output: Option<&Path>) -> Result<(), BadInput> {
 /// Writes a text to where it was asked for.
 fn written(text: &str, output: Option<&Path>) -> anyhow::Result<ExitCode> {
     match output {
-        None => print(text)?,
+        None => print_whole(text)?,
         Some(path) => output_file::write(path, text.as_bytes())?,
     }
     Ok(Code::Done.into())

@@ -8,11 +8,11 @@ use clap_mangen::Man;
 
 use crate::arguments::cli::Cli;
 use crate::output::exit::Code;
-use crate::output::text::print;
+use crate::output::text::print_whole;
 
 /// Writes the page.
 pub fn run() -> anyhow::Result<ExitCode> {
-    print(&page()?)?;
+    print_whole(&page()?)?;
     Ok(Code::Done.into())
 }
 

@@ -17,7 +17,7 @@ use crate::journals::maps;
 use crate::output::exit::Refused;
 use crate::output::exit::{BadInput, Code};
 use crate::output::output_file;
-use crate::output::text::{print, terminal_width};
+use crate::output::text::{print, print_json, print_whole, terminal_width};
 use crate::paths;
 use crate::request::analysed::analysed;
 use crate::request::published;
@@ -30,7 +30,7 @@ const PIPED_WIDTH: usize = 120;
 /// Writes the report that is asked for.
 pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if args.schema {
-        print(report::JSON_SCHEMA)?;
+        print_whole(report::JSON_SCHEMA)?;
         return Ok(Code::Done.into());
     }
     if !args.campaigns.is_empty() {
@@ -76,7 +76,8 @@ pub fn run(args: &ReportArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     };
     match &args.output {
         Some(path) => output_file::write(path, text.as_bytes())?,
-        None => print(&text)?,
+        None if format == Format::Table => print(&text)?,
+        None => print_whole(&text)?,
     }
     Ok(Code::Done.into())
 }
@@ -116,7 +117,7 @@ fn charts(
     }
     if globals.json {
         let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
-        print(&format!("{:#}\n", serde_json::json!(names)))?;
+        print_json(&serde_json::json!(names))?;
     } else if !globals.quiet {
         let directory = directory.display();
         print(&format!(

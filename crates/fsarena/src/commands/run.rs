@@ -253,7 +253,7 @@ fn dry_run(
             "refused": allowance.err().map(|too_much| too_much.to_string()),
             "cells": cells,
         });
-        output::print(&format!("{plan}\n"))?;
+        output::print_whole(&format!("{plan}\n"))?;
     } else {
         output::print(&cost_page::text(campaign, cost, &misfits, allowance))?;
     }

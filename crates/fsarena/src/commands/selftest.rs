@@ -24,7 +24,7 @@ use crate::arguments::guest_args::{Condition, SelftestArgs};
 use crate::commands::guest as guest_command;
 use crate::disturbance::Disturbance;
 use crate::output::exit::{BadInput, Code, Refused};
-use crate::output::text::{line, print, print_json, remark};
+use crate::output::text::{line, print, print_json, print_whole, remark};
 use crate::paths;
 
 const SIZE: Bytes = Bytes::mib(512);
@@ -158,7 +158,7 @@ fn once(
     executor.snapshots = Some(Arc::default());
     let result = executor.execute(&cell.job(test), &mut |_| {});
     let result = result.ok().context("interrupted")?;
-    print(&serde_json::to_string(&result)?)?;
+    print_whole(&serde_json::to_string(&result)?)?;
     Ok(Code::Done.into())
 }
 

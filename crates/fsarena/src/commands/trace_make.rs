@@ -15,7 +15,7 @@ use crate::arguments::cli::Globals;
 use crate::arguments::trace_args::MakeArgs;
 use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::output_file;
-use crate::output::text::{print, print_json};
+use crate::output::text::{print, print_json, print_whole};
 use crate::traces;
 
 /// What records them, a function of the shell for each.
@@ -29,7 +29,7 @@ pub fn run(args: &MakeArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     if args.packages {
         match globals.json {
             true => print_json(&json!(missing))?,
-            false => print(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?,
+            false => print_whole(&missing.iter().map(|p| format!("{p}\n")).collect::<String>())?,
         }
         return Ok(Code::Done.into());
     }

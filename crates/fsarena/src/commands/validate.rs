@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::arguments::cli::Globals;
 use crate::arguments::journal_args::ValidateArgs;
 use crate::output::exit::{BadInput, Code};
-use crate::output::text::{print, print_json, table};
+use crate::output::text::{print, print_json, print_whole, table};
 use crate::paths;
 
 /// One metric of a disk.
@@ -49,7 +49,7 @@ pub fn run(args: &ValidateArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         });
         print_json(&rows.collect())?;
     } else if args.markdown {
-        print(&markdown(&rows))?;
+        print_whole(&markdown(&rows))?;
     } else {
         let lines: Vec<[String; 5]> = rows.iter().map(Row::cells).collect();
         print(&table(HEAD, &lines))?;

@@ -51,7 +51,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
 pub fn tell(text: &str, json: bool) {
     let text = &one_line(text);
     if json {
-        output::remark(&serde_json::json!({ "event": "error", "text": text }).to_string());
+        output::remark_whole(&serde_json::json!({ "event": "error", "text": text }).to_string());
     } else {
         // What it quotes may come from outside.
         output::remark(&format!("fsarena: {}", report::visible(text)));

@@ -15,8 +15,13 @@ const LEAST_ROOM: usize = 20;
 /// Stands before the last column where that is below its row.
 const BELOW: &str = "    ";
 
-/// Writes a text.
+/// Writes a text for people: on a terminal no line of it is broken inside a word.
 pub fn print(text: &str) -> io::Result<()> {
+    print_whole(&folded(text, terminal_width()))
+}
+
+/// Writes what programs read, as it is.
+pub fn print_whole(text: &str) -> io::Result<()> {
     let mut output = io::stdout().lock();
     let written = output
         .write_all(text.as_bytes())
@@ -34,7 +39,7 @@ pub fn not_written(error: &io::Error) -> io::Error {
 
 /// Writes a value as JSON.
 pub fn print_json(value: &Value) -> io::Result<()> {
-    print(&format!("{value:#}\n"))
+    print_whole(&format!("{value:#}\n"))
 }
 
 /// Columns of the terminal that standard output is; nothing where it is none.
@@ -175,8 +180,65 @@ fn filled_within(columns: Option<usize>, margin: &str, text: &str) -> String {
         .collect()
 }
 
+/// Lines that have no room go on below themselves.
+fn folded(text: &str, columns: Option<usize>) -> String {
+    let Some(columns) = columns else {
+        return text.to_owned();
+    };
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| folded_line(line, columns)).collect()
+}
+
+fn folded_line(line: &str, columns: usize) -> String {
+    if shown_width(line.trim_end()) <= columns {
+        return line.to_owned();
+    }
+    let margin = line.len() - line.trim_start_matches(' ').len();
+    // A paragraph stays one; a list has its entries set in; and a margin may leave no room.
+    let further = match margin {
+        0 => 0,
+        set_in => Some(set_in + 2)
+            .filter(|m| m + LEAST_ROOM <= columns)
+            .unwrap_or(0),
+    };
+    let further = " ".repeat(further);
+    let (mut text, mut used) = (line[..margin].to_owned(), margin);
+    let mut begins = true;
+    for word in line[margin..].split(' ') {
+        let wide = shown_width(word.trim_end());
+        if !begins && used + 1 + wide > columns {
+            text.truncate(text.trim_end_matches(' ').len());
+            text += &format!("\n{further}");
+            (used, begins) = (further.len(), true);
+        }
+        if !begins {
+            text.push(' ');
+            used += 1;
+        }
+        text += word;
+        used += wide;
+        // Blanks between columns say nothing at the beginning of a line.
+        begins &= word.is_empty();
+    }
+    text
+}
+
+/// Columns that a text takes, without what only sets its colour.
+fn shown_width(text: &str) -> usize {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().map_or(0, UnicodeWidthStr::width);
+    let behind = |part: &str| part.split_once('m').map_or(0, |(_, text)| text.width());
+    first + parts.map(behind).sum::<usize>()
+}
+
 /// Says something on standard error; that nobody reads it is no reason to lose a campaign.
 pub fn remark(text: &str) {
+    let width = terminal_size::terminal_size_of(io::stderr());
+    remark_whole(&folded(text, width.map(|(width, _)| usize::from(width.0))));
+}
+
+/// The same for programs, which need each line whole.
+pub fn remark_whole(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
@@ -197,7 +259,7 @@ pub fn indented(margin: &str, text: &str) -> String {
 pub fn moment(since_1970: Nanos) -> String {
     // Who measured elsewhere need not have said when.
     if since_1970 == Nanos(0) {
-        return "unknown".to_owned();
+        return "not stated".to_owned();
     }
     Timestamp::from_nanosecond(i128::from(since_1970.0)).map_or_else(
         |_| since_1970.0.to_string(),
@@ -207,7 +269,30 @@ pub fn moment(since_1970: Nanos) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn what_a_terminal_has_no_room_for_goes_on_between_words() {
+        let text = "short\n  failed  ext4: no room on the device that is tested\n";
+        let told = "short\n  failed  ext4: no room on the\n    device that is tested\n";
+        assert_eq!(folded(text, Some(32)), told);
+        assert_eq!(folded(text, None), text);
+        let bold = "\u{1b}[1mext4\u{1b}[0m is first of all";
+        assert_eq!(folded(bold, Some(22)), bold);
+    }
+
+    proptest! {
+        #[test]
+        fn folding_loses_no_word_and_fits_where_words_do(words in prop::collection::vec("[a-z]{0,9}", 1..40), columns in 30_usize..90) {
+            let text = words.join(" ");
+            let told = folded(&text, Some(columns));
+            prop_assert!(told.lines().all(|line| line.width() <= columns), "{}", told);
+            let all = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            prop_assert_eq!(all(&told), all(&text));
+        }
+    }
 
     #[test]
     fn columns_stand_below_each_other_whatever_the_script() {

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use import::{Expected, Format};
 use model::op::Elsewhere;
-use model::{Backend, Bytes, CacheState, End, Exec, Op, Phase, Programs, Suite, Test, check_name};
-use nix::unistd::geteuid;
+use model::{
+    Backend, Bytes, CacheState, End, Exec, Op, PEERS as SUITE, Phase, Programs, Suite, Test,
+    check_name,
+};
 use provision::Machine;
 
 use crate::output::exit::{BadInput, Refused};
 use crate::traces;
 
-/// The suite that they are in.
-const SUITE: &str = "peers";
 /// Room for what a program writes that does not say how much.
 const ROOM: Bytes = Bytes::mib(256);
 
@@ -21,29 +21,50 @@ const ROOM: Bytes = Bytes::mib(256);
 struct Peer {
     format: Format,
     program: &'static str,
-    package: &'static str,
+    /// The package of Debian 12 that brings it, where one does.
+    package: Option<&'static str>,
     /// What stands before the user's own options.
     first: &'static str,
 }
 
+impl Peer {
+    fn packages(&self) -> Vec<String> {
+        self.package.into_iter().map(str::to_owned).collect()
+    }
+
+    /// What has to be there before it runs.
+    fn requires(&self) -> Programs {
+        let files = match self.format {
+            // The load that it replays.
+            Format::Dbench => vec!["usr/share/dbench/client.txt".to_owned()],
+            _ => Vec::new(),
+        };
+        Programs {
+            packages: self.packages(),
+            programs: vec![self.program.to_owned()],
+            files,
+        }
+    }
+}
+
 const PEERS: [Peer; 6] = [
-    peer(Format::Bonnie, "bonnie++", "bonnie++", "-d . -q"),
-    peer(Format::Iozone, "iozone", "iozone3", "-f iozone.tmp"),
+    peer(Format::Bonnie, "bonnie++", Some("bonnie++"), "-d . -q"),
+    peer(Format::Iozone, "iozone", Some("iozone3"), "-f iozone.tmp"),
     peer(
         Format::Fio,
         "fio",
-        "fio",
+        Some("fio"),
         "--output-format=json+ --directory=.",
     ),
-    peer(Format::FsMark, "fs_mark", "fsmark", "-d ."),
-    peer(Format::Mdtest, "mdtest", "ior", "-d ."),
-    peer(Format::Dbench, "dbench", "dbench", "-D ."),
+    peer(Format::FsMark, "fs_mark", Some("fsmark"), "-d ."),
+    peer(Format::Mdtest, "mdtest", None, "-d ."),
+    peer(Format::Dbench, "dbench", Some("dbench"), "-D ."),
 ];
 
 const fn peer(
     format: Format,
     program: &'static str,
-    package: &'static str,
+    package: Option<&'static str>,
     first: &'static str,
 ) -> Peer {
     Peer {
@@ -59,24 +80,37 @@ pub fn programs() -> impl Iterator<Item = &'static str> {
     PEERS.iter().map(|peer| peer.program)
 }
 
-/// Refuses a campaign whose programs are not there, before anything runs.
+/// What one of them needs in a guest; nothing of a name that is none of theirs.
+pub fn required(name: &str) -> Option<Programs> {
+    let peer = PEERS.iter().find(|peer| peer.program == name);
+    peer.map(Peer::requires)
+}
+
+/// The programs of these suites that guests are to have.
+pub fn brought(suites: &[Suite]) -> impl Iterator<Item = String> {
+    let peers = suites.iter().filter(|suite| suite.name == SUITE);
+    peers.flat_map(|suite| suite.requires.programs.iter().cloned())
+}
+
+/// Refuses a campaign whose programs are not there, before anything runs. Guests bring theirs.
 ///
 /// # Errors
-/// When one is missing, or cells run where they cannot be brought.
+/// When one is missing.
 pub fn refuse_missing(
     suites: &[Suite],
     backend: Backend,
     machine: &Machine,
 ) -> Result<(), Refused> {
-    let Some(suite) = suites.iter().find(|suite| suite.name == SUITE) else {
+    let suite = suites.iter().find(|suite| suite.name == SUITE);
+    let Some(suite) = suite.filter(|_| backend != Backend::Vm) else {
         return Ok(());
     };
-    if backend == Backend::Vm {
-        let why = "guests have no other programs: run those on images or in mounted directories";
-        return Err(Refused(why.to_owned()));
-    }
     match provision::missing_programs(suite, machine) {
         None => Ok(()),
+        Some(need) if need.packages.is_empty() => Err(Refused(format!(
+            "{} is missing, which a suite runs, and Debian has no package of it: build it, and put it on the PATH",
+            need.what
+        ))),
         Some(need) => Err(Refused(format!(
             "{} is missing, which a suite runs: {}",
             need.what, need.command
@@ -84,11 +118,11 @@ pub fn refuse_missing(
     }
 }
 
-/// The suite of the words that name other programs, and the words that are left.
+/// The suite of the words that name other programs, and the words that are left; whether root runs them.
 ///
 /// # Errors
 /// When a program cannot be run so.
-pub fn taken(names: &[String]) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
+pub fn taken(names: &[String], as_root: bool) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
     let (mut tests, mut left) = (Vec::<Test>::new(), Vec::new());
     let mut requires = Programs::default();
     for name in names {
@@ -105,9 +139,13 @@ pub fn taken(names: &[String]) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
                     "`{program}` cannot be run as a suite: one of {all}"
                 ))
             })?;
-        requires.packages.push(peer.package.to_owned());
-        requires.programs.push(peer.program.to_owned());
-        let mut test = test(peer, options)?;
+        if !requires.programs.iter().any(|known| known == program) {
+            let of_peer = peer.requires();
+            requires.packages.extend(of_peer.packages);
+            requires.programs.extend(of_peer.programs);
+            requires.files.extend(of_peer.files);
+        }
+        let mut test = test(peer, options, as_root)?;
         let same = tests
             .iter()
             .filter(|t| t.name.starts_with(&test.name))
@@ -131,7 +169,7 @@ pub fn taken(names: &[String]) -> anyhow::Result<(Option<Suite>, Vec<String>)> {
 }
 
 /// One program with its options as a test: a command, and the phases of what it prints.
-fn test(peer: &Peer, options: &str) -> anyhow::Result<Test> {
+fn test(peer: &Peer, options: &str, as_root: bool) -> anyhow::Result<Test> {
     let wrong = |why: String| BadInput(format!("-s {}:{options}: {why}", peer.program));
     let own = match peer.format {
         Format::Fio => {
@@ -145,14 +183,14 @@ fn test(peer: &Peer, options: &str) -> anyhow::Result<Test> {
     let expected = import::expected(peer.format, &borrowed).map_err(wrong)?;
     let mut command = vec![peer.program.to_owned(), peer.first.to_owned()];
     if peer.format == Format::Bonnie {
-        command.extend(for_bonnie(&borrowed));
+        command.extend(for_bonnie(&borrowed, as_root));
     }
     command.extend(own.iter().map(|word| quoted(word)));
     let exec = Op::Exec(Exec {
         command: command.join(" "),
         writes: Some(ROOM),
         frees: None,
-        packages: vec![peer.package.to_owned()],
+        packages: peer.packages(),
     });
     exec.descriptor().check().map_err(wrong)?;
     let phases = expected.into_iter().map(read);
@@ -195,10 +233,10 @@ fn phase(name: &str, op: Op, cache: CacheState, ends: End) -> Phase {
 }
 
 /// bonnie++ asks root to say that it means it, and for a file of twice the memory unless it is told that there is less.
-fn for_bonnie(options: &[&str]) -> Vec<String> {
+fn for_bonnie(options: &[&str], as_root: bool) -> Vec<String> {
     let has = |option: &str| options.iter().any(|word| word.starts_with(option));
     let mut more = Vec::new();
-    if !has("-u") && geteuid().is_root() {
+    if !has("-u") && as_root {
         more.push("-u root".to_owned());
     }
     if !has("-r") {

@@ -12,6 +12,7 @@ use model::{
     Backend, Bytes, Campaign, Clock, Contender, GuestMachine, Nanos, OwnSetting, Profile, Source,
     Suite, Test, Until, check_name,
 };
+use nix::unistd::geteuid;
 use provision::Machine;
 use sys::clock;
 use wire::machine::MountedDirectory;
@@ -95,13 +96,13 @@ pub fn read(
     // Whoever compares mounted directories may have no right to limit memory.
     let of_study = defaults.memory.filter(|_| backend != Backend::Dir);
     let memory = args.memory.or(file.memory).or(of_study);
-    let wishes = Wishes::of(args, &file, memory, catalog)?;
+    let mut wishes = Wishes::of(args, &file, memory, catalog)?;
     refuse_what_only_guests_grant(&wishes, backend)?;
     // Before the machine is looked at, which may have much to say.
     let suites = match &study {
         Some(study) if profile == Profile::Study => study.suites.clone(),
         Some(study) => scaled(study, catalog, profile)?,
-        None => suites(args, &file.suites, catalog, profile)?,
+        None => suites(args, &file.suites, catalog, profile, backend)?,
     };
     let suites = traces::known(suites, globals, args.dry_run)?;
     let mut suites = several_disks::over_each_number(suites, wishes.numbers_of_disks(), backend)?;
@@ -114,6 +115,7 @@ pub fn read(
     let setting = match backend {
         Backend::Vm => {
             guest_request::together(size, wishes.all_disks())?;
+            wishes.build.with.extend(peers::brought(&suites));
             TestMachine::of_guests(&wishes, args.dry_run, catalog, progress, stop)?
         }
         // No option and no campaign file names `elsewhere`.
@@ -624,6 +626,7 @@ fn suites(
     from_file: &[String],
     catalog: &Catalog,
     profile: Profile,
+    backend: Backend,
 ) -> anyhow::Result<Vec<Suite>> {
     if !args.own_suites.is_empty() {
         return Ok(args.own_suites.clone());
@@ -640,7 +643,7 @@ fn suites(
             .cloned()
             .collect());
     }
-    let (peers, names) = peers::taken(names)?;
+    let (peers, names) = peers::taken(names, backend == Backend::Vm || geteuid().is_root())?;
     let mut suites = match names.as_slice() {
         [] => Vec::new(),
         names => catalog.chosen_suites(names, profile)?,

@@ -262,9 +262,9 @@ fn untried(advice: &Advice) -> String {
     }
 }
 
-/// A sentence in lines of at most 100 columns, each behind the margin with which it begins.
+/// A sentence in lines of at most 80 columns, each behind the margin with which it begins.
 pub(crate) fn wrapped(text: &str) -> String {
-    const COLUMNS: usize = 100;
+    const COLUMNS: usize = 80;
     let margin = &text[..text.len() - text.trim_start().len()];
     let lines = lines_of(text.trim(), COLUMNS - margin.len());
     let lines: Vec<String> = lines.iter().map(|line| format!("{margin}{line}")).collect();
@@ -336,7 +336,7 @@ mod tests {
         let text = wrapped(&format!("  {}", "word ".repeat(50)));
         assert!(
             text.lines()
-                .all(|l| l.starts_with("  word") && l.len() <= 100)
+                .all(|l| l.starts_with("  word") && l.len() <= 80)
         );
         assert_eq!(text.split_whitespace().count(), 50);
     }

@@ -7,7 +7,7 @@ use analyse::{
     Advice, Analysis, Answer, Compared, Conclusion, ENOUGH_TESTED, Place, Recommendation, Verdict,
     Worse, advise,
 };
-use model::{Clock, Group, Nanos};
+use model::{Clock, Group, Nanos, PEERS};
 
 use crate::wording::reasons::reasons;
 use crate::wording::scale::three_digits;
@@ -329,9 +329,13 @@ fn run_again(missing: &BTreeSet<&str>, ran: &Ran<'_>) -> String {
             format!(": run the same with a larger --budget than {budget}")
         });
     }
-    let all = ran.suites.union(missing);
+    let all = ran.suites.union(missing).filter(|suite| **suite != PEERS);
     let all: Vec<String> = all.map(|suite| format!("-s {suite}")).collect();
-    format!(": run the same with `{}`", all.join(" "))
+    let beside = match ran.suites.contains(PEERS) {
+        true => " beside the programs of your own",
+        false => "",
+    };
+    format!(": run the same with `{}`{beside}", all.join(" "))
 }
 
 /// The suites that would test what is missing.

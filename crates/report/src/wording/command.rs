@@ -33,7 +33,7 @@ pub(crate) fn repeating(results: &CampaignResults) -> String {
             false => suite
                 .tests
                 .iter()
-                .for_each(|test| option("-s", format!("{}/{}", suite.name, test.name))),
+                .for_each(|test| option("-s", suite.word_for(test))),
         }
     }
     option("--seed", campaign.seed.to_string());
@@ -136,6 +136,16 @@ mod tests {
         ] {
             assert!(command.contains(part), "{part}: {command}");
         }
+    }
+
+    #[test]
+    fn other_programs_are_named_with_their_options() {
+        let mut results = fixture::plain();
+        let suite = &mut results.campaign.suites[0];
+        suite.name = model::PEERS.to_owned();
+        suite.tests[0].title = "bonnie++ -s 64M -n 4".to_owned();
+        let command = repeating(&results);
+        assert!(command.contains(" -s 'bonnie++:-s 64M -n 4'"), "{command}");
     }
 
     #[test]

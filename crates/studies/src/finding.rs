@@ -1,0 +1,98 @@
+//! What came of a statement, or of a part of one, and what several come to together.
+
+use crate::judgement::{Values, Why};
+
+/// Whether something that is said is so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Truth {
+    Holds,
+    Partly,
+    Fails,
+    /// Numbers are there, and do not say.
+    Open,
+    /// Numbers are not there.
+    Unknown,
+}
+
+/// What came of a statement or of a part of one.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub truth: Truth,
+    /// What is not as it is said.
+    pub off: Vec<String>,
+    /// Why nothing is known, or what is open, and of whom.
+    pub why: Vec<Why>,
+    /// The numbers that decide.
+    pub values: Vec<Values>,
+}
+
+/// What several come to of which each is said: all hold, none does, or some do.
+pub fn together(findings: Vec<Finding>) -> Finding {
+    let truths: Vec<Truth> = findings.iter().map(|finding| finding.truth).collect();
+    let has = |truth| truths.contains(&truth);
+    let truth = match () {
+        () if has(Truth::Partly) || has(Truth::Holds) && has(Truth::Fails) => Truth::Partly,
+        () if has(Truth::Open) => Truth::Open,
+        () if has(Truth::Fails) => Truth::Fails,
+        () if has(Truth::Holds) => Truth::Holds,
+        () => Truth::Unknown,
+    };
+    gathered(truth, findings)
+}
+
+pub fn gathered(truth: Truth, findings: Vec<Finding>) -> Finding {
+    let mut all = Finding::new(truth);
+    for finding in findings {
+        all.off.extend(finding.off);
+        for why in finding.why {
+            match all.why.iter_mut().find(|known| known.reason == why.reason) {
+                Some(known) => {
+                    let new = why.who.into_iter().filter(|who| !known.who.contains(who));
+                    known.who.extend(new.collect::<Vec<_>>());
+                }
+                None => all.why.push(why),
+            }
+        }
+        for values in finding.values {
+            match all.values.iter_mut().find(|known| known.is_of(&values)) {
+                Some(known) => known.join(values),
+                None => all.values.push(values),
+            }
+        }
+    }
+    all
+}
+
+impl Finding {
+    pub const fn new(truth: Truth) -> Self {
+        Self {
+            truth,
+            off: Vec::new(),
+            why: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    pub fn off(truth: Truth, off: String) -> Self {
+        Self {
+            off: vec![off],
+            ..Self::new(truth)
+        }
+    }
+
+    pub fn unknown(who: &str, reason: &str) -> Self {
+        let (who, reason) = (vec![who.to_owned()], reason.to_owned());
+        Self {
+            why: vec![Why { who, reason }],
+            ..Self::new(Truth::Unknown)
+        }
+    }
+
+    pub fn open(reason: String) -> Self {
+        let who = Vec::new();
+        Self {
+            why: vec![Why { who, reason }],
+            ..Self::new(Truth::Open)
+        }
+    }
+}
