@@ -14,7 +14,7 @@ function conclusionWords(ranked, all, margin, amounts = COSTS) {
   const unranked = all.filter((one) => ranked.length > 0 && !ranked.some(({ contender }) => contender === one));
   const lack = unranked.length === 1 ? "lacks" : "lack";
   const parts = [
-    ranked.length === 0 ? `${namesOf(all, "or")}: no other is comparable` : shortlistWords(shortlist, margin),
+    ranked.length === 0 ? `only ${namesOf(all, "or")} has every result of it` : shortlistWords(shortlist, margin),
     worse.length > 0 ? worseWords(worse, amounts) : null,
     unranked.length > 0 ? `${namesOf(unranked, "and")} ${lack} results of it` : null,
   ];

@@ -84,14 +84,25 @@ pub fn is_result(line: &str) -> bool {
     let is_version = |text: &str| text.starts_with("1.9") || text.starts_with("2.");
     match layout(&columns) {
         Some(Layout { name: 0, .. }) => {
-            let size = columns.get(1).and_then(|size| size.split(':').next());
-            let digits = size.map(|size| size.trim_end_matches(['M', 'G', 'k']));
-            let is_size = digits.is_some_and(|digits| digits.parse::<u64>().is_ok());
-            columns.len() == VERSION_1_03.columns && is_size
+            columns.len() == VERSION_1_03.columns && is_size(columns[1])
         }
         Some(_) => columns.len() > 30 && is_version(columns[1]),
         None => false,
     }
+}
+
+/// Whether a line that is no result begins as one: nothing that bonnie++ shows people does.
+fn is_begun(columns: &[&str]) -> bool {
+    let is_version = columns[0].starts_with("1.9");
+    let is_sized = columns.len() > 3 && is_size(columns[1]);
+    columns.len() > 20 || is_version || is_sized
+}
+
+/// `2G`, `300M:64k`: the size of a file, and of what is written at once.
+fn is_size(column: &str) -> bool {
+    let size = column.split(':').next().unwrap_or_default();
+    let digits = size.trim_end_matches(['M', 'G', 'k']);
+    digits.parse::<u64>().is_ok()
 }
 
 /// Reads every line of it; others are what bonnie++ shows people.
@@ -108,7 +119,7 @@ pub fn read(bytes: &[u8], naming: &Naming) -> Result<Found, ImportError> {
                 );
                 return Err(ImportError::at(line, what));
             }
-            _ if columns.len() > 20 => {
+            _ if is_begun(&columns) => {
                 let count = columns.len();
                 let what = format!("{count} columns are none of bonnie++'s: the line is cut off");
                 return Err(ImportError::at(line, what));

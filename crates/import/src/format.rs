@@ -123,7 +123,15 @@ pub fn recognise(bytes: &[u8]) -> Option<Format> {
     if text.starts_with("campaign,campaign_name,contender,") {
         return Some(Format::Csv);
     }
-    text.lines().find_map(of_line)
+    text.lines()
+        .find_map(of_line)
+        .or_else(|| behind_a_banner(text))
+}
+
+/// JSON behind lines of text: fio prints one where its jobs come first on the command line.
+fn behind_a_banner(text: &str) -> Option<Format> {
+    let (_, json) = text.split_once("\n{")?;
+    of_json(json)
 }
 
 fn of_json(text: &str) -> Option<Format> {
@@ -175,6 +183,12 @@ mod tests {
             assert_eq!(format.name().parse(), Ok(format));
         }
         assert!("iozon".parse::<Format>().unwrap_err().contains("iozone"));
+    }
+
+    #[test]
+    fn a_banner_may_stand_before_json() {
+        let fio = "fio: this platform\n{\n  \"fio version\" : \"fio-3.33\"}";
+        assert_eq!(recognise(fio.as_bytes()), Some(Format::Fio));
     }
 
     #[test]

@@ -111,6 +111,14 @@ fn what_is_cut_off_is_told_as_that() {
         .contains("cut off")
     );
     assert!(told(Format::Tiobench, "Random Reads\na b 3").contains("cut off"));
+    let whole = include_str!("samples/bonnie-2.00.csv")
+        .lines()
+        .next()
+        .unwrap();
+    for end in ["1.98,2.00a,zz,1,17956", "1.98,2.0", "1.9", "host,300M,1,2"] {
+        let text = format!("{whole}\n{end}");
+        assert!(told(Format::Bonnie, &text).contains("cut off"), "{end}");
+    }
     assert!(told(Format::FsMark, "FSUse% Count\n1 2 3").contains("columns where fs_mark"));
 }
 

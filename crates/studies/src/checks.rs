@@ -87,7 +87,16 @@ impl Check {
                 Within::Share(most) => apart.abs() > most * expected.abs(),
             };
             if is_off {
-                let text = format!("{name} {printed:.1}, not {expected:.1} ({apart:+.1})");
+                let text = match self.sum {
+                    Sum::Product(_) => {
+                        format!("{name} {printed:.1}, not {expected:.1} ({apart:+.1})")
+                    }
+                    Sum::Total(..) | Sum::Time(..) => {
+                        format!(
+                            "{name} is printed as {printed:.1}, and its parts come to {expected:.1} ({apart:+.1})"
+                        )
+                    }
+                };
                 off.push((apart.abs(), text));
             }
         }

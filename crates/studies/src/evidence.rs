@@ -75,6 +75,10 @@ pub trait Evidence {
     /// Whether a higher number is the better one.
     fn is_higher_better(&self, figure: &str) -> bool;
 
+    /// Whether a number here is as much the machine's as the filesystem's, and that of the study was another one: times and
+    /// rates, shares of a processor, page faults.
+    fn is_of_another_machine(&self, place: Place<'_>) -> bool;
+
     /// Whether it was measured again, so that more rounds could settle what is open.
     fn is_measured(&self) -> bool;
 }

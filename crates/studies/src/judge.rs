@@ -7,6 +7,7 @@ use crate::evidence::{Comparison, Evidence, Known, Order, Place};
 use crate::finding::{Finding, Truth, gathered, together};
 use crate::judgement::{Judgement, Shown, Values, Verdict, Why, label};
 use crate::language::{Amount, How, Outcome, Rank, Statement, Subjects, What};
+
 /// Of more than so many who share a place of an order, the first and the last are shown.
 const SHOWN_OF_A_PLACE: usize = 4;
 /// Figures of which values are shown, where a statement holds in many.
@@ -40,11 +41,6 @@ pub fn judge(statements: &[Statement], evidence: &dyn Evidence) -> Judgement {
 
 /// Why a number that is said says nothing of what was measured since.
 const OF_ITS_MACHINE: &str = "a number of the study's own machine says nothing of another";
-
-/// Whether numbers in this unit are as much the machine's as the filesystem's: times and rates, and no shares or counts.
-fn is_of_its_machine(unit: &str) -> bool {
-    unit == "s" || unit == "us" || unit.ends_with("/s")
-}
 
 struct Judge<'a> {
     evidence: &'a dyn Evidence,
@@ -167,7 +163,7 @@ impl Judge<'_> {
         if !too_little.is_empty() {
             let is = range(ends(&too_little));
             all.off.push(format!(
-                "said at least {} times better, is {is}",
+                "taken as at least {} times better, is {is}",
                 digits(by)
             ));
         }
@@ -245,7 +241,10 @@ impl Judge<'_> {
             matches!(self.evidence.known(place), Known::Number(_))
         };
         let field: Vec<&String> = rank.of.iter().filter(ranked).collect();
-        let findings = who.iter().map(|one| self.rank_of(at, one, &field, rank));
+        let findings = who.iter().map(|one| match self.says_little(&field, rank) {
+            Some(why) => Finding::unknown(one, &why),
+            None => self.rank_of(at, one, &field, rank),
+        });
         let mut all = together(findings.collect());
         let rivals = field.into_iter().filter(|one| !who.contains(one));
         let mut shown: Vec<&String> = who.iter().collect();
@@ -255,6 +254,22 @@ impl Judge<'_> {
         }
         all.values = self.values(at, &shown, None);
         all
+    }
+
+    /// Why a place among the first few, or the last, says little where others of the study are missing: of two somebody is
+    /// always among the worst two.
+    fn says_little(&self, field: &[&String], rank: &Rank) -> Option<String> {
+        let several = rank.first == 1 && rank.last > 1;
+        let is_most = 2 * rank.last > field.len();
+        (several && is_most && field.len() < rank.of.len()).then(|| {
+            format!(
+                "only {} of {} have a result, and it is said of the {} {}",
+                field.len(),
+                rank.of.len(),
+                if rank.from_worst { "worst" } else { "best" },
+                rank.last
+            )
+        })
     }
 
     fn rank_of(&self, at: At<'_>, one: &String, field: &[&String], rank: &Rank) -> Finding {
@@ -372,8 +387,7 @@ impl Judge<'_> {
             };
             let (low, high) = (number.low, number.high);
             match () {
-                // Seconds and rates of one machine say nothing of those of another.
-                () if self.evidence.is_measured() && is_of_its_machine(&number.unit) => {
+                () if self.evidence.is_of_another_machine(at.place(one)) => {
                     Finding::unknown(one, OF_ITS_MACHINE)
                 }
                 () if low >= amount.low && high <= amount.high => Finding::new(Truth::Holds),

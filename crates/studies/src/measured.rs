@@ -7,7 +7,7 @@
 
 use analyse::inference::{Beside, Compared, Costs, Estimates, Pairing, RowCosts, overall, pairs};
 use analyse::{Analysis, Margin, RoundOutcome, RoundValue, Row, Verdict, median};
-use model::{CampaignResults, Clock, Direction, Metric, Phase, Test};
+use model::{CampaignResults, Clock, Direction, Metric, Phase, Test, Unit};
 
 use crate::evidence::{Comparison, Evidence, Known, Number, Order, Place};
 use crate::study::{Part, Point};
@@ -34,6 +34,8 @@ pub struct Measured {
 struct Measurements {
     path: String,
     higher: bool,
+    /// Whether its numbers are as much the machine's as the filesystem's.
+    is_of_machine: bool,
     /// The study's, in which values are.
     unit: String,
     /// For each contender its value in each round, or why it has none.
@@ -249,9 +251,36 @@ impl Evidence for Measured {
         place.is_some_and(|place| self.figures[place].higher)
     }
 
+    fn is_of_another_machine(&self, place: Place<'_>) -> bool {
+        let figures = place
+            .figures
+            .iter()
+            .filter_map(|path| self.figure_place(path));
+        // The mean of several is of shares of the best.
+        place.figures.len() == 1
+            && figures
+                .into_iter()
+                .any(|place| self.figures[place].is_of_machine)
+    }
+
     fn is_measured(&self) -> bool {
         true
     }
+}
+
+/// Whether so much of it says more of a machine than of a filesystem: times and rates, shares of a processor, page faults.
+fn is_of_machine(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Cpu
+            | Metric::CpuDriver
+            | Metric::CpuMachine
+            | Metric::MinorFaults
+            | Metric::MajorFaults
+    ) || matches!(
+        metric.unit(),
+        Unit::Seconds | Unit::BytesPerSecond | Unit::PerSecond
+    )
 }
 
 impl Measurements {
@@ -397,6 +426,7 @@ fn measurements(
     Measurements {
         path: figure.path(),
         higher: figure.direction == Direction::Higher,
+        is_of_machine: figure.known_metric().is_none_or(is_of_machine),
         unit: figure.unit.clone(),
         values: values.collect(),
     }

@@ -35,6 +35,10 @@ impl Evidence for Published<'_> {
         place.is_some_and(|place| self.0.figures[place].direction == Direction::Higher)
     }
 
+    fn is_of_another_machine(&self, _: Place<'_>) -> bool {
+        false
+    }
+
     fn is_measured(&self) -> bool {
         false
     }

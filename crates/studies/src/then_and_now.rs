@@ -20,6 +20,8 @@ pub struct ThenAndNow {
     pub tau_b: Option<f64>,
     /// Every claim of the study.
     pub claims: Vec<ClaimTwice>,
+    /// How many cells of the campaign have run, and how many it has.
+    pub cells: (usize, usize),
     /// What is not as it was: machine, system, sizes.
     pub differences: Vec<Difference>,
 }
@@ -96,7 +98,9 @@ impl ThenAndNow {
             .filter_map(|figure| figure_twice(study, figure, &published, &measured))
             .collect();
         let taus = figures.iter().map(FigureTwice::logs);
+        let done = results.cells.iter().filter(|cell| cell.result.is_some());
         Self {
+            cells: (done.count(), results.cells.len()),
             tau_b: tau_b(taus),
             figures,
             claims: study
@@ -220,12 +224,13 @@ fn differences(study: &Study, results: &CampaignResults) -> Vec<Difference> {
         None => environment.cpu,
     };
     let memory = campaign.memory.unwrap_or(environment.memory);
-    let disk = match campaign.machine_in_words() {
-        Some(machine) => machine,
-        None => environment.device,
+    let disks: Vec<String> = campaign.disks().iter().map(ToString::to_string).collect();
+    let disk = match (guest, disks.is_empty()) {
+        (Some(_), false) => disks.join(", or "),
+        _ => environment.device,
     };
     let clock = match campaign.clock {
-        Clock::Virtual => "virtual time: an instruction takes a nanosecond".to_owned(),
+        Clock::Virtual => "virtual time: that of a model machine".to_owned(),
         Clock::Real => "real time".to_owned(),
     };
     let scale = format!(

@@ -273,7 +273,7 @@ pub fn compare_contenders(
 ) -> Result<Differences, CannotCompare> {
     let (first, of_first) = campaign.contender(before)?;
     let (second, of_second) = campaign.contender(after)?;
-    let settings = settings::of_contenders(of_first, of_second);
+    let settings = settings::of_contenders(campaign.results, of_first, of_second);
     let pairs = [(first, second)];
     let pairing = of_one_campaign(campaign.results.campaign.clock);
     let campaign = [campaign];

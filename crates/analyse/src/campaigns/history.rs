@@ -206,7 +206,7 @@ impl Collector<'_> {
         };
         let known = self.seen.entry(name.to_owned());
         let known = known.or_insert_with(|| contender.clone());
-        let differ = of_contenders(known, contender);
+        let differ = of_contenders(results, known, contender);
         let Some(first) = differ.first() else {
             return true;
         };

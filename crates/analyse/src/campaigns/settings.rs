@@ -79,8 +79,9 @@ pub(crate) fn of_campaigns(
 ) -> Vec<SettingChange> {
     let mut settings = different(&facts(before), &facts(after));
     for (old, new) in contenders {
-        let of =
-            |results: &CampaignResults, index: usize| options(&results.campaign.contenders[index]);
+        let of = |results: &CampaignResults, index: usize| {
+            options(results, &results.campaign.contenders[index])
+        };
         let name = &after.campaign.contenders[*new].name;
         let differ = different(&of(before, *old), &of(after, *new));
         settings.extend(differ.into_iter().map(|setting| SettingChange {
@@ -108,9 +109,13 @@ pub fn are_sessions_of_one(one: &CampaignResults, other: &CampaignResults) -> bo
             })
 }
 
-/// What differs between two contenders.
-pub(crate) fn of_contenders(before: &Contender, after: &Contender) -> Vec<SettingChange> {
-    different(&options(before), &options(after))
+/// What differs between two contenders of a campaign.
+pub(crate) fn of_contenders(
+    results: &CampaignResults,
+    before: &Contender,
+    after: &Contender,
+) -> Vec<SettingChange> {
+    different(&options(results, before), &options(results, after))
 }
 
 fn facts(results: &CampaignResults) -> Facts {
@@ -119,6 +124,12 @@ fn facts(results: &CampaignResults) -> Facts {
         .memory
         .map_or_else(|| "all".to_owned(), |m| m.to_string());
     let device = campaign.device.as_ref();
+    let empty = Environment::default();
+    let environment = results.environments.last().unwrap_or(&empty);
+    // Nothing here made it so: there is what its format says, and no more.
+    if campaign.measured_by.is_some() {
+        return of_environment(environment);
+    }
     let mut facts: Facts = [
         ("profile", campaign.profile.to_string()),
         ("rounds", campaign.rounds.to_string()),
@@ -134,8 +145,6 @@ fn facts(results: &CampaignResults) -> Facts {
     .into();
     let machine = campaign.machine_in_words();
     facts.extend(machine.map(|machine| ("machine of a guest".to_owned(), machine)));
-    let empty = Environment::default();
-    let environment = results.environments.last().unwrap_or(&empty);
     facts.extend(of_environment(environment));
     facts
 }
@@ -173,12 +182,16 @@ fn without_own_directory(device: &str) -> String {
         .join("/")
 }
 
-fn options(contender: &Contender) -> Facts {
+fn options(results: &CampaignResults, contender: &Contender) -> Facts {
+    let filesystem = ("filesystem".to_owned(), contender.filesystem.name.clone());
+    // How somebody else made and mounted it is not known.
+    if results.campaign.measured_by.is_some() {
+        return [filesystem].into();
+    }
     let commands = &contender.filesystem.commands;
     let directory = contender.directory.as_ref();
     let own = &contender.own;
-    [
-        ("filesystem", contender.filesystem.name.clone()),
+    let known = [
         (
             "mkfs options",
             [&contender.mkfs_options[..], &commands.mkfs_options[..]]
@@ -197,8 +210,8 @@ fn options(contender: &Contender) -> Facts {
         ("disks", shown(own.disks)),
         ("age", shown(own.age.as_ref())),
     ]
-    .map(|(what, value)| (what.to_owned(), value))
-    .into()
+    .map(|(what, value)| (what.to_owned(), value));
+    [filesystem].into_iter().chain(known).collect()
 }
 
 fn shown(value: Option<impl ToString>) -> String {

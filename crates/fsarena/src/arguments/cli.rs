@@ -168,8 +168,8 @@ Examples:
   fsarena replicate bonnie-linux-2011 --campaign 7 -o page.html
                                             campaign 7 beside the study, and the page `then and now`
 
-Claims are judged by what was published and by what was measured: with one round, or where intervals overlap, the verdict
-is `not enough rounds`. Seconds of then are never set against seconds of now, only orders and ratios.")]
+Claims are judged by what was published and by what was measured: with one round in real time, or where intervals overlap,
+the verdict is `not enough rounds`. Seconds of then are never set against seconds of now, only orders and ratios.")]
     Replicate(Box<ReplicateArgs>),
     /// Watch a campaign that runs: results so far, failures and the time left, drawn on the terminal.
     #[command(after_help = "\

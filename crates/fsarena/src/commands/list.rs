@@ -470,7 +470,11 @@ fn campaigns(all: &[CampaignSummary]) -> (String, Value) {
             c.id.to_string(),
             line(&c.name),
             moment(c.started),
-            c.profile.to_string(),
+            match c.backend {
+                // Sizes of its own.
+                Backend::Elsewhere => "–".to_owned(),
+                _ => c.profile.to_string(),
+            },
             c.backend.to_string(),
             format!("{}/{}", c.done, c.planned),
             statuses(c),

@@ -84,12 +84,13 @@ fn one(claim: &ClaimTwice) -> String {
     match claim.now.verdict {
         Verdict::Undecidable => {}
         Verdict::NotMeasured | Verdict::NotEnoughRounds => {
-            claim
-                .now
-                .why
-                .iter()
-                .take(1)
-                .for_each(|why| add(&why.to_string()));
+            // Rounds settle what is open, and not what is missing.
+            let rounds_help = claim.now.verdict == Verdict::NotEnoughRounds;
+            let all = claim.now.why.iter();
+            let mut first = all.filter(|why| !rounds_help || why.who.is_empty());
+            if let Some(why) = first.next() {
+                add(&why.to_string());
+            }
         }
         Verdict::Supported | Verdict::Partly | Verdict::Contradicted => {
             claim
@@ -98,6 +99,10 @@ fn one(claim: &ClaimTwice) -> String {
                 .iter()
                 .take(3)
                 .for_each(|values| add(values));
+            // What is said of several was held against those that there are.
+            if let Some(why) = claim.now.why.first() {
+                add(&format!("nothing is known of {why}"));
+            }
         }
     }
     text

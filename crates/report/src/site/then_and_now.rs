@@ -72,9 +72,12 @@ fn verdict(judgement: &Judgement) -> VerdictView {
     if !judgement.off.is_empty() {
         lines.insert(0, in_few(&judgement.off));
     }
-    if lines.is_empty() {
-        lines.extend(judgement.why.iter().take(2).map(ToString::to_string));
-    }
+    let known = !lines.is_empty();
+    let why = judgement.why.iter().take(2).map(|why| match known {
+        true => format!("nothing is known of {why}"),
+        false => why.to_string(),
+    });
+    lines.extend(why);
     VerdictView {
         word: judgement.verdict.name(),
         class: match judgement.verdict {

@@ -19,18 +19,26 @@ pub fn summary(twice: &ThenAndNow) -> Vec<String> {
             .filter(|one| one.then.verdict == verdict)
             .count()
     };
-    let mut sentences = vec![match both.len() {
+    let mut sentences = Vec::new();
+    if let (done, planned) = twice.cells
+        && done < planned
+    {
+        sentences.push(format!(
+            "The campaign is not finished: {done} of {planned} cells have run."
+        ));
+    }
+    sentences.push(match both.len() {
         0 => format!("Of {all} claims none can be judged by what was measured."),
         some => format!(
-            "Of {all} claims {some} can be judged by what was measured: {} hold, {} hold in part, {} do not. By what \
-             was published {} of these hold, {} in part.",
-            count(Verdict::Supported),
-            count(Verdict::Partly),
-            count(Verdict::Contradicted),
-            then(Verdict::Supported),
+            "Of {all} claims {some} can be judged by what was measured: {}, {} in part, {}. By what was published {} of \
+             these, {} in part.",
+            counted(count(Verdict::Supported), "holds", "hold"),
+            counted(count(Verdict::Partly), "holds", "hold"),
+            counted(count(Verdict::Contradicted), "does not", "do not"),
+            counted(then(Verdict::Supported), "holds", "hold"),
             then(Verdict::Partly),
         ),
-    }];
+    });
     let few = twice.claims.iter();
     let few = few.filter(|one| one.now.verdict == Verdict::NotEnoughRounds);
     match few.count() {
@@ -47,6 +55,14 @@ pub fn summary(twice: &ThenAndNow) -> Vec<String> {
         None => "No figure has numbers of two filesystems on both sides.".to_owned(),
     });
     sentences
+}
+
+/// `1 holds`, `2 hold`.
+fn counted(number: usize, one: &str, several: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {several}"),
+    }
 }
 
 /// A rank correlation in words.
