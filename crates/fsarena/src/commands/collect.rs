@@ -142,12 +142,12 @@ pub fn options(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Opti
         return Ok(None);
     };
     let mut worker = Vec::new();
-    for (option, path) in [
-        ("--cache", &shared.cache),
-        ("--cache-key", &shared.cache_key),
-    ] {
-        if let Some(path) = path {
-            let path = paths::absolute(option, path)?;
+    if let (Some(cache), Some(key)) = (&shared.cache, &shared.cache_key) {
+        let (cache, key) = (
+            guest_command::absolute_cache(cache)?,
+            paths::absolute("--cache-key", key)?,
+        );
+        for (option, path) in [("--cache", cache), ("--cache-key", key)] {
             worker.extend([option.to_owned(), path.display().to_string()]);
         }
     }
