@@ -18,9 +18,10 @@ const LISTENING: Duration = Duration::from_secs(20);
 /// Several hosts of one test program have cables of their own.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A host called `far`. When it is dropped, both go.
+/// A host, called `far` where nobody says otherwise. When it is dropped, both go.
 #[derive(Debug)]
 pub struct FarHost {
+    name: String,
     cable: String,
     sshd: Child,
     /// Where the host keeps its copy of fsarena.
@@ -34,8 +35,16 @@ impl FarHost {
     /// # Panics
     /// Without root, or where sshd does not start.
     pub fn new(sandbox: &Sandbox) -> Self {
+        Self::called("far", sandbox)
+    }
+
+    /// The same of another name, by which the host also calls itself: a sandbox may have several.
+    ///
+    /// # Panics
+    /// As [`FarHost::new`].
+    pub fn called(name: &str, sandbox: &Sandbox) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() % 200;
-        let place = sandbox.path("ssh");
+        let place = sandbox.path(&format!("ssh-{name}"));
         fs::create_dir(&place).expect("a sandbox is writable");
         fs::create_dir_all("/run/sshd").expect("root can make it");
         for key in ["host", "user"] {
@@ -48,24 +57,28 @@ impl FarHost {
             format!("10.231.{}.1", number % 250),
             format!("10.231.{}.2", number % 250),
         );
-        let cache = sandbox.path("far-cache");
+        let cache = sandbox.path(&format!("{name}-cache"));
+        fs::create_dir(&cache).expect("a sandbox is writable");
         let shown = place.display();
         let server = format!(
             "ListenAddress {far}\nHostKey {shown}/host\nAuthorizedKeysFile {shown}/user.pub\nPidFile none\n\
              StrictModes no\nUsePAM no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n\
-             SetEnv XDG_CACHE_HOME={}\n",
+             SetEnv XDG_CACHE_HOME={0} TMPDIR={0}\n",
             cache.display()
         );
         fs::write(place.join("sshd_config"), server).expect("a sandbox is writable");
         let client = format!(
-            "Host far\nHostName {far}\nUser root\nIdentityFile {shown}/user\nIdentitiesOnly yes\n\
+            "Host {name}\nHostName {far}\nUser root\nIdentityFile {shown}/user\nIdentitiesOnly yes\n\
              UserKnownHostsFile {shown}/known\nStrictHostKeyChecking no\nLogLevel ERROR\n"
         );
         fs::write(place.join("ssh_config"), client).expect("a sandbox is writable");
         // ssh asks the system, and not the environment, where its user's configuration is.
         let bin = sandbox.path("bin");
-        fs::create_dir(&bin).expect("a sandbox is writable");
-        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {shown}/ssh_config \"$@\"\n");
+        fs::create_dir_all(&bin).expect("a sandbox is writable");
+        let all = sandbox.path("ssh_config");
+        let places = sandbox.path("ssh-*/ssh_config");
+        fs::write(&all, format!("Include {}\n", places.display())).expect("a sandbox is writable");
+        let script = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", all.display());
         fs::write(bin.join("ssh"), script).expect("a sandbox is writable");
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(bin.join("ssh"), executable).expect("it was written");
@@ -73,12 +86,14 @@ impl FarHost {
         let mut sshd = Command::new("unshare")
             .args([
                 "--net",
+                "--uts",
                 "sh",
                 "-c",
-                "echo there; read cable; exec /usr/sbin/sshd -D -e -f \"$1\"",
+                "hostname \"$2\"; echo there; read cable; exec /usr/sbin/sshd -D -e -f \"$1\"",
                 "sh",
             ])
             .arg(place.join("sshd_config"))
+            .arg(name)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -104,6 +119,7 @@ impl FarHost {
             .write_all(b"now\n")
             .expect("it waits for this");
         let host = Self {
+            name: name.to_owned(),
             cable,
             sshd,
             cache,
@@ -113,7 +129,7 @@ impl FarHost {
         host
     }
 
-    /// Lets fsarena find this host under the name `far`.
+    /// Lets fsarena find this host, and all others of its sandbox, under their names.
     pub fn known_to<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.bin.display()))
@@ -137,6 +153,11 @@ impl FarHost {
 
     /// The processes that are the agent of this host, by number.
     pub fn agents(&self) -> Vec<i32> {
+        self.processes("agent")
+    }
+
+    /// The processes of a copy of fsarena on this host whose command line has this word, by number.
+    pub fn processes(&self, word: &str) -> Vec<i32> {
         let program = self.cache.join("fsarena");
         let program = program.to_string_lossy().into_owned();
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -144,7 +165,7 @@ impl FarHost {
         let is_agent = |pid: &i32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            line.starts_with(&program) && line.contains("agent")
+            line.starts_with(&program) && line.contains(word)
         };
         numbers.filter(is_agent).collect()
     }
@@ -152,7 +173,7 @@ impl FarHost {
     fn wait_until_it_listens(&self) {
         let start = Instant::now();
         let mut ask = Command::new("ssh");
-        self.known_to(&mut ask).args(["far", "true"]);
+        self.known_to(&mut ask).args([&self.name, "true"]);
         ask.stderr(Stdio::null());
         while !ask.status().is_ok_and(|status| status.success()) {
             assert!(start.elapsed() < LISTENING, "sshd does not listen");

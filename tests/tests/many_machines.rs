@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use end_to_end::slurm::{runs_in, wait_for};
-use end_to_end::{Ended, Sandbox, Slurm, program, run, succeed};
+use end_to_end::{Ended, FarHost, Sandbox, Slurm, program, run, succeed};
 use model::{CampaignResults, CellId, Nanos, Status};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Four cells that run, and four of a filesystem that is larger than the disk, which end at once.
 const CAMPAIGN: [&str; 16] = [
@@ -78,6 +80,9 @@ fn collect(sandbox: &Sandbox, directory: &Path) -> Ended {
 /// What two runs of a campaign have in common: all but when and how long they ran here.
 fn lasting(mut results: CampaignResults) -> String {
     (results.id, results.started) = (0, Nanos(0));
+    for environment in &mut results.environments {
+        environment.spread = None;
+    }
     results.environments.dedup();
     for cell in &mut results.cells {
         let result = cell.result.as_mut().expect("no cell is left out");
@@ -484,6 +489,55 @@ fn each_bad_cache_has_its_line() {
     }
 }
 
+/// A worker is killed in the middle of a cell: another runs what it has not sent, and nothing is left on any host.
+#[test]
+fn hosts_that_ssh_reaches_share_the_cells_and_a_worker_that_is_killed_loses_none() {
+    let sandbox = sandbox();
+    let hosts = ["n1", "n2"].map(|name| FarHost::called(name, &sandbox));
+    let (directory, log) = (sandbox.path("planned"), sandbox.path("log"));
+    let mut command = fsarena(&sandbox, "run");
+    command
+        .args(CAMPAIGN)
+        .args(["--rounds", "1", "--check", "50%"]);
+    command
+        .args(["--on", "ssh", "--hosts", "n1,n2", "--plan"])
+        .arg(&directory);
+    command.arg("--work-dir").arg(sandbox.path("work"));
+    let output = fs::File::create(&log).unwrap();
+    command.stdout(output.try_clone().unwrap()).stderr(output);
+    let mut child = Following(hosts[0].known_to(&mut command).spawn().unwrap());
+    let said = || fs::read_to_string(&log).unwrap();
+    let workers = || hosts.each_ref().map(|host| host.processes("work"));
+    wait_for("a worker runs", || !workers().concat().is_empty(), said);
+    for worker in workers().concat() {
+        let _ = kill(Pid::from_raw(worker), Signal::SIGKILL);
+    }
+    assert_eq!(child.code(), Some(0), "{}", said());
+    assert!(
+        said().contains("went away: its cells go to others"),
+        "{}",
+        said()
+    );
+    let statuses = sandbox
+        .results()
+        .cells
+        .into_iter()
+        .map(|c| c.result.unwrap().status);
+    let mut statuses: Vec<Status> = statuses.collect();
+    statuses.sort();
+    assert_eq!(statuses, [Status::Ok, Status::Unsupported]);
+    let mut by = self::hosts(&directory);
+    assert_eq!(by.len(), 3, "two cells and a check: {by:?}");
+    by.sort();
+    by.dedup();
+    assert_eq!(by, ["n1", "n2"], "a check is of another host");
+    assert!(workers().concat().is_empty());
+    for host in &hosts {
+        let left = fs::read_dir(host.cache.join("fsarena/plans")).unwrap();
+        assert_eq!(left.count(), 0);
+    }
+}
+
 #[test]
 fn each_bad_input_of_hosts_has_its_line() {
     let sandbox = sandbox();
@@ -520,6 +574,19 @@ fn each_bad_input_of_hosts_has_its_line() {
         .env("PATH", sandbox.root());
     let told = run(&mut on_none).with(3).stderr;
     assert!(told.contains("`apt-get install slurm-client`"), "{told}");
+    for (words, told) in [
+        (&["--on", "ssh"][..], "--on ssh takes --hosts n1,n2"),
+        (&["--on", "slurm", "--hosts", "n1"], "Slurm takes --nodes"),
+        (
+            &["--on", "ssh", "--hosts", "n1", "--nodes", "n"],
+            "go with --on slurm",
+        ),
+    ] {
+        let stderr = run(fsarena(&sandbox, "collect").arg(&directory).args(words))
+            .with(2)
+            .stderr;
+        assert!(stderr.contains(told), "{stderr}");
+    }
     let mut twice = fsarena(&sandbox, "plan");
     twice.args(CAMPAIGN).arg("-o").arg(&directory);
     let told = run(&mut twice).with(2).stderr;

@@ -221,6 +221,39 @@ fn an_orchestrator_that_is_killed_leaves_nothing_on_the_host() {
     assert_all_ok(&sandbox, 2);
 }
 
+/// The rounds of a campaign divided among two hosts, and its contenders compared over both.
+#[test]
+fn each_host_is_a_block_and_contenders_are_compared_over_all_of_them() {
+    let sandbox = Sandbox::new();
+    let [one, _two] = ["n1", "n2"].map(|name| FarHost::called(name, &sandbox));
+    let mut command = sandbox.campaign(&["ext4", "tmpfs"], "trial");
+    command.args([
+        "--hosts", "n1,n2", "--name", "both", "--rounds", "2", "--divide",
+    ]);
+    let ended = run(one.known_to(&mut command));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let said: Vec<&str> = ended.stdout.split_whitespace().collect();
+    let said = said.join(" ");
+    for told in ["Both ran on each of 2 hosts", "Hosts, "] {
+        assert!(said.contains(told), "{told}: {}", ended.stdout);
+    }
+    let list = run(sandbox.fsarena().args(["list", "campaigns"]));
+    assert_eq!(list.stdout.matches("both").count(), 2, "{}", list.stdout);
+    for (words, told) in [
+        (&["--hosts", "n1,n2"][..], "--hosts takes --name NAME"),
+        (&["--hosts", "n1,n1", "--name", "x"], "named twice"),
+        (
+            &["--hosts", "n1", "--name", "x", "--sessions", "2"],
+            "takes no --host",
+        ),
+    ] {
+        let mut command = sandbox.campaign(&["tmpfs"], "trial");
+        let ended = run(one.known_to(command.args(words)));
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+}
+
 #[test]
 fn what_cannot_be_had_on_another_host_is_said_in_a_line() {
     let sandbox = Sandbox::new();

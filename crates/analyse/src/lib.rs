@@ -35,7 +35,10 @@ pub use campaigns::first_worse::{
 pub use campaigns::history::{
     Collector, History, HistoryPoint, LeftOutCampaign, LevelChange, Series, history,
 };
-pub use campaigns::settings::{CannotCompare, SettingChange, are_sessions_of_one};
+pub use campaigns::over_hosts::{BlockHost, compare_over_hosts};
+pub use campaigns::settings::{
+    CannotCompare, SettingChange, are_blocks_of_one, are_sessions_of_one,
+};
 pub use checks::disturbed::DisturbedCell;
 pub use checks::drift::Drift;
 pub use checks::noise::NoiseFloor;

@@ -16,7 +16,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use guest::{Carried, Guest, GuestError};
-use model::{Campaign, Cell, CellId, Environment, Nanos};
+use model::{Campaign, Cell, CellId, Environment, Nanos, SpreadPlan};
 use serde::{Deserialize, Serialize};
 use sys::trusted::{Directory, usual_mode};
 
@@ -239,6 +239,17 @@ impl Batch {
             path,
             plan,
         })
+    }
+
+    /// What cells run on, for the record; a command goes on with them.
+    pub fn environment(&self, go_on: &str) -> Environment {
+        Environment {
+            spread: Some(SpreadPlan {
+                directory: self.path.clone(),
+                command: go_on.to_owned(),
+            }),
+            ..self.plan.environment.clone()
+        }
     }
 
     /// What is planned.

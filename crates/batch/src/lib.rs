@@ -4,7 +4,7 @@
 //! [`Batch`] is such a directory: what is planned, which entry is which cell. A worker runs entries on its host through
 //! `orchestrate` into a [`Share`], which keeps each result as a file; [`Results`] reads these files and believes none that
 //! is damaged or not the campaign's; [`Collected`] is the backend through which `orchestrate` takes them into the store.
-//! [`slurm`] is the same backend with Slurm to start the workers. No file is locked and none is changed: each comes into
+//! [`slurm`] is the same backend with Slurm to start the workers, and [`hosts`] with hosts that are reached one by one. No file is locked and none is changed: each comes into
 //! being whole, under a name that nothing else has, so that the directory may lie on NFS.
 //!
 //! Runs no cell itself.
@@ -15,6 +15,7 @@ mod directory;
 mod error;
 #[cfg(test)]
 mod fixture;
+pub mod hosts;
 mod ranges;
 mod result_file;
 mod results;

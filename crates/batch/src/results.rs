@@ -235,6 +235,30 @@ impl<'a> Results<'a> {
         None
     }
 
+    /// Keeps what a worker has sent, as it wrote it; gives the number of its entry, and nothing where it is no result of
+    /// this host's, or a check of its own.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&mut self, text: &[u8], host: &str) -> Result<Option<u32>, BatchError> {
+        let file = ResultFile::parse(text);
+        let file = file.filter(|file| file.plan == *self.batch.name() && file.host == host);
+        let Some(file) = file else { return Ok(None) };
+        let place = self.places.get(&file.cell).copied();
+        let index = place.and_then(|(first, check)| match file.half {
+            Half::First => Some(first),
+            Half::Check => check,
+        });
+        let Some(entry) = index.and_then(|index| self.entries.get(index as usize)) else {
+            return Ok(None);
+        };
+        let (index, path) = (entry.index, self.batch.result(&entry.name, entry.half));
+        let kept = file.keep(self.batch, entry);
+        kept.map_err(BatchError::io("write", &path))?;
+        self.look_at(&path)?;
+        Ok(self.has(index).then_some(index))
+    }
+
     /// Files that are not taken.
     pub fn untaken(&self) -> impl Iterator<Item = &Untaken> {
         self.untaken.values()

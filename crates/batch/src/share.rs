@@ -22,6 +22,7 @@ pub struct Share<'a> {
     /// Where in them each cell is.
     places: BTreeMap<CellId, usize>,
     host: &'a str,
+    send: Option<&'a dyn Fn(&str)>,
 }
 
 impl<'a> Share<'a> {
@@ -50,8 +51,28 @@ impl<'a> Share<'a> {
             places: entries.iter().map(Entry::id).zip(0..).collect(),
             entries,
             host,
+            send: None,
         };
         (share, elsewhere)
+    }
+
+    /// All of these entries, each result of which is sent, as its file would be, and not kept: on a host that does not
+    /// share the directory.
+    pub fn sent(
+        batch: &'a Batch,
+        campaign: &Campaign,
+        entries: Vec<Entry>,
+        host: &'a str,
+        send: &'a dyn Fn(&str),
+    ) -> Self {
+        Self {
+            batch,
+            campaign: campaign.clone(),
+            places: entries.iter().map(Entry::id).zip(0..).collect(),
+            entries,
+            host,
+            send: Some(send),
+        }
     }
 
     /// How many entries are to be run.
@@ -139,6 +160,10 @@ impl Ledger for Share<'_> {
             host: self.host.to_owned(),
             result: result.clone(),
         };
+        if let Some(send) = self.send {
+            send(&file.text());
+            return Ok(());
+        }
         let path = self.batch.result(&entry.name, entry.half);
         file.keep(self.batch, entry)
             .map_err(BatchError::io("write", &path))

@@ -34,6 +34,8 @@ pub struct Means<'a> {
     pub traces: &'a Path,
     /// The uses whose answers a budget is spent on.
     pub uses: Vec<Use>,
+    /// Whether a machine that does something else ends the campaign.
+    pub exclusive: bool,
     /// Brings the guest in which cells run; not asked where they run elsewhere, or all have.
     pub guest: &'a dyn Fn(&Campaign) -> anyhow::Result<Arc<Guest>>,
 }
@@ -133,6 +135,7 @@ pub fn drive<'a>(
         pace: cost.pace,
         experience,
         uses: means.uses.clone(),
+        exclusive: means.exclusive,
     };
     let taken = match taken {
         Some(taken) => taken,

@@ -17,6 +17,7 @@ mod output;
 mod paths;
 mod request;
 mod sampled;
+mod ssh_host;
 mod stop;
 mod traces;
 mod watch;

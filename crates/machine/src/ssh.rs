@@ -27,23 +27,31 @@ pub struct Ssh {
 }
 
 impl Ssh {
-    /// Connects, and copies this program to the host, where it is not there yet.
+    /// A host of which nothing is asked yet.
     ///
     /// # Errors
-    /// When ssh or root's rights cannot be had there, or it is another kind of machine.
-    pub fn to(host: &str) -> anyhow::Result<Self> {
+    /// When no host has such a name.
+    pub fn new(host: &str) -> anyhow::Result<Self> {
         if host.is_empty() || host.starts_with('-') {
             return Err(
                 Refused(format!("--host {host}: no name of a host begins with `-`")).into(),
             );
         }
-        let mut ssh = Self {
+        Ok(Self {
             host: host.to_owned(),
             control: tempfile::tempdir().context("a directory for ssh's socket")?,
             remote: Vec::new(),
-        };
-        ssh.connect()?;
-        let kind = ssh.ask("uname -sm; id -u", None)?;
+        })
+    }
+
+    /// Connects, and copies this program to the host, where it is not there yet.
+    ///
+    /// # Errors
+    /// When ssh or root's rights cannot be had there, or it is another kind of machine.
+    pub fn to(host: &str) -> anyhow::Result<Self> {
+        let mut ssh = Self::new(host)?;
+        ssh.connect(Stdio::inherit())?;
+        let kind = ssh.ask("uname -sm; id -u", Stdio::null())?;
         let mut lines = kind.lines();
         let (system, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if system != "Linux x86_64" {
@@ -54,7 +62,7 @@ impl Ssh {
         }
         let program = ssh.copy_program()?;
         if user != "0" {
-            ssh.ask("sudo -n true", None).map_err(|error| {
+            ssh.ask("sudo -n true", Stdio::null()).map_err(|error| {
                 Refused(format!(
                     "{error:#}; log in as root, or let this user run sudo without a password"
                 ))
@@ -76,7 +84,7 @@ impl Ssh {
             "d=${{XDG_CACHE_HOME:-$HOME/.cache}}/fsarena; p=$d/{name}; \
              if echo '{digest}  '\"$p\" | sha256sum -c >/dev/null 2>&1; then echo there; else echo missing; fi; echo \"$p\""
         );
-        let answer = self.ask(&script, None)?;
+        let answer = self.ask(&script, Stdio::null())?;
         let mut lines = answer.lines();
         let (state, path) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if state != "there" {
@@ -84,14 +92,16 @@ impl Ssh {
             let script = format!(
                 "umask 077; p='{path}'; mkdir -p \"${{p%/*}}\" && cat >\"$p.$$\" && chmod 700 \"$p.$$\" && mv \"$p.$$\" \"$p\""
             );
-            self.ask(&script, Some(program))?;
+            self.ask(&script, program.into())?;
         }
         Ok(path.to_owned())
     }
 
-    /// What a shell command on the host writes.
-    fn ask(&self, script: &str, input: Option<File>) -> anyhow::Result<String> {
-        let input = input.map_or_else(Stdio::null, Stdio::from);
+    /// What a shell command on the host writes that gets this input.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or the command fails; with the last line that was said.
+    pub fn ask(&self, script: &str, input: Stdio) -> anyhow::Result<String> {
         let output = self
             .ssh(&[])
             .arg(script)
@@ -116,8 +126,19 @@ impl Ssh {
         Err(Refused(format!("{who}: {said}")).into())
     }
 
-    /// Makes the connection that the others share, where it is not there, or is no more.
-    fn connect(&self) -> anyhow::Result<()> {
+    /// A shell command on the host, ready to be started. Ctrl-C at this terminal does not reach it.
+    pub fn shell(&self, script: &str) -> Command {
+        let mut command = self.ssh(&[]);
+        command.arg(script).process_group(0);
+        command
+    }
+
+    /// Makes the connection that the others share, where it is not there, or is no more; what ssh complains of goes to
+    /// `errors`.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn connect(&self, errors: Stdio) -> anyhow::Result<()> {
         let mut check = self.ssh(&["-O", "check"]);
         let is_there = check.stdout(Stdio::null()).stderr(Stdio::null()).status();
         if is_there.is_ok_and(|status| status.success()) {
@@ -129,6 +150,7 @@ impl Ssh {
             .arg("true")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
+            .stderr(errors)
             .status()
             .context("cannot start ssh: is openssh-client installed?")?;
         match status.success() {
@@ -153,12 +175,9 @@ impl Ssh {
 
 impl Reach for Ssh {
     fn command(&self) -> anyhow::Result<Command> {
-        self.connect()?;
-        let mut command = self.ssh(&[]);
-        command.arg(format!("{} agent --machine", self.remote.join(" ")));
+        self.connect(Stdio::inherit())?;
         // Ctrl-C is told to the agent in words; it would break the connection.
-        command.process_group(0);
-        Ok(command)
+        Ok(self.shell(&format!("{} agent --machine", self.remote.join(" "))))
     }
 
     fn name(&self) -> String {

@@ -1,5 +1,7 @@
 //! What a campaign ran on.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, DiskIdentity};
@@ -40,6 +42,19 @@ pub struct Environment {
     pub clock: String,
     /// Versions of the filesystems' tools.
     pub tools: Vec<Tool>,
+    /// Where cells ran on other hosts from a plan, what goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<SpreadPlan>,
+}
+
+/// A plan whose cells run on other hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpreadPlan {
+    /// The directory in which it is.
+    pub directory: PathBuf,
+    /// The command that goes on with it.
+    pub command: String,
 }
 
 impl Environment {

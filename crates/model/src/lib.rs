@@ -54,7 +54,7 @@ pub use disk_identity::{DiskIdentity, DiskState};
 pub use disk_model::{DiskModel, Flash, FlashState, Mechanism, Rotating, Zone};
 pub use disk_work::{DiskWork, JournalPart};
 pub use disturbance::{Disturbance, Pressure};
-pub use environment::{Condition, CpuCache, Environment, Tool};
+pub use environment::{Condition, CpuCache, Environment, SpreadPlan, Tool};
 pub use facts::{BootLoader, FACTS, Facts, Limit, Origin, Reader, System};
 pub use features::{Class, Feature, Features, Support};
 pub use file_layout::FileLayout;

@@ -77,6 +77,11 @@ pub fn not_quiet(disturbance: &Disturbance) -> String {
     )
 }
 
+/// Why a campaign ends that is to have its machine alone, in a line.
+pub fn not_exclusive(disturbance: &Disturbance) -> String {
+    format!("this machine does something else ({disturbance}): stop that, or leave --exclusive out")
+}
+
 /// Why a cell is run again, in a line.
 pub fn words(cell: &Cell, result: &CellResult) -> String {
     let what = result
@@ -88,10 +93,10 @@ pub fn words(cell: &Cell, result: &CellResult) -> String {
 
 #[cfg(test)]
 mod tests {
-    use model::Nanos;
+    use model::{Calibration, Environment, Nanos, Overhead, Spread, Test};
 
     use super::*;
-    use crate::in_memory;
+    use crate::{Backend, Ended, Limits, News, Stop, in_memory};
 
     fn result(others: u64) -> CellResult {
         CellResult {
@@ -147,6 +152,84 @@ mod tests {
         assert!(!again.is_due(&result(5)));
         assert_eq!(Again::of(&stored).done, 2);
         assert!(!Again::of(&cells(9)).is_due(&result(5)));
+    }
+
+    /// A machine that something else ran on while it was measured, and then while each cell ran.
+    struct Busy<F> {
+        measured: u64,
+        cells: in_memory::Cells<F>,
+    }
+
+    impl<F: FnMut(&Cell, &Test) -> CellResult> Backend for Busy<F> {
+        type Error = std::convert::Infallible;
+
+        fn environment(&mut self) -> Result<Environment, Self::Error> {
+            self.cells.environment()
+        }
+
+        fn calibrate(&mut self) -> Result<Option<Calibration>, Self::Error> {
+            let value = Spread::of(&[1.0]).unwrap();
+            Ok(Some(Calibration {
+                overhead: Overhead {
+                    operation: value,
+                    clock: value,
+                    histogram: value,
+                    marking: value,
+                    verification: value,
+                },
+                disturbance: result(self.measured).disturbance,
+                device: String::new(),
+                raw_device: None,
+                taken: Nanos(0),
+                elapsed: Nanos(0),
+            }))
+        }
+
+        fn start(&mut self, cell: &Cell, test: &Test) {
+            self.cells.start(cell, test);
+        }
+
+        fn next(&mut self) -> News {
+            self.cells.next()
+        }
+    }
+
+    /// How a campaign of 24 cells ends that is to have its machine alone, or not; and how many have their results.
+    fn ended(exclusive: bool, measured: u64, in_cells: u64) -> (Result<Ended, String>, usize) {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
+        let mut ledger = in_memory::Results::new(&in_memory::campaign(contenders.into(), 12));
+        let cells = in_memory::Cells::new(|_: &Cell, _: &Test| result(in_cells));
+        let mut backend = Busy { measured, cells };
+        let limits = Limits {
+            exclusive,
+            ..Limits::default()
+        };
+        let ended = crate::run(&mut ledger, &mut backend, &limits, &(), &Stop::default());
+        let stored = ledger.read().cells.iter();
+        let done = stored.filter(|cell| cell.result.is_some()).count();
+        (ended.map_err(|error| error.to_string()), done)
+    }
+
+    #[test]
+    fn a_machine_that_does_something_else_is_refused() {
+        assert_eq!(ended(false, 5, 0), (Ok(Ended::Complete), 24));
+        assert_eq!(ended(true, 0, 0), (Ok(Ended::Complete), 24));
+        let (refused, done) = ended(true, 5, 0);
+        let told = refused.unwrap_err();
+        assert!(
+            told.contains("stop that, or leave --exclusive out"),
+            "{told}"
+        );
+        assert_eq!(done, 0);
+    }
+
+    #[test]
+    fn a_machine_that_begins_to_do_something_else_ends_the_campaign() {
+        assert_eq!(ended(false, 0, 5), (Ok(Ended::Complete), 24));
+        let (refused, done) = ended(true, 0, 5);
+        assert!(refused.unwrap_err().contains("does something else"));
+        assert_eq!(done, TOGETHER);
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub struct Limits {
     pub experience: Experience,
     /// The uses whose answers a budget is spent on, beside those of the groups of tests.
     pub uses: Vec<Use>,
+    /// Whether a machine that does something else ends the campaign.
+    pub exclusive: bool,
 }
 
 /// Runs every planned cell that has no result, and further rounds where the campaign's rule wants them.
@@ -92,6 +94,7 @@ pub fn run<L: Ledger, B: Backend>(
     let earlier = stored.time_taken();
     let mut run = Run {
         uses: &limits.uses,
+        exclusive: limits.exclusive,
         begun: clock::now(),
         earlier: Nanos(earlier.0 / (backend.side_by_side() as u64).max(1)),
         blocks: VecDeque::new(),
@@ -178,6 +181,8 @@ struct Run<'a, L, B> {
     again: Again,
     /// The uses whose answers a budget is spent on.
     uses: &'a [Use],
+    /// Whether a machine that does something else ends the campaign.
+    exclusive: bool,
     /// When this session began, on the clock of [`clock::now`].
     begun: Nanos,
     /// What the cells of earlier sessions took.
@@ -243,9 +248,13 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
         let Some(taken) = self.backend.calibrate().map_err(Error::Backend)? else {
             return Ok(());
         };
+        let disturbance = taken.disturbance.filter(Disturbance::is_much);
+        if let Some(disturbance) = disturbance.filter(|_| self.exclusive) {
+            return Err(Error::Withdrawn(again::not_exclusive(&disturbance)));
+        }
         self.ledger.calibrate(&taken).map_err(Error::Ledger)?;
         self.calibrated = true;
-        if let Some(disturbance) = taken.disturbance.filter(Disturbance::is_much) {
+        if let Some(disturbance) = disturbance {
             self.observer.note(&again::not_quiet(&disturbance));
         }
         self.observer.calibrated(&taken);
@@ -449,7 +458,8 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             return Ok(After::GoOn);
         };
         self.ledger.record(&cell, result).map_err(Error::Ledger)?;
-        if let Some(disturbance) = self.again.has_become_busy(result) {
+        let busy = self.again.has_become_busy(result);
+        if let Some(disturbance) = busy.filter(|_| !self.exclusive) {
             self.observer.note(&again::not_quiet(&disturbance));
         }
         self.finished.insert(id);
@@ -464,7 +474,10 @@ impl<L: Ledger, B: Backend> Run<'_, L, B> {
             }
         }
         self.observer.end(&cell, result, self.position());
-        Ok(After::GoOn)
+        Ok(match busy.filter(|_| self.exclusive) {
+            Some(disturbance) => After::Withdrawn(again::not_exclusive(&disturbance)),
+            None => After::GoOn,
+        })
     }
 
     fn further_cells(&mut self) -> Outcome<bool, L, B> {

@@ -60,6 +60,7 @@ pub fn collect<'a>(
         conditions,
         clock: setting.clock,
         tools: commands.into_iter().filter_map(tool_version).collect(),
+        spread: None,
     }
 }
 

@@ -15,6 +15,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::campaigns::over_hosts::BlockHost;
 use crate::campaigns::settings::{self, CannotCompare, SettingChange};
 use crate::inference::{Beside, Compared, Pairing, overall, pairs};
 use crate::rows::beside::{Place, Sides, beside, caches, is_sound, logs, of_one_campaign};
@@ -139,6 +140,9 @@ pub struct Differences {
     /// The numbers of the campaigns of each side, where these sessions and not their rounds are what is compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<[Vec<i64>; 2]>,
+    /// The hosts whose means are compared, of two contenders that ran on each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<BlockHost>,
     /// How many cells of each side ran while the machine did much else, and how many there are.
     pub disturbed: [[u32; 2]; 2],
     /// What differs in the setting.
@@ -195,7 +199,7 @@ impl<'a> Analysed<'a> {
         Self { results, analysis }
     }
 
-    fn contender(&self, name: &str) -> Result<(usize, &'a Contender), CannotCompare> {
+    pub(super) fn contender(&self, name: &str) -> Result<(usize, &'a Contender), CannotCompare> {
         let mut contenders = self.results.campaign.contenders.iter().enumerate();
         contenders
             .find(|(_, contender)| contender.name == name)
@@ -294,7 +298,7 @@ pub fn compare_versions(
     let (first, of_first) = before.contender(old)?;
     let (second, of_second) = after.contender(new)?;
     let mut settings = settings::of_campaigns(before.results, after.results, &[]);
-    settings.extend(settings::of_contenders(of_first, of_second));
+    settings.extend(settings::of_contenders(after.results, of_first, of_second));
     let pairing = pairing(before.results, after.results);
     let sides = [&[before][..], &[after][..]];
     let pairs = [(first, second)];
@@ -354,6 +358,7 @@ fn compare(
     let mut found = Differences {
         paired: matches!(pairing, Pairing::Rounds | Pairing::Exact),
         sessions: (pairing == Pairing::Sessions).then(|| [numbers(0), numbers(1)]),
+        hosts: Vec::new(),
         disturbed: sessions.map(disturbed),
         settings,
         only_in_one,
@@ -389,7 +394,7 @@ fn compare(
 }
 
 /// How many cells of these sessions were disturbed, and how many ran.
-fn disturbed(sessions: &[Analysed<'_>]) -> [u32; 2] {
+pub(super) fn disturbed(sessions: &[Analysed<'_>]) -> [u32; 2] {
     let count = |of: &dyn Fn(&Analysed<'_>) -> usize| {
         u32::try_from(sessions.iter().map(of).sum::<usize>()).unwrap_or(u32::MAX)
     };
@@ -499,7 +504,7 @@ fn new_failure<'a>(
 }
 
 /// The same result in another session.
-fn result_in<'a>(
+pub(super) fn result_in<'a>(
     of: &Analysed<'a>,
     row: &Row,
     contender: &str,
@@ -526,7 +531,11 @@ fn session_means(sessions: &[Analysed<'_>], row: &Row, result: &MetricResult) ->
 }
 
 /// What became of each result.
-fn changes(compared: &[(Sides<'_>, Beside)], pairing: Pairing, margin: Margin) -> Vec<Change> {
+pub(super) fn changes(
+    compared: &[(Sides<'_>, Beside)],
+    pairing: Pairing,
+    margin: Margin,
+) -> Vec<Change> {
     let besides: Vec<Beside> = compared.iter().map(|(_, beside)| beside.clone()).collect();
     let changes = compared.iter().zip(pairs(&besides, pairing, margin));
     let changes = changes.filter_map(|(((row, before, after), beside), compared)| {
@@ -558,7 +567,7 @@ fn mean(logs: &[Option<f64>], direction: Direction) -> f64 {
 }
 
 /// What became of each contender, over the results of primary metrics.
-fn of_contenders(
+pub(super) fn of_contenders(
     compared: &[(Sides<'_>, Beside)],
     pairing: Pairing,
     margin: Margin,

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use model::{CampaignResults, Contender, Direction, Metric, MetricPattern, Nanos, Phase, Unit};
 use serde::{Deserialize, Serialize};
 
-use crate::campaigns::settings::{clock, of_contenders};
+use crate::campaigns::settings::{clock, host, of_contenders};
 use crate::statistics::change_points::change_points;
 use crate::{Analysed, Estimate, Row, median};
 
@@ -99,7 +99,7 @@ struct Reference {
     test: String,
     phase: Phase,
     metric: Metric,
-    conditions: [String; 3],
+    conditions: [String; 4],
 }
 
 /// Collects a history campaign by campaign, so that only one has to be in memory.
@@ -167,7 +167,8 @@ impl Collector<'_> {
             || "no limit of memory".to_owned(),
             |m| format!("{m} of memory"),
         );
-        let conditions = [clock(results), results.campaign.backend.to_string(), memory];
+        let backend = results.campaign.backend.to_string();
+        let conditions = [clock(results), backend, memory, host(results)];
         let known = self
             .references
             .iter()
@@ -265,14 +266,16 @@ impl Reference {
     }
 
     /// Why a campaign's result is not comparable.
-    fn differs(&self, conditions: &[String; 3], phase: &Phase) -> Option<String> {
-        let [clock, backend, memory] = conditions;
+    fn differs(&self, conditions: &[String; 4], phase: &Phase) -> Option<String> {
+        let [clock, backend, memory, host] = conditions;
         if *clock != self.conditions[0] {
             Some(format!("it is in {clock}"))
         } else if *backend != self.conditions[1] {
             Some(format!("its backend is {backend}"))
         } else if *memory != self.conditions[2] {
             Some(format!("it has {memory}"))
+        } else if *host != self.conditions[3] {
+            Some(format!("it ran on {host}"))
         } else if phase.op != self.phase.op {
             Some(format!("the work of {} is another", phase.name))
         } else if phase.cache != self.phase.cache || phase.ends != self.phase.ends {

@@ -6,4 +6,5 @@ pub(crate) mod bisection;
 pub(crate) mod difference;
 pub(crate) mod first_worse;
 pub(crate) mod history;
+pub(crate) mod over_hosts;
 pub(crate) mod settings;

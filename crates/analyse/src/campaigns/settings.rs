@@ -17,6 +17,8 @@ pub enum CannotCompare {
     NoContender(String),
     /// They have no result in common.
     NothingInCommon,
+    /// No host has run both contenders.
+    NoHostHasBoth(String, String),
 }
 
 impl fmt::Display for CannotCompare {
@@ -27,6 +29,10 @@ impl fmt::Display for CannotCompare {
                 write!(f, "backends {a} and {b} are never compared with each other")
             }
             Self::NoContender(name) => write!(f, "there is no contender `{name}` to compare"),
+            Self::NoHostHasBoth(a, b) => write!(
+                f,
+                "no host has run both {a} and {b}: what differs may be the hosts; run both on each (`fsarena run --hosts`)"
+            ),
             Self::NothingInCommon => f.write_str(
                 "they have no result in common: same contender, same test of the same size, same metric",
             ),
@@ -71,6 +77,30 @@ pub(crate) fn clock(results: &CampaignResults) -> String {
     results.campaign.clock.name().to_owned()
 }
 
+/// The host that a campaign ran on.
+pub(crate) fn host(results: &CampaignResults) -> String {
+    let host = results.campaign.host.clone();
+    host.unwrap_or_else(|| "this machine".to_owned())
+}
+
+/// What is recorded of some hosts and not the same on all of them, with the value on each.
+pub(crate) fn of_hosts(hosts: &[&Environment]) -> Vec<(String, Vec<String>)> {
+    let facts: Vec<Facts> = hosts.iter().map(|host| of_environment(host)).collect();
+    let mut seen = BTreeSet::new();
+    let words = facts.iter().flatten().map(|(what, _)| what);
+    let words = words.filter(|what| seen.insert(what.as_str()));
+    let values = words.map(|what| {
+        let value = |facts: &Facts| value(facts, what);
+        (
+            what.clone(),
+            facts.iter().map(value).collect::<Vec<String>>(),
+        )
+    });
+    values
+        .filter(|(_, values)| values.iter().any(|value| *value != values[0]))
+        .collect()
+}
+
 /// What differs between two campaigns, of which these contenders are compared.
 pub(crate) fn of_campaigns(
     before: &CampaignResults,
@@ -109,6 +139,15 @@ pub fn are_sessions_of_one(one: &CampaignResults, other: &CampaignResults) -> bo
             })
 }
 
+/// Whether two campaigns are the same but for the machine, the seed and the number of rounds: each is a block of a
+/// comparison over hosts.
+pub fn are_blocks_of_one(one: &CampaignResults, other: &CampaignResults) -> bool {
+    let (a, b) = (&one.campaign, &other.campaign);
+    same_ground(one, other).is_ok()
+        && (&a.suites, &a.contenders) == (&b.suites, &b.contenders)
+        && (a.size, a.memory, a.profile) == (b.size, b.memory, b.profile)
+}
+
 /// What differs between two contenders of a campaign.
 pub(crate) fn of_contenders(
     results: &CampaignResults,
@@ -143,6 +182,7 @@ fn facts(results: &CampaignResults) -> Facts {
     ]
     .map(|(what, value)| (what.to_owned(), value))
     .into();
+    facts.push(("host".to_owned(), host(results)));
     let machine = campaign.machine_in_words();
     facts.extend(machine.map(|machine| ("machine of a guest".to_owned(), machine)));
     facts.extend(of_environment(environment));
@@ -220,10 +260,6 @@ fn shown(value: Option<impl ToString>) -> String {
 
 /// What has another value after than before; what only one of them has is absent in the other.
 fn different(before: &Facts, after: &Facts) -> Vec<SettingChange> {
-    let value = |facts: &Facts, what: &str| {
-        let found = facts.iter().find(|(w, _)| w == what);
-        found.map(|(_, value)| value.clone()).unwrap_or_default()
-    };
     let mut seen = BTreeSet::new();
     before
         .iter()
@@ -238,6 +274,11 @@ fn different(before: &Facts, after: &Facts) -> Vec<SettingChange> {
             })
         })
         .collect()
+}
+
+fn value(facts: &Facts, what: &str) -> String {
+    let found = facts.iter().find(|(w, _)| w == what);
+    found.map(|(_, value)| value.clone()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub enum Pairing {
     Exact,
     /// They are no rounds, but means of sessions ([`super::sessions`]).
     Sessions,
+    /// They are no rounds, but means of hosts, of which each has both sides: a host is a block ([`super::sessions`]).
+    Hosts,
 }
 
 /// One result on either side.
@@ -249,12 +251,12 @@ const fn bounded(value: f64) -> f64 {
     value.clamp(f64::MIN_POSITIVE, f64::MAX)
 }
 
-/// The means of the results of each test, in rounds that have all of them, with their number. What sessions have in common is
-/// in all their tests, which are then one.
+/// The means of the results of each test, in rounds that have all of them, with their number. What sessions, or hosts, have in
+/// common is in all their tests, which are then one.
 fn by_test(results: &[&Beside], pairing: Pairing) -> Vec<(f64, Beside)> {
     let mut tests: BTreeMap<usize, Vec<&Beside>> = BTreeMap::new();
     for result in results {
-        let test = if pairing == Pairing::Sessions {
+        let test = if matches!(pairing, Pairing::Sessions | Pairing::Hosts) {
             0
         } else {
             result.test
@@ -347,8 +349,8 @@ fn estimates(results: &[Beside], pairing: Pairing) -> Vec<Option<Estimate>> {
         across: (sides * count(results.iter().map(|result| result.contender))) as f64,
         down: count(results.iter().map(|result| result.test)) as f64,
     };
-    if pairing == Pairing::Sessions {
-        return sessions::estimates(table, results);
+    if matches!(pairing, Pairing::Sessions | Pairing::Hosts) {
+        return sessions::estimates(table, results, pairing);
     }
     let series = |result: &Beside, side: usize, values: Vec<f64>| Series {
         row: result.row,

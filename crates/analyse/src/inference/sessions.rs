@@ -1,19 +1,33 @@
-//! Two series of sessions beside each other.
+//! Two series of sessions beside each other, or two contenders on several hosts.
 //!
 //! A campaign is a session: what it has in common — where files came to lie, what else the machine did that hour — its rounds
 //! cannot show, and two campaigns of the same thing differ by more than their rounds do. So where there are several
 //! sessions, the mean of each is one value, and the variation of these means decides (T. Kalibera and R. Jones, "Rigorous
 //! benchmarking in reasonable time", ISMM 2013: the repetitions of the highest level are the ones that count).
 
+//!
+//! A host is a block: what it has in common — its processor, its disk — is in both contenders on it, and goes out of
+//! their difference there, which is one value. That a contender likes one host better than another is in the variation of
+//! these values, which decides: with H hosts, t with H − 1 degrees of freedom (R. A. Fisher, "The design of experiments",
+//! 1935, randomised blocks; G. E. P. Box, J. S. Hunter and W. G. Hunter, "Statistics for experimenters", 2nd ed., 2005, ch. 4).
+
 use super::moderated::{Estimate, belief};
-use super::pair::Beside;
+use super::pair::{Beside, Pairing};
 use super::prior::{Expected, Prior, Table, Trust};
 use super::scale::{by_squares, mean_and_squares};
 
-/// How much more each result costs after than before; the values of either side are means of sessions. Both sides are as
-/// noisy as each other. `None` where a side has no value.
-pub(super) fn estimates(table: Table, results: &[Beside]) -> Vec<Option<Estimate>> {
-    let sums: Vec<Option<Sums>> = results.iter().map(Sums::of).collect();
+/// How much more each result costs after than before; the values of either side are means of sessions, both as noisy as
+/// each other, or of hosts, which have a value on both. `None` where there is nothing to compare.
+pub(super) fn estimates(
+    table: Table,
+    results: &[Beside],
+    pairing: Pairing,
+) -> Vec<Option<Estimate>> {
+    let of = match pairing {
+        Pairing::Hosts => Sums::of_blocks,
+        _ => Sums::of,
+    };
+    let sums: Vec<Option<Sums>> = results.iter().map(of).collect();
     let known = results.iter().zip(&sums).filter_map(|(result, sums)| {
         let sums = sums.as_ref()?;
         Some((
@@ -34,15 +48,15 @@ pub(super) fn estimates(table: Table, results: &[Beside]) -> Vec<Option<Estimate
     .collect()
 }
 
-/// What the sessions of a result come to.
+/// What the sessions, or the hosts, of a result come to.
 struct Sums {
     /// After less before.
     difference: f64,
-    /// The squared deviations from the means of the sides.
+    /// The squared deviations from the means of the sides; of the differences of hosts, from their mean.
     squares: f64,
-    /// Sessions, less one for each side.
+    /// Sessions, less one for each side; hosts, less one.
     freedom: f64,
-    /// One by the sessions before, and one by those after.
+    /// One by the sessions before, and one by those after; one by the hosts.
     inverses: f64,
 }
 
@@ -57,6 +71,18 @@ impl Sums {
             squares: before.1 + after.1,
             freedom: counts[0] + counts[1] - 2.0,
             inverses: 1.0 / counts[0] + 1.0 / counts[1],
+        })
+    }
+
+    fn of_blocks(result: &Beside) -> Option<Self> {
+        let both = result.before.iter().zip(&result.after);
+        let differences: Vec<f64> = both.filter_map(|(a, b)| Some((*b)? - (*a)?)).collect();
+        let (difference, squares) = mean_and_squares(&differences);
+        (!differences.is_empty()).then(|| Self {
+            difference,
+            squares,
+            freedom: differences.len() as f64 - 1.0,
+            inverses: 1.0 / differences.len() as f64,
         })
     }
 
@@ -114,6 +140,36 @@ mod tests {
             "{compared:?}"
         );
         assert!(matches!(compared.verdict, Verdict::WorseByAtLeast(_)));
+    }
+
+    /// Three hosts, of which one takes three times as long: the standard error is that of the differences, √(0.01²/3).
+    #[test]
+    fn what_a_host_has_in_common_goes_out_of_the_difference() {
+        let host = [0.0, 3.0f64.ln(), -0.4];
+        let other = [0.30, 3.0f64.ln() + 0.31, -0.4 + 0.32];
+        let all = overall(&[result(0, &host, &other)], Pairing::Hosts, Margin(0.05));
+        let compared = all[0].1.unwrap();
+        assert!((compared.ratio - 0.31f64.exp()).abs() < 1e-9);
+        // 4.303 is the quantile for two degrees of freedom; tails are computed from 400 draws.
+        let reach = 4.303 * (0.0001f64 / 3.0).sqrt();
+        let found = compared.high.ln() - 0.31;
+        assert!((found - reach).abs() < 0.05 * reach, "{compared:?}");
+        assert!(matches!(compared.verdict, Verdict::WorseByAtLeast(_)));
+        let sides = overall(&[result(0, &host, &other)], Pairing::Sessions, Margin(0.05));
+        assert!(matches!(
+            sides[0].1.unwrap().verdict,
+            Verdict::NotEnoughRounds { .. }
+        ));
+    }
+
+    #[test]
+    fn one_host_says_nothing_of_others() {
+        let all = overall(&[result(0, &[0.0], &[2.0])], Pairing::Hosts, Margin(0.05));
+        let verdict = all[0].1.map(|compared| compared.verdict);
+        assert!(
+            matches!(verdict, None | Some(Verdict::NotEnoughRounds { .. })),
+            "{verdict:?}"
+        );
     }
 
     /// What all results of a session have in common does not become certain by looking at many of them: were each session a

@@ -53,6 +53,8 @@ pub struct Slurm<'r, 'a> {
     tasks: BTreeMap<u32, String>,
     news: VecDeque<News>,
     stop: Stop,
+    /// The command that goes on where this ends.
+    go_on: String,
     /// What was said last that Slurm complains of.
     complaint: Option<String>,
 }
@@ -66,6 +68,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
         batch: &'a Batch,
         results: &'r mut Results<'a>,
         cluster: Cluster,
+        go_on: &str,
         stop: &Stop,
     ) -> Result<Self, SlurmError> {
         let missing = results.missing();
@@ -82,6 +85,7 @@ impl<'r, 'a> Slurm<'r, 'a> {
             news: VecDeque::new(),
             complaint: None,
             stop: Stop::clone(stop),
+            go_on: go_on.to_owned(),
             checks,
             batch,
             cluster,
@@ -299,7 +303,7 @@ impl Backend for Slurm<'_, '_> {
     }
 
     fn environment(&mut self) -> Result<Environment, SlurmError> {
-        Ok(self.batch.plan().environment.clone())
+        Ok(self.batch.environment(&self.go_on))
     }
 
     fn calibrate(&mut self) -> Result<Option<Calibration>, SlurmError> {

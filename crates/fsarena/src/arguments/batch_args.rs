@@ -56,6 +56,10 @@ pub struct WorkArgs {
     /// Run all that is left to be run.
     #[arg(long, conflicts_with = "index")]
     pub all: bool,
+    /// Send each result to standard output, as its file would be, and keep none; ends when standard input does. For a host
+    /// that does not share the directory, but has a copy.
+    #[arg(long, requires = "index")]
+    pub send: bool,
     /// The name of this host, by which cells are checked on another [default: the machine's].
     #[arg(long = "as", value_name = "HOST", value_parser = text)]
     pub host: Option<String>,
@@ -91,9 +95,14 @@ pub struct CollectArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = OVER_HOSTS)]
 pub struct EngineArgs {
-    /// Have a scheduler run the cells on its nodes, and follow it to the end; only virtual time is the same on all of them.
-    #[arg(long, value_name = "SCHEDULER", value_parser = words::<Engine>(["slurm"]))]
+    /// Have Slurm run the cells on its nodes, or ssh on --hosts, and follow them to the end; only virtual time is the same on
+    /// all of them.
+    #[arg(long, value_name = "ENGINE", value_parser = words::<Engine>(["slurm", "ssh"]))]
     pub on: Option<Engine>,
+    /// Hosts that ssh reaches, with a comma between (n1,user@n2): with --on ssh they share the cells, else each runs the campaign,
+    /// in real time, and contenders are compared over all of them.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = text)]
+    pub hosts: Vec<String>,
     /// The partition [default: the cluster's].
     #[arg(long, value_name = "NAME", requires = "on", value_parser = text)]
     pub partition: Option<String>,
@@ -113,11 +122,13 @@ pub struct EngineArgs {
     pub sbatch: Vec<String>,
 }
 
-/// A scheduler.
+/// What runs cells on other hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Slurm.
     Slurm,
+    /// ssh, to each of them.
+    Ssh,
 }
 
 impl std::str::FromStr for Engine {
@@ -126,7 +137,8 @@ impl std::str::FromStr for Engine {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "slurm" => Ok(Self::Slurm),
-            _ => Err(format!("`{text}` is not a scheduler: slurm")),
+            "ssh" => Ok(Self::Ssh),
+            _ => Err(format!("`{text}` runs no cells: slurm or ssh")),
         }
     }
 }

@@ -69,6 +69,9 @@ pub struct Globals {
     /// Print only results and errors.
     #[arg(short, long, global = true)]
     pub quiet: bool,
+    /// The host that this is about, where several run campaigns at the same time.
+    #[arg(skip)]
+    pub of_host: Option<String>,
 }
 
 /// The commands.
@@ -90,6 +93,10 @@ Examples:
   fsarena run --backend vm --disk sata-ssd -c hpfs    on a model of a slower disk
   fsarena run --backend vm -c xfs --on slurm --plan /shared/it
                                                       on the nodes of a cluster
+  fsarena run --backend vm -c xfs --on ssh --hosts n1,n2 --plan it
+                                                      on hosts that ssh reaches, in virtual time
+  fsarena run -c ext4 -c xfs --hosts n1,n2,n3 --name shop --exclusive
+                                                      in real time on each of three hosts, then over all of them
   fsarena run --backend vm -c zfs --disks 1,2,4       each test over one, two and four disks
   sudo fsarena run -s disk-scaling -c ext4 -c btrfs   write, rewrite, read over more and more images
   sudo fsarena run -c ext4 -c xfs@memory=64MiB        one of them with little memory
@@ -125,6 +132,7 @@ What has a valid result is not run again. Exit codes: 0 if the results are there
 Examples:
   fsarena collect /shared/it                               as often as you like
   fsarena collect /shared/it --on slurm                    have Slurm run what is left, and follow it
+  fsarena collect it --on ssh --hosts n1,n2                the same with hosts that ssh reaches
 
 Files that are damaged, of another campaign or second results are named and not taken. Exit code 3 if results are missing.")]
     Collect(CollectArgs),
@@ -259,7 +267,8 @@ Examples:
   fsarena compare old.json new.json --threshold 5%
                                                exit with 1 if a result is worse by more than 5 %
   fsarena compare --within 4 ext4 ext4:data=journal
-                                               two contenders of campaign 4")]
+                                               two contenders of campaign 4
+  fsarena compare --within shop ext4 xfs       the same over all hosts that ran `shop`")]
     Compare(CompareArgs),
     /// Say how far two campaigns on different clocks or machines agree on who is better.
     #[command(after_help = "\

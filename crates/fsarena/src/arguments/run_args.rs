@@ -67,6 +67,9 @@ pub struct RunArgs {
     /// differ: see `compare`.
     #[arg(long, value_name = "N", value_parser = up_to(chosen::MOST_SESSIONS))]
     pub sessions: Option<u32>,
+    /// Refuse a machine that does something else, and end the campaign where one begins to.
+    #[arg(long)]
+    pub exclusive: bool,
     /// Add rounds until 95 % intervals are within this of their medians (5%).
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub until_width: Option<f64>,
@@ -134,9 +137,12 @@ pub struct RunArgs {
     /// What runs the cells, where that is not this machine.
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Where the campaign is planned for it: a directory that all nodes see, empty or not there yet.
+    /// Where the campaign is planned for it: a directory, empty or not there yet, which with Slurm all nodes see.
     #[arg(long, value_name = "DIR", requires = "on", help_heading = OVER_HOSTS, value_hint = ValueHint::DirPath, value_parser = path())]
     pub plan: Option<PathBuf>,
+    /// Divide --rounds among --hosts, in place of running all on each; a host that goes away loses its rounds to the others.
+    #[arg(long, requires_all = ["hosts", "rounds"], conflicts_with = "on", help_heading = OVER_HOSTS)]
+    pub divide: bool,
     /// How cells are checked there.
     #[command(flatten)]
     pub checked: CheckArgs,

@@ -1,8 +1,10 @@
 //! `fsarena collect`: takes the results of planned cells into the store.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use batch::hosts::{Host, Hosts};
 use batch::slurm::{Cluster, Options, Slurm};
 use batch::{Batch, Collected, Results, State};
 use model::{Bytes, Campaign, GuestMachine};
@@ -19,10 +21,11 @@ use crate::commands::report as report_command;
 use crate::commands::run as run_command;
 use crate::experience;
 use crate::output::erase_question::Asked;
-use crate::output::exit::{Code, Refused};
+use crate::output::exit::{BadInput, Code, Refused};
 use crate::output::progress::Progress;
 use crate::output::text::remark;
 use crate::paths;
+use crate::ssh_host::SshHost;
 use crate::stop;
 
 /// Takes what is there, or has a scheduler run the rest and follows that.
@@ -30,20 +33,47 @@ pub fn run(args: &CollectArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
     let batch = Batch::open(&args.directory)?;
-    let options = options(&args.engine, &args.shared)?;
-    follow(&batch, options, args.strict, globals, &progress, &stop)
+    let engine = engine(&args.engine, &args.shared)?;
+    follow(&batch, engine, args.strict, globals, &progress, &stop)
+}
+
+/// What is to run the cells that have no result.
+pub enum Wanted {
+    /// Slurm.
+    Slurm(Options),
+    /// Hosts that ssh reaches.
+    Ssh {
+        /// Their names.
+        hosts: Vec<String>,
+        /// Tasks at a time, at most.
+        at_once: Option<u32>,
+        /// Further options of workers.
+        worker: Vec<String>,
+    },
+}
+
+impl Wanted {
+    /// The command that goes on with a directory.
+    fn go_on(wanted: Option<&Self>, batch: &Batch) -> String {
+        let on = match wanted {
+            None => String::new(),
+            Some(Self::Slurm(_)) => " --on slurm".to_owned(),
+            Some(Self::Ssh { hosts, .. }) => format!(" --on ssh --hosts {}", hosts.join(",")),
+        };
+        format!("fsarena collect {}{on}", batch.path().display())
+    }
 }
 
 /// The same for a directory that is open, and the report.
 pub fn follow(
     batch: &Batch,
-    slurm: Option<Options>,
+    wanted: Option<Wanted>,
     strict: bool,
     globals: &Globals,
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<ExitCode> {
-    match followed(batch, slurm, globals, progress, stop)? {
+    match followed(batch, wanted, globals, progress, stop)? {
         Followed::Complete(store, id) => report_command::after_run(&store, id, strict, globals),
         Followed::Left(code) => Ok(code),
     }
@@ -60,7 +90,7 @@ pub enum Followed {
 /// The same without a report.
 pub fn followed(
     batch: &Batch,
-    slurm: Option<Options>,
+    wanted: Option<Wanted>,
     globals: &Globals,
     progress: &Progress,
     stop: &Stop,
@@ -75,15 +105,24 @@ pub fn followed(
         yes: false,
         stop,
     };
-    let ended = match slurm {
-        None => collect(&mut store, id, batch, &results, &asked, stop),
-        Some(options) => {
-            let cluster = Cluster::find(&options, memory(&batch.plan().campaign));
-            let cluster = cluster.map_err(anyhow::Error::from);
-            cluster.and_then(|cluster| {
-                on_slurm(&mut store, id, batch, &mut results, cluster, &asked, stop)
-            })
-        }
+    let go_on = Wanted::go_on(wanted.as_ref(), batch);
+    let mut run = Run {
+        store: &mut store,
+        id,
+        batch,
+        results: &mut results,
+        asked: &asked,
+        stop,
+        go_on: &go_on,
+    };
+    let ended = match wanted {
+        None => run.collect(),
+        Some(Wanted::Slurm(options)) => run.on_slurm(&options),
+        Some(Wanted::Ssh {
+            hosts,
+            at_once,
+            worker,
+        }) => run.on_hosts(&hosts, at_once, &worker),
     };
     progress.finish();
     results
@@ -91,7 +130,7 @@ pub fn followed(
         .for_each(|untaken| progress.note(&untaken.to_string()));
     match ended? {
         Ended::Complete => Ok(Followed::Complete(store, id)),
-        Ended::Interrupted => left(&store, id, batch, &results, &asked).map(Followed::Left),
+        Ended::Interrupted => left(&store, id, batch, &results, &asked, &go_on).map(Followed::Left),
     }
 }
 
@@ -109,36 +148,129 @@ fn campaign_of(store: &mut Store, batch: &Batch) -> anyhow::Result<CampaignId> {
     Ok(store.begin_campaign(&plan.campaign, &cells, plan.planned)?)
 }
 
-/// Takes the results that are there.
-fn collect(
-    store: &mut Store,
+/// A session of a campaign whose results come as files.
+struct Run<'r, 'a> {
+    store: &'r mut Store,
     id: CampaignId,
-    batch: &Batch,
-    results: &Results<'_>,
-    asked: &Asked<'_>,
-    stop: &Stop,
-) -> anyhow::Result<Ended> {
-    let stored = store.load(id)?;
-    let mut missing = stored.cells.iter().filter(|c| c.result.is_none());
-    let mut is_missing = missing.clone();
-    if is_missing.next().is_none() {
-        return Ok(Ended::Complete);
-    }
-    // A session in which nothing is taken is none.
-    if !missing.any(|c| results.state(c.cell.id) == State::Ready) {
-        return Ok(Ended::Interrupted);
-    }
-    let mut backend = Collected::new(results, &batch.plan().environment);
-    let limits = Limits::default();
-    let go_on = format!("fsarena collect {}", batch.path().display());
-    campaign::cells(store, id, &mut backend, &limits, asked, stop, &go_on)
+    batch: &'a Batch,
+    results: &'r mut Results<'a>,
+    asked: &'r Asked<'r>,
+    stop: &'r Stop,
+    /// The command that goes on with it.
+    go_on: &'r str,
 }
 
-/// What the user asks of a scheduler, where one is to run the cells.
-pub fn options(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Option<Options>> {
+impl Run<'_, '_> {
+    /// Takes the results that are there.
+    fn collect(&mut self) -> anyhow::Result<Ended> {
+        let stored = self.store.load(self.id)?;
+        let mut missing = stored.cells.iter().filter(|c| c.result.is_none());
+        let mut is_missing = missing.clone();
+        if is_missing.next().is_none() {
+            return Ok(Ended::Complete);
+        }
+        // A session in which nothing is taken is none.
+        if !missing.any(|c| self.results.state(c.cell.id) == State::Ready) {
+            return Ok(Ended::Interrupted);
+        }
+        let environment = self.batch.environment(self.go_on);
+        let mut backend = Collected::new(self.results, &environment);
+        let (limits, asked) = (Limits::default(), self.asked);
+        let (store, stop) = (&mut *self.store, self.stop);
+        campaign::cells(
+            store,
+            self.id,
+            &mut backend,
+            &limits,
+            asked,
+            stop,
+            self.go_on,
+        )
+    }
+
+    /// Has Slurm run what has no result, and takes results as they come.
+    fn on_slurm(&mut self, options: &Options) -> anyhow::Result<Ended> {
+        let cluster = Cluster::find(options, memory(&self.batch.plan().campaign))?;
+        let Some(limits) = self.limits()? else {
+            return Ok(Ended::Complete);
+        };
+        let (nodes, tasks) = (cluster.nodes.len(), cluster.processors);
+        let (asked, id) = (self.asked, self.id);
+        says(
+            asked,
+            id,
+            self.batch,
+            &format!("{nodes} nodes of Slurm"),
+            tasks,
+        );
+        let mut slurm = Slurm::new(self.batch, self.results, cluster, self.go_on, self.stop)?;
+        let store = &mut *self.store;
+        let ended = campaign::cells(store, id, &mut slurm, &limits, asked, self.stop, self.go_on);
+        if ended.is_err() {
+            // Nobody waits for what is in the queue any more.
+            slurm.cancel()?;
+        }
+        ended
+    }
+
+    /// The same with hosts that ssh reaches.
+    fn on_hosts(
+        &mut self,
+        hosts: &[String],
+        at_once: Option<u32>,
+        worker: &[String],
+    ) -> anyhow::Result<Ended> {
+        let Some(limits) = self.limits()? else {
+            return Ok(Ended::Complete);
+        };
+        let memory = memory(&self.batch.plan().campaign);
+        let host = |name: &String| {
+            let host = SshHost::new(name, self.batch, memory, worker)?;
+            Ok(Arc::new(host) as Arc<dyn Host>)
+        };
+        let count = hosts.len();
+        let hosts: Vec<Arc<dyn Host>> = hosts.iter().map(host).collect::<anyhow::Result<_>>()?;
+        let (batch, asked, id) = (self.batch, self.asked, self.id);
+        let mut hosts = Hosts::new(batch, self.results, hosts, at_once, self.go_on, self.stop)?;
+        let tasks = hosts.slots();
+        says(asked, id, batch, &format!("{count} hosts"), tasks);
+        let store = &mut *self.store;
+        let ended = campaign::cells(store, id, &mut hosts, &limits, asked, self.stop, self.go_on)?;
+        if ended == Ended::Complete {
+            hosts.clear();
+        }
+        Ok(ended)
+    }
+
+    /// From what the time left is estimated; nothing where nothing is left.
+    fn limits(&self) -> anyhow::Result<Option<Limits>> {
+        let stored = self.store.load(self.id)?;
+        if stored.cells.iter().all(|cell| cell.result.is_some()) {
+            return Ok(None);
+        }
+        let experience = experience::of(self.store, &stored.campaign, Some(self.id));
+        let cost = run_command::cost(&stored.campaign, Some(self.store), &experience, None)?;
+        Ok(Some(Limits {
+            pace: cost.pace,
+            experience,
+            ..Limits::default()
+        }))
+    }
+}
+
+/// Says who runs how much at a time.
+fn says(asked: &Asked<'_>, id: CampaignId, batch: &Batch, who: &str, tasks: u32) {
+    let (cells, directory) = (batch.plan().cells, batch.path().display());
+    asked.progress.note(&format!(
+        "campaign {id}: {cells} cells on {who}, {tasks} at a time; planned in {directory}"
+    ));
+}
+
+/// What the user wants to run the cells, where that is not whoever is there.
+pub fn engine(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Option<Wanted>> {
     // A key that cannot be used is told here, and not by each task.
     guest_command::shared_cells(shared)?;
-    let Some(Engine::Slurm) = engine.on else {
+    let Some(on) = engine.on else {
         return Ok(None);
     };
     let mut worker = Vec::new();
@@ -151,13 +283,35 @@ pub fn options(engine: &EngineArgs, shared: &SharedCache) -> anyhow::Result<Opti
             worker.extend([option.to_owned(), path.display().to_string()]);
         }
     }
-    Ok(Some(Options {
-        partition: engine.partition.clone(),
-        nodes: engine.nodes.clone(),
-        at_once: engine.at_once,
-        sbatch: engine.sbatch.clone(),
-        worker,
-    }))
+    let for_slurm =
+        engine.partition.is_some() || engine.nodes.is_some() || !engine.sbatch.is_empty();
+    match on {
+        Engine::Ssh if for_slurm => {
+            let why =
+                "--partition, --nodes and --sbatch go with --on slurm: ssh takes --hosts n1,n2";
+            Err(BadInput(why.to_owned()).into())
+        }
+        Engine::Ssh if engine.hosts.is_empty() => {
+            let why = "--on ssh takes --hosts n1,n2: the hosts that ssh reaches";
+            Err(BadInput(why.to_owned()).into())
+        }
+        Engine::Slurm if !engine.hosts.is_empty() => {
+            let why = "--hosts goes with --on ssh: Slurm takes --nodes LIST";
+            Err(BadInput(why.to_owned()).into())
+        }
+        Engine::Ssh => Ok(Some(Wanted::Ssh {
+            hosts: engine.hosts.clone(),
+            at_once: engine.at_once,
+            worker,
+        })),
+        Engine::Slurm => Ok(Some(Wanted::Slurm(Options {
+            partition: engine.partition.clone(),
+            nodes: engine.nodes.clone(),
+            at_once: engine.at_once,
+            sbatch: engine.sbatch.clone(),
+            worker,
+        }))),
+    }
 }
 
 /// What a task takes: its guest's memory, the disks in it, and QEMU itself.
@@ -170,43 +324,6 @@ fn memory(campaign: &Campaign) -> Bytes {
     Bytes(most.unwrap_or(0).saturating_add(BESIDE))
 }
 
-/// Has Slurm run what has no result, and takes results as they come.
-fn on_slurm<'a>(
-    store: &mut Store,
-    id: CampaignId,
-    batch: &'a Batch,
-    results: &mut Results<'a>,
-    cluster: Cluster,
-    asked: &Asked<'_>,
-    stop: &Stop,
-) -> anyhow::Result<Ended> {
-    let stored = store.load(id)?;
-    if stored.cells.iter().all(|cell| cell.result.is_some()) {
-        return Ok(Ended::Complete);
-    }
-    let experience = experience::of(store, &stored.campaign, Some(id));
-    let cost = run_command::cost(&stored.campaign, Some(store), &experience, None)?;
-    let limits = Limits {
-        pace: cost.pace,
-        experience,
-        ..Limits::default()
-    };
-    let (nodes, tasks) = (cluster.nodes.len(), cluster.processors);
-    asked.progress.note(&format!(
-        "campaign {id}: {} cells on {nodes} nodes of Slurm, {tasks} at a time; planned in {}",
-        stored.cells.len(),
-        batch.path().display()
-    ));
-    let mut slurm = Slurm::new(batch, results, cluster, stop)?;
-    let go_on = format!("fsarena collect {} --on slurm", batch.path().display());
-    let ended = campaign::cells(store, id, &mut slurm, &limits, asked, stop, &go_on);
-    if ended.is_err() {
-        // Nobody waits for what is in the queue any more.
-        slurm.cancel()?;
-    }
-    ended
-}
-
 /// Says what is left, and what runs it.
 fn left(
     store: &Store,
@@ -214,11 +331,11 @@ fn left(
     batch: &Batch,
     results: &Results<'_>,
     asked: &Asked<'_>,
+    go_on: &str,
 ) -> anyhow::Result<ExitCode> {
     if asked.stop.load(Ordering::SeqCst) {
-        let directory = batch.path().display();
         remark(&format!(
-            "interrupted; what is in the queue is cancelled. To go on: fsarena collect {directory} --on slurm"
+            "interrupted; what is in the queue is cancelled. To go on: {go_on}"
         ));
         return Ok(Code::Interrupted.into());
     }

@@ -120,7 +120,18 @@ fn contenders(
     wanted: &Wanted,
     globals: &Globals,
 ) -> anyhow::Result<Compared> {
-    let results = chosen::campaign(Some(campaign), globals)?;
+    let mut hosts = chosen::on_hosts(campaign, globals)?;
+    if hosts.len() > 1 {
+        let analyses = hosts.iter().map(analyse).collect();
+        let both = analysed(&hosts, &analyses);
+        let found = analyse::compare_over_hosts(&both, &args.before, &args.after, wanted);
+        return Ok((
+            found.map_err(refused)?,
+            line(&args.before),
+            line(&args.after),
+        ));
+    }
+    let results = hosts.remove(0);
     let analysis = analyse(&results);
     let side = Analysed::new(&results, &analysis);
     let found = analyse::compare_contenders(side, &args.before, &args.after, wanted);
@@ -154,7 +165,9 @@ pub fn refused(error: CannotCompare) -> anyhow::Error {
         _ => error.to_string(),
     };
     match error {
-        CannotCompare::Clocks(..) | CannotCompare::Backends(..) => Refused(text).into(),
+        CannotCompare::Clocks(..)
+        | CannotCompare::Backends(..)
+        | CannotCompare::NoHostHasBoth(..) => Refused(text).into(),
         CannotCompare::NoContender(_) | CannotCompare::NothingInCommon => BadInput(text).into(),
     }
 }

@@ -69,7 +69,7 @@ fn on_new_image(args: &FormatArgs, size: Bytes) -> anyhow::Result<Made> {
 
 fn on_device(args: &FormatArgs) -> anyhow::Result<Made> {
     let asked = Asked {
-        progress: &Progress::Notes,
+        progress: &Progress::Notes(String::new()),
         yes: args.yes,
         stop: &*stop::on_signals()?,
     };

@@ -181,9 +181,9 @@ impl Guard<'_> {
     }
 
     fn measure_on_nodes(&self, run: &RunArgs, directory: &Path) -> anyhow::Result<Outcome> {
-        let options = collect::options(&run.engine, &run.machine.shared)?;
+        let engine = collect::engine(&run.engine, &run.machine.shared)?;
         let batch = plan_command::make(run, directory, self.globals, &self.progress, self.stop)?;
-        match collect::followed(&batch, options, self.globals, &self.progress, self.stop)? {
+        match collect::followed(&batch, engine, self.globals, &self.progress, self.stop)? {
             Followed::Complete(store, id) => measured(&store, id),
             Followed::Left(code) => Ok(Outcome::Over(code)),
         }

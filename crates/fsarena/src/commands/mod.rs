@@ -10,6 +10,7 @@ pub mod collect;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod each_host;
 pub mod explain;
 pub mod format;
 pub mod guard;

@@ -34,9 +34,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn run(args: &PlanArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     let progress = Progress::choose(globals.json, globals.quiet);
-    if args.run.engine.on.is_some() {
-        let why =
-            "a plan is run by whatever you start: leave --on out, or use `fsarena run --on slurm`";
+    if args.run.engine.on.is_some() || !args.run.engine.hosts.is_empty() {
+        let why = "a plan is run by whatever you start: leave --on and --hosts out, or use `fsarena run --on slurm`";
         return Err(BadInput(why.to_owned()).into());
     }
     let batch = make(&args.run, &args.output, globals, &progress, &stop)?;
@@ -76,8 +75,8 @@ pub fn make(
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<Batch> {
-    if args.sessions.is_some() || args.dry_run || args.host.is_some() {
-        let why = "a campaign over hosts takes no --sessions, --dry-run or --host";
+    if args.sessions.is_some() || args.dry_run || args.host.is_some() || args.exclusive {
+        let why = "a campaign over hosts takes no --sessions, --dry-run, --host or --exclusive";
         return Err(BadInput(why.to_owned()).into());
     }
     let output = paths::absolute("--output", output)?;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use model::Campaign;
+use model::{Campaign, CampaignResults};
 use orchestrate::{Ended, Stop};
 use store::{CampaignId, Store};
 
@@ -15,7 +15,7 @@ use crate::commands::guest as guest_command;
 use crate::commands::run as run_command;
 use crate::leftovers::{self, Searched};
 use crate::output::erase_question::{Asked, Consent};
-use crate::output::exit::BadInput;
+use crate::output::exit::{BadInput, Refused};
 use crate::output::progress::Progress;
 use crate::output::text::line;
 use crate::paths;
@@ -41,9 +41,11 @@ fn go_on(
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<Ended> {
+    let stored = store.load(id)?;
+    refuse_spread(&stored)?;
     let Campaign {
         host, measured_by, ..
-    } = store.load(id)?.campaign;
+    } = stored.campaign;
     if let Some(by) = measured_by {
         let program = line(&by.program);
         return Err(BadInput(format!(
@@ -77,6 +79,7 @@ fn go_on(
         },
         jobs: args.jobs,
         max_written: args.max_written,
+        exclusive: false,
         cache: &|| {
             let own = || guest_command::cells(args.no_cache, &mut |text| progress.note(text));
             shared.clone().or_else(own)
@@ -89,4 +92,55 @@ fn go_on(
         stop,
     };
     campaign::drive(store, id, None, &means, &*reach, &asked, stop)
+}
+
+/// What runs on other hosts is gone on with there, as long as it can be.
+fn refuse_spread(stored: &CampaignResults) -> Result<(), Refused> {
+    let is_open = stored.cells.iter().any(|cell| cell.result.is_none());
+    let spread = stored.environments.last().and_then(|e| e.spread.as_ref());
+    match spread.filter(|spread| is_open && spread.directory.is_dir()) {
+        Some(spread) => Err(Refused(format!(
+            "campaign {} runs on other hosts, planned in {}: `{}` goes on with it",
+            stored.id,
+            spread.directory.display(),
+            spread.command
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Environment, SpreadPlan};
+
+    use super::*;
+
+    #[test]
+    fn a_campaign_on_other_hosts_is_not_gone_on_with_here() {
+        let catalog = catalog::Catalog::builtin().unwrap();
+        let contenders = vec![catalog.contender("ext4").unwrap()];
+        let campaign = orchestrate::in_memory::campaign(contenders, 1);
+        let mut stored = orchestrate::in_memory::Results::new(&campaign)
+            .read()
+            .clone();
+        assert!(refuse_spread(&stored).is_ok());
+        let spread = |directory: &str| Environment {
+            spread: Some(SpreadPlan {
+                directory: directory.into(),
+                command: "fsarena collect / --on slurm".into(),
+            }),
+            ..Environment::default()
+        };
+        stored.environments = vec![spread("/")];
+        let told = refuse_spread(&stored).unwrap_err().to_string();
+        assert!(
+            told.ends_with("`fsarena collect / --on slurm` goes on with it"),
+            "{told}"
+        );
+        stored.environments = vec![spread("/is/gone")];
+        assert!(
+            refuse_spread(&stored).is_ok(),
+            "nothing else goes on with it"
+        );
+    }
 }

@@ -15,7 +15,8 @@ use store::Store;
 use crate::arguments::cli::Globals;
 use crate::arguments::run_args::RunArgs;
 use crate::campaign::{self, Means};
-use crate::commands::collect as collect_command;
+use crate::commands::collect::{self as collect_command, Wanted};
+use crate::commands::each_host;
 use crate::commands::guest as guest_command;
 use crate::commands::plan as plan_command;
 use crate::commands::report as report_command;
@@ -39,6 +40,9 @@ pub fn run(args: &RunArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
     if args.engine.on.is_some() {
         return on_scheduler(args, globals, &stop);
+    }
+    if !args.engine.hosts.is_empty() {
+        return each_host::run(args, globals, &stop);
     }
     if args.checked.check.is_some() {
         let why = "on one machine no cell is checked on another: --check goes with --on".to_owned();
@@ -91,13 +95,15 @@ fn on_scheduler(
 ) -> anyhow::Result<ExitCode> {
     let progress = Progress::choose(globals.json, globals.quiet);
     let Some(directory) = &args.plan else {
-        let why = "--on takes --plan DIR: a directory that all nodes see, empty or not there yet";
+        let why = "--on takes --plan DIR: a directory, empty or not there yet, which with Slurm all nodes see";
         return Err(BadInput(why.to_owned()).into());
     };
-    Cluster::require()?;
-    let options = collect_command::options(&args.engine, &args.machine.shared)?;
+    let wanted = collect_command::engine(&args.engine, &args.machine.shared)?;
+    if let Some(Wanted::Slurm(_)) = wanted {
+        Cluster::require()?;
+    }
     let batch = plan_command::make(args, directory, globals, &progress, stop)?;
-    collect_command::follow(&batch, options, args.strict, globals, &progress, stop)
+    collect_command::follow(&batch, wanted, args.strict, globals, &progress, stop)
 }
 
 /// What became of one session.
@@ -122,13 +128,22 @@ pub fn campaign(
     globals: &Globals,
     stop: &Arc<AtomicBool>,
 ) -> anyhow::Result<Ran> {
-    let progress = Progress::choose(globals.json, globals.quiet);
+    if args.engine.on.is_some() || !args.engine.hosts.is_empty() {
+        let why = "this runs on one machine: --on and --hosts go with `fsarena run`";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    let progress = Progress::of_host(globals);
     let catalog = paths::catalog(globals)?;
     let reach = paths::reach(args.host.as_deref())?;
     let Request {
         mut campaign,
         guest,
     } = request::read(args, globals, &catalog, &*reach, &progress, stop)?;
+    if globals.of_host.is_some() && campaign.clock == Clock::Virtual {
+        let why =
+            "in virtual time nothing differs between hosts: --on ssh divides the cells among them";
+        return Err(BadInput(why.to_owned()).into());
+    }
     if args.sessions.is_some() && campaign.clock == Clock::Virtual {
         let why =
             "in virtual time nothing differs between sessions: leave --sessions out".to_owned();
@@ -169,6 +184,7 @@ pub fn campaign(
         consent: args.storage.consent(),
         jobs: args.machine.jobs,
         max_written: None,
+        exclusive: args.exclusive,
         cache: &|| {
             let own =
                 || guest_command::cells(args.machine.no_cache, &mut |text| progress.note(text));

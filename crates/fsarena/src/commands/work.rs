@@ -1,9 +1,10 @@
 //! `fsarena work`: runs cells that were planned, on whichever host it is started.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::{fs, io, thread};
 
 use anyhow::Context;
 use batch::{Batch, BatchError, Entry, Half, Part, Share};
@@ -21,7 +22,7 @@ use crate::commands::plan::VERSION;
 use crate::output::erase_question::Asked;
 use crate::output::exit::{Code, Refused};
 use crate::output::progress::Progress;
-use crate::output::text::remark;
+use crate::output::text::{print, remark};
 use crate::paths;
 use crate::stop;
 use crate::traces::Traces;
@@ -35,7 +36,8 @@ const WORTH_SAVING: usize = 3;
 /// Runs what is asked for and has no result.
 pub fn run(args: &WorkArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     let stop = stop::on_signals()?;
-    let progress = Progress::choose(globals.json, globals.quiet);
+    // What is sent has standard output for itself.
+    let progress = Progress::choose(globals.json && !args.send, globals.quiet);
     let batch = Batch::open(&args.directory)?;
     let program = std::env::current_exe().context("cannot find this program")?;
     batch.require_program(VERSION, &program)?;
@@ -53,6 +55,7 @@ pub fn run(args: &WorkArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
         stop: &stop,
     };
     let ended = match args.index {
+        Some(first) if args.send => worker.send(first, args.count),
         Some(first) => worker.part(first, args.count),
         None => worker.all(),
     };
@@ -107,6 +110,26 @@ impl Worker<'_> {
         }
     }
 
+    /// Runs some entries, and sends their results, until nobody is there any more who wants them.
+    fn send(&self, first: u32, count: u32) -> anyhow::Result<Ended> {
+        let stop = Stop::clone(self.stop);
+        thread::spawn(move || {
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            stop.store(true, Ordering::SeqCst);
+        });
+        let campaign = self.campaign();
+        let entries = self.batch.part(Part { first, count })?;
+        let send = |text: &str| {
+            if print(text).is_err() {
+                self.stop.store(true, Ordering::SeqCst);
+            }
+        };
+        self.run(
+            &campaign,
+            Share::sent(self.batch, &campaign, entries, self.host, &send),
+        )
+    }
+
     /// Runs all that is left: cells, then checks of what other hosts have run.
     fn all(&self) -> anyhow::Result<Ended> {
         let entries = self.batch.all()?;
@@ -130,18 +153,27 @@ impl Worker<'_> {
 
     /// Runs entries of one kind that have no result; gives back those that another host is to run.
     fn entries(&self, entries: Vec<Entry>) -> anyhow::Result<(Ended, Vec<Entry>)> {
-        let campaign = Campaign {
+        let campaign = self.campaign();
+        let (share, elsewhere) = Share::new(self.batch, &campaign, entries, self.host);
+        match share.is_empty() {
+            true => Ok((Ended::Complete, elsewhere)),
+            false => Ok((self.run(&campaign, share)?, elsewhere)),
+        }
+    }
+
+    /// The campaign with this host's own paths.
+    fn campaign(&self) -> Campaign {
+        Campaign {
             work_dir: self.work_dir.clone(),
             ..self.batch.plan().campaign.clone()
-        };
-        let (mut share, elsewhere) = Share::new(self.batch, &campaign, entries, self.host);
-        if share.is_empty() {
-            return Ok((Ended::Complete, elsewhere));
         }
+    }
+
+    fn run(&self, campaign: &Campaign, mut share: Share<'_>) -> anyhow::Result<Ended> {
         self.sweep();
         let guest = Arc::new(self.batch.guest()?);
-        let mut local = self.local(&campaign, guest, &share)?;
-        let traces = Traces::of(&campaign, &self.batch.traces())?;
+        let mut local = self.local(campaign, guest, &share)?;
+        let traces = Traces::of(campaign, &self.batch.traces())?;
         let ended = orchestrate::run(
             &mut share,
             &mut traces.with(&mut local),
@@ -156,7 +188,7 @@ impl Worker<'_> {
             Error::Withdrawn(reason) => Refused(reason).into(),
         })?;
         cleared?;
-        Ok((ended, elsewhere))
+        Ok(ended)
     }
 
     fn local(

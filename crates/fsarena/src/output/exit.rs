@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use batch::BatchError;
+use batch::hosts::HostsError;
 use batch::slurm::SlurmError;
 use clap::error::ErrorKind;
 use store::StoreError;
@@ -108,7 +109,7 @@ fn one_line(text: &str) -> String {
 fn code(error: &anyhow::Error) -> Code {
     let of_store = |error: &(dyn std::error::Error + 'static)| of_store(error.downcast_ref()?);
     let of_batch = |error: &(dyn std::error::Error + 'static)| {
-        if error.is::<SlurmError>() {
+        if error.is::<SlurmError>() || error.is::<HostsError>() {
             return Some(Code::Refused);
         }
         let error: &BatchError = error.downcast_ref()?;

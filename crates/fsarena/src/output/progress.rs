@@ -14,6 +14,7 @@ use orchestrate::{Observer, Position};
 use serde_json::json;
 use wire::Event;
 
+use crate::arguments::cli::Globals;
 use crate::output::text as output;
 
 /// How often a bar is drawn while nothing happens.
@@ -26,8 +27,9 @@ const LINES: usize = 6;
 pub enum Progress {
     /// A bar on the terminal, with the time left.
     Bar(ProgressBar, Running, Countdown),
-    /// Nothing but notes and cells that are not ok, where standard error is no terminal.
-    Notes,
+    /// Nothing but notes and cells that are not ok, where standard error is no terminal, or several campaigns run; each line
+    /// begins with this.
+    Notes(String),
     /// An event for each cell and step on standard output, as JSON lines.
     Json,
     /// Nothing.
@@ -66,7 +68,16 @@ impl Progress {
             let countdown = Countdown::default();
             Self::Bar(bar(countdown.clone()), Running::default(), countdown)
         } else {
-            Self::Notes
+            Self::Notes(String::new())
+        }
+    }
+
+    /// The same for one of several hosts that run at the same time, whose lines bear its name.
+    pub fn of_host(globals: &Globals) -> Self {
+        match &globals.of_host {
+            Some(host) if !globals.quiet && !globals.json => Self::Notes(format!("{host}: ")),
+            Some(_) => Self::Quiet,
+            None => Self::choose(globals.json, globals.quiet),
         }
     }
 
@@ -74,7 +85,7 @@ impl Progress {
     pub fn note(&self, text: &str) {
         match self {
             Self::Bar(bar, ..) => bar.suspend(|| output::remark(text)),
-            Self::Notes => output::remark(text),
+            Self::Notes(before) => output::remark(&format!("{before}{text}")),
             Self::Json => emit(&json!({ "event": "note", "text": text })),
             Self::Quiet => {}
         }
@@ -84,7 +95,7 @@ impl Progress {
     pub fn stand_aside<T>(&self, work: impl FnOnce() -> T) -> T {
         match self {
             Self::Bar(bar, ..) => bar.suspend(work),
-            Self::Notes | Self::Json | Self::Quiet => work(),
+            Self::Notes(_) | Self::Json | Self::Quiet => work(),
         }
     }
 
@@ -133,7 +144,7 @@ impl Observer for Progress {
                 "event": "cell-begin", "cell": cell, "done": position.done,
                 "total": position.total, "left_ns": position.left,
             })),
-            Self::Notes | Self::Quiet => {}
+            Self::Notes(_) | Self::Quiet => {}
         }
     }
 
@@ -163,7 +174,7 @@ impl Observer for Progress {
             }
         }
         match self {
-            Self::Bar(..) | Self::Notes if result.status != Status::Ok => {
+            Self::Bar(..) | Self::Notes(_) if result.status != Status::Ok => {
                 let reason = output::line(failure.unwrap_or_default());
                 self.note(&format!("{}: {}: {reason}", name(cell), result.status));
             }
@@ -172,7 +183,7 @@ impl Observer for Progress {
                 "reason": failure, "elapsed_ns": result.elapsed,
                 "done": position.done, "total": position.total,
             })),
-            Self::Bar(..) | Self::Notes | Self::Quiet => {}
+            Self::Bar(..) | Self::Notes(_) | Self::Quiet => {}
         }
     }
 

@@ -1,12 +1,13 @@
 //! Which campaign is meant: by its number, by its name, or by a file.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use analyse::are_sessions_of_one;
+use analyse::{are_blocks_of_one, are_sessions_of_one};
 use anyhow::Context;
-use model::CampaignResults;
+use model::{CampaignResults, Clock};
 
 use crate::arguments::cli::Globals;
 use crate::output::exit::BadInput;
@@ -80,6 +81,46 @@ pub fn sessions(named: &str, globals: &Globals) -> anyhow::Result<Vec<CampaignRe
     Ok(sessions)
 }
 
+/// The campaign that is meant, or, where a name is given under which the same was run on several hosts, what ran on all of
+/// them: whole rounds alone, for what a host did before it went away in the middle of one is not mixed with the rest.
+pub fn on_hosts(named: &str, globals: &Globals) -> anyhow::Result<Vec<CampaignResults>> {
+    let latest = campaign(Some(named), globals)?;
+    let is_name = named.parse::<i64>().is_err() && !Path::new(named).exists();
+    if !is_name || latest.campaign.clock == Clock::Virtual {
+        return Ok(vec![latest]);
+    }
+    let store = paths::existing_store(globals)?;
+    let mut all = Vec::new();
+    for known in store.campaigns()?.iter().filter(|c| c.name == named) {
+        let mut other = store.load(known.id)?;
+        let is_same = are_blocks_of_one(&latest, &other);
+        if is_same && only_whole_rounds(&mut other) {
+            all.push(other);
+        }
+    }
+    let hosts: BTreeSet<_> = all.iter().map(|one| &one.campaign.host).collect();
+    Ok(match hosts.len() {
+        0 | 1 => vec![latest],
+        _ => all,
+    })
+}
+
+/// Leaves out the results of rounds that were not run to their end; whether any is left.
+pub fn only_whole_rounds(results: &mut CampaignResults) -> bool {
+    let cells = &mut results.cells;
+    let open: BTreeSet<u32> = cells
+        .iter()
+        .filter(|stored| stored.result.is_none())
+        .map(|stored| stored.cell.round)
+        .collect();
+    for stored in cells.iter_mut() {
+        if open.contains(&stored.cell.round) {
+            stored.result = None;
+        }
+    }
+    cells.iter().any(|stored| stored.result.is_some())
+}
+
 fn from_file(path: &Path) -> anyhow::Result<CampaignResults> {
     let shown = path.display();
     let cannot = || format!("cannot read {shown}");
@@ -110,4 +151,33 @@ pub fn called(results: &CampaignResults) -> String {
         results.id,
         crate::output::text::line(&results.campaign.name)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use catalog::Catalog;
+    use orchestrate::in_memory;
+
+    use super::*;
+
+    #[test]
+    fn a_round_that_was_broken_off_is_left_out() {
+        let catalog = Catalog::builtin().unwrap();
+        let contenders = ["ext4", "xfs"].map(|name| catalog.contender(name).unwrap());
+        let campaign = in_memory::campaign(contenders.into(), 3);
+        let mut results = in_memory::Results::new(&campaign).read().clone();
+        assert!(!only_whole_rounds(&mut results), "nothing has run");
+        let success = in_memory::success(&in_memory::test());
+        for stored in &mut results.cells {
+            let is_open = stored.cell.round == 2 && stored.cell.contender == "xfs";
+            stored.result = (!is_open).then(|| success.clone());
+        }
+        assert!(only_whole_rounds(&mut results));
+        let ran = results
+            .cells
+            .iter()
+            .filter(|stored| stored.result.is_some());
+        let rounds: BTreeSet<u32> = ran.map(|stored| stored.cell.round).collect();
+        assert_eq!(rounds, [1, 3].into());
+    }
 }

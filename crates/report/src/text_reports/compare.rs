@@ -1,7 +1,7 @@
 //! Two campaigns side by side, in words: what differs in the setting, what got worse, what better, and
 //! what is not significantly different. As text for a terminal and as Markdown.
 
-use analyse::{Change, Differences, OverallChange, SettingChange, Verdict};
+use analyse::{BlockHost, Change, Differences, OverallChange, SettingChange, Verdict};
 
 use crate::Scale;
 use crate::tables::plain_table::{PlainTable, ratio};
@@ -156,6 +156,7 @@ pub(crate) fn sections(found: &Differences) -> Vec<Section> {
     let unit = unit(found);
     let sections = [
         settings_section(&found.settings, ["before", "after"]),
+        hosts(found),
         overall(found),
         failures(found),
         changes(Part::Worse, "Worse", of(Kind::Worse), unit),
@@ -165,6 +166,41 @@ pub(crate) fn sections(found: &Differences) -> Vec<Section> {
         not_compared(found),
     ];
     sections.into_iter().flatten().collect()
+}
+
+/// The hosts of a comparison over several, and in what they differ.
+fn hosts(found: &Differences) -> Option<Section> {
+    let names = found.hosts.iter().map(|host| clean(&host.name));
+    let names: Vec<String> = names.collect();
+    let mut heads = vec!["what"];
+    heads.extend(names.iter().map(String::as_str));
+    let mut table = PlainTable::new(&heads);
+    let mut push = |what: &str, of: &dyn Fn(&BlockHost) -> String| {
+        let mut cells = vec![clean(what)];
+        cells.extend(found.hosts.iter().map(of));
+        table.push(cells);
+    };
+    push("campaigns", &|host| {
+        let numbers: Vec<String> = host.campaigns.iter().map(i64::to_string).collect();
+        numbers.join(", ")
+    });
+    push("rounds", &|host| host.rounds.to_string());
+    let first = found.hosts.first()?;
+    for (number, (what, _)) in first.differs.iter().enumerate() {
+        push(what, &|host| match host.differs[number].1.as_str() {
+            "" => "–".to_owned(),
+            value => clean(value),
+        });
+    }
+    Some(Section {
+        part: Part::Setting,
+        title: match first.differs.is_empty() {
+            true => "Hosts, which differ in nothing that is recorded".to_owned(),
+            false => "Hosts, and in what they differ".to_owned(),
+        },
+        table: Some(table),
+        lines: Vec::new(),
+    })
 }
 
 fn equal(found: &Differences, count: usize) -> Option<Section> {
@@ -252,6 +288,10 @@ pub(crate) fn verdict(found: &Differences) -> String {
         );
     }
     text += &of_sessions(found);
+    text += &of_hosts(found);
+    if found.settings.iter().any(|setting| setting.what == "host") {
+        text += " They ran on different hosts, which may be all that differs: `fsarena run --hosts` compares contenders over hosts.";
+    }
     text + " In brackets below is the 95 % interval of a result alone; what it comes to allows for all of them."
 }
 
@@ -281,9 +321,23 @@ fn of_sessions(found: &Differences) -> String {
     }
 }
 
+/// What is compared over hosts, and what is not known where there are few.
+fn of_hosts(found: &Differences) -> String {
+    match found.hosts.len() {
+        0 => String::new(),
+        1 => " One host says nothing of others.".to_owned(),
+        hosts => format!(
+            " Both ran on each of {hosts} hosts and are compared there, round by round; each host counts once, and how much \
+             the answer differs between hosts decides."
+        ),
+    }
+}
+
 /// What more of would tell more.
 const fn unit(found: &Differences) -> &'static str {
-    if found.sessions.is_some() {
+    if !found.hosts.is_empty() {
+        "hosts"
+    } else if found.sessions.is_some() {
         "sessions"
     } else {
         "rounds"
@@ -491,6 +545,20 @@ mod tests {
     fn what_could_have_been_seen_is_said() {
         let text = shown(3, TEXT).replace('\n', " ");
         assert!(text.contains("would have been called worse"), "{text}");
+    }
+
+    #[test]
+    fn campaigns_of_different_hosts_are_told_to_be() {
+        let (before, mut after) = sides(3);
+        let said = |after: &CampaignResults| {
+            let (old, new) = (analyse(&before), analyse(after));
+            let [old, new] = [(&before, &old), (after, &new)].map(|(r, a)| Analysed::new(r, a));
+            let found = compare_campaigns(old, new, &Wanted::default()).unwrap();
+            verdict(&found).contains("They ran on different hosts")
+        };
+        assert!(!said(&after));
+        after.campaign.host = Some("n2".to_owned());
+        assert!(said(&after));
     }
 
     #[test]

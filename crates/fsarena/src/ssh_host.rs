@@ -1,0 +1,172 @@
+//! A host that ssh reaches, on which cells of a plan run: it gets a copy of what is planned, and sends results.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Context;
+use batch::hosts::{Host, Prepared};
+use batch::{Batch, Part};
+use machine::{Ssh, whole};
+use model::Bytes;
+
+use crate::output::exit::Refused;
+
+/// The host.
+pub struct SshHost {
+    name: String,
+    ssh: Ssh,
+    /// The directory that is copied.
+    directory: PathBuf,
+    /// What the copy is called there.
+    called: String,
+    /// What a task takes of memory.
+    memory: Bytes,
+    /// Further options of the worker.
+    options: Vec<String>,
+    /// Where the copy is, once it is there.
+    copy: Mutex<Option<String>>,
+    /// Whether it was asked before; then ssh's complaints are known.
+    was_asked: AtomicBool,
+}
+
+impl SshHost {
+    /// A host of which nothing is asked yet.
+    pub fn new(
+        name: &str,
+        batch: &Batch,
+        memory: Bytes,
+        options: &[String],
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            name: name.to_owned(),
+            ssh: Ssh::new(name)?,
+            directory: batch.path().to_owned(),
+            called: batch.name().short().to_owned(),
+            memory,
+            options: options.to_vec(),
+            copy: Mutex::new(None),
+            was_asked: AtomicBool::new(false),
+        })
+    }
+
+    /// Looks at the host, and copies to it what it does not have.
+    fn reach(&self) -> anyhow::Result<Prepared> {
+        let errors = match self.was_asked.swap(true, Ordering::Relaxed) {
+            true => Stdio::null(),
+            false => Stdio::inherit(),
+        };
+        self.ssh.connect(errors)?;
+        let script = format!(
+            "d=\"${{XDG_CACHE_HOME:-$HOME/.cache}}/fsarena/plans/{}\"; echo \"$d\"; \
+             if test -f \"$d/plan.json\"; then echo there; else echo missing; fi; uname -sm; \
+             echo \"$(uname -n) $(cat /proc/sys/kernel/random/boot_id)\"; nproc; \
+             sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo",
+            self.called
+        );
+        let answer = self.ssh.ask(&script, Stdio::null())?;
+        let lines: Vec<&str> = answer.lines().collect();
+        let [copy, state, system, machine, processors, memory] = lines[..] else {
+            return Err(Refused(format!("{} does not answer as Linux does", self.name)).into());
+        };
+        if system != "Linux x86_64" {
+            let why = format!("it is {system}, and this program is for Linux x86_64");
+            return Err(Refused(why).into());
+        }
+        if state != "there" {
+            self.send_to(copy)?;
+        }
+        *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy.to_owned());
+        let processors = processors.parse().unwrap_or(1);
+        let fit = memory.parse().map_or(u64::MAX, |kib: u64| {
+            kib.saturating_mul(1024) / self.memory.0.max(1)
+        });
+        Ok(Prepared {
+            slots: u32::try_from(fit).unwrap_or(u32::MAX).min(processors),
+            machine: machine.to_owned(),
+        })
+    }
+
+    /// Copies what a worker needs; it gets its name when it is whole.
+    fn send_to(&self, copy: &str) -> anyhow::Result<()> {
+        let copy = quoted(copy);
+        let mut tar = Command::new("tar");
+        tar.arg("-C").arg(&self.directory);
+        tar.args(["--exclude=./results", "--exclude=./log", "-cf", "-", "."]);
+        let sent = tar.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+        let mut sent = sent.context("cannot start tar")?;
+        let archive = sent.stdout.take().map_or_else(Stdio::null, Stdio::from);
+        // Hosts that share a home bring it to the same place, and one of them comes second.
+        let script = format!(
+            "umask 077; p={copy}.$(uname -n).$$; mkdir -p \"$p\" && tar -C \"$p\" --no-same-owner -xf - && \
+             {{ mv -T \"$p\" {copy} || {{ rm -rf \"$p\"; test -f {copy}/plan.json; }}; }}"
+        );
+        let taken = self.ssh.ask(&script, archive);
+        let is_whole = sent.wait()?.success();
+        taken?;
+        match is_whole {
+            true => Ok(()),
+            false => Err(Refused("tar could not read what is planned".to_owned()).into()),
+        }
+    }
+
+    fn copy(&self) -> Option<String> {
+        let copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner);
+        copy.clone()
+    }
+}
+
+impl Host for SshHost {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn prepare(&self) -> Result<Prepared, String> {
+        self.reach().map_err(|error| whole(&error))
+    }
+
+    fn worker(&self, part: Part) -> Result<Command, String> {
+        let copy = self.copy().ok_or("nothing was copied to it")?;
+        let Part { first, count } = part;
+        let (program, copy) = (Path::new(&copy).join("fsarena"), quoted(&copy));
+        let program = quoted(&program.to_string_lossy());
+        let name = quoted(&self.name);
+        let options: String = self
+            .options
+            .iter()
+            .map(|o| " ".to_owned() + &quoted(o))
+            .collect();
+        Ok(self.ssh.shell(&format!(
+            "exec {program} --quiet work {copy} --index {first} --count {count} --jobs 1 --send --as {name}{options}"
+        )))
+    }
+
+    fn clear(&self) {
+        if let Some(copy) = self.copy() {
+            // What is left where the host has just gone away is in its cache.
+            let _ = self
+                .ssh
+                .ask(&format!("rm -rf {}", quoted(&copy)), Stdio::null());
+        }
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_word_as_it_is() {
+        for word in ["/it's", "a b", "$HOME", ""] {
+            let script = format!("printf %s {}", quoted(word));
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(output.stdout, word.as_bytes());
+        }
+    }
+}
