@@ -34,7 +34,7 @@ pub fn run(args: &CollectArgs, globals: &Globals) -> anyhow::Result<ExitCode> {
     follow(&batch, options, args.strict, globals, &progress, &stop)
 }
 
-/// The same for a directory that is open.
+/// The same for a directory that is open, and the report.
 pub fn follow(
     batch: &Batch,
     slurm: Option<Options>,
@@ -43,6 +43,28 @@ pub fn follow(
     progress: &Progress,
     stop: &Stop,
 ) -> anyhow::Result<ExitCode> {
+    match followed(batch, slurm, globals, progress, stop)? {
+        Followed::Complete(store, id) => report_command::after_run(&store, id, strict, globals),
+        Followed::Left(code) => Ok(code),
+    }
+}
+
+/// What became of a campaign over hosts.
+pub enum Followed {
+    /// It is complete, in this store and under this number.
+    Complete(Store, CampaignId),
+    /// Results are missing, which was said.
+    Left(ExitCode),
+}
+
+/// The same without a report.
+pub fn followed(
+    batch: &Batch,
+    slurm: Option<Options>,
+    globals: &Globals,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Followed> {
     batch.require_version(VERSION)?;
     let mut store = paths::store(globals)?;
     paths::reports(globals)?;
@@ -68,8 +90,8 @@ pub fn follow(
         .untaken()
         .for_each(|untaken| progress.note(&untaken.to_string()));
     match ended? {
-        Ended::Complete => report_command::after_run(&store, id, strict, globals),
-        Ended::Interrupted => left(&store, id, batch, &results, &asked),
+        Ended::Complete => Ok(Followed::Complete(store, id)),
+        Ended::Interrupted => left(&store, id, batch, &results, &asked).map(Followed::Left),
     }
 }
 

@@ -185,6 +185,7 @@ fn recipes(catalog: &Catalog, options: &BuildOptions) -> anyhow::Result<Vec<Reci
         false => vec![with(catalog, options)?],
     };
     let recipe = |with: &Vec<String>| Recipe {
+        kernel: options.debian_kernel.clone(),
         mirror: options.mirror.clone(),
         ..suites_with_programs(catalog)
             .filter(|suite| with.contains(&suite.name))

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod explain;
 pub mod format;
 pub mod guard;
+pub mod guard_versions;
 pub mod guest;
 pub mod history;
 pub mod import;
