@@ -294,7 +294,7 @@ pub fn compare_versions(
     let (first, of_first) = before.contender(old)?;
     let (second, of_second) = after.contender(new)?;
     let mut settings = settings::of_campaigns(before.results, after.results, &[]);
-    settings.extend(settings::of_contenders(of_first, of_second));
+    settings.extend(settings::of_contenders(after.results, of_first, of_second));
     let pairing = pairing(before.results, after.results);
     let sides = [&[before][..], &[after][..]];
     let pairs = [(first, second)];
